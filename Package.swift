@@ -1,0 +1,70 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Homebrew's headers are found by pkg-config; Debian's need no flags, and SwiftPM warns about the one given there.
+#if os(macOS)
+let simdjsonPkgConfig: String? = "simdjson"
+#else
+let simdjsonPkgConfig: String? = nil
+#endif
+
+// The modules and what each may know: docs/ARCHITECTURE.md.
+let package = Package(
+    name: "juice-maker",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "juice", targets: ["juice"]),
+        .library(name: "Kafka", targets: ["Kafka"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CRdKafka",
+            pkgConfig: "rdkafka",
+            providers: [.apt(["librdkafka-dev"]), .brew(["librdkafka"])]
+        ),
+        .systemLibrary(
+            name: "SimdJSON",
+            pkgConfig: simdjsonPkgConfig,
+            providers: [.apt(["libsimdjson-dev"]), .brew(["simdjson"])]
+        ),
+        .target(name: "CSimdJSON", dependencies: ["SimdJSON"], linkerSettings: [.linkedLibrary("simdjson")]),
+
+        .target(
+            name: "Kafka",
+            dependencies: ["CRdKafka", .product(name: "Logging", package: "swift-log")]
+        ),
+        .target(name: "JuiceMaker"),
+        .target(name: "JuiceMessages", dependencies: ["JuiceMaker", "CSimdJSON"]),
+        .target(name: "JuiceEngine", dependencies: ["JuiceMaker", "JuiceMessages"]),
+        .target(
+            name: "JuiceService",
+            dependencies: [
+                "Kafka", "JuiceMaker", "JuiceMessages", "JuiceEngine",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]
+        ),
+        .executableTarget(
+            name: "juice",
+            dependencies: [
+                "JuiceService",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+            ]
+        ),
+
+        .testTarget(name: "KafkaTests", dependencies: ["Kafka"]),
+        .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"]),
+        .testTarget(name: "JuiceMessagesTests", dependencies: ["JuiceMessages"]),
+        .testTarget(name: "JuiceEngineTests", dependencies: ["JuiceEngine"]),
+        .testTarget(name: "JuiceServiceTests", dependencies: ["JuiceService", "Kafka", "JuiceMessages"]),
+    ],
+    swiftLanguageModes: [.v6],
+    cxxLanguageStandard: .cxx17
+)

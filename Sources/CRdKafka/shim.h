@@ -1,0 +1,20 @@
+#ifndef CRDKAFKA_SHIM_H
+#define CRDKAFKA_SHIM_H
+
+#include <librdkafka/rdkafka.h>
+#include <librdkafka/rdkafka_mock.h>
+
+/* Swift cannot call variadic C functions; this is the one such call the package needs.
+ * On success librdkafka owns `headers`; on failure they are still the caller's. */
+static inline rd_kafka_resp_err_t crdkafka_produce_with_headers(
+    rd_kafka_t *rk, rd_kafka_topic_t *topic, int32_t partition,
+    const void *key, size_t key_size, const void *value, size_t value_size,
+    rd_kafka_headers_t *headers, void *opaque) {
+    return rd_kafka_producev(
+        rk, RD_KAFKA_V_RKT(topic), RD_KAFKA_V_PARTITION(partition),
+        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+        RD_KAFKA_V_KEY((void *)key, key_size), RD_KAFKA_V_VALUE((void *)value, value_size),
+        RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(opaque), RD_KAFKA_V_END);
+}
+
+#endif

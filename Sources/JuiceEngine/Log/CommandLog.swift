@@ -1,0 +1,110 @@
+/// The log under a worker: what the engine needs of Kafka, and nothing else.
+///
+/// All calls are made by one thread, one at a time, and none is made from inside another. A call either does what
+/// it says or throws a ``LogError`` whose remedy says what the worker does next. Two implementations exist: Kafka,
+/// and a simulated log in the tests that can fail, crash or delay at every one of these calls. The same worker
+/// runs on both.
+///
+/// ## Topics
+/// ### Input
+/// - ``poll(maxRecords:wait:)``
+/// - ``start(at:)``
+/// ### Restoring
+/// - ``restorePoints(of:)``
+/// - ``openChangelog(_:)``
+/// - ``readChangelog()``
+/// ### Transactions
+/// - ``initTransactions()``
+/// - ``begin()``
+/// - ``produce(_:)``
+/// - ``sendOffsets(_:)``
+/// - ``commit()``
+/// - ``abort()``
+public protocol CommandLog: AnyObject {
+    /// Makes new producers and takes over their transactional ids: what a predecessor left open is aborted and
+    /// the predecessor fenced. Producers of an earlier call are dropped.
+    func initTransactions() throws(LogError)
+
+    /// What happened next: a change of the assignment, or the commands at hand.
+    ///
+    /// The records' bytes stay valid until the next call. Nothing of an assignment is read before ``start(at:)``.
+    /// - Parameter wait: whether to wait a moment for something to happen.
+    func poll(maxRecords: Int, wait: Bool) throws(LogError) -> PollResult
+
+    /// Reads the given partitions from the given positions, and no others.
+    func start(at positions: [InputPosition]) throws(LogError)
+
+    /// Where each partition stands. The committed offsets are taken first and only once no transaction is
+    /// undecided about them, the end of the changelog after that: what those offsets cover is then below that end.
+    func restorePoints(of partitions: [Int32]) throws(LogError) -> [RestorePoint]
+
+    /// Begins to read the changelog of these partitions from its start.
+    func openChangelog(_ partitions: [Int32]) throws(LogError)
+
+    /// The next records of the changelog that are committed, and how far each partition is read.
+    ///
+    /// Waits a moment when there is nothing. The bytes stay valid until the next call.
+    func readChangelog() throws(LogError) -> ChangelogBatch
+
+    /// Begins a transaction. Only one is ever open.
+    func begin() throws(LogError)
+
+    /// Adds a record to the transaction. The bytes are copied.
+    ///
+    /// Never throws ``LogError/Remedy/retry``: a transaction that lacks a record must be aborted.
+    func produce(_ record: OutputRecord) throws(LogError)
+
+    /// Adds the input positions to the transaction, as this assignment's member: refused once the partitions have
+    /// been given to another.
+    func sendOffsets(_ positions: [InputPosition]) throws(LogError)
+
+    /// Commits. Returns only when the transaction is known to be committed.
+    func commit() throws(LogError)
+
+    /// Aborts. Returns only when the transaction is known to be aborted.
+    func abort() throws(LogError)
+
+    /// What people call an input topic; dead letters name it.
+    func name(of topic: InputTopic) -> String
+
+    /// Leaves the consumer group and lets everything go. No call follows.
+    func leave()
+}
+
+/// Why a call on the log failed, by what to do next.
+public struct LogError: Error, Sendable, Equatable {
+    /// What the worker does next.
+    public enum Remedy: Sendable, Equatable {
+        /// Abort the transaction, undo its changes, read its input again.
+        case abort
+        /// Make the same call again.
+        case retry
+        /// The outcome is unknown: new producers, and the state restored from the log.
+        case startOver
+        /// Nothing this process can do will help: stop, and say why.
+        case stop
+    }
+
+    /// What the worker does next.
+    public let remedy: Remedy
+    /// What happened, in a sentence for a person.
+    public let message: String
+
+    /// An error with its remedy.
+    public init(_ remedy: Remedy, _ message: String) {
+        self.remedy = remedy
+        self.message = message
+    }
+}
+
+/// The answer to ``CommandLog/poll(maxRecords:wait:)``.
+public enum PollResult {
+    /// The commands at hand; empty when nothing happened.
+    case records([CommandRecord])
+    /// The group gave this worker these partitions; it had none when this comes.
+    case assigned([Int32])
+    /// The group took all partitions back.
+    case revoked
+    /// The partition cannot be read on: its next offset is no longer, or not yet, in the log.
+    case outOfRange(partition: Int32, reason: String)
+}

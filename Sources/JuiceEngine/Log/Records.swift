@@ -1,0 +1,174 @@
+/// The position of a record in a partition, counted from 0.
+public typealias Offset = Int64
+
+/// The topics that commands come from. Both are read by the same worker for the same partition numbers.
+public enum InputTopic: Sendable, CaseIterable {
+    /// Orders from POS systems.
+    case orders
+    /// Stock edits from restock bots.
+    case restocks
+}
+
+/// The topics that the engine writes.
+public enum OutputTopic: Sendable, CaseIterable {
+    /// One answer per command.
+    case results
+    /// The changelog: each store's whole stock after its last change.
+    case stock
+    /// Records that name no command.
+    case deadLetters
+}
+
+/// One header of a record.
+public struct Header: Sendable, Equatable {
+    /// The name; it may occur more than once.
+    public let name: String
+    /// The bytes; nil is Kafka's null.
+    public let value: [UInt8]?
+
+    /// A header of raw bytes.
+    public init(name: String, value: [UInt8]?) {
+        self.name = name
+        self.value = value
+    }
+
+    /// A header of text.
+    public init(name: String, value: String) {
+        self.init(name: name, value: Array(value.utf8))
+    }
+}
+
+/// One record of an input topic. Key and value are views, valid until the log is polled again.
+public struct CommandRecord {
+    /// Where it was read.
+    public let topic: InputTopic
+    /// The partition's number.
+    public let partition: Int32
+    /// Its position in the partition.
+    public let offset: Offset
+    /// The store, by the sender's word.
+    public let key: UnsafeRawBufferPointer?
+    /// The command, by the sender's word.
+    public let value: UnsafeRawBufferPointer?
+    /// The headers, in the sender's order.
+    public let headers: [Header]
+
+    /// A record as the log holds it.
+    public init(
+        topic: InputTopic,
+        partition: Int32,
+        offset: Offset,
+        key: UnsafeRawBufferPointer?,
+        value: UnsafeRawBufferPointer?,
+        headers: [Header]
+    ) {
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self.key = key
+        self.value = value
+        self.headers = headers
+    }
+}
+
+/// One record to write. Key and value are views that need to live only during the call.
+public struct OutputRecord {
+    /// Where it goes.
+    public let topic: OutputTopic
+    /// The partition of the command it stems from.
+    public let partition: Int32
+    /// The store; a dead letter keeps whatever key it had.
+    public let key: UnsafeRawBufferPointer?
+    /// The record's bytes.
+    public let value: UnsafeRawBufferPointer?
+    /// Headers, usually none.
+    public let headers: [Header]
+}
+
+/// The next offset to read of one input partition.
+public struct InputPosition: Sendable, Equatable {
+    /// The topic.
+    public let topic: InputTopic
+    /// The partition's number.
+    public let partition: Int32
+    /// The next offset to read.
+    public let offset: Offset
+
+    /// A position in one partition.
+    public init(topic: InputTopic, partition: Int32, offset: Offset) {
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+    }
+}
+
+/// Where one partition stands, as a basis to restore it on.
+public struct RestorePoint: Sendable, Equatable {
+    /// What the group and the broker know of one input partition.
+    public struct Input: Sendable, Equatable {
+        /// The group's committed offset; nil when nothing was ever committed.
+        public let committed: Offset?
+        /// The oldest offset still in the log, and the one that the next record gets.
+        public let log: Range<Offset>
+
+        /// An input partition's state.
+        public init(committed: Offset?, log: Range<Offset>) {
+            self.committed = committed
+            self.log = log
+        }
+    }
+
+    /// The partition's number.
+    public let partition: Int32
+    /// The orders.
+    public let orders: Input
+    /// The restocks.
+    public let restocks: Input
+    /// The changelog is to be read up to here.
+    public let changelogEnd: Offset
+
+    /// A partition's state.
+    public init(partition: Int32, orders: Input, restocks: Input, changelogEnd: Offset) {
+        self.partition = partition
+        self.orders = orders
+        self.restocks = restocks
+        self.changelogEnd = changelogEnd
+    }
+}
+
+/// A piece of the changelog.
+public struct ChangelogBatch {
+    /// One store's stock. The bytes are views, valid until the changelog is read on.
+    public struct Record {
+        /// The partition's number.
+        public let partition: Int32
+        /// Its position in the partition.
+        public let offset: Offset
+        /// The store.
+        public let key: UnsafeRawBufferPointer?
+        /// The stock record; nil says that the store is gone.
+        public let value: UnsafeRawBufferPointer?
+
+        /// A record as the log holds it.
+        public init(
+            partition: Int32, offset: Offset, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?
+        ) {
+            self.partition = partition
+            self.offset = offset
+            self.key = key
+            self.value = value
+        }
+    }
+
+    /// The records, in order within each partition.
+    public let records: [Record]
+    /// Partitions read to their present end, with the offset that follows: it passes markers and aborted records,
+    /// which no record tells of.
+    public let ends: [(partition: Int32, next: Offset)]
+
+    /// A piece of the changelog.
+    public init(records: [Record], ends: [(partition: Int32, next: Offset)]) {
+        self.records = records
+        self.ends = ends
+    }
+}

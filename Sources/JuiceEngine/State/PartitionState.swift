@@ -1,0 +1,51 @@
+import JuiceMaker
+
+/// What a worker knows of one partition: its stores and how far its commands are applied.
+final class PartitionState {
+    let partition: Int32
+    var stores: StoreTable
+    private var applied: [InputTopic: Offset]
+    private var committed: [InputTopic: Offset]
+
+    init(partition: Int32, stores: StoreTable, orders: Offset, restocks: Offset) {
+        self.partition = partition
+        self.stores = stores
+        applied = [.orders: orders, .restocks: restocks]
+        committed = applied
+    }
+
+    /// Notes that the record at `offset` is applied.
+    ///
+    /// - Returns: false when it was applied before, which a record read again is.
+    func advance(_ topic: InputTopic, past offset: Offset) -> Bool {
+        guard let next = applied[topic], offset >= next else { return false }
+        applied[topic] = offset + 1
+        return true
+    }
+
+    /// The next record to read of each topic.
+    var positions: [InputPosition] { Self.positions(applied, of: partition) }
+
+    /// The same, of topics that moved since the last commit.
+    var uncommittedPositions: [InputPosition] {
+        Self.positions(applied.filter { committed[$0.key] != $0.value }, of: partition)
+    }
+
+    /// Keeps what was applied.
+    func commit() {
+        stores.commit()
+        committed = applied
+    }
+
+    /// Takes back what was applied since the last commit.
+    func undo() {
+        stores.undo()
+        applied = committed
+    }
+
+    private static func positions(_ offsets: [InputTopic: Offset], of partition: Int32) -> [InputPosition] {
+        InputTopic.allCases.compactMap { topic in
+            offsets[topic].map { InputPosition(topic: topic, partition: partition, offset: $0) }
+        }
+    }
+}

@@ -1,0 +1,314 @@
+import JuiceMaker
+import JuiceMessages
+
+/// The loop that consumes commands, applies them, and commits answers, stock and offsets in one transaction.
+///
+/// It is a state machine over a ``CommandLog``. Each ``step()`` makes at most one call on the log that can wait or
+/// decide anything, so a driver, be it a thread or a simulation, may stop, crash or interleave workers between any
+/// two of them.
+///
+/// A transaction is one batch: all commands at hand, up to a limit. When little comes it is committed at once, and
+/// under load batches grow by themselves while the previous one is being committed. No transaction is ever open
+/// while the log is polled, so no change of the assignment can come in the middle of one.
+///
+/// ```
+/// starting ─▶ polling ─▶ beginning ─▶ processing ─▶ sendingOffsets ─▶ committing ─▶ polling
+///               │ ▲                  └───────── requires abort ─────────┘
+///    assigned   ▼ │                                    ▼
+///            restoring ◀── startingOver             aborting ─▶ rewinding ─▶ polling
+/// ```
+public struct Worker<Log: CommandLog> {
+    /// How a step went, for whoever drives the steps.
+    public enum Step: Equatable, Sendable {
+        /// Something was done; go on.
+        case worked
+        /// Nothing was there to do; the log has waited already.
+        case idle
+        /// The same will be tried again; wait a little longer with each attempt, counted from 1.
+        case backOff(attempt: Int)
+        /// The worker left its group; there is no further step.
+        case stopped
+        /// The worker cannot go on.
+        case failed(LogError)
+    }
+
+    private enum Phase {
+        case starting
+        case polling
+        case restoring(Restore)
+        case beginning([CommandRecord])
+        case processing([CommandRecord])
+        case sendingOffsets
+        case committing
+        case aborting(LogError)
+        case rewinding
+        case startingOver
+        case stopped
+        case failed(LogError)
+    }
+
+    private let log: Log
+    private let menu: Menu
+    private let maxBatch: Int
+    private let onEvent: (WorkerEvent) -> Void
+    private var processor: CommandProcessor
+    private var phase = Phase.starting
+    /// What the group gave this worker.
+    private var assignment: [Int32] = []
+    /// The state of those of them that are restored and may be read.
+    private var partitions = PartitionTable()
+    private var summary = TransactionSummary()
+    /// Failed calls since the last one that worked.
+    private var failedCalls = 0
+    /// Transactions given up since the last one that was committed.
+    private var failedTransactions = 0
+    private var isStopping = false
+
+    /// A worker that has not begun.
+    ///
+    /// - Parameters:
+    ///   - maxBatch: the most commands in one transaction.
+    ///   - onEvent: called from within ``step()``.
+    public init(
+        log: Log, menu: Menu, language: Language, maxBatch: Int = 10_000,
+        onEvent: @escaping (WorkerEvent) -> Void
+    ) {
+        self.log = log
+        self.menu = menu
+        self.maxBatch = maxBatch
+        self.onEvent = onEvent
+        processor = CommandProcessor(menu: menu, language: language)
+    }
+
+    /// Makes the worker finish the transaction at hand, leave its group and stop.
+    public mutating func requestStop() { isStopping = true }
+
+    /// Does the next thing.
+    public mutating func step() -> Step {
+        do throws(LogError) {
+            let step = try advance()
+            failedCalls = 0
+            return step
+        } catch {
+            return recover(from: error)
+        }
+    }
+
+    private mutating func advance() throws(LogError) -> Step {
+        switch phase {
+        case .starting:
+            if isStopping { return leave() }
+            try log.initTransactions()
+            onEvent(.started)
+            phase = .polling
+            return .worked
+        case .polling:
+            return try poll()
+        case .restoring(let restore):
+            return try advance(restore)
+        case .beginning(let records):
+            try log.begin()
+            phase = .processing(records)
+            return .worked
+        case .processing(let records):
+            try process(records)
+            phase = .sendingOffsets
+            return .worked
+        case .sendingOffsets:
+            try log.sendOffsets(partitions.flatMap(\.uncommittedPositions))
+            phase = .committing
+            return .worked
+        case .committing:
+            try log.commit()
+            keepChanges()
+            return .worked
+        case .aborting(let cause):
+            try log.abort()
+            undoChanges(because: cause)
+            return .backOff(attempt: failedTransactions)
+        case .rewinding:
+            try startReading()
+            phase = .polling
+            return .worked
+        case .startingOver:
+            if isStopping { return leave() }
+            try log.initTransactions()
+            phase = .restoring(Restore(partitions: assignment, menu: menu))
+            return .worked
+        case .stopped:
+            return .stopped
+        case .failed(let error):
+            return .failed(error)
+        }
+    }
+}
+
+// MARK: - Transactions
+
+extension Worker {
+    private mutating func process(_ records: [CommandRecord]) throws(LogError) {
+        summary = TransactionSummary()
+        for record in records {
+            guard let state = partitions[record.partition],
+                state.advance(record.topic, past: record.offset)
+            else { continue }
+            try processor.process(record, state: state, log: log, summary: &summary)
+        }
+        for state in partitions {
+            try processor.writeChanges(of: state, log: log, summary: &summary)
+        }
+    }
+
+    private mutating func keepChanges() {
+        for state in partitions { state.commit() }
+        failedTransactions = 0
+        onEvent(.committed(summary))
+        phase = .polling
+    }
+
+    private mutating func undoChanges(because cause: LogError) {
+        for state in partitions { state.undo() }
+        onEvent(.aborted(cause))
+        phase = .rewinding
+    }
+
+    private mutating func recover(from error: LogError) -> Step {
+        switch error.remedy {
+        case .retry:
+            failedCalls += 1
+            onEvent(.retrying(error))
+            return .backOff(attempt: failedCalls)
+        case .abort where isInTransaction:
+            failedTransactions += 1
+            phase = .aborting(error)
+            return .worked
+        case .abort, .startOver:
+            failedTransactions += 1
+            onEvent(.startingOver(error))
+            partitions = PartitionTable()
+            if case .starting = phase {} else { phase = .startingOver }
+            return .backOff(attempt: failedTransactions)
+        case .stop:
+            onEvent(.failed(error))
+            log.leave()
+            phase = .failed(error)
+            return .failed(error)
+        }
+    }
+
+    private var isInTransaction: Bool {
+        switch phase {
+        case .processing, .sendingOffsets, .committing: true
+        default: false
+        }
+    }
+}
+
+// MARK: - Input
+
+extension Worker {
+    private mutating func poll() throws(LogError) -> Step {
+        if isStopping { return leave() }
+        switch try log.poll(maxRecords: maxBatch, wait: true) {
+        case .records(let records) where records.isEmpty:
+            return .idle
+        case .records(let records):
+            phase = .beginning(records)
+        case .assigned(let assigned):
+            restore(assigned)
+        case .revoked:
+            giveUpPartitions()
+        case .outOfRange(let partition, let reason):
+            stop(partition, reason)
+            phase = .rewinding
+        }
+        return .worked
+    }
+
+    private mutating func restore(_ assigned: [Int32]) {
+        onEvent(.assigned(assigned))
+        assignment = assigned
+        partitions = PartitionTable()
+        phase = .restoring(Restore(partitions: assigned, menu: menu))
+    }
+
+    private mutating func giveUpPartitions() {
+        onEvent(.revoked)
+        assignment = []
+        partitions = PartitionTable()
+        phase = .polling
+    }
+
+    /// Partitions that are stopped keep their place in the assignment, so that no other worker skips on either.
+    private mutating func stop(_ partition: Int32, _ reason: String) {
+        partitions[partition] = nil
+        onEvent(.partitionStopped(partition, reason: reason))
+    }
+
+    private func startReading() throws(LogError) {
+        try log.start(at: partitions.flatMap(\.positions))
+    }
+
+    private mutating func leave() -> Step {
+        log.leave()
+        onEvent(.left)
+        phase = .stopped
+        return .stopped
+    }
+}
+
+// MARK: - Restoring
+
+extension Worker {
+    /// Restoring can take long, so between any two pieces of it the worker looks whether the group wants the
+    /// partitions back, or its owner wants it to stop.
+    private mutating func advance(_ restore: Restore) throws(LogError) -> Step {
+        if isStopping { return leave() }
+        switch try log.poll(maxRecords: 1, wait: false) {
+        case .assigned(let assigned):
+            self.restore(assigned)
+            return .worked
+        case .revoked:
+            giveUpPartitions()
+            return .worked
+        case .records, .outOfRange:
+            // Left over from before: nothing is read on until `start`, and these will be read again.
+            break
+        }
+
+        var restore = restore
+        switch restore.action {
+        case .findRestorePoints(let partitions):
+            for refusal in restore.found(try log.restorePoints(of: partitions)) {
+                stop(refusal.partition, refusal.reason)
+            }
+        case .openChangelog(let partitions):
+            try log.openChangelog(partitions)
+            restore.opened()
+        case .readChangelog:
+            let batch = try log.readChangelog()
+            do throws(ChangelogFault) {
+                try restore.read(batch)
+            } catch {
+                throw LogError(.stop, error.message)
+            }
+        case .finish:
+            try finish(restore)
+            return .worked
+        }
+        phase = .restoring(restore)
+        return .worked
+    }
+
+    private mutating func finish(_ restore: Restore) throws(LogError) {
+        let states = restore.restored
+        partitions = PartitionTable(states)
+        try startReading()
+        onEvent(
+            .restored(
+                partitions: states.map(\.partition),
+                stores: states.reduce(0) { $0 + $1.stores.count },
+                records: restore.recordCount))
+        phase = .polling
+    }
+}

@@ -1,0 +1,47 @@
+/// What a worker did, for logs and metrics.
+public enum WorkerEvent: Sendable {
+    /// It took over its transactional ids; predecessors are fenced.
+    case started
+    /// The group gave it these partitions, whose state it now restores.
+    case assigned([Int32])
+    /// The group took its partitions back.
+    case revoked
+    /// It has the state of these partitions and reads their commands.
+    case restored(partitions: [Int32], stores: Int, records: Int)
+    /// A transaction is committed.
+    case committed(TransactionSummary)
+    /// A transaction is aborted and its changes undone; its commands are read again.
+    case aborted(LogError)
+    /// A call is made again.
+    case retrying(LogError)
+    /// Producers and state are dropped and made anew.
+    case startingOver(LogError)
+    /// A partition is not read on until somebody mends it.
+    case partitionStopped(Int32, reason: String)
+    /// The worker gave up.
+    case failed(LogError)
+    /// The worker left its group.
+    case left
+}
+
+/// What one transaction contained.
+public struct TransactionSummary: Sendable, Equatable {
+    /// Answers "juice made".
+    public var juicesMade = 0
+    /// Answers "out of stock".
+    public var outOfStock = 0
+    /// Answers "restocked".
+    public var restocked = 0
+    /// Answers "rejected".
+    public var rejected = 0
+    /// Records that named no command.
+    public var deadLetters = 0
+    /// Stores whose stock changed.
+    public var storesChanged = 0
+
+    /// A transaction that contains nothing yet.
+    public init() {}
+
+    /// All records that were answered or put aside.
+    public var commands: Int { juicesMade + outOfStock + restocked + rejected + deadLetters }
+}

@@ -1,0 +1,77 @@
+/// The fruits of one store, each at a level from 0 to ``maximumLevel``.
+///
+/// A fruit is its index on the menu. Levels take 32 bits each: there may be a million stores.
+public struct FruitStore: Sendable, Hashable {
+    /// The most of one fruit that a store holds.
+    public static let maximumLevel = 1_000_000_000
+
+    private var stored: [Int32]
+
+    /// A store no order or restock has changed yet.
+    public init(menu: Menu) {
+        stored = menu.fruits.map { Int32($0.initialStock) }
+    }
+
+    /// A store at these levels, in menu order.
+    public init(levels: some Sequence<Int>) throws(LevelOutOfRange) {
+        stored = []
+        for level in levels {
+            guard (0...Self.maximumLevel).contains(level) else {
+                throw LevelOutOfRange(fruit: stored.count, level: level)
+            }
+            stored.append(Int32(level))
+        }
+    }
+
+    /// How many fruits there are levels of.
+    public var fruitCount: Int {
+        stored.count
+    }
+
+    /// The level of every fruit, in menu order. Makes an array: to look at one level, use the subscript.
+    public var levels: [Int] {
+        stored.map(Int.init)
+    }
+
+    /// The level of the fruit at this index on the menu.
+    public subscript(fruit: Int) -> Int {
+        Int(stored[fruit])
+    }
+
+    /// A level that no store can have.
+    public struct LevelOutOfRange: Error, Hashable {
+        /// The fruit's index.
+        public let fruit: Int
+        /// What its level would have been.
+        public let level: Int
+    }
+}
+
+extension FruitStore {
+    /// Appends the levels to a snapshot of many stores.
+    public func save(to snapshot: inout [Int32]) {
+        snapshot.append(contentsOf: stored)
+    }
+
+    /// Takes the levels back from where ``save(to:)`` put them.
+    public mutating func restore(from snapshot: ArraySlice<Int32>) {
+        precondition(snapshot.count == stored.count, "a snapshot has one level for each fruit")
+        stored.replaceSubrange(stored.indices, with: snapshot)
+    }
+}
+
+extension FruitStore {
+    func has(_ ingredient: Ingredient, times quantity: Int) -> Bool {
+        self[ingredient.fruit] >= ingredient.amount * quantity
+    }
+
+    // Only after `has` has said yes to every ingredient: the levels stay at 0 or above.
+    mutating func take(_ ingredient: Ingredient, times quantity: Int) {
+        stored[ingredient.fruit] -= Int32(ingredient.amount * quantity)
+    }
+
+    // Only with a level in range.
+    mutating func setLevel(of fruit: Int, to level: Int) {
+        stored[fruit] = Int32(level)
+    }
+}

@@ -1,0 +1,101 @@
+/// The fruits a store holds and the juices it makes of them: data, the same for every store, and checked once.
+///
+/// The menu decides every order: fruits stand in messages, records, tables and metrics as ``fruits`` lists them, and the
+/// fruits of one juice as its recipe lists them, so that a mango kiwi juice speaks of mangos first.
+public struct Menu: Sendable, Hashable {
+    /// The fruits, at least one.
+    public let fruits: [Fruit]
+    /// The juices, at least one.
+    public let juices: [Juice]
+
+    /// The longest id or name, in bytes of UTF-8.
+    public static let maximumTextLength = 128
+
+    /// A menu of these fruits and juices, or the first fault found in them, with its place.
+    public init(fruits: [Fruit], juices: [JuiceSpec]) throws(MenuError) {
+        guard !fruits.isEmpty else { throw MenuError("fruits", .empty) }
+        guard !juices.isEmpty else { throw MenuError("juices", .empty) }
+
+        var fruitIndices: [ID: Int] = [:]
+        for (index, fruit) in fruits.enumerated() {
+            let place = "fruits[\(index)]"
+            try Self.check(id: fruit.id, name: fruit.name, at: place)
+            guard (0...FruitStore.maximumLevel).contains(fruit.initialStock) else {
+                throw MenuError("\(place).initialStock", .initialStockOutOfRange)
+            }
+            guard fruitIndices.updateValue(index, forKey: ID(fruit.id)) == nil else {
+                throw MenuError("\(place).id", .duplicateID(fruit.id))
+            }
+        }
+
+        var juiceIDs: Set<ID> = []
+        var checkedJuices: [Juice] = []
+        for (index, juice) in juices.enumerated() {
+            let place = "juices[\(index)]"
+            try Self.check(id: juice.id, name: juice.name, at: place)
+            guard juiceIDs.insert(ID(juice.id)).inserted else {
+                throw MenuError("\(place).id", .duplicateID(juice.id))
+            }
+            let recipe = try Self.checked(juice.recipe, fruits: fruitIndices, at: "\(place).recipe")
+            checkedJuices.append(Juice(id: juice.id, name: juice.name, recipe: recipe))
+        }
+        self.init(checkedFruits: fruits, juices: checkedJuices)
+    }
+
+    // For a menu that is known to be right: the built-in one, which the tests check by the rules above.
+    init(checkedFruits: [Fruit], juices: [Juice]) {
+        self.fruits = checkedFruits
+        self.juices = juices
+    }
+
+    /// The index of the fruit with this id. Linear: for people and clients, not for every record.
+    public func fruitIndex(id: String) -> Int? {
+        fruits.firstIndex { $0.id.utf8.elementsEqual(id.utf8) }
+    }
+
+    /// The index of the juice with this id. Linear: for people and clients, not for every record.
+    public func juiceIndex(id: String) -> Int? {
+        juices.firstIndex { $0.id.utf8.elementsEqual(id.utf8) }
+    }
+}
+
+extension Menu {
+    // Ids are bytes. `String` would hold "é" in one and in two code points for the same id, Kafka would not.
+    private struct ID: Hashable {
+        let bytes: [UInt8]
+
+        init(_ id: String) {
+            bytes = Array(id.utf8)
+        }
+    }
+
+    private static func check(id: String, name: LocalizedName, at place: String) throws(MenuError) {
+        let texts = [("id", id), ("name.en", name.english), ("name.ko", name.korean)]
+        for (field, text) in texts {
+            guard !text.isEmpty else { throw MenuError("\(place).\(field)", .empty) }
+            guard text.utf8.count <= maximumTextLength else {
+                throw MenuError("\(place).\(field)", .textTooLong)
+            }
+        }
+    }
+
+    private static func checked(
+        _ recipe: JuiceSpec.Recipe,
+        fruits: [ID: Int],
+        at place: String
+    ) throws(MenuError) -> [Ingredient] {
+        guard !recipe.ingredients.isEmpty else { throw MenuError(place, .empty) }
+        var checked: [Ingredient] = []
+        for (id, amount) in recipe.ingredients {
+            let place = "\(place).\(id)"
+            guard let fruit = fruits[ID(id)] else { throw MenuError(place, .unknownFruit) }
+            guard amount > 0 else { throw MenuError(place, .amountNotPositive) }
+            guard amount <= FruitStore.maximumLevel else { throw MenuError(place, .amountTooLarge) }
+            guard !checked.contains(where: { $0.fruit == fruit }) else {
+                throw MenuError(place, .duplicateFruit)
+            }
+            checked.append(Ingredient(fruit: fruit, amount: amount))
+        }
+        return checked
+    }
+}

@@ -1,0 +1,83 @@
+/// Reads answers back from the results topic. Fields it does not know are ignored.
+///
+/// One decoder is for one thread; the answers are values of their own.
+public final class AnswerDecoder {
+    private var reader = JSONReader(capacity: 4096)
+
+    /// A decoder of answers.
+    public init() {}
+
+    /// The answer in the value of a record.
+    public func decode(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> Answer {
+        let object = try reader.readObject(value)
+        let command = try command(of: object)
+        return Answer(
+            command: command,
+            id: String(try object.text(command.idField)),
+            store: String(try object.text("store")),
+            outcome: try outcome(of: object),
+            isDuplicate: try isDuplicate(object),
+            message: String(try object.text("message"))
+        )
+    }
+
+    private func command(of answer: JSONObject) throws(MalformedMessage) -> CommandKind {
+        switch (answer.member(CommandKind.order.idField), answer.member(CommandKind.restock.idField)) {
+        case (.value, .absent): return .order
+        case (.absent, .value): return .restock
+        default: throw MalformedMessage("", "must have either an orderId or a restockId, once")
+        }
+    }
+
+    private func outcome(of answer: JSONObject) throws(MalformedMessage) -> Answer.Outcome {
+        let type = String(try answer.text("type"))
+        switch type {
+        case "juiceMade":
+            return .juiceMade(
+                juice: String(try answer.text("juice")),
+                quantity: try answer.integer("quantity"),
+                used: try answer.amounts("used"),
+                left: try answer.amounts("left")
+            )
+        case "outOfStock":
+            return .outOfStock(
+                juice: String(try answer.text("juice")),
+                quantity: try answer.integer("quantity"),
+                missing: try missing(in: answer)
+            )
+        case "restocked":
+            return .restocked(left: try answer.amounts("left"))
+        case "rejected":
+            return .rejected(reason: String(try answer.text("reason")))
+        default:
+            throw MalformedMessage("type", "no answer has this type")
+        }
+    }
+
+    private func missing(in answer: JSONObject) throws(MalformedMessage) -> [MissingFruit] {
+        var missing: [MissingFruit] = []
+        for element in try answer.array("missing") {
+            let place = "missing[\(missing.count)]"
+            guard let shortage = element.object else { throw MalformedMessage(place, "must be an object") }
+            missing.append(
+                MissingFruit(
+                    fruit: String(try shortage.text("fruit", in: "\(place).")),
+                    needed: try shortage.integer("needed", in: "\(place)."),
+                    inStock: try shortage.integer("inStock", in: "\(place).")
+                )
+            )
+        }
+        guard !missing.isEmpty else { throw MalformedMessage("missing", "must not be empty") }
+        return missing
+    }
+
+    private func isDuplicate(_ answer: JSONObject) throws(MalformedMessage) -> Bool {
+        guard case .absent = answer.member("duplicate") else {
+            guard let isDuplicate = try answer.value("duplicate").boolean else {
+                throw MalformedMessage("duplicate", "must be true or false")
+            }
+            return isDuplicate
+        }
+        return false
+    }
+}

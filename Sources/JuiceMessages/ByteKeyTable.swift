@@ -1,0 +1,126 @@
+/// Gives every distinct key a dense index: the first key gets 0, the next new one 1, and so on.
+///
+/// Made for a million ids. All keys lie in one array, one behind the other, and an open-addressing table of 8-byte slots
+/// finds them, so that a key costs its own bytes and some 20 to 40 more instead of an object of its own. Looking a key up
+/// takes no memory. Keys are bytes: two ids that differ in a byte are two keys, whatever Unicode thinks of them.
+public struct ByteKeyTable: Sendable {
+    private var keyBytes: [UInt8] = []
+    // Where each key ends in `keyBytes`, which is where the next one begins.
+    private var keyEnds: [UInt32] = []
+    // A power of two of them.
+    private var slots: [Slot]
+
+    /// A table without keys.
+    ///
+    /// It makes room for `capacity` keys, of some 16 bytes each, and grows when there are more.
+    public init(capacity: Int = 0) {
+        slots = Self.emptySlots(forKeys: capacity)
+        keyEnds.reserveCapacity(capacity)
+        keyBytes.reserveCapacity(capacity * 16)
+    }
+
+    /// How many keys there are; their indices are `0..<count`.
+    public var count: Int {
+        keyEnds.count
+    }
+
+    /// The index of a key, or `nil` if it was never inserted.
+    public func find(_ key: UnsafeRawBufferPointer) -> Int? {
+        let hash = Self.hash(key)
+        return slots[position(of: key, hash: hash)].index
+    }
+
+    /// The index of a key, which is inserted if it is new.
+    public mutating func insert(_ key: UnsafeRawBufferPointer) -> (index: Int, inserted: Bool) {
+        let hash = Self.hash(key)
+        var position = position(of: key, hash: hash)
+        if let index = slots[position].index { return (index, false) }
+
+        if (count + 1) * 4 > slots.count * 3 {
+            grow()
+            position = Self.freePosition(for: hash, in: slots)
+        }
+        let index = count
+        let end = keyBytes.count + key.count
+        precondition(index < Int(UInt32.max) && end <= Int(UInt32.max), "a table holds up to 4 GiB of keys")
+        keyBytes.append(contentsOf: key)
+        keyEnds.append(UInt32(end))
+        slots[position] = Slot(index: index, hash: hash)
+        return (index, true)
+    }
+
+    /// Calls `body` with the key of an index. The bytes are valid during the call.
+    public func withKey<Result, Failure: Error>(
+        at index: Int,
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let range = (index == 0 ? 0 : Int(keyEnds[index - 1]))..<Int(keyEnds[index])
+        // The standard library's method forgets the type of what its closure throws.
+        let result = keyBytes.withUnsafeBytes { bytes in
+            Swift.Result { () throws(Failure) in try body(UnsafeRawBufferPointer(rebasing: bytes[range])) }
+        }
+        return try result.get()
+    }
+}
+
+extension ByteKeyTable {
+    // A key's index and 32 bits of its hash. The hash tells almost every other key apart without a look at its bytes,
+    // which would be a cache miss, and lets the table grow without hashing a key again.
+    private struct Slot {
+        // The hash in the upper half, the index plus one in the lower; zero if free.
+        private var bits: UInt64 = 0
+
+        static let free = Slot()
+
+        private init() {}
+
+        init(index: Int, hash: UInt32) {
+            bits = UInt64(hash) << 32 | UInt64(index + 1)
+        }
+
+        var isFree: Bool { bits == 0 }
+        var hash: UInt32 { UInt32(truncatingIfNeeded: bits >> 32) }
+        var index: Int? { isFree ? nil : Int(UInt32(truncatingIfNeeded: bits)) - 1 }
+    }
+
+    // Swift's hash is seeded for each process: a sender cannot choose ids that all fall into one place.
+    private static func hash(_ key: UnsafeRawBufferPointer) -> UInt32 {
+        var hasher = Hasher()
+        hasher.combine(bytes: key)
+        return UInt32(truncatingIfNeeded: hasher.finalize())
+    }
+
+    private static func emptySlots(forKeys count: Int) -> [Slot] {
+        var slotCount = 8
+        while slotCount * 3 < count * 4 { slotCount *= 2 }
+        return Array(repeating: .free, count: slotCount)
+    }
+
+    // The slot that holds the key, or the free one where it belongs. Never full, so there is always one.
+    private func position(of key: UnsafeRawBufferPointer, hash: UInt32) -> Int {
+        let mask = slots.count - 1
+        var position = Int(hash) & mask
+        while let index = slots[position].index {
+            if slots[position].hash == hash && withKey(at: index, { $0.hasSameBytes(as: key) }) { break }
+            position = (position + 1) & mask
+        }
+        return position
+    }
+
+    private static func freePosition(for hash: UInt32, in slots: [Slot]) -> Int {
+        let mask = slots.count - 1
+        var position = Int(hash) & mask
+        while !slots[position].isFree {
+            position = (position + 1) & mask
+        }
+        return position
+    }
+
+    private mutating func grow() {
+        var larger = Array(repeating: Slot.free, count: slots.count * 2)
+        for slot in slots where !slot.isFree {
+            larger[Self.freePosition(for: slot.hash, in: larger)] = slot
+        }
+        slots = larger
+    }
+}

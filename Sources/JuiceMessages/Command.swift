@@ -1,0 +1,56 @@
+import JuiceMaker
+
+/// The two things a store is told to do.
+public enum CommandKind: Sendable, CaseIterable {
+    /// Make juice.
+    case order
+    /// Change the stock.
+    case restock
+
+    /// The longest command, in bytes. A longer record goes to the dead letters.
+    public static let maximumLength = 64 * 1024
+
+    /// The longest id, in bytes.
+    public static let maximumIDLength = 128
+}
+
+/// A POS system's order: so many of one juice.
+public struct OrderCommand: Equatable {
+    /// The sender's id for it, valid as long as the decoder's record.
+    public let id: BorrowedText
+    /// The juice's index in ``Menu/juices``.
+    public let juice: Int
+    /// How many, one of ``JuiceMaker/quantities``.
+    public let quantity: Int
+
+    /// An order.
+    public init(id: BorrowedText, juice: Int, quantity: Int) {
+        self.id = id
+        self.juice = juice
+        self.quantity = quantity
+    }
+}
+
+/// A restock bot's change to the stock of a store.
+public struct RestockCommand: Equatable {
+    /// The sender's id for it, valid as long as the decoder's record.
+    public let id: BorrowedText
+    /// The change, of at least one fruit.
+    public let edit: StockEdit
+
+    /// A restock.
+    public init(id: BorrowedText, edit: StockEdit) {
+        self.id = id
+        self.edit = edit
+    }
+}
+
+/// What a record turned out to be.
+public enum Decoded<Command> {
+    /// A command, to be carried out and answered.
+    case command(Command)
+    /// A command that can only be answered with a rejection.
+    case rejected(id: BorrowedText, Rejection)
+    /// Nothing that could be answered: a dead letter.
+    case undecodable(DeadLetterReason)
+}

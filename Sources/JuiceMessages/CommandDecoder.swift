@@ -1,0 +1,169 @@
+import JuiceMaker
+
+/// Turns the values of records into commands.
+///
+/// A value with several faults is judged by the first of them in this order:
+///
+/// 1. no value, too large, not JSON, nested too deep, not an object;
+/// 2. the id: missing, then bad. Up to here it is a dead letter, from here on it is answered with a rejection;
+/// 3. for an order, the juice: given twice, missing, not a string, unknown; then the quantity: given twice, bad;
+/// 4. for a restock, `add` and `set`: one given twice, both given, neither given, not an object, empty; then the fruits
+///    in the order they are given, each of them unknown, given twice, or with a bad amount.
+///
+/// A field that is `null` counts as not given, because many senders write their unset fields that way: an order with
+/// `"quantity":null` is for one juice. Fields that are not part of a command are ignored, whatever they hold.
+///
+/// Decoding an order takes no memory. One decoder is for one thread, and what it returned borrows from it until it
+/// decodes again.
+public final class CommandDecoder {
+    private var reader = JSONReader(capacity: CommandKind.maximumLength)
+    private let juices: ByteKeyTable
+    private let fruits: ByteKeyTable
+
+    /// A decoder of commands for this menu's juices and fruits.
+    public init(menu: Menu) {
+        juices = ByteKeyTable(keys: menu.juices.lazy.map(\.id))
+        fruits = ByteKeyTable(keys: menu.fruits.lazy.map(\.id))
+    }
+
+    /// Reads the value of a record of the orders topic.
+    public func decodeOrder(_ value: UnsafeRawBufferPointer?) -> Decoded<OrderCommand> {
+        decode(value, .order) { id, object throws(Rejection) in
+            OrderCommand(id: id, juice: try juice(of: object), quantity: try quantity(of: object))
+        }
+    }
+
+    /// Reads the value of a record of the restocks topic.
+    public func decodeRestock(_ value: UnsafeRawBufferPointer?) -> Decoded<RestockCommand> {
+        decode(value, .restock) { id, object throws(Rejection) in
+            RestockCommand(id: id, edit: try edit(of: object))
+        }
+    }
+
+    private func decode<Command>(
+        _ value: UnsafeRawBufferPointer?,
+        _ kind: CommandKind,
+        command: (BorrowedText, JSONObject) throws(Rejection) -> Command
+    ) -> Decoded<Command> {
+        let object: JSONObject
+        let id: BorrowedText
+        do throws(DeadLetterReason) {
+            object = try self.object(in: value)
+            id = try self.id(of: object, field: kind.idField)
+        } catch {
+            return .undecodable(error)
+        }
+        do throws(Rejection) {
+            return .command(try command(id, object))
+        } catch {
+            return .rejected(id: id, error)
+        }
+    }
+}
+
+// MARK: - What every command has
+
+extension CommandDecoder {
+    private func object(in value: UnsafeRawBufferPointer?) throws(DeadLetterReason) -> JSONObject {
+        guard let value, !value.isEmpty else { throw .emptyValue }
+        guard value.count <= CommandKind.maximumLength else { throw .tooLarge }
+        do throws(JSONError) {
+            guard let object = try reader.read(value).object else { throw .notJSON }
+            return object
+        } catch {
+            switch error {
+            case .tooDeep: throw .tooDeep
+            // The reader has had the memory for the longest command since it was made.
+            case .notJSON, .outOfMemory: throw .notJSON
+            }
+        }
+    }
+
+    private func id(of object: JSONObject, field: StaticString) throws(DeadLetterReason) -> BorrowedText {
+        switch object.member(field) {
+        case .absent: throw .missingID
+        case .repeated: throw .badID
+        case .value(let value) where value.isNull: throw .missingID
+        case .value(let value):
+            guard let id = value.string, (1...CommandKind.maximumIDLength).contains(id.bytes.count) else {
+                throw .badID
+            }
+            return id
+        }
+    }
+
+    private func given(
+        _ name: StaticString,
+        _ field: Rejection.Field,
+        of object: JSONObject
+    ) throws(Rejection) -> JSONValue? {
+        switch object.member(name) {
+        case .absent: nil
+        case .repeated: throw .badCommand(.repeatedField(field))
+        case .value(let value): value.isNull ? nil : value
+        }
+    }
+}
+
+// MARK: - Orders
+
+extension CommandDecoder {
+    private func juice(of order: JSONObject) throws(Rejection) -> Int {
+        guard let value = try given("juice", .juice, of: order) else { throw .badCommand(.missingJuice) }
+        guard let id = value.string else { throw .badCommand(.juiceNotText) }
+        guard let juice = juices.find(id.bytes) else { throw .unknownJuice(id.clipped()) }
+        return juice
+    }
+
+    private func quantity(of order: JSONObject) throws(Rejection) -> Int {
+        guard let value = try given("quantity", .quantity, of: order) else { return 1 }
+        guard let quantity = value.integer, JuiceMaker.quantities.contains(quantity) else {
+            throw .badQuantity
+        }
+        return quantity
+    }
+}
+
+// MARK: - Restocks
+
+extension CommandDecoder {
+    private func edit(of restock: JSONObject) throws(Rejection) -> StockEdit {
+        let add = try given("add", .add, of: restock)
+        let set = try given("set", .set, of: restock)
+        switch (add, set) {
+        case (nil, nil): throw .emptyRestock
+        case (.some, .some): throw .badCommand(.addAndSet)
+        case (let amounts?, nil): return StockEdit(.add, try entries(of: amounts, field: .add))
+        case (nil, let amounts?): return StockEdit(.set, try entries(of: amounts, field: .set))
+        }
+    }
+
+    private func entries(
+        of value: JSONValue,
+        field: Rejection.Field
+    ) throws(Rejection) -> [StockEdit.Entry] {
+        guard let amounts = value.object else { throw .badCommand(.notAnObject(field)) }
+        guard !amounts.isEmpty else { throw .emptyRestock }
+        var isGiven = Array(repeating: false, count: fruits.count)
+        var entries: [StockEdit.Entry] = []
+        for (id, value) in amounts {
+            guard let fruit = fruits.find(id.bytes) else { throw .unknownFruit(id.clipped()) }
+            guard !isGiven[fruit] else { throw .badCommand(.repeatedFruit(fruit: fruit)) }
+            guard let amount = value.integer else { throw .badAmount(fruit: fruit) }
+            isGiven[fruit] = true
+            entries.append(StockEdit.Entry(fruit: fruit, amount: amount))
+        }
+        return entries
+    }
+}
+
+extension ByteKeyTable {
+    /// A table of these keys, which are all different: the index of a key is its place among them.
+    init(keys: some Sequence<String>) {
+        self.init()
+        for key in keys {
+            let (_, inserted) = BorrowedText.withText(key) { insert($0.bytes) }
+            precondition(inserted, "ids on a menu are all different")
+        }
+    }
+}

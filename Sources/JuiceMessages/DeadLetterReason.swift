@@ -1,0 +1,42 @@
+/// Why a record cannot be answered and goes to the dead letters. The list is closed.
+public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
+    /// The record has no value, or an empty one.
+    case emptyValue
+    /// The value is longer than ``CommandKind/maximumLength``.
+    case tooLarge
+    /// The value is not one JSON object in UTF-8.
+    case notJSON
+    /// The value nests objects and arrays too deep.
+    case tooDeep
+    /// There is no id, or it is `null`.
+    case missingID
+    /// The id is not a string, is empty or too long, or is given twice.
+    case badID
+    /// The key is too long or not UTF-8, so that it names no store.
+    case badStore
+
+    /// What the header `juice.error.code` says.
+    public var code: String {
+        rawValue
+    }
+
+    /// What the header `juice.error.message` says, in English.
+    public var message: String {
+        switch self {
+        case .emptyValue:
+            "the record has no value"
+        case .tooLarge:
+            "the value is longer than \(CommandKind.maximumLength) bytes"
+        case .notJSON:
+            "the value is not a JSON object in UTF-8"
+        case .tooDeep:
+            "the value is nested more than \(JSONReader.maximumDepth) levels deep"
+        case .missingID:
+            "the command has no id (an order's is orderId, a restock's is restockId)"
+        case .badID:
+            "the id must be given once, as a string of 1 to \(CommandKind.maximumIDLength) bytes"
+        case .badStore:
+            "the key must be a store's id, 1 to \(StoreID.maximumLength) bytes of UTF-8"
+        }
+    }
+}

@@ -1,0 +1,17 @@
+/// The names of the record headers that are part of the contract.
+public enum HeaderName {
+    /// On a dead letter: the code of its ``DeadLetterReason``.
+    public static let errorCode = "juice.error.code"
+    /// On a dead letter: the message of its ``DeadLetterReason``.
+    public static let errorMessage = "juice.error.message"
+    /// On a dead letter: the topic it came from.
+    public static let sourceTopic = "juice.source.topic"
+    /// On a dead letter: the partition it came from.
+    public static let sourcePartition = "juice.source.partition"
+    /// On a dead letter: its offset there.
+    public static let sourceOffset = "juice.source.offset"
+    /// W3C trace context, copied from a command to its answer.
+    public static let traceparent = "traceparent"
+    /// W3C trace context, copied from a command to its answer.
+    public static let tracestate = "tracestate"
+}

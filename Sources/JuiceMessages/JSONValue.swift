@@ -1,0 +1,122 @@
+import CSimdJSON
+
+/// A value of the document that a ``JSONReader`` read last: a place in its tokens, cheap to pass on, and gone when the
+/// reader reads again.
+struct JSONValue {
+    fileprivate let tokens: UnsafePointer<csj_token>
+    fileprivate let index: Int
+
+    init(tokens: UnsafePointer<csj_token>, index: Int) {
+        self.tokens = tokens
+        self.index = index
+    }
+
+    private var token: csj_token {
+        tokens[index]
+    }
+
+    // The first token after this value and all it holds.
+    fileprivate var end: Int {
+        Int(tokens[index].next)
+    }
+
+    var isNull: Bool {
+        token.kind == .null
+    }
+
+    /// The value of `true` or `false`.
+    var boolean: Bool? {
+        switch token.kind {
+        case .true: true
+        case .false: false
+        case .object, .array, .string, .integer, .number, .null: nil
+        }
+    }
+
+    /// The value of a number that is written as an integer and fits 64 bits. `1.0` and `1e3` are not.
+    var integer: Int? {
+        token.kind == .integer ? Int(token.integer) : nil
+    }
+
+    /// The text of a string, without escapes.
+    var string: BorrowedText? {
+        guard token.kind == .string else { return nil }
+        return BorrowedText(UnsafeRawBufferPointer(start: token.text, count: Int(token.length)))
+    }
+
+    var object: JSONObject? {
+        token.kind == .object ? JSONObject(value: self) : nil
+    }
+
+    var array: JSONArray? {
+        token.kind == .array ? JSONArray(value: self) : nil
+    }
+}
+
+/// The members of an object in document order, a key that is given twice being two members.
+struct JSONObject: Sequence {
+    fileprivate let value: JSONValue
+
+    func makeIterator() -> Iterator {
+        Iterator(tokens: value.tokens, position: value.index + 1, end: value.end)
+    }
+
+    struct Iterator: IteratorProtocol {
+        fileprivate let tokens: UnsafePointer<csj_token>
+        fileprivate var position: Int
+        fileprivate let end: Int
+
+        mutating func next() -> (key: BorrowedText, value: JSONValue)? {
+            guard position < end else { return nil }
+            let key = tokens[position]
+            let value = JSONValue(tokens: tokens, index: position + 1)
+            position = value.end
+            return (BorrowedText(UnsafeRawBufferPointer(start: key.text, count: Int(key.length))), value)
+        }
+    }
+
+    /// What an object holds under a name.
+    enum Member {
+        case absent
+        case value(JSONValue)
+        /// JSON leaves open what a name given twice means, so no reader here chooses.
+        case repeated
+    }
+
+    /// Looks a member up. Linear, which for the few members of a command is faster than any table.
+    func member(_ name: StaticString) -> Member {
+        let name = BorrowedText(name)
+        var found: JSONValue?
+        for (key, value) in self where key == name {
+            guard found == nil else { return .repeated }
+            found = value
+        }
+        return found.map(Member.value) ?? .absent
+    }
+
+    var isEmpty: Bool {
+        value.end == value.index + 1
+    }
+}
+
+/// The elements of an array.
+struct JSONArray: Sequence {
+    fileprivate let value: JSONValue
+
+    func makeIterator() -> Iterator {
+        Iterator(tokens: value.tokens, position: value.index + 1, end: value.end)
+    }
+
+    struct Iterator: IteratorProtocol {
+        fileprivate let tokens: UnsafePointer<csj_token>
+        fileprivate var position: Int
+        fileprivate let end: Int
+
+        mutating func next() -> JSONValue? {
+            guard position < end else { return nil }
+            let value = JSONValue(tokens: tokens, index: position)
+            position = value.end
+            return value
+        }
+    }
+}

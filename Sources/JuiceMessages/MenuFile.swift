@@ -1,0 +1,121 @@
+import JuiceMaker
+
+/// A menu as a JSON file.
+///
+/// ```json
+/// {
+///   "fruits": [{ "id": "kiwi", "name": { "en": "kiwi", "ko": "키위" }, "initialStock": 10 }],
+///   "juices": [{ "id": "kiwi", "name": { "en": "kiwi juice", "ko": "키위쥬스" }, "recipe": { "kiwi": 3 } }]
+/// }
+/// ```
+///
+/// `name` may be left out (the id), as may its `ko` (the English name), its `en` (the id) and `initialStock` (10). A field
+/// that a menu does not have is an error, not ignored as in records: here it is a typing mistake by the one who reads the
+/// message.
+public enum MenuFile {
+    /// Why a file is not a menu.
+    public enum Failure: Error, Hashable, CustomStringConvertible {
+        /// The file does not have the form of a menu.
+        case malformed(MalformedMessage)
+        /// It has, but what it says cannot be.
+        case invalid(MenuError)
+
+        /// The place and the problem in English.
+        public var description: String {
+            switch self {
+            case .malformed(let fault): fault.description
+            case .invalid(let error): error.description
+            }
+        }
+    }
+
+    /// Reads a menu from the bytes of a file.
+    public static func decode(_ bytes: UnsafeRawBufferPointer) throws(Failure) -> Menu {
+        let fruits: [Fruit]
+        let juices: [JuiceSpec]
+        do throws(MalformedMessage) {
+            var reader = JSONReader(capacity: bytes.count)
+            let file = try reader.readObject(bytes)
+            try file.check(fields: ["fruits", "juices"], at: "")
+            fruits = try file.objects("fruits", fruit)
+            juices = try file.objects("juices", juice)
+        } catch {
+            throw .malformed(error)
+        }
+        do throws(MenuError) {
+            return try Menu(fruits: fruits, juices: juices)
+        } catch {
+            throw .invalid(error)
+        }
+    }
+
+    private static func fruit(_ object: JSONObject, at place: String) throws(MalformedMessage) -> Fruit {
+        try object.check(fields: ["id", "name", "initialStock"], at: place)
+        let id = String(try object.text("id", in: "\(place)."))
+        var initialStock = Fruit.defaultInitialStock
+        if object.has("initialStock") { initialStock = try object.integer("initialStock", in: "\(place).") }
+        return Fruit(id: id, name: try name(of: object, id: id, at: place), initialStock: initialStock)
+    }
+
+    private static func juice(_ object: JSONObject, at place: String) throws(MalformedMessage) -> JuiceSpec {
+        try object.check(fields: ["id", "name", "recipe"], at: place)
+        let id = String(try object.text("id", in: "\(place)."))
+        var recipe: [(fruit: String, amount: Int)] = []
+        for (fruit, value) in try object.object("recipe", in: "\(place).") {
+            guard let amount = value.integer else {
+                throw MalformedMessage("\(place).recipe.\(fruit.clipped())", "must be a whole number")
+            }
+            recipe.append((String(fruit), amount))
+        }
+        return JuiceSpec(
+            id: id,
+            name: try name(of: object, id: id, at: place),
+            recipe: JuiceSpec.Recipe(recipe)
+        )
+    }
+
+    private static func name(
+        of object: JSONObject,
+        id: String,
+        at place: String
+    ) throws(MalformedMessage) -> LocalizedName {
+        guard object.has("name") else { return LocalizedName(english: id, korean: id) }
+        let name = try object.object("name", in: "\(place).")
+        try name.check(fields: ["en", "ko"], at: "\(place).name")
+        let english = name.has("en") ? String(try name.text("en", in: "\(place).name.")) : id
+        let korean = name.has("ko") ? String(try name.text("ko", in: "\(place).name.")) : english
+        return LocalizedName(english: english, korean: korean)
+    }
+}
+
+extension JSONObject {
+    /// Whether there is a member of this name, once or more often.
+    fileprivate func has(_ name: StaticString) -> Bool {
+        if case .absent = member(name) { false } else { true }
+    }
+
+    /// Makes sure that every member is one of the known fields.
+    fileprivate func check(fields: [String], at place: String) throws(MalformedMessage) {
+        for (key, _) in self where !fields.contains(String(key)) {
+            let path = place.isEmpty ? key.clipped() : "\(place).\(key.clipped())"
+            throw MalformedMessage(
+                path,
+                "unknown field; the fields here are \(fields.joined(separator: ", "))"
+            )
+        }
+    }
+
+    /// The elements of an array of objects.
+    fileprivate func objects<Element>(
+        _ name: StaticString,
+        _ element: (JSONObject, String) throws(MalformedMessage) -> Element
+    ) throws(MalformedMessage) -> [Element] {
+        var elements: [Element] = []
+        for value in try array(name) {
+            let place = "\(name)[\(elements.count)]"
+            guard let object = value.object else { throw MalformedMessage(place, "must be an object") }
+            elements.append(try element(object, place))
+        }
+        return elements
+    }
+}

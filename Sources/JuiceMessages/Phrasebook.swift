@@ -1,0 +1,137 @@
+import JuiceMaker
+
+/// What the service says to people, in one language.
+///
+/// Messages of a fixed form are given whole, the others as the pieces an encoder puts together.
+struct Phrasebook {
+    let menu: Menu
+    let language: Language
+
+    func name(ofFruit fruit: Int) -> String {
+        menu.fruits[fruit].name.text(in: language)
+    }
+}
+
+// MARK: - Answers to orders
+
+extension Phrasebook {
+    /// The message for one juice: `juice made: kiwi juice`.
+    func madeOne(juice: Int) -> String {
+        let name = menu.juices[juice].name.text(in: language)
+        return switch language {
+        case .english: "juice made: \(name)"
+        case .korean: "\(name) 나왔습니다! 맛있게 드세요!"
+        }
+    }
+
+    /// What stands before and after the number in the message for several juices: `juice made: 3 × kiwi juice`.
+    func madeSeveral(juice: Int) -> (before: String, after: String) {
+        let name = menu.juices[juice].name.text(in: language)
+        return switch language {
+        case .english: ("juice made: ", " × \(name)")
+        case .korean: ("\(name) ", "잔 나왔습니다! 맛있게 드세요!")
+        }
+    }
+
+    /// What stands around the fruits that are short.
+    var outOfStock: (before: String, after: String) {
+        switch language {
+        case .english: ("out of stock (", ")")
+        case .korean: ("", " 모자라요. 재고를 수정할까요?")
+        }
+    }
+
+    /// How a fruit that is short is named, by how many follow it: `딸기, `, `바나나와 `, `키위가`.
+    struct ListedFruit {
+        let beforeOthers: String
+        let beforeLast: String
+        let last: String
+    }
+
+    func listed(fruit: Int) -> ListedFruit {
+        let name = name(ofFruit: fruit)
+        return switch language {
+        case .english:
+            ListedFruit(beforeOthers: "\(name), ", beforeLast: "\(name), ", last: name)
+        case .korean:
+            ListedFruit(
+                beforeOthers: "\(name), ",
+                beforeLast: KoreanParticle.and.attached(to: name) + " ",
+                last: KoreanParticle.subject.attached(to: name)
+            )
+        }
+    }
+}
+
+// MARK: - Answers to restocks
+
+extension Phrasebook {
+    /// What stands before the restocked fruits.
+    var restocked: String {
+        switch language {
+        case .english: "restocked: "
+        case .korean: "재고를 수정했어요: "
+        }
+    }
+
+    /// What stands around the level of a restocked fruit: `kiwi 8`, `키위 8개`.
+    func level(ofFruit fruit: Int) -> (before: String, after: String) {
+        switch language {
+        case .english: ("\(name(ofFruit: fruit)) ", "")
+        case .korean: ("\(name(ofFruit: fruit)) ", "개")
+        }
+    }
+}
+
+// MARK: - Rejections
+
+extension Phrasebook {
+    func message(for rejection: Rejection) -> String {
+        switch language {
+        case .english: englishMessage(for: rejection)
+        case .korean: koreanMessage(for: rejection)
+        }
+    }
+
+    private func englishMessage(for rejection: Rejection) -> String {
+        switch rejection {
+        case .unknownJuice(let id): "no juice is called \"\(id)\""
+        case .unknownFruit(let id): "no fruit is called \"\(id)\""
+        case .badQuantity: "the quantity must be a whole number from 1 to 100"
+        case .badAmount(let fruit): "the amount of \(name(ofFruit: fruit)) must be a whole number"
+        case .wouldGoNegative(let fruit, let inStock):
+            "\(name(ofFruit: fruit)) cannot go below 0 (in stock: \(inStock))"
+        case .wouldOverflow(let fruit, let inStock):
+            "\(name(ofFruit: fruit)) cannot go above \(FruitStore.maximumLevel) (in stock: \(inStock))"
+        case .emptyRestock: "the restock names no fruit, neither in \"add\" nor in \"set\""
+        case .badCommand(.missingJuice): "the order names no juice"
+        case .badCommand(.juiceNotText): "the juice must be a string"
+        case .badCommand(.addAndSet): "a restock has either \"add\" or \"set\", not both"
+        case .badCommand(.notAnObject(let field)):
+            "\"\(field.rawValue)\" must be an object of amounts by fruit"
+        case .badCommand(.repeatedField(let field)): "\"\(field.rawValue)\" is given twice"
+        case .badCommand(.repeatedFruit(let fruit)): "\(name(ofFruit: fruit)) is given twice"
+        }
+    }
+
+    private func koreanMessage(for rejection: Rejection) -> String {
+        switch rejection {
+        case .unknownJuice(let id): "메뉴에 없는 쥬스예요: \"\(id)\""
+        case .unknownFruit(let id): "메뉴에 없는 과일이에요: \"\(id)\""
+        case .badQuantity: "수량은 1부터 100까지의 정수여야 해요"
+        case .badAmount(let fruit): "\(name(ofFruit: fruit)) 수량은 정수여야 해요"
+        case .wouldGoNegative(let fruit, let inStock):
+            "\(name(ofFruit: fruit)) 재고는 0보다 작아질 수 없어요 (현재 \(inStock)개)"
+        case .wouldOverflow(let fruit, let inStock):
+            "\(name(ofFruit: fruit)) 재고는 \(FruitStore.maximumLevel)개를 넘을 수 없어요 (현재 \(inStock)개)"
+        case .emptyRestock: "수정할 과일이 없어요. \"add\"나 \"set\"에 과일을 적어 주세요"
+        case .badCommand(.missingJuice): "주문에 쥬스가 없어요"
+        case .badCommand(.juiceNotText): "쥬스는 문자열이어야 해요"
+        case .badCommand(.addAndSet): "\"add\"와 \"set\"은 함께 쓸 수 없어요"
+        case .badCommand(.notAnObject(let field)): "\"\(field.rawValue)\" 값은 과일별 수량을 담은 객체여야 해요"
+        case .badCommand(.repeatedField(let field)): "\"\(field.rawValue)\" 필드가 두 번 나왔어요"
+        case .badCommand(.repeatedFruit(let fruit)):
+            "\(KoreanParticle.subject.attached(to: name(ofFruit: fruit))) 두 번 나왔어요"
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import JuiceMaker
+
+/// Why a command is answered with a rejection, with what its message needs to know.
+///
+/// Fruits are indices of the menu; a text that came from the sender is already cut to a bounded length.
+public enum Rejection: Error, Hashable {
+    /// The menu has no such juice.
+    case unknownJuice(String)
+    /// The menu has no such fruit.
+    case unknownFruit(String)
+    /// The quantity is not an integer, or not one of ``JuiceMaker/quantities``.
+    case badQuantity
+    /// The amount for a fruit is not an integer of 64 bits.
+    case badAmount(fruit: Int)
+    /// The edit would take a fruit, of which there are `inStock`, below zero.
+    case wouldGoNegative(fruit: Int, inStock: Int)
+    /// The edit would take a fruit, of which there are `inStock`, above what a store holds.
+    case wouldOverflow(fruit: Int, inStock: Int)
+    /// The edit names no fruit.
+    case emptyRestock
+    /// The command is not put together as it should be.
+    case badCommand(Fault)
+
+    /// How a command can be put together wrongly.
+    public enum Fault: Hashable, Sendable {
+        /// An order names no juice.
+        case missingJuice
+        /// An order's juice is not a string.
+        case juiceNotText
+        /// A restock has both `add` and `set`.
+        case addAndSet
+        /// A field that must be an object is something else.
+        case notAnObject(Field)
+        /// A field is given twice.
+        case repeatedField(Field)
+        /// A fruit is given twice.
+        case repeatedFruit(fruit: Int)
+    }
+
+    /// The fields of commands, apart from the ids.
+    public enum Field: String, Hashable, Sendable {
+        /// An order's juice.
+        case juice
+        /// An order's quantity.
+        case quantity
+        /// A restock's steps.
+        case add
+        /// A restock's levels.
+        case set
+    }
+
+    /// The closed list of codes in the field `reason` of an answer.
+    public enum Reason: String, Hashable, Sendable, CaseIterable {
+        /// The order's juice is not on the menu.
+        case unknownJuice
+        /// A fruit of the restock is not on the menu.
+        case unknownFruit
+        /// The order's quantity is not a whole number from 1 to 100.
+        case badQuantity
+        /// An amount of the restock is not a whole number.
+        case badAmount
+        /// The restock would take a fruit below zero.
+        case wouldGoNegative
+        /// The restock would take a fruit above 1,000,000,000.
+        case wouldOverflow
+        /// The restock names no fruit.
+        case emptyRestock
+        /// The command is not put together as it should be.
+        case badCommand
+    }
+
+    /// The code of this rejection.
+    public var reason: Reason {
+        switch self {
+        case .unknownJuice: .unknownJuice
+        case .unknownFruit: .unknownFruit
+        case .badQuantity: .badQuantity
+        case .badAmount: .badAmount
+        case .wouldGoNegative: .wouldGoNegative
+        case .wouldOverflow: .wouldOverflow
+        case .emptyRestock: .emptyRestock
+        case .badCommand: .badCommand
+        }
+    }
+
+    /// The rejection that answers an edit the store did not take.
+    public init(_ error: StockEditError) {
+        switch error {
+        case .wouldGoNegative(let fruit, let inStock):
+            self = .wouldGoNegative(fruit: fruit, inStock: inStock)
+        case .wouldOverflow(let fruit, let inStock):
+            self = .wouldOverflow(fruit: fruit, inStock: inStock)
+        }
+    }
+}

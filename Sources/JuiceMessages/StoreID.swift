@@ -1,0 +1,30 @@
+/// What names a store: the key of every record about it, 1 to 128 bytes of UTF-8.
+public enum StoreID {
+    /// The store of records without a key.
+    public static let main = "main"
+
+    /// The longest id, in bytes.
+    public static let maximumLength = 128
+
+    /// The id in a record's key, valid as long as the key: ``main`` when there is no key or an empty one, `nil` when the
+    /// key cannot name a store because it is too long or not UTF-8.
+    public static func read(key: UnsafeRawBufferPointer?) -> BorrowedText? {
+        guard let key, !key.isEmpty else { return BorrowedText("main") }
+        guard key.count <= maximumLength, isUTF8(key) else { return nil }
+        return BorrowedText(key)
+    }
+
+    private static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        // Almost every id is ASCII, which needs no parser.
+        if bytes.allSatisfy({ $0 < 0x80 }) { return true }
+        var parser = Unicode.UTF8.ForwardParser()
+        var iterator = bytes.makeIterator()
+        while true {
+            switch parser.parseScalar(from: &iterator) {
+            case .valid: continue
+            case .emptyInput: return true
+            case .error: return false
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import JuiceEngine
+import Logging
+
+/// Turns a worker's events into log lines: one for each change of state, none for mere repetition.
+struct WorkerLog {
+    private let logger: Logger
+    private var isRetrying = false
+    private var isAborting = false
+
+    init(logger: Logger) {
+        self.logger = logger
+    }
+
+    mutating func note(_ event: WorkerEvent) {
+        switch event {
+        case .started:
+            logger.debug("transactional ids taken over")
+        case .assigned(let partitions):
+            logger.info("assigned; restoring", metadata: Self.metadata(partitions))
+        case .revoked:
+            logger.info("partitions given up")
+        case .restored(let partitions, let stores, let records):
+            logger.notice(
+                "ready: \(stores) stores restored from \(records) stock records",
+                metadata: Self.metadata(partitions))
+        case .committed(let summary):
+            if isRetrying || isAborting { logger.notice("transactions commit again") }
+            (isRetrying, isAborting) = (false, false)
+            logger.trace("committed", metadata: Self.metadata(summary))
+        case .aborted(let error):
+            logger.log(
+                level: isAborting ? .debug : .warning,
+                "transaction aborted and undone, its commands are read again: \(error.message)")
+            isAborting = true
+        case .retrying(let error):
+            logger.log(level: isRetrying ? .debug : .info, "trying again: \(error.message)")
+            isRetrying = true
+        case .startingOver(let error):
+            logger.log(
+                level: isAborting ? .debug : .warning,
+                "starting over with new producers and restored state: \(error.message)")
+            isAborting = true
+        case .partitionStopped(let partition, let reason):
+            logger.critical(
+                """
+                partition stopped, its commands wait: \(reason). To go on from another offset, stop the service and \
+                set the group's offset with kafka-consumer-groups.sh --reset-offsets
+                """,
+                metadata: ["partition": "\(partition)"])
+        case .failed(let error):
+            logger.critical("\(error.message)")
+        case .left:
+            logger.info("left the consumer group")
+        }
+    }
+
+    private static func metadata(_ partitions: [Int32]) -> Logger.Metadata {
+        ["partitions": "\(partitions.map(String.init).joined(separator: ","))"]
+    }
+
+    private static func metadata(_ summary: TransactionSummary) -> Logger.Metadata {
+        ["commands": "\(summary.commands)", "stores": "\(summary.storesChanged)"]
+    }
+}

@@ -1,0 +1,81 @@
+import JuiceEngine
+import Kafka
+import Logging
+
+/// Drives one worker, step by step, until it is asked to stop or cannot go on.
+///
+/// Everything of the worker is made, used and let go on the thread that calls ``run()``.
+struct WorkerThread: Sendable {
+    let configuration: ServiceConfiguration
+    let number: Int
+    let deadLetterPartitions: Int32
+    let watch: BrokerWatch
+    let stop: StopSignal
+    let logger: Logger
+    let onEvent: @Sendable (WorkerEvent) -> Void
+
+    /// How long a worker may take to finish its transaction and leave once it is asked to stop.
+    static let stopTimeout = Duration.seconds(4)
+
+    /// - Throws: what made the service unable to go on.
+    func run() throws(ServiceError) {
+        var logger = logger
+        logger[metadataKey: "worker"] = "\(number)"
+        let log: KafkaCommandLog
+        do throws(KafkaError) {
+            log = try KafkaCommandLog(
+                configuration: configuration, worker: number, deadLetterPartitions: deadLetterPartitions,
+                watch: watch, logger: logger)
+        } catch {
+            throw .badConfiguration(error.description)
+        }
+
+        var events = WorkerLog(logger: logger)
+        var worker = Worker(
+            log: log, menu: configuration.menu, language: configuration.language, maxBatch: configuration.maxBatch
+        ) { event in
+            events.note(event)
+            onEvent(event)
+        }
+        while true {
+            if let age = stop.age {
+                worker.requestStop()
+                if age > Self.stopTimeout {
+                    // Nothing is lost: the broker aborts or completes the transaction as it knows it.
+                    logger.warning("stopping without waiting for Kafka any longer")
+                    return
+                }
+            }
+            switch worker.step() {
+            case .worked, .idle: continue
+            case .backOff(let attempt): wait(attempt)
+            case .stopped: return
+            case .failed(let error): throw .failed(error.message)
+            }
+        }
+    }
+
+    /// 10 ms after the first failure, doubled with each up to a second.
+    private func wait(_ attempt: Int) {
+        let milliseconds = min(1000, 10 << min(attempt - 1, 7))
+        if stop.age == nil { stop.wait(for: .milliseconds(milliseconds)) }
+    }
+}
+
+/// Why the service ended by itself.
+public enum ServiceError: Error, Sendable, CustomStringConvertible {
+    /// A setting is refused; nothing was started.
+    case badConfiguration(String)
+    /// The topics are not fit for the service.
+    case unfitTopics([TopicCheck.Problem])
+    /// It could not go on.
+    case failed(String)
+
+    /// What happened, and what mends it where that is known.
+    public var description: String {
+        switch self {
+        case .badConfiguration(let reason), .failed(let reason): reason
+        case .unfitTopics(let problems): problems.map(\.description).joined(separator: "\n")
+        }
+    }
+}

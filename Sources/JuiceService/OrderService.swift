@@ -1,0 +1,83 @@
+import JuiceEngine
+import Kafka
+import Logging
+import ServiceLifecycle
+
+/// The service: checks the topics, then runs its workers until it is asked to stop.
+///
+/// ```swift
+/// let service = OrderService(configuration: configuration, logger: logger)
+/// try await ServiceGroup(services: [service], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()
+/// ```
+public struct OrderService: Service {
+    private let configuration: ServiceConfiguration
+    private let topicPlan: TopicPlan?
+    private let logger: Logger
+    private let onEvent: @Sendable (WorkerEvent) -> Void
+
+    /// A service that is not running yet.
+    ///
+    /// - Parameters:
+    ///   - topicPlan: topics to create where they are missing; nil creates none.
+    ///   - onEvent: called on the workers' threads for everything they do; it must be quick.
+    public init(
+        configuration: ServiceConfiguration,
+        topicPlan: TopicPlan? = nil,
+        logger: Logger,
+        onEvent: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
+    ) {
+        self.configuration = configuration
+        self.topicPlan = topicPlan
+        self.logger = logger
+        self.onEvent = onEvent
+    }
+
+    /// Runs until graceful shutdown or cancellation, then finishes the transactions at hand and leaves the group.
+    ///
+    /// A broker that does not answer is waited for.
+    /// - Throws: ``ServiceError`` when it cannot start or cannot go on.
+    public func run() async throws {
+        let stop = StopSignal()
+        try await withTaskCancellationHandler {
+            try await withGracefulShutdownHandler {
+                try await run(until: stop)
+            } onGracefulShutdown: {
+                logger.notice("stopping: finishing the transactions at hand")
+                stop.request()
+            }
+        } onCancel: {
+            stop.request()
+        }
+    }
+
+    private func run(until stop: StopSignal) async throws {
+        try configuration.validate()
+        let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger)
+        let preparation = TopicPreparation(
+            configuration: configuration, plan: topicPlan, watch: watch, stop: stop, logger: logger)
+        let ready = try await OwnThread.run("topics") { try preparation.run() }
+        guard let ready else { return }
+
+        let threads = (0..<configuration.workers).map { number in
+            WorkerThread(
+                configuration: configuration, number: number,
+                deadLetterPartitions: Int32(clamping: ready.deadLetterPartitions),
+                watch: watch, stop: stop, logger: logger, onEvent: onEvent)
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for thread in threads {
+                group.addTask {
+                    // One worker that cannot go on stops them all: half a service would look healthy.
+                    defer { stop.request() }
+                    try await OwnThread.run("worker-\(thread.number)") { try thread.run() }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}
+
+extension OrderService: CustomStringConvertible {
+    /// A name for logs. The properties, with their secrets, stay out of it.
+    public var description: String { "OrderService" }
+}

@@ -1,0 +1,162 @@
+import JuiceMaker
+import JuiceMessages
+import Kafka
+
+/// Everything the service needs to know to run.
+public struct ServiceConfiguration: Sendable {
+    /// `host:port` pairs, separated by commas.
+    public var bootstrapServers: String
+    /// The consumer group: instances of one group share the work.
+    public var group: String
+    /// Names this instance within its group. Stable over restarts, and different for each running instance.
+    public var instanceID: String
+    /// Loops run in this process, each with its own thread, consumer and producers.
+    public var workers: Int
+    /// The topics.
+    public var topics: TopicNames
+    /// Fruits and juices.
+    public var menu: Menu
+    /// The language of the messages in answers.
+    public var language: Language
+    /// More librdkafka properties for every client; they win over the service's own, except over those that
+    /// exactly-once processing rests on.
+    public var kafkaProperties: [String: String]
+    /// The broker is an ``EmbeddedBroker``, which forgets offsets sent in transactions.
+    public var isEmbedded: Bool
+    /// The most commands in one transaction.
+    public var maxBatch: Int
+
+    /// A configuration; only where the broker is and the instance's name have no default.
+    public init(
+        bootstrapServers: String,
+        group: String = "juice-maker",
+        instanceID: String,
+        workers: Int = 1,
+        topics: TopicNames = TopicNames(),
+        menu: Menu = .standard,
+        language: Language = .english,
+        kafkaProperties: [String: String] = [:],
+        isEmbedded: Bool = false,
+        maxBatch: Int = 10_000
+    ) {
+        self.bootstrapServers = bootstrapServers
+        self.group = group
+        self.instanceID = instanceID
+        self.workers = workers
+        self.topics = topics
+        self.menu = menu
+        self.language = language
+        self.kafkaProperties = kafkaProperties
+        self.isEmbedded = isEmbedded
+        self.maxBatch = maxBatch
+    }
+}
+
+// MARK: - Clients
+
+extension ServiceConfiguration {
+    /// Properties on which exactly-once processing rests; a user's value for one of them is refused.
+    public static let reservedProperties: Set<String> = [
+        "bootstrap.servers", "metadata.broker.list", "group.id", "group.instance.id", "transactional.id",
+        "isolation.level", "enable.auto.commit", "enable.auto.offset.store", "auto.offset.reset",
+        "partition.assignment.strategy", "enable.partition.eof", "enable.idempotence", "acks",
+        "request.required.acks",
+    ]
+
+    /// What every client has in common.
+    var client: KafkaConfiguration {
+        KafkaConfiguration([
+            "client.id": "juice-maker-\(instanceID)",
+            // A broker that comes back is found within a second.
+            "reconnect.backoff.max.ms": "1000",
+        ])
+        .merging(kafkaProperties)
+        .merging(["bootstrap.servers": bootstrapServers])
+    }
+
+    /// The consumer that takes part in the group.
+    func groupConsumer(worker: Int) -> KafkaConfiguration {
+        KafkaConfiguration([
+            "session.timeout.ms": "10000",
+            "heartbeat.interval.ms": "3000",
+            // librdkafka keeps some 500 bytes per record it holds ready, so its default of 100,000 for each
+            // partition is half a gigabyte for eight. This is still several transactions ahead.
+            "queued.min.messages": "5000",
+            "queued.max.messages.kbytes": "4096",
+            "fetch.message.max.bytes": "262144",
+        ])
+        .merging(client.properties)
+        .merging([
+            "group.id": group,
+            "group.instance.id": "\(instanceID)-\(worker)",
+            "enable.auto.commit": "false",
+            "enable.auto.offset.store": "false",
+            "isolation.level": "read_committed",
+            "partition.assignment.strategy": "range",
+            // Where an offset is missing, commands are missing: never skip on by itself.
+            "auto.offset.reset": "error",
+        ])
+    }
+
+    /// The consumer that reads the changelog at assignment.
+    var changelogConsumer: KafkaConfiguration {
+        KafkaConfiguration([
+            // Each partition is read to its end, and the end is only reported after a fetch has waited there.
+            "fetch.wait.max.ms": "10",
+            "queued.max.messages.kbytes": "16384",
+        ])
+        .merging(client.properties)
+        .merging([
+            "group.id": group,
+            "enable.auto.commit": "false",
+            "enable.auto.offset.store": "false",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": "true",
+            "auto.offset.reset": "earliest",
+        ])
+    }
+
+    /// A consumer that sees the true ends of logs, past undecided transactions.
+    var logEndConsumer: KafkaConfiguration {
+        changelogConsumer.merging(["isolation.level": "read_uncommitted"])
+    }
+
+    /// One of the two producers that a worker uses in turn.
+    func producer(worker: Int, turn: Int) -> KafkaConfiguration {
+        KafkaConfiguration([
+            "transaction.timeout.ms": "10000",
+            // Holds the answers and stock records of the largest batch.
+            "queue.buffering.max.messages": "500000",
+            // Dead letters quote whatever the input topics took; the broker's limit is the one that counts.
+            "message.max.bytes": "100000000",
+        ])
+        .merging(client.properties)
+        .merging(["transactional.id": "\(group)-\(instanceID)-\(worker)-\(turn)"])
+    }
+}
+
+// MARK: - Validation
+
+extension ServiceConfiguration {
+    /// - Throws: ``ServiceError/badConfiguration(_:)`` naming the first setting that cannot be.
+    func validate() throws(ServiceError) {
+        if let name = kafkaProperties.keys.sorted().first(where: Self.reservedProperties.contains) {
+            throw .badConfiguration(
+                "Kafka property \"\(name)\" is not yours to set: exactly-once processing rests on it")
+        }
+        guard workers >= 1 else { throw .badConfiguration("there must be at least 1 worker") }
+        guard maxBatch >= 1 else { throw .badConfiguration("a batch holds at least 1 command") }
+        guard !group.isEmpty else { throw .badConfiguration("the group needs a name") }
+        guard !instanceID.isEmpty else { throw .badConfiguration("the instance needs an id") }
+    }
+}
+
+extension ServiceConfiguration: CustomStringConvertible, CustomReflectable {
+    /// The settings in one line, with secrets hidden.
+    public var description: String {
+        "group \(group), instance \(instanceID), workers \(workers), \(client)"
+    }
+
+    /// Nothing, so that no dump shows a secret.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

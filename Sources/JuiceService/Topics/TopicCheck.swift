@@ -1,0 +1,128 @@
+import Kafka
+
+/// Finds out whether the topics are fit for the service: all there, of equal partition counts, the changelog
+/// compacted, dead letters large enough for whatever they must quote.
+public struct TopicCheck: Sendable {
+    /// Something about the topics that must be mended before the service can start.
+    public struct Problem: Error, Sendable, Equatable, CustomStringConvertible {
+        /// What is wrong.
+        public let fault: String
+        /// The command that mends it.
+        public let mend: String
+
+        /// The fault and how to mend it.
+        public var description: String { "\(fault)\n  mend it with: \(mend)" }
+    }
+
+    /// What the cluster says of one topic.
+    struct Description: Equatable {
+        var partitionCount: Int
+        /// Nil where the broker does not tell.
+        var configuration: [String: String]?
+    }
+
+    let names: TopicNames
+    let bootstrapServers: String
+    let isEmbedded: Bool
+
+    /// A check of these topics.
+    ///
+    /// - Parameters:
+    ///   - bootstrapServers: where the topics are; the mending commands name it.
+    ///   - isEmbedded: the broker is an ``EmbeddedBroker``, which cannot describe a topic's configuration.
+    public init(names: TopicNames, bootstrapServers: String, isEmbedded: Bool = false) {
+        self.names = names
+        self.bootstrapServers = bootstrapServers
+        self.isEmbedded = isEmbedded
+    }
+
+    /// Asks the cluster.
+    ///
+    /// - Returns: the problems, most basic first; empty when the service may start.
+    /// - Throws: ``KafkaError`` when the cluster cannot be asked now.
+    public func problems(_ admin: Admin, timeout: Duration) throws(KafkaError) -> [Problem] {
+        let metadata = try admin.metadata(topics: names.all, timeout: timeout)
+        for topic in metadata.topics {
+            if let error = topic.error, !Self.meansMissing(error.code) { throw error }
+        }
+        var topics: [String: Description] = [:]
+        for name in names.all {
+            guard let topic = metadata[name] else { continue }
+            topics[name] = Description(partitionCount: topic.partitionCount)
+        }
+        if !isEmbedded, !topics.isEmpty {
+            let configurations = try admin.configurations(ofTopics: topics.keys.sorted(), timeout: timeout)
+            for (name, configuration) in configurations { topics[name]?.configuration = configuration }
+        }
+        return problems(of: topics)
+    }
+
+    private static func meansMissing(_ code: KafkaError.Code) -> Bool {
+        code == .unknownTopicOrPartition || code == .unknownTopic
+    }
+
+    func problems(of topics: [String: Description]) -> [Problem] {
+        let missing = names.all.filter { topics[$0] == nil }
+        let count = topics[names.orders]?.partitionCount ?? topics.values.map(\.partitionCount).max()
+        guard missing.isEmpty else {
+            return [
+                Problem(
+                    fault: "missing topics: \(missing.joined(separator: ", "))",
+                    mend: "juice topics create --bootstrap-servers \(bootstrapServers)"
+                        + (prefix == "juice." ? "" : " --topic-prefix \(prefix)") + " --partitions \(count ?? 4)")
+            ]
+        }
+        return unequalCounts(topics) + compaction(topics) + deadLetterSize(topics)
+    }
+
+    private func unequalCounts(_ topics: [String: Description]) -> [Problem] {
+        let coPartitioned = [names.orders, names.restocks, names.results, names.stock]
+        let counts = coPartitioned.map { topics[$0]?.partitionCount ?? 0 }
+        // Partitions can be added but never taken away.
+        let most = counts.max() ?? 0
+        return zip(coPartitioned, counts).filter { $0.1 < most }.map { name, count in
+            Problem(
+                fault: "topic \(name) has \(count) partitions where another has \(most); orders, restocks, results"
+                    + " and stock must have the same number. Adding partitions moves stores: do it while the"
+                    + " topics are empty",
+                mend: "kafka-topics.sh --bootstrap-server \(bootstrapServers) --alter --topic \(name)"
+                    + " --partitions \(most)")
+        }
+    }
+
+    private func compaction(_ topics: [String: Description]) -> [Problem] {
+        guard let configuration = topics[names.stock]?.configuration else { return [] }
+        let policy = configuration["cleanup.policy"] ?? "delete"
+        guard policy != "compact" else { return [] }
+        return [
+            Problem(
+                fault: "topic \(names.stock) has cleanup.policy=\(policy); it holds the state of every store and must"
+                    + " be compacted, never deleted from",
+                mend: configCommand(names.stock, "cleanup.policy=compact"))
+        ]
+    }
+
+    private func deadLetterSize(_ topics: [String: Description]) -> [Problem] {
+        func limit(_ name: String) -> Int? {
+            topics[name]?.configuration?["max.message.bytes"].flatMap(Int.init)
+        }
+        guard let deadLetters = limit(names.deadLetters),
+            let largest = [names.orders, names.restocks].compactMap(limit).max()
+        else { return [] }
+        let needed = largest + TopicPlan.deadLetterRoom
+        guard deadLetters < needed else { return [] }
+        return [
+            Problem(
+                fault: "topic \(names.deadLetters) takes records up to \(deadLetters) bytes, but must be able to quote"
+                    + " one of \(largest) bytes and say why",
+                mend: configCommand(names.deadLetters, "max.message.bytes=\(needed)"))
+        ]
+    }
+
+    private func configCommand(_ topic: String, _ entry: String) -> String {
+        "kafka-configs.sh --bootstrap-server \(bootstrapServers) --alter --entity-type topics --entity-name \(topic)"
+            + " --add-config \(entry)"
+    }
+
+    private var prefix: String { String(names.orders.dropLast("orders".count)) }
+}

@@ -1,0 +1,73 @@
+import Kafka
+import Logging
+
+/// Waits for the cluster, creates topics where asked to, and checks them.
+struct TopicPreparation: Sendable {
+    /// What the workers need to know of the topics.
+    struct Ready: Sendable {
+        let deadLetterPartitions: Int
+    }
+
+    let configuration: ServiceConfiguration
+    let plan: TopicPlan?
+    let watch: BrokerWatch
+    let stop: StopSignal
+    let logger: Logger
+
+    /// Blocks until the topics are ready.
+    ///
+    /// - Returns: nil when asked to stop before that.
+    /// - Throws: ``ServiceError``.
+    func run() throws(ServiceError) -> Ready? {
+        let admin: Admin
+        do throws(KafkaError) {
+            let hooks = ClientHooks(logger: logger, onError: { [watch] in watch.noticed($0) })
+            admin = try Admin(configuration: configuration.client, hooks: hooks)
+        } catch {
+            throw .badConfiguration(error.description)
+        }
+        while stop.age == nil {
+            switch attempt(admin) {
+            case .success(let ready):
+                watch.reached()
+                return ready
+            case .failure(.service(let error)):
+                throw error
+            case .failure(.kafka(let error)) where error.remedy == .retry:
+                watch.noticed(error)
+                stop.wait(for: .milliseconds(200))
+            case .failure(.kafka(let error)):
+                throw .failed(error.description)
+            }
+        }
+        return nil
+    }
+
+    private enum Failure: Error {
+        case service(ServiceError)
+        case kafka(KafkaError)
+    }
+
+    private func attempt(_ admin: Admin) -> Result<Ready, Failure> {
+        do throws(KafkaError) {
+            return try prepare(admin).mapError(Failure.service)
+        } catch {
+            return .failure(.kafka(error))
+        }
+    }
+
+    private func prepare(_ admin: Admin) throws(KafkaError) -> Result<Ready, ServiceError> {
+        let timeout = Duration.seconds(2)
+        if let plan {
+            let created = try admin.create(plan.topics, timeout: .seconds(4))
+            for name in created { logger.notice("created topic \(name) with \(plan.partitionCount) partitions") }
+        }
+        let names = configuration.topics
+        let check = TopicCheck(
+            names: names, bootstrapServers: configuration.bootstrapServers, isEmbedded: configuration.isEmbedded)
+        let problems = try check.problems(admin, timeout: timeout)
+        guard problems.isEmpty else { return .failure(.unfitTopics(problems)) }
+        let metadata = try admin.metadata(topics: [names.deadLetters], timeout: timeout)
+        return .success(Ready(deadLetterPartitions: max(1, metadata[names.deadLetters]?.partitionCount ?? 1)))
+    }
+}

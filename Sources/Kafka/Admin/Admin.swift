@@ -1,0 +1,154 @@
+import CRdKafka
+
+/// Creates and describes topics.
+///
+/// It belongs to one thread; every call blocks for at most its `timeout`.
+public final class Admin {
+    private let handle: ClientHandle
+
+    /// A topic to be created.
+    public struct NewTopic: Sendable, Equatable {
+        /// The topic's name.
+        public var name: String
+        /// The number of its partitions.
+        public var partitionCount: Int
+        /// Copies kept of each partition; nil is the cluster's default.
+        public var replicationFactor: Int?
+        /// Topic properties by Kafka's names, such as `cleanup.policy`.
+        public var configuration: [String: String]
+
+        /// A topic of that description.
+        public init(
+            name: String,
+            partitionCount: Int,
+            replicationFactor: Int? = nil,
+            configuration: [String: String] = [:]
+        ) {
+            self.name = name
+            self.partitionCount = partitionCount
+            self.replicationFactor = replicationFactor
+            self.configuration = configuration
+        }
+    }
+
+    /// A client that only administers.
+    public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
+        handle = try ClientHandle(.producer, configuration: configuration, hooks: hooks)
+    }
+
+    /// The cluster's brokers and the partitions of the topics named.
+    public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
+        try handle.metadata(topics: topics, timeout: timeout)
+    }
+
+    /// Creates topics. One that exists already is left as it is and counts as success.
+    ///
+    /// - Returns: the names of those that were created now.
+    public func create(_ topics: [NewTopic], timeout: Duration) throws(KafkaError) -> [String] {
+        var handles: [OpaquePointer?] = []
+        defer { for case let topic? in handles { rd_kafka_NewTopic_destroy(topic) } }
+        for topic in topics { handles.append(try Self.makeHandle(topic)) }
+
+        let event = try request(RD_KAFKA_ADMIN_OP_CREATETOPICS, timeout: timeout) { options, queue in
+            rd_kafka_CreateTopics(handle.pointer, &handles, handles.count, options, queue)
+        }
+        defer { rd_kafka_event_destroy(event) }
+
+        var count = 0
+        let results = rd_kafka_CreateTopics_result_topics(rd_kafka_event_CreateTopics_result(event), &count)
+        var created: [String] = []
+        for result in UnsafeBufferPointer(start: results, count: count) {
+            let name = String(cString: rd_kafka_topic_result_name(result))
+            let reason = rd_kafka_topic_result_error_string(result).map { String(cString: $0) }
+            let error = KafkaError(
+                rd_kafka_topic_result_error(result), message: "topic \(name): \(reason ?? "not created")")
+            switch error {
+            case nil: created.append(name)
+            case let error? where error.code == .topicAlreadyExists: continue
+            case let error?: throw error
+            }
+        }
+        return created
+    }
+
+    /// The effective configuration of topics, by Kafka's property names.
+    public func configurations(
+        ofTopics names: [String], timeout: Duration
+    ) throws(KafkaError) -> [String: [String: String]] {
+        var resources = names.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
+        defer { for case let resource? in resources { rd_kafka_ConfigResource_destroy(resource) } }
+        let event = try request(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, timeout: timeout) { options, queue in
+            rd_kafka_DescribeConfigs(handle.pointer, &resources, resources.count, options, queue)
+        }
+        defer { rd_kafka_event_destroy(event) }
+
+        var count = 0
+        let results = rd_kafka_DescribeConfigs_result_resources(
+            rd_kafka_event_DescribeConfigs_result(event), &count)
+        var configurations: [String: [String: String]] = [:]
+        for case let resource? in UnsafeBufferPointer(start: results, count: count) {
+            let name = String(cString: rd_kafka_ConfigResource_name(resource))
+            let reason = rd_kafka_ConfigResource_error_string(resource).map { String(cString: $0) }
+            if let error = KafkaError(
+                rd_kafka_ConfigResource_error(resource), message: "topic \(name): \(reason ?? "not described")")
+            {
+                throw error
+            }
+            configurations[name] = Self.entries(of: resource)
+        }
+        return configurations
+    }
+
+    private static func makeHandle(_ topic: NewTopic) throws(KafkaError) -> OpaquePointer {
+        var reason = ErrorText()
+        let handle = reason.withBuffer {
+            rd_kafka_NewTopic_new(
+                topic.name, Int32(clamping: topic.partitionCount), Int32(clamping: topic.replicationFactor ?? -1),
+                $0, $1)
+        }
+        guard let handle else {
+            throw KafkaError(code: .invalidArgument, message: "topic \(topic.name): \(reason.text)")
+        }
+        for (name, value) in topic.configuration { rd_kafka_NewTopic_set_config(handle, name, value) }
+        return handle
+    }
+
+    private static func entries(of resource: OpaquePointer) -> [String: String] {
+        var count = 0
+        let entries = rd_kafka_ConfigResource_configs(resource, &count)
+        var values: [String: String] = [:]
+        for case let entry? in UnsafeBufferPointer(start: entries, count: count) {
+            guard let value = rd_kafka_ConfigEntry_value(entry) else { continue }
+            values[String(cString: rd_kafka_ConfigEntry_name(entry))] = String(cString: value)
+        }
+        return values
+    }
+
+    /// Sends an admin request and waits for its one event, which the caller destroys.
+    private func request(
+        _ operation: rd_kafka_admin_op_t,
+        timeout: Duration,
+        send: (_ options: OpaquePointer?, _ queue: OpaquePointer?) -> Void
+    ) throws(KafkaError) -> OpaquePointer {
+        let queue = rd_kafka_queue_new(handle.pointer)
+        defer { rd_kafka_queue_destroy(queue) }
+        let options = rd_kafka_AdminOptions_new(handle.pointer, operation)
+        defer { rd_kafka_AdminOptions_destroy(options) }
+        var reason = ErrorText()
+        _ = reason.withBuffer {
+            rd_kafka_AdminOptions_set_request_timeout(options, timeout.milliseconds, $0, $1)
+        }
+
+        send(options, queue)
+        // librdkafka ends the request by itself at its timeout; the margin is for the event to arrive.
+        guard let event = rd_kafka_queue_poll(queue, timeout.milliseconds + 1000) else {
+            throw KafkaError(code: .timedOut, isRetriable: true)
+        }
+        let text = rd_kafka_event_error_string(event).map { String(cString: $0) }
+        if let error = KafkaError(rd_kafka_event_error(event), message: text) {
+            rd_kafka_event_destroy(event)
+            throw error
+        }
+        return event
+    }
+}

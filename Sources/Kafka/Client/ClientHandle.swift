@@ -1,0 +1,110 @@
+import CRdKafka
+import Logging
+
+/// The one owner of an `rd_kafka_t`: made here, destroyed here, once.
+final class ClientHandle {
+    enum Kind {
+        case consumer
+        case producer
+    }
+
+    let pointer: OpaquePointer
+    /// Reached by librdkafka's callbacks through the opaque pointer; it must outlive `pointer`, and does, since
+    /// stored properties are released only after `deinit`.
+    private let context: ClientContext
+    private let kind: Kind
+
+    /// - Parameter prepare: sets what only some clients need, such as a rebalance callback.
+    /// - Throws: ``KafkaError`` when librdkafka refuses a property or cannot make the client.
+    init(
+        _ kind: Kind,
+        configuration: KafkaConfiguration,
+        hooks: ClientHooks,
+        context: ClientContext? = nil,
+        prepare: (OpaquePointer) -> Void = { _ in }
+    ) throws(KafkaError) {
+        let context = context ?? ClientContext()
+        context.hooks = hooks
+        let handle = try configuration.makeHandle()
+        rd_kafka_conf_set_opaque(handle, Unmanaged.passUnretained(context).toOpaque())
+        Self.setCallbacks(handle, statistics: hooks.onStatistics != nil)
+        prepare(handle)
+
+        var reason = ErrorText()
+        let type = kind == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER
+        guard let pointer = reason.withBuffer({ rd_kafka_new(type, handle, $0, $1) }) else {
+            // rd_kafka_new takes the configuration only when it succeeds.
+            rd_kafka_conf_destroy(handle)
+            throw KafkaError(code: .invalidArgument, message: reason.text)
+        }
+        self.pointer = pointer
+        self.context = context
+        self.kind = kind
+    }
+
+    deinit {
+        // A consumer that was not closed goes without a farewell: a rebalance callback in the middle of a
+        // destruction would find its owner half gone.
+        let flags = kind == .consumer ? RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE : 0
+        rd_kafka_destroy_flags(pointer, flags)
+    }
+
+    /// The error that put the client beyond recovery, if there is one.
+    var fatalError: KafkaError? {
+        var reason = ErrorText()
+        let code = reason.withBuffer { rd_kafka_fatal_error(pointer, $0, $1) }
+        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+        return KafkaError(code: .init(code), message: reason.text, isFatal: true)
+    }
+
+    private static func setCallbacks(_ handle: OpaquePointer, statistics: Bool) {
+        rd_kafka_conf_set_log_cb(handle) { client, level, facility, line in
+            guard let client, let context = ClientContext.of(client), let facility, let line else { return }
+            context.log(level: level, facility: String(cString: facility), line: String(cString: line))
+        }
+        rd_kafka_conf_set_error_cb(handle) { client, code, reason, _ in
+            guard let client, let context = ClientContext.of(client) else { return }
+            let error = KafkaError(rd_kafka_resp_err_t(code), message: reason.map { String(cString: $0) })
+            if let error { context.hooks?.onError?(error) }
+        }
+        guard statistics else { return }
+        rd_kafka_conf_set_stats_cb(handle) { client, json, length, _ in
+            guard let client, let context = ClientContext.of(client), let json else { return 0 }
+            let bytes = UnsafeRawBufferPointer(start: json, count: length)
+            context.hooks?.onStatistics?(String(decoding: bytes, as: UTF8.self))
+            return 0
+        }
+    }
+}
+
+/// What librdkafka's callbacks find behind a client's opaque pointer.
+///
+/// `hooks` is set before librdkafka's threads exist and never again, so they may read it freely.
+class ClientContext {
+    fileprivate(set) var hooks: ClientHooks?
+
+    static func of(_ client: OpaquePointer) -> ClientContext? {
+        rd_kafka_opaque(client).map { Unmanaged<ClientContext>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    fileprivate func log(level: Int32, facility: String, line: String) {
+        hooks?.logger.log(
+            level: Self.level(syslog: level, facility: facility),
+            "\(line)",
+            metadata: ["librdkafka": .string(facility)])
+    }
+
+    /// librdkafka reports each failed connection attempt as an error. Whoever runs the client reports the
+    /// change of state through `onError`, once; the attempts are detail.
+    private static func level(syslog: Int32, facility: String) -> Logger.Level {
+        if facility == "FAIL" || facility == "ERROR" { return .debug }
+        return switch syslog {
+        case ...2: .critical
+        case 3: .error
+        case 4: .warning
+        case 5: .notice
+        case 6: .info
+        default: .debug
+        }
+    }
+}

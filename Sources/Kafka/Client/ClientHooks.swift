@@ -1,0 +1,26 @@
+import Logging
+
+/// What a client tells its owner besides the results of calls.
+///
+/// The closures run on librdkafka's threads or inside a polling call: they must be quick, must not block and
+/// must not call the client.
+public struct ClientHooks: Sendable {
+    /// Where librdkafka's own log lines go, at their own levels.
+    public var logger: Logger
+    /// librdkafka's statistics as a JSON document, every `statistics.interval.ms`.
+    public var onStatistics: (@Sendable (String) -> Void)?
+    /// Something the client noticed by itself, such as all brokers being down. Most of these heal by
+    /// themselves; a fatal one also comes back from the next call.
+    public var onError: (@Sendable (KafkaError) -> Void)?
+
+    /// Hooks that log only, unless more are given.
+    public init(
+        logger: Logger,
+        onStatistics: (@Sendable (String) -> Void)? = nil,
+        onError: (@Sendable (KafkaError) -> Void)? = nil
+    ) {
+        self.logger = logger
+        self.onStatistics = onStatistics
+        self.onError = onError
+    }
+}

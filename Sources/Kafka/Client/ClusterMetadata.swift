@@ -1,0 +1,84 @@
+import CRdKafka
+
+/// Brokers and topics as the cluster describes them.
+public struct ClusterMetadata: Sendable {
+    /// One topic.
+    public struct Topic: Sendable {
+        /// The topic's name.
+        public let name: String
+        /// The number of its partitions; 0 where `error` says why.
+        public let partitionCount: Int
+        /// Copies kept of each partition.
+        public let replicationFactor: Int
+        /// Why nothing is known of it, such as that it does not exist.
+        public let error: KafkaError?
+    }
+
+    /// `host:port` of each broker.
+    public let brokers: [String]
+    /// The topics that were asked for, in that order.
+    public let topics: [Topic]
+
+    /// The topic of that name, unless it does not exist or may not be seen.
+    public subscript(topic: String) -> Topic? {
+        topics.first { $0.name == topic && $0.error == nil }
+    }
+}
+
+extension ClientHandle {
+    func metadata(topics names: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
+        var brokers: [String] = []
+        var topics: [ClusterMetadata.Topic] = []
+        // librdkafka describes one topic or all of them; a service asks for a handful.
+        if names.isEmpty {
+            (brokers, _) = try describe(topic: nil, timeout: timeout)
+        }
+        for name in names {
+            let (hosts, topic) = try describe(topic: name, timeout: timeout)
+            brokers = hosts
+            if let topic { topics.append(topic) }
+        }
+        return ClusterMetadata(brokers: brokers, topics: topics)
+    }
+
+    private func describe(
+        topic name: String?, timeout: Duration
+    ) throws(KafkaError) -> ([String], ClusterMetadata.Topic?) {
+        var topic: OpaquePointer?
+        if let name {
+            guard let handle = rd_kafka_topic_new(pointer, name, nil) else {
+                throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory
+            }
+            topic = handle
+        }
+        defer { if let topic { rd_kafka_topic_destroy(topic) } }
+
+        var result: UnsafePointer<rd_kafka_metadata>?
+        let code = rd_kafka_metadata(pointer, 0, topic, &result, timeout.milliseconds)
+        if let error = KafkaError(code) { throw error }
+        guard let result else { throw .outOfMemory }
+        defer { rd_kafka_metadata_destroy(result) }
+
+        let metadata = result.pointee
+        let hosts = UnsafeBufferPointer(start: metadata.brokers, count: Int(metadata.broker_cnt))
+            .map { "\(String(cString: $0.host)):\($0.port)" }
+        guard metadata.topic_cnt > 0, let found = metadata.topics?.pointee else { return (hosts, nil) }
+        return (
+            hosts,
+            ClusterMetadata.Topic(
+                name: String(cString: found.topic),
+                partitionCount: Int(found.partition_cnt),
+                replicationFactor: found.partition_cnt > 0 ? Int(found.partitions.pointee.replica_cnt) : 0,
+                error: KafkaError(found.err))
+        )
+    }
+
+    func watermarks(of partition: TopicPartition, timeout: Duration) throws(KafkaError) -> Watermarks {
+        var low: Offset = 0
+        var high: Offset = 0
+        let code = rd_kafka_query_watermark_offsets(
+            pointer, partition.topic, partition.partition, &low, &high, timeout.milliseconds)
+        if let error = KafkaError(code) { throw error }
+        return Watermarks(low: low, high: high)
+    }
+}

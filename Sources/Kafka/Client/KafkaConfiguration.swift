@@ -1,0 +1,85 @@
+import CRdKafka
+
+/// Properties of a Kafka client under librdkafka's own names, such as `bootstrap.servers`.
+///
+/// Nothing is renamed or hidden: whatever librdkafka's `CONFIGURATION.md` documents can be set. Printing a
+/// configuration never shows a secret.
+///
+/// ```swift
+/// var configuration = KafkaConfiguration(["bootstrap.servers": "127.0.0.1:9092"])
+/// configuration["client.id"] = "till-7"
+/// ```
+public struct KafkaConfiguration: Sendable, Equatable {
+    /// Name and value of each property that was set.
+    public private(set) var properties: [String: String]
+
+    /// A configuration of the given properties, by librdkafka's names.
+    public init(_ properties: [String: String] = [:]) {
+        self.properties = properties
+    }
+
+    /// The value of a property; nil where it was not set and librdkafka's default holds.
+    public subscript(name: String) -> String? {
+        get { properties[name] }
+        set { properties[name] = newValue }
+    }
+
+    /// These properties, with those of `other` in place of any of the same name.
+    public func merging(_ other: [String: String]) -> KafkaConfiguration {
+        KafkaConfiguration(properties.merging(other) { _, new in new })
+    }
+
+    /// Whether a property holds something that must not reach a log, an error or a screen.
+    public static func isSecret(_ name: String) -> Bool {
+        let marks = ["password", "secret", "token", "key.pem", "ssl_key", "oauthbearer.config", "jaas"]
+        let lowercased = name.lowercased()
+        return marks.contains { lowercased.contains($0) }
+    }
+
+    /// librdkafka's configuration object, owned by the caller until `rd_kafka_new` takes it.
+    ///
+    /// - Throws: ``KafkaError`` naming the property that librdkafka refuses.
+    func makeHandle() throws(KafkaError) -> OpaquePointer {
+        guard let handle = rd_kafka_conf_new() else { throw .outOfMemory }
+        for (name, value) in properties.sorted(by: { $0.key < $1.key }) {
+            do throws(KafkaError) {
+                try set(name, to: value, in: handle)
+            } catch {
+                rd_kafka_conf_destroy(handle)
+                throw error
+            }
+        }
+        return handle
+    }
+
+    private func set(_ name: String, to value: String, in handle: OpaquePointer) throws(KafkaError) {
+        var reason = ErrorText()
+        let result = reason.withBuffer { rd_kafka_conf_set(handle, name, value, $0, $1) }
+        guard result != RD_KAFKA_CONF_OK else { return }
+        // librdkafka quotes the refused value, which may be a secret.
+        let detail = Self.isSecret(name) ? "its value is refused" : reason.text
+        throw KafkaError(code: .invalidArgument, message: "Kafka property \"\(name)\": \(detail)")
+    }
+}
+
+extension KafkaConfiguration: CustomStringConvertible {
+    /// The properties in order of name, secrets as `********`.
+    public var description: String {
+        properties.sorted { $0.key < $1.key }
+            .map { "\($0.key)=\(Self.isSecret($0.key) ? "********" : $0.value)" }
+            .joined(separator: " ")
+    }
+}
+
+/// The buffer into which librdkafka writes the reason of a refusal.
+struct ErrorText {
+    private var bytes = [CChar](repeating: 0, count: 512)
+
+    mutating func withBuffer<Result>(_ body: (UnsafeMutablePointer<CChar>?, Int) -> Result) -> Result {
+        bytes.withUnsafeMutableBufferPointer { body($0.baseAddress, $0.count) }
+    }
+
+    var text: String {
+        String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}

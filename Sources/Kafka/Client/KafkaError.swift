@@ -1,0 +1,165 @@
+import CRdKafka
+
+/// What a Kafka client could not do, and what to do about it.
+public struct KafkaError: Error, Sendable {
+    /// What a caller does next. The three ways out are librdkafka's own, and there is no fourth.
+    public enum Remedy: Sendable, Equatable {
+        /// The transaction cannot be committed: abort it, undo its effects, read its input again.
+        case abort
+        /// Nothing is decided: make the same call again with the same arguments.
+        case retry
+        /// The client is of no use any more, or its outcome is unknown: drop it and begin with a new one.
+        case startOver
+    }
+
+    /// librdkafka's code.
+    public let code: Code
+    /// librdkafka's sentence, or ours, for a person to read.
+    public let message: String
+    /// The client instance is beyond recovery.
+    public let isFatal: Bool
+    /// The same call may succeed later.
+    public let isRetriable: Bool
+    /// The current transaction must be aborted.
+    public let requiresAbort: Bool
+
+    /// An error with librdkafka's three flags.
+    public init(
+        code: Code,
+        message: String? = nil,
+        isFatal: Bool = false,
+        isRetriable: Bool = false,
+        requiresAbort: Bool = false
+    ) {
+        self.code = code
+        self.message = message ?? code.sentence
+        self.isFatal = isFatal
+        self.isRetriable = isRetriable
+        self.requiresAbort = requiresAbort
+    }
+
+    /// What to do next. An error that carries no flag is unknown ground, and the safe answer there is to
+    /// start over.
+    public var remedy: Remedy {
+        if isFatal { return .startOver }
+        if requiresAbort { return .abort }
+        return isRetriable ? .retry : .startOver
+    }
+
+    static let outOfMemory = KafkaError(code: .outOfMemory, message: "librdkafka could not allocate memory")
+
+    /// Takes over an `rd_kafka_error_t`; nil is success.
+    init?(consuming error: OpaquePointer?) {
+        guard let error else { return nil }
+        defer { rd_kafka_error_destroy(error) }
+        self.init(
+            code: Code(rd_kafka_error_code(error)),
+            message: String(cString: rd_kafka_error_string(error)),
+            isFatal: rd_kafka_error_is_fatal(error) != 0,
+            isRetriable: rd_kafka_error_is_retriable(error) != 0,
+            requiresAbort: rd_kafka_error_txn_requires_abort(error) != 0
+        )
+    }
+
+    /// An error for a plain response code; nil is success.
+    init?(_ code: rd_kafka_resp_err_t, message: String? = nil) {
+        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+        let code = Code(code)
+        self.init(
+            code: code, message: message, isFatal: code == .fatal, isRetriable: Code.transient.contains(code))
+    }
+}
+
+extension KafkaError: CustomStringConvertible {
+    /// The sentence followed by librdkafka's name for the code.
+    public var description: String { "\(message) (\(code.name))" }
+}
+
+extension KafkaError {
+    /// A response code of librdkafka: negative ones are its own, the others the broker's.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        /// The number, as in `rd_kafka_resp_err_t`.
+        public let rawValue: Int32
+
+        /// The code of that number.
+        public init(rawValue: Int32) { self.rawValue = rawValue }
+
+        init(_ code: rd_kafka_resp_err_t) { rawValue = code.rawValue }
+
+        /// librdkafka's name, such as `_TIMED_OUT`.
+        public var name: String { String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(rawValue))) }
+
+        /// librdkafka's sentence for the code.
+        public var sentence: String { String(cString: rd_kafka_err2str(rd_kafka_resp_err_t(rawValue))) }
+    }
+}
+
+extension KafkaError.Code {
+    /// A client in this state must be dropped.
+    public static let fatal = Self(RD_KAFKA_RESP_ERR__FATAL)
+    /// No answer in time.
+    public static let timedOut = Self(RD_KAFKA_RESP_ERR__TIMED_OUT)
+    /// No answer in time, waited for inside librdkafka's queues.
+    public static let timedOutInQueue = Self(RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE)
+    /// The connection broke.
+    public static let transport = Self(RD_KAFKA_RESP_ERR__TRANSPORT)
+    /// No broker of the cluster answers.
+    public static let allBrokersDown = Self(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
+    /// A broker's name does not resolve.
+    public static let resolve = Self(RD_KAFKA_RESP_ERR__RESOLVE)
+    /// User name, password or mechanism are refused.
+    public static let authentication = Self(RD_KAFKA_RESP_ERR__AUTHENTICATION)
+    /// The TLS handshake failed.
+    public static let ssl = Self(RD_KAFKA_RESP_ERR__SSL)
+    /// A property or argument is refused.
+    public static let invalidArgument = Self(RD_KAFKA_RESP_ERR__INVALID_ARG)
+    /// The producer's queue is full.
+    public static let queueFull = Self(RD_KAFKA_RESP_ERR__QUEUE_FULL)
+    /// The call does not fit the client's state.
+    public static let state = Self(RD_KAFKA_RESP_ERR__STATE)
+    /// Another producer took over this transactional id.
+    public static let fenced = Self(RD_KAFKA_RESP_ERR__FENCED)
+    /// Another consumer took over this group instance id.
+    public static let fencedInstanceID = Self(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
+    /// The offset to read from is not in the partition's log.
+    public static let autoOffsetReset = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
+    /// The same, as the broker says it.
+    public static let offsetOutOfRange = Self(RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
+    /// The end of a partition was reached.
+    public static let partitionEOF = Self(RD_KAFKA_RESP_ERR__PARTITION_EOF)
+    /// The topic or partition is not there.
+    public static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+    /// The same, found by the client.
+    public static let unknownTopic = Self(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
+    /// The partition is not there, found by the client.
+    public static let unknownPartition = Self(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
+    /// The topic is there already.
+    public static let topicAlreadyExists = Self(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
+    /// The record is larger than allowed.
+    public static let messageTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+    /// The broker does not know the request.
+    public static let unsupportedFeature = Self(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)
+    /// The principal may not do that to the topic.
+    public static let topicAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+    /// The principal may not use the group.
+    public static let groupAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
+    /// The principal may not use the transactional id.
+    public static let transactionalIDAuthorizationFailed = Self(
+        RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    /// The principal may not do that to the cluster.
+    public static let clusterAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
+    static let outOfMemory = Self(RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE)
+
+    /// What passes by itself when tried again, where librdkafka returned a bare code without flags.
+    static let transient: Set<Self> = [
+        .timedOut, .timedOutInQueue, .transport, .allBrokersDown, .resolve, .queueFull,
+        Self(RD_KAFKA_RESP_ERR__WAIT_COORD), Self(RD_KAFKA_RESP_ERR__IN_PROGRESS),
+        Self(RD_KAFKA_RESP_ERR__RETRY), Self(RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS),
+        Self(RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE), Self(RD_KAFKA_RESP_ERR_NOT_COORDINATOR),
+        Self(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE), Self(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION),
+        Self(RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT), Self(RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION),
+        Self(RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT), Self(RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE),
+        Self(RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE), Self(RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE),
+        Self(RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR), Self(RD_KAFKA_RESP_ERR_NOT_CONTROLLER),
+    ]
+}

@@ -1,0 +1,98 @@
+import CRdKafka
+
+/// A position in a partition's log: the number of a record, counted from 0.
+public typealias Offset = Int64
+
+/// One partition of one topic.
+public struct TopicPartition: Hashable, Sendable, CustomStringConvertible {
+    /// The topic's name.
+    public let topic: String
+    /// The partition's number, from 0.
+    public let partition: Int32
+
+    /// The partition of that number.
+    public init(topic: String, partition: Int32) {
+        self.topic = topic
+        self.partition = partition
+    }
+
+    /// `topic[partition]`, as librdkafka writes it.
+    public var description: String { "\(topic)[\(partition)]" }
+}
+
+/// The first and the next offset of a partition's log.
+public struct Watermarks: Sendable, Equatable {
+    /// The offset of the oldest record still there.
+    public let low: Offset
+    /// The offset that the next record gets; under `read_committed` the last stable offset.
+    public let high: Offset
+
+    /// A pair of offsets, `low` at most `high`.
+    public init(low: Offset, high: Offset) {
+        self.low = low
+        self.high = high
+    }
+}
+
+/// The one owner of an `rd_kafka_topic_partition_list_t`.
+final class PartitionList {
+    private let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+
+    /// A list of partitions without offsets.
+    convenience init(_ partitions: some Sequence<TopicPartition>) {
+        self.init(offsets: partitions.map { ($0, Offset(RD_KAFKA_OFFSET_INVALID)) })
+    }
+
+    init(offsets: some Sequence<(key: TopicPartition, value: Offset)>) {
+        pointer = rd_kafka_topic_partition_list_new(0)
+        for (partition, offset) in offsets {
+            let element = rd_kafka_topic_partition_list_add(pointer, partition.topic, partition.partition)
+            element?.pointee.offset = offset
+        }
+    }
+
+    deinit { rd_kafka_topic_partition_list_destroy(pointer) }
+
+    /// Lends the list to a C call. The list may be let go as soon as Swift sees no more use of it, which a pointer taken
+    /// out of it would not count as.
+    func withPointer<Result>(
+        _ body: (UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) -> Result
+    ) -> Result {
+        withExtendedLifetime(self) { body(pointer) }
+    }
+
+    /// The partitions of a list that librdkafka owns.
+    static func partitions(
+        of list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+    ) -> [TopicPartition] {
+        elements(of: list).map { TopicPartition(topic: String(cString: $0.topic), partition: $0.partition) }
+    }
+
+    static func elements(
+        of list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+    ) -> UnsafeBufferPointer<rd_kafka_topic_partition_t> {
+        UnsafeBufferPointer(start: list.pointee.elems, count: Int(list.pointee.cnt))
+    }
+
+    /// Offset of each partition; nil where there is none.
+    ///
+    /// - Throws: the first error that librdkafka noted at a partition.
+    func offsets() throws(KafkaError) -> [TopicPartition: Offset?] {
+        var offsets: [TopicPartition: Offset?] = [:]
+        for element in Self.elements(of: pointer) {
+            if let error = KafkaError(element.err) { throw error }
+            let partition = TopicPartition(topic: String(cString: element.topic), partition: element.partition)
+            offsets[partition] = .some(element.offset < 0 ? nil : element.offset)
+        }
+        return offsets
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds for librdkafka, rounded up so that a short wait is not a busy loop.
+    var milliseconds: Int32 {
+        let (seconds, attoseconds) = components
+        let total = seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+        return Int32(clamping: total)
+    }
+}

@@ -1,0 +1,181 @@
+import CRdKafka
+
+/// A Kafka consumer: with a group (``subscribe(to:onRebalance:)``) or on partitions of its own choice
+/// (``assign(_:)``).
+///
+/// It belongs to one thread: every call blocks that thread for at most its `timeout`, and rebalances are told on
+/// it, inside ``poll(maxRecords:timeout:)``. That is why it is not `Sendable`.
+///
+/// ## Topics
+/// ### Reading
+/// - ``poll(maxRecords:timeout:)``
+/// - ``RecordBatch``
+/// ### Partitions
+/// - ``subscribe(to:onRebalance:)``
+/// - ``assign(_:)``
+/// - ``committed(_:timeout:)``
+/// - ``watermarks(of:timeout:)``
+/// ### Leaving
+/// - ``close()``
+public final class Consumer {
+    /// Called for each rebalance, on the polling thread. For ``Rebalance/revoked(_:lost:)`` the answer does not
+    /// matter.
+    public typealias RebalanceHandler = (Rebalance) -> Assignment
+
+    private let handle: ClientHandle
+    private let context: ConsumerContext
+    /// The consumer's own queue: records, rebalances and errors in one order.
+    private let queue: OpaquePointer
+    private var messages: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
+    private var held = 0
+    private var isClosed = false
+
+    /// A consumer that reads nothing yet.
+    ///
+    /// - Parameter configuration: needs `group.id`, also where no group is joined.
+    /// - Throws: ``KafkaError`` when librdkafka refuses a property.
+    public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
+        let context = ConsumerContext()
+        handle = try ClientHandle(.consumer, configuration: configuration, hooks: hooks, context: context) {
+            rd_kafka_conf_set_rebalance_cb($0, rebalanceCallback)
+        }
+        self.context = context
+        // One queue for everything: the callbacks of the main queue are served by polling the consumer.
+        rd_kafka_poll_set_consumer(handle.pointer)
+        guard let queue = rd_kafka_queue_get_consumer(handle.pointer) else {
+            throw KafkaError(code: .invalidArgument, message: "a consumer needs the property group.id")
+        }
+        self.queue = queue
+        messages = .allocate(capacity: 1)
+    }
+
+    deinit {
+        releaseMessages()
+        messages.deallocate()
+        rd_kafka_queue_destroy(queue)
+    }
+
+    /// Joins the group and takes part in sharing out the topics' partitions.
+    public func subscribe(to topics: [String], onRebalance: @escaping RebalanceHandler) throws(KafkaError) {
+        context.handler = onRebalance
+        let list = PartitionList(topics.map { TopicPartition(topic: $0, partition: -1) })
+        let code = list.withPointer { rd_kafka_subscribe(handle.pointer, $0) }
+        if let error = KafkaError(code) { throw error }
+    }
+
+    /// Reads exactly these partitions from these offsets, in place of any read before.
+    ///
+    /// With a group it chooses where to begin within what the group assigned.
+    public func assign(_ offsets: [TopicPartition: Offset]) throws(KafkaError) {
+        let list = PartitionList(offsets: offsets)
+        let code = list.withPointer { rd_kafka_assign(handle.pointer, $0) }
+        if let error = KafkaError(code) { throw error }
+    }
+
+    /// Takes the records at hand: waits up to `timeout` for the first, then takes what has arrived already.
+    ///
+    /// The batch is valid until the next call.
+    /// - Throws: ``KafkaError`` when the consumer is beyond recovery, for example fenced by another one with the
+    ///   same `group.instance.id`. What concerns one partition comes as an element.
+    public func poll(maxRecords: Int, timeout: Duration) throws(KafkaError) -> RecordBatch {
+        releaseMessages()
+        if maxRecords > messages.count {
+            messages.deallocate()
+            messages = .allocate(capacity: maxRecords)
+        }
+        // librdkafka's batch call waits until it has all it was asked for. Asking for one with the timeout, then
+        // for the rest without, gives what is at hand as soon as there is anything.
+        held = receive(into: 0, count: min(1, maxRecords), timeout: timeout)
+        context.hasRevoked = false
+        if held == 1, maxRecords > 1 {
+            held += receive(into: 1, count: maxRecords - 1, timeout: .zero)
+        }
+        // Records taken before a revocation in the same call are another member's to process by now.
+        if context.hasRevoked { releaseMessages() }
+        if let error = handle.fatalError { throw error }
+        return RecordBatch(messages: UnsafeBufferPointer(rebasing: messages[..<held]))
+    }
+
+    private func receive(into start: Int, count: Int, timeout: Duration) -> Int {
+        guard let base = messages.baseAddress else { return 0 }
+        return max(0, rd_kafka_consume_batch_queue(queue, timeout.milliseconds, base + start, count))
+    }
+
+    private func releaseMessages() {
+        for message in messages[..<held] { rd_kafka_message_destroy(message) }
+        held = 0
+    }
+
+    /// The group's committed offset of each partition; nil where none was committed.
+    ///
+    /// Under `isolation.level=read_committed` the broker answers only once no transaction is undecided about them.
+    public func committed(
+        _ partitions: [TopicPartition], timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: Offset?] {
+        let list = PartitionList(partitions)
+        let code = list.withPointer { rd_kafka_committed(handle.pointer, $0, timeout.milliseconds) }
+        if let error = KafkaError(code) { throw error }
+        return try list.offsets()
+    }
+
+    /// Stores offsets for the group, outside any transaction.
+    public func commit(_ offsets: [TopicPartition: Offset]) throws(KafkaError) {
+        let list = PartitionList(offsets: offsets)
+        let code = list.withPointer { rd_kafka_commit(handle.pointer, $0, 0) }
+        if let error = KafkaError(code) { throw error }
+    }
+
+    /// Asks the broker for the ends of a partition's log. Under `read_committed` the high end is the last stable
+    /// offset; a consumer set to `read_uncommitted` gets the log's true end.
+    public func watermarks(of partition: TopicPartition, timeout: Duration) throws(KafkaError) -> Watermarks {
+        try handle.watermarks(of: partition, timeout: timeout)
+    }
+
+    /// The cluster's brokers and the partitions of the topics named.
+    public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
+        try handle.metadata(topics: topics, timeout: timeout)
+    }
+
+    /// Leaves the group and ends all reading; the rebalance handler is told of the partitions given up. A static
+    /// member (`group.instance.id`) keeps its seat until the session times out.
+    public func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        releaseMessages()
+        rd_kafka_consumer_close(handle.pointer)
+    }
+}
+
+/// What the rebalance callback finds behind the opaque pointer. Only the polling thread touches it.
+private final class ConsumerContext: ClientContext {
+    var handler: Consumer.RebalanceHandler?
+    /// Whether partitions were revoked since this was last set to false.
+    var hasRevoked = false
+}
+
+private typealias CPartitionList = UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+
+private func rebalanceCallback(
+    client: OpaquePointer?, code: rd_kafka_resp_err_t, list: CPartitionList?, opaque: UnsafeMutableRawPointer?
+) {
+    guard let client, let list, let context = ClientContext.of(client) as? ConsumerContext else { return }
+    let partitions = PartitionList.partitions(of: list)
+    switch code {
+    case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS:
+        // The membership is taken before assign is called: until then no later generation can begin.
+        let membership = ConsumerGroupMetadata(of: client)
+        switch context.handler?(.assigned(partitions, membership: membership)) ?? .fromCommitted {
+        case .fromCommitted:
+            rd_kafka_assign(client, list)
+        case .hold:
+            _ = PartitionList([]).withPointer { rd_kafka_assign(client, $0) }
+        }
+    case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:
+        context.hasRevoked = true
+        _ = context.handler?(.revoked(partitions, lost: rd_kafka_assignment_lost(client) != 0))
+        rd_kafka_assign(client, nil)
+    default:
+        if let error = KafkaError(code) { _ = context.handler?(.failed(error)) }
+        rd_kafka_assign(client, nil)
+    }
+}

@@ -1,0 +1,135 @@
+import CRdKafka
+
+/// A plain producer: each record stands alone and is confirmed alone.
+///
+/// It belongs to one thread. For records that belong together use ``TransactionalProducer``.
+public final class Producer {
+    private let handle: ClientHandle
+    private var topics: [String: ProducerTopic] = [:]
+
+    /// Where a record ended up.
+    public struct Delivery: Sendable, Equatable {
+        /// The partition that got it.
+        public let partition: Int32
+        /// Its offset there.
+        public let offset: Offset
+    }
+
+    /// A producer. Set `enable.idempotence` for records that a retry must not double.
+    public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
+        handle = try ClientHandle(.producer, configuration: configuration, hooks: hooks) {
+            rd_kafka_conf_set_dr_msg_cb($0) { _, message, _ in
+                guard let message, let opaque = message.pointee._private else { return }
+                Unmanaged<DeliveryReport>.fromOpaque(opaque).takeRetainedValue().complete(message.pointee)
+            }
+        }
+    }
+
+    /// Hands a record to librdkafka, which sends it in the background.
+    ///
+    /// - Parameters:
+    ///   - partition: nil leaves the choice to the property `partitioner`.
+    ///   - completion: called once, inside a later ``poll(timeout:)`` or ``flush(timeout:)``.
+    public func produce(
+        topic: String,
+        partition: Int32? = nil,
+        key: [UInt8]?,
+        value: [UInt8]?,
+        headers: [RecordHeader] = [],
+        completion: @escaping (Result<Delivery, KafkaError>) -> Void
+    ) throws(KafkaError) {
+        let topic = try self.topic(topic)
+        let report = Unmanaged.passRetained(DeliveryReport(completion))
+        do throws(KafkaError) {
+            try Self.borrowing(key, value) { (key, value) throws(KafkaError) in
+                try topic.enqueue(
+                    partition: partition, key: key, value: value, headers: headers, opaque: report.toOpaque())
+            }
+        } catch {
+            report.release()
+            throw error
+        }
+    }
+
+    /// Sends one record and waits for its confirmation.
+    ///
+    /// - Throws: ``KafkaError``; ``KafkaError/Code/timedOut`` when no broker confirmed it in time. It is then
+    ///   unknown whether the record was written.
+    @discardableResult
+    public func send(
+        topic: String, key: [UInt8]?, value: [UInt8]?, headers: [RecordHeader] = [], timeout: Duration
+    ) throws(KafkaError) -> Delivery {
+        var result: Result<Delivery, KafkaError>?
+        try produce(topic: topic, key: key, value: value, headers: headers) { result = $0 }
+        let deadline = ContinuousClock.now + timeout
+        while result == nil {
+            let left = deadline - .now
+            guard left > .zero else {
+                // Taken back rather than left to be sent by surprise later.
+                rd_kafka_purge(handle.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
+                rd_kafka_poll(handle.pointer, 100)
+                throw KafkaError(code: .timedOut, isRetriable: true)
+            }
+            rd_kafka_poll(handle.pointer, min(left, .milliseconds(100)).milliseconds)
+        }
+        guard let result else { throw KafkaError(code: .timedOut, isRetriable: true) }
+        return try result.get()
+    }
+
+    /// Serves completions and hooks, waiting for at most `timeout` for the first.
+    public func poll(timeout: Duration) {
+        rd_kafka_poll(handle.pointer, timeout.milliseconds)
+    }
+
+    /// Waits until everything handed over is confirmed or has failed.
+    ///
+    /// - Throws: ``KafkaError/Code/timedOut`` when `timeout` ends first.
+    public func flush(timeout: Duration) throws(KafkaError) {
+        if let error = KafkaError(rd_kafka_flush(handle.pointer, timeout.milliseconds)) { throw error }
+    }
+
+    /// The cluster's brokers and the partitions of the topics named.
+    public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
+        try handle.metadata(topics: topics, timeout: timeout)
+    }
+
+    private func topic(_ name: String) throws(KafkaError) -> ProducerTopic {
+        if let topic = topics[name] { return topic }
+        let topic = try ProducerTopic(name, of: handle)
+        topics[name] = topic
+        return topic
+    }
+
+    private static func borrowing(
+        _ key: [UInt8]?,
+        _ value: [UInt8]?,
+        _ body: (UnsafeRawBufferPointer?, UnsafeRawBufferPointer?) throws(KafkaError) -> Void
+    ) throws(KafkaError) {
+        // Typed throws do not reach through the standard library's withUnsafeBytes.
+        let result: Result<Void, KafkaError> = (key ?? []).withUnsafeBytes { keyBytes in
+            (value ?? []).withUnsafeBytes { valueBytes in
+                Result { () throws(KafkaError) in
+                    try body(key == nil ? nil : keyBytes, value == nil ? nil : valueBytes)
+                }
+            }
+        }
+        try result.get()
+    }
+}
+
+/// Carries a completion through librdkafka; retained when the record is handed over, released when reported.
+private final class DeliveryReport {
+    private let completion: (Result<Producer.Delivery, KafkaError>) -> Void
+
+    init(_ completion: @escaping (Result<Producer.Delivery, KafkaError>) -> Void) {
+        self.completion = completion
+    }
+
+    func complete(_ message: rd_kafka_message_t) {
+        if let error = KafkaError(message.err) {
+            completion(.failure(error))
+        } else {
+            completion(.success(.init(partition: message.partition, offset: message.offset)))
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import JuiceMessages
+import Kafka
+import Testing
+
+@testable import JuiceService
+
+/// The main path over a real TCP connection, on the embedded broker.
+@Suite struct MainPathTests {
+    @Test(arguments: [1, 2]) func ordersAndRestocksAreAnswered(workers: Int) async throws {
+        let cluster = try TestCluster.embedded(partitionCount: 4)
+        let configuration = cluster.serviceConfiguration(workers: workers)
+        try await withRunningService(configuration) { _ in
+            let producer = try cluster.makeProducer()
+            for store in ["gangnam", "jongno", "mapo"] {
+                for number in 1...8 {
+                    try producer.send(
+                        topic: cluster.topics.orders, key: Array(store.utf8),
+                        value: Array(#"{"orderId":"\#(store)-\#(number)","juice":"banana"}"#.utf8),
+                        timeout: .seconds(10))
+                }
+            }
+            let results = try cluster.read(cluster.topics.results, partitionCount: 4) { $0.count >= 24 }
+            #expect(results.count == 24)
+            for store in ["gangnam", "jongno", "mapo"] {
+                let answers = results.filter { $0.key == store }
+                #expect(Set(answers.map(\.partition)).count == 1)
+                // 10 bananas make 5 juices of 2.
+                let types = answers.sorted { $0.offset < $1.offset }.map { $0.text.prefix(20) }
+                #expect(types.prefix(5).allSatisfy { $0.contains("juiceMade") })
+                #expect(types.dropFirst(5).allSatisfy { $0.contains("outOfStock") })
+                #expect(types.count == 8)
+            }
+            let stock = try cluster.read(cluster.topics.stock, partitionCount: 4) { records in
+                Set(records.filter { $0.text.contains(#""banana":0"#) }.map(\.key)).count == 3
+            }
+            #expect(stock.contains { $0.text.contains(#""revision":5"#) })
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import JuiceEngine
+import JuiceMessages
+import Kafka
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+@testable import JuiceService
+
+/// A Kafka cluster for a test: the embedded broker, or a real one.
+struct TestCluster: Sendable {
+    let bootstrapServers: String
+    let isEmbedded: Bool
+    /// Kept running as long as the test.
+    let broker: EmbeddedBroker?
+    let topics: TopicNames
+
+    /// An embedded broker with the service's topics.
+    static func embedded(partitionCount: Int) throws -> TestCluster {
+        let broker = try EmbeddedBroker(logger: quietLogger)
+        let topics = TopicNames()
+        for name in topics.all { try broker.createTopic(name, partitionCount: partitionCount) }
+        return TestCluster(
+            bootstrapServers: broker.bootstrapServers, isEmbedded: true, broker: broker, topics: topics)
+    }
+
+    /// Topics of their own on the broker that `KAFKA_BOOTSTRAP_SERVERS` names.
+    static func real(_ bootstrapServers: String, partitionCount: Int) throws -> TestCluster {
+        let topics = TopicNames(prefix: "test-\(UUID().uuidString.prefix(8)).")
+        let admin = try Admin(
+            configuration: KafkaConfiguration(["bootstrap.servers": bootstrapServers]),
+            hooks: ClientHooks(logger: quietLogger))
+        _ = try admin.create(
+            TopicPlan(names: topics, partitionCount: partitionCount, replicationFactor: 1).topics,
+            timeout: .seconds(30))
+        return TestCluster(
+            bootstrapServers: bootstrapServers, isEmbedded: false, broker: nil, topics: topics)
+    }
+
+    func serviceConfiguration(instanceID: String = "test", workers: Int = 1) -> ServiceConfiguration {
+        ServiceConfiguration(
+            bootstrapServers: bootstrapServers, group: topics.orders + "-group", instanceID: instanceID,
+            workers: workers, topics: topics, isEmbedded: isEmbedded)
+    }
+
+    func makeProducer() throws -> Producer {
+        try Producer(
+            configuration: KafkaConfiguration([
+                "bootstrap.servers": bootstrapServers, "partitioner": "murmur2_random", "linger.ms": "1",
+            ]),
+            hooks: ClientHooks(logger: quietLogger))
+    }
+
+    /// Reads a topic as committed, from its start, until `isComplete` or the deadline.
+    func read(
+        _ topic: String, partitionCount: Int, within timeout: Duration = .seconds(30),
+        until isComplete: ([ReadRecord]) -> Bool
+    ) throws -> [ReadRecord] {
+        let consumer = try Consumer(
+            configuration: KafkaConfiguration([
+                "bootstrap.servers": bootstrapServers, "group.id": "reader", "auto.offset.reset": "earliest",
+                "isolation.level": "read_committed",
+            ]),
+            hooks: ClientHooks(logger: quietLogger))
+        defer { consumer.close() }
+        try consumer.assign(
+            Dictionary(
+                uniqueKeysWithValues: (0..<partitionCount).map {
+                    (TopicPartition(topic: topic, partition: Int32($0)), 0)
+                }))
+        var records: [ReadRecord] = []
+        let deadline = ContinuousClock.now + timeout
+        while !isComplete(records), ContinuousClock.now < deadline {
+            for case .record(let record) in try consumer.poll(maxRecords: 1000, timeout: .milliseconds(100)) {
+                records.append(ReadRecord(record))
+            }
+        }
+        return records
+    }
+}
+
+/// A copy of a record that a test read.
+struct ReadRecord {
+    let partition: Int32
+    let offset: Int64
+    let key: String?
+    let value: [UInt8]
+    let headers: [RecordHeader]
+
+    init(_ record: ConsumedRecord) {
+        partition = record.partition
+        offset = record.offset
+        key = record.key.map { String(decoding: $0, as: UTF8.self) }
+        value = record.value.map { Array($0) } ?? []
+        headers = record.headers
+    }
+
+    var text: String { String(decoding: value, as: UTF8.self) }
+}
+
+/// A service that runs while a test's body does. The body blocks, so it gets a thread of its own.
+func withRunningService<Result: Sendable>(
+    _ configuration: ServiceConfiguration, topicPlan: TopicPlan? = nil,
+    _ body: @escaping @Sendable (EventLog) throws -> Result
+) async throws -> Result {
+    let events = EventLog()
+    let service = OrderService(
+        configuration: configuration, topicPlan: topicPlan, logger: quietLogger, onEvent: { events.append($0) })
+    let group = ServiceGroup(
+        configuration: .init(services: [.init(service: service)], logger: quietLogger))
+    return try await withThrowingTaskGroup(of: Void.self) { tasks in
+        tasks.addTask { try await group.run() }
+        let result = try await OwnThread.run("test") { try body(events) }
+        await group.triggerGracefulShutdown()
+        try await tasks.waitForAll()
+        return result
+    }
+}
+
+/// What the workers of a service did.
+final class EventLog: Sendable {
+    private let events = Mutex<[WorkerEvent]>([])
+
+    func append(_ event: WorkerEvent) { events.withLock { $0.append(event) } }
+
+    var all: [WorkerEvent] { events.withLock { $0 } }
+
+    var committed: [TransactionSummary] {
+        all.compactMap { if case .committed(let summary) = $0 { summary } else { nil } }
+    }
+}
+
+let quietLogger: Logger = {
+    var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
+    logger.logLevel = ProcessInfo.processInfo.environment["TEST_LOG_LEVEL"]
+        .flatMap(Logger.Level.init(rawValue:)) ?? .critical
+    return logger
+}()
