@@ -62,7 +62,7 @@ let package = Package(
         .testTarget(name: "KafkaTests", dependencies: ["Kafka"]),
         .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"]),
         .testTarget(name: "JuiceMessagesTests", dependencies: ["JuiceMessages"]),
-        .testTarget(name: "JuiceEngineTests", dependencies: ["JuiceEngine"]),
+        .testTarget(name: "JuiceEngineTests", dependencies: ["JuiceEngine", "JuiceMaker", "JuiceMessages"]),
         .testTarget(name: "JuiceServiceTests", dependencies: ["JuiceService", "Kafka", "JuiceMessages"]),
     ],
     swiftLanguageModes: [.v6],

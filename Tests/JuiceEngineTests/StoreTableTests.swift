@@ -1,0 +1,82 @@
+import JuiceMaker
+import JuiceMessages
+import Testing
+
+@testable import JuiceEngine
+
+/// The stores of a partition and their undo.
+@Suite struct StoreTableTests {
+    private func take(_ amount: Int, _ store: StaticString, from table: inout StoreTable) {
+        table.update(BorrowedText(store)) { fruits in
+            (try? fruits.apply(StockEdit(.add, [.init(fruit: 1, amount: -amount)]))) != nil
+        }
+    }
+
+    private func bananas(_ store: StaticString, in table: StoreTable) -> Int {
+        table.state(of: BorrowedText(store)).store[1]
+    }
+
+    @Test func aStoreStartsWithTheMenusStock() {
+        let table = StoreTable(menu: .standard)
+        #expect(table.state(of: BorrowedText("a")).store.levels == [10, 10, 10, 10, 10])
+        #expect(table.state(of: BorrowedText("a")).revision == 0)
+        #expect(table.count == 0)
+    }
+
+    @Test func aStoreThatWasNotChangedIsNotKept() {
+        var table = StoreTable(menu: .standard)
+        table.update(BorrowedText("a")) { _ in false }
+        #expect(table.count == 0)
+        #expect(table.changes.isEmpty)
+    }
+
+    @Test func undoTakesBackEveryChangeSinceTheCommit() {
+        var table = StoreTable(menu: .standard)
+        take(1, "a", from: &table)
+        table.commit()
+        take(2, "a", from: &table)
+        take(3, "a", from: &table)
+        take(4, "b", from: &table)
+        take(100, "b", from: &table)
+        #expect(bananas("a", in: table) == 4)
+        #expect(bananas("b", in: table) == 6)
+        #expect(table.changes.count == 2)
+        table.undo()
+        #expect(bananas("a", in: table) == 9)
+        #expect(table.state(of: BorrowedText("a")).revision == 1)
+        #expect(bananas("b", in: table) == 10)
+        #expect(table.state(of: BorrowedText("b")).revision == 0)
+        #expect(table.changes.isEmpty)
+    }
+
+    @Test func undoAfterFailedChangesBetweenGoodOnes() {
+        var table = StoreTable(menu: .standard)
+        for store: StaticString in ["a", "b", "c"] { take(1, store, from: &table) }
+        table.commit()
+        take(100, "a", from: &table)
+        take(5, "b", from: &table)
+        take(100, "c", from: &table)
+        take(6, "c", from: &table)
+        take(100, "b", from: &table)
+        #expect([bananas("a", in: table), bananas("b", in: table), bananas("c", in: table)] == [9, 4, 3])
+        table.undo()
+        #expect([bananas("a", in: table), bananas("b", in: table), bananas("c", in: table)] == [9, 9, 9])
+    }
+
+    @Test func eachChangedStoreIsToldOnceWithItsLastState() {
+        var table = StoreTable(menu: .standard)
+        take(1, "a", from: &table)
+        take(1, "b", from: &table)
+        take(1, "a", from: &table)
+        var told: [String] = []
+        table.forEachChange { name, store, revision in told.append("\(String(name)) \(store[1]) \(revision)") }
+        #expect(told == ["a 8 2", "b 9 1"])
+    }
+
+    @Test func storesAreToldApartByTheirBytes() {
+        var table = StoreTable(menu: .standard)
+        take(1, "caf\u{E9}", from: &table)
+        take(2, "cafe\u{301}", from: &table)
+        #expect(table.count == 2)
+    }
+}

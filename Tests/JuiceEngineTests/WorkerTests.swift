@@ -1,0 +1,308 @@
+import Testing
+
+@testable import JuiceEngine
+
+/// The worker's state machine, one event at a time.
+@Suite struct WorkerTests {
+    @Test func anOrderIsAnsweredAndItsStockWritten() {
+        let harness = Harness()
+        harness.cluster.order("a", "banana")
+        harness.run()
+        #expect(harness.cluster.answers() == ["juiceMade a"])
+        #expect(
+            harness.cluster.values(.stock, partition: 0) == [
+                #"{"store":"gangnam","revision":1,"stock":{"strawberry":10,"banana":8,"pineapple":10,"kiwi":10,"mango":10}}"#
+            ])
+        #expect(harness.cluster.committedOffsets[.init(topic: .orders, partition: 0)] == 1)
+    }
+
+    @Test func manyChangesOfAStoreInOneTransactionAreOneStockRecord() {
+        let harness = Harness()
+        for number in 1...4 { harness.cluster.order("\(number)", "banana") }
+        harness.run()
+        #expect(harness.cluster.answers().count == 4)
+        #expect(harness.cluster.values(.stock, partition: 0).count == 1)
+        #expect(harness.cluster.values(.stock, partition: 0).last?.contains(#""revision":4"#) == true)
+    }
+
+    @Test func anAnswerThatChangesNothingWritesNoStock() {
+        let harness = Harness()
+        harness.cluster.order("a", "strawberry")
+        harness.cluster.order("b", "durian")
+        harness.run()
+        #expect(harness.cluster.answers() == ["outOfStock a", "rejected b"])
+        #expect(harness.cluster.values(.stock, partition: 0).isEmpty)
+    }
+
+    @Test func ordersAndRestocksOfAStoreShareItsStock() {
+        let harness = Harness()
+        harness.cluster.order("a", "strawberry")
+        harness.run()
+        harness.cluster.restock("r", #""add":{"strawberry":6}"#)
+        harness.run()
+        harness.cluster.order("b", "strawberry")
+        harness.run()
+        #expect(harness.cluster.answers() == ["outOfStock a", "restocked r", "juiceMade b"])
+    }
+
+    @Test func aBatchIsSplitAtItsLimit() {
+        let harness = Harness(maxBatch: 3)
+        for number in 1...7 { harness.cluster.order("\(number)", "durian") }
+        harness.run()
+        let sizes = harness.events.compactMap { if case .committed(let summary) = $0 { summary.commands } else { nil } }
+        #expect(sizes == [3, 3, 1])
+    }
+
+    @Test func aRecordThatNamesNoCommandIsPutAsideUntouched() throws {
+        let harness = Harness()
+        let trace = Header(name: "x-till", value: "7")
+        harness.cluster.send(.orders, partition: 0, key: "gangnam", value: "juice, please", headers: [trace])
+        harness.cluster.order("a", "banana")
+        harness.run()
+        #expect(harness.cluster.answers() == ["juiceMade a"])
+        let (offset, letter) = try #require(
+            harness.cluster[.deadLetters, 0].readCommitted(from: 0).records.first)
+        #expect(offset == 0)
+        #expect(letter.value.map { String(decoding: $0.view, as: UTF8.self) } == "juice, please")
+        #expect(letter.key.map { String(decoding: $0.view, as: UTF8.self) } == "gangnam")
+        let headers = Dictionary(
+            uniqueKeysWithValues: letter.headers.map { ($0.name, String(decoding: $0.value ?? [], as: UTF8.self)) })
+        #expect(headers["x-till"] == "7")
+        #expect(headers["juice.error.code"] == "notJSON")
+        #expect(headers["juice.source.topic"] == "juice.orders")
+        #expect(headers["juice.source.partition"] == "0")
+        #expect(headers["juice.source.offset"] == "0")
+    }
+
+    @Test func aKeyThatNamesNoStoreIsPutAside() {
+        let harness = Harness()
+        harness.cluster.send(
+            .orders, partition: 1, key: String(repeating: "x", count: 129), value: #"{"orderId":"a","juice":"kiwi"}"#)
+        harness.run()
+        #expect(harness.cluster.answers(partition: 1).isEmpty)
+        #expect(harness.cluster.values(.deadLetters, partition: 1).count == 1)
+    }
+
+    @Test func traceHeadersAreCopiedToTheAnswerAndOthersAreNot() throws {
+        let harness = Harness()
+        let headers = ["traceparent", "x-till", "tracestate"].map { Header(name: $0, value: "value of \($0)") }
+        harness.cluster.send(
+            .orders, partition: 0, key: nil, value: #"{"orderId":"a","juice":"kiwi"}"#, headers: headers)
+        harness.run()
+        let (_, answer) = try #require(harness.cluster[.results, 0].readCommitted(from: 0).records.first)
+        #expect(answer.headers == [headers[0], headers[2]])
+        #expect(answer.key.map { String(decoding: $0.view, as: UTF8.self) } == "main")
+    }
+}
+
+// MARK: - Failure
+
+extension WorkerTests {
+    @Test(arguments: [SimulatedLog.Call.produce, .sendOffsets, .commit])
+    func anAbortedTransactionIsUndoneAndItsCommandsAreReadAgain(call: SimulatedLog.Call) {
+        let harness = Harness()
+        harness.cluster.order("before", "banana")
+        harness.run()
+        harness.fail(call, with: LogError(.abort, "a test"))
+        harness.cluster.order("a", "banana")
+        harness.cluster.order("b", "banana", store: "jongno")
+        harness.run()
+        #expect(harness.cluster.answers() == ["juiceMade before", "juiceMade a", "juiceMade b"])
+        // Charged once: 10 - 2 - 2, and a store that the aborted transaction would have made starts full.
+        let stock = harness.cluster.values(.stock, partition: 0)
+        #expect(stock.count == 3)
+        #expect(stock.contains { $0.contains(#""gangnam","revision":2"#) && $0.contains(#""banana":6"#) })
+        #expect(stock.contains { $0.contains(#""jongno","revision":1"#) && $0.contains(#""banana":8"#) })
+        #expect(harness.events.contains { if case .aborted = $0 { true } else { false } })
+    }
+
+    @Test(arguments: [SimulatedLog.Call.initTransactions, .poll, .restorePoints, .openChangelog, .readChangelog,
+        .start, .begin, .sendOffsets, .commit])
+    func aCallThatMayBeMadeAgainIsMadeAgain(call: SimulatedLog.Call) {
+        let cluster = SimulatedCluster(partitionCount: 1)
+        // Something to restore, so that the changelog is read.
+        let first = Harness(cluster, member: "first")
+        cluster.order("before", "banana")
+        first.run()
+        first.log.leave()
+
+        let harness = Harness(cluster, member: "second")
+        harness.fail(call, with: LogError(.retry, "a test"))
+        cluster.order("a", "banana")
+        harness.run()
+        #expect(cluster.answers() == ["juiceMade before", "juiceMade a"])
+        #expect(harness.events.contains { if case .retrying = $0 { true } else { false } })
+    }
+
+    @Test(arguments: [true, false]) func anUnknownOutcomeIsLookedUpInTheLog(isCommitted: Bool) {
+        let harness = Harness()
+        harness.cluster.order("a", "banana")
+        if isCommitted {
+            var isDue = true
+            harness.log.loseCommitReply = {
+                defer { isDue = false }
+                return isDue
+            }
+        } else {
+            harness.fail(.commit, with: LogError(.startOver, "a test"))
+        }
+        harness.run()
+        harness.cluster.order("b", "banana")
+        harness.run()
+        #expect(harness.cluster.answers() == ["juiceMade a", "juiceMade b"])
+        #expect(harness.cluster.values(.stock, partition: 0).last?.contains(#""banana":6"#) == true)
+    }
+
+    @Test func aCallThatKeepsFailingBacksOff() {
+        let harness = Harness()
+        harness.log.fault = { $0 == .initTransactions ? LogError(.retry, "no broker") : nil }
+        #expect((1...4).map { _ in harness.step() } == (1...4).map { .backOff(attempt: $0) })
+    }
+
+    @Test func transactionsThatKeepFailingBackOff() {
+        let harness = Harness()
+        harness.cluster.order("a", "banana")
+        harness.log.fault = { $0 == .commit ? LogError(.abort, "a test") : nil }
+        var attempts: [Int] = []
+        for _ in 0..<60 {
+            harness.cluster.writeAllMarkers()
+            if case .backOff(let attempt) = harness.step() { attempts.append(attempt) }
+        }
+        #expect(attempts.starts(with: [1, 2, 3, 4]))
+    }
+
+    @Test func whatNobodyCanMendStopsTheWorker() {
+        let harness = Harness()
+        let error = LogError(.stop, "fenced")
+        harness.fail(.poll, with: error)
+        #expect(harness.run() == .failed(error))
+        #expect(harness.step() == .failed(error))
+        #expect(harness.log.hasLeft)
+    }
+}
+
+// MARK: - Assignment
+
+extension WorkerTests {
+    @Test func stateMovesWithItsPartitions() {
+        let cluster = SimulatedCluster(partitionCount: 2)
+        let first = Harness(cluster, member: "a")
+        cluster.order("1", "banana", partition: 1)
+        first.run()
+        let second = Harness(cluster, member: "b")
+        first.run()
+        second.run()
+        cluster.order("2", "banana", partition: 1)
+        first.run()
+        second.run()
+        #expect(cluster.answers(partition: 1) == ["juiceMade 1", "juiceMade 2"])
+        #expect(cluster.values(.stock, partition: 1).last?.contains(#""banana":6"#) == true)
+        #expect(second.events.contains { if case .committed = $0 { true } else { false } })
+    }
+
+    @Test func aMemberThatLostItsPartitionsCannotCommit() {
+        let cluster = SimulatedCluster(partitionCount: 1)
+        let zombie = Harness(cluster, member: "zombie")
+        zombie.run()
+        cluster.order("1", "banana")
+        // It has its commands and a transaction, then pauses: its partitions move on meanwhile.
+        for _ in 0..<2 { zombie.step() }
+        cluster.remove("zombie")
+        let heir = Harness(cluster, member: "heir")
+        heir.run()
+        #expect(cluster.answers() == ["juiceMade 1"])
+        cluster.join("zombie")
+        zombie.run()
+        heir.run()
+        #expect(cluster.answers() == ["juiceMade 1"])
+        #expect(zombie.events.contains { if case .aborted = $0 { true } else { false } })
+    }
+
+    @Test func restoringWaitsForAnUndecidedTransaction() {
+        let cluster = SimulatedCluster(partitionCount: 1)
+        let dead = Harness(cluster, member: "dead")
+        dead.run()
+        cluster.order("1", "banana")
+        // Committed, but no marker is written yet when it dies.
+        for _ in 0..<5 { dead.step() }
+        cluster.remove("dead")
+
+        let heir = Harness(cluster, member: "heir")
+        for _ in 0..<20 { heir.step() }
+        #expect(!heir.events.contains { if case .restored = $0 { true } else { false } })
+        cluster.writeAllMarkers()
+        heir.run()
+        cluster.order("2", "banana")
+        heir.run()
+        #expect(cluster.answers() == ["juiceMade 1", "juiceMade 2"])
+        #expect(cluster.values(.stock, partition: 0).last?.contains(#""banana":6"#) == true)
+    }
+
+    @Test func commandsThatExpiredUnreadStopTheirPartitionOnly() {
+        let cluster = SimulatedCluster(partitionCount: 2)
+        let first = Harness(cluster, member: "first")
+        cluster.order("1", "banana")
+        cluster.order("2", "banana", partition: 1)
+        first.run()
+        first.log.leave()
+        cluster.order("3", "banana")
+        cluster.order("4", "banana")
+        cluster.order("5", "banana", partition: 1)
+        cluster[.orders, 0].start = 2
+
+        let second = Harness(cluster, member: "second")
+        second.run()
+        #expect(cluster.answers() == ["juiceMade 1"])
+        #expect(cluster.answers(partition: 1) == ["juiceMade 2", "juiceMade 5"])
+        #expect(second.events.contains { if case .partitionStopped(0, _) = $0 { true } else { false } })
+    }
+
+    @Test func commandsThatExpireWhileRunningStopTheirPartitionOnly() {
+        let cluster = SimulatedCluster(partitionCount: 2)
+        let harness = Harness(cluster)
+        harness.run()
+        cluster.order("1", "banana")
+        cluster.order("2", "banana", partition: 1)
+        cluster[.orders, 0].start = 1
+        harness.run()
+        #expect(cluster.answers().isEmpty)
+        #expect(cluster.answers(partition: 1) == ["juiceMade 2"])
+        #expect(harness.events.contains { if case .partitionStopped(0, _) = $0 { true } else { false } })
+    }
+
+    @Test func aStockRecordThatCannotBeReadStopsTheWorkerRatherThanLosingState() {
+        let cluster = SimulatedCluster(partitionCount: 1)
+        cluster[.stock, 0].append(
+            .init(key: StableBytes("gangnam"), value: StableBytes("{"), headers: [], transaction: nil))
+        let harness = Harness(cluster)
+        guard case .failed(let error) = harness.run() else {
+            Issue.record("the worker went on")
+            return
+        }
+        #expect(error.message.contains("partition 0, offset 0"))
+    }
+
+    @Test func stoppingFinishesTheTransactionAndLeaves() {
+        let harness = Harness()
+        harness.run()
+        harness.cluster.order("a", "banana")
+        harness.step()
+        harness.requestStop()
+        #expect(harness.run() == .stopped)
+        #expect(harness.cluster.answers() == ["juiceMade a"])
+        #expect(harness.log.hasLeft)
+    }
+
+    @Test func stoppingDoesNotWaitForARestore() {
+        let cluster = SimulatedCluster(partitionCount: 1)
+        let first = Harness(cluster, member: "first")
+        cluster.order("1", "banana")
+        first.run()
+        first.log.leave()
+        let harness = Harness(cluster, member: "second")
+        harness.log.fault = { $0 == .readChangelog ? LogError(.retry, "slow") : nil }
+        for _ in 0..<10 { harness.step() }
+        harness.requestStop()
+        #expect(harness.step() == .stopped)
+    }
+}
