@@ -1,0 +1,140 @@
+import Kafka
+import Synchronization
+import Testing
+
+/// Producer and consumer over a real TCP connection, on the embedded broker.
+@Suite struct ClientTests {
+    @Test func aRecordArrivesAsItWasSent() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["t": 3])
+            let headers = [
+                RecordHeader(name: "traceparent", value: "00-1"), RecordHeader(name: "null", value: nil),
+                RecordHeader(name: "empty", value: ""), RecordHeader(name: "traceparent", value: "again"),
+            ]
+            let delivery = try broker.producer().send(
+                topic: "t", key: Array("gangnam".utf8), value: Array("hello".utf8), headers: headers,
+                timeout: .seconds(10))
+            let consumer = try broker.consumer()
+            try consumer.assign([TopicPartition(topic: "t", partition: delivery.partition): 0])
+            var isDone = false
+            try poll(consumer, until: { isDone }) { element in
+                guard case .record(let record) = element else { return }
+                #expect(record.topic == "t")
+                #expect(record.partition == delivery.partition)
+                #expect(record.offset == delivery.offset)
+                #expect(record.key?.text == "gangnam")
+                #expect(record.value?.text == "hello")
+                #expect(record.headers == headers)
+                #expect(record.headers.first?.text == "00-1")
+                #expect(record.timestamp != nil)
+                isDone = true
+            }
+            #expect(isDone)
+        }
+    }
+
+    @Test func nullAndEmptyAreToldApart() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["t": 1])
+            let producer = try broker.producer()
+            try producer.send(topic: "t", key: nil, value: nil, timeout: .seconds(10))
+            try producer.send(topic: "t", key: [1], value: [2], timeout: .seconds(10))
+            let consumer = try broker.consumer()
+            try consumer.assign([TopicPartition(topic: "t", partition: 0): 0])
+            var keys: [Bool] = []
+            var values: [Bool] = []
+            try poll(consumer, until: { keys.count == 2 }) { element in
+                guard case .record(let record) = element else { return }
+                keys.append(record.key == nil)
+                values.append(record.value == nil)
+            }
+            #expect(keys == [true, false])
+            #expect(values == [true, false])
+        }
+    }
+
+    @Test func thePartitionerOfJavaClientsCanBeChosen() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["t": 4])
+            let producer = try broker.producer(["partitioner": "murmur2_random"])
+            // What Java's DefaultPartitioner makes of these keys with 4 partitions.
+            for (key, partition) in [("21", 0), ("foobar", 2), ("a-little-bit-longer-string", 3)] {
+                let delivery = try producer.send(
+                    topic: "t", key: Array(key.utf8), value: [1], timeout: .seconds(10))
+                #expect(Int(delivery.partition) == partition, "\(key)")
+            }
+        }
+    }
+
+    @Test func theEndOfAPartitionIsTold() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["t": 1])
+            try broker.producer().send(topic: "t", key: nil, value: [1], timeout: .seconds(10))
+            let consumer = try broker.consumer(["enable.partition.eof": "true"])
+            let partition = TopicPartition(topic: "t", partition: 0)
+            try consumer.assign([partition: 0])
+            var end: Int64?
+            try poll(consumer, until: { end != nil }) { element in
+                if case .endOfPartition(partition, let next) = element { end = next }
+            }
+            #expect(end == 1)
+            #expect(try consumer.watermarks(of: partition, timeout: .seconds(10)) == Watermarks(low: 0, high: 1))
+        }
+    }
+
+    @Test func anOffsetOutsideTheLogIsAFailureOfItsPartition() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["t": 1])
+            let consumer = try broker.consumer(["auto.offset.reset": "error"])
+            let partition = TopicPartition(topic: "t", partition: 0)
+            try consumer.assign([partition: 100])
+            var failure: KafkaError?
+            try poll(consumer, until: { failure != nil }) { element in
+                if case .failure(partition, let error) = element { failure = error }
+            }
+            #expect(failure?.code == .autoOffsetReset)
+        }
+    }
+
+    @Test func metadataNamesPartitionsAndMissingTopics() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["t": 3])
+            let metadata = try broker.producer().metadata(topics: ["t"], timeout: .seconds(10))
+            #expect(metadata["t"]?.partitionCount == 3)
+            #expect(metadata.brokers == [broker.bootstrapServers])
+        }
+    }
+
+    @Test func aBrokerThatIsNotThereIsATimeout() async throws {
+        try await onOwnThread {
+            let noticed = Mutex<[KafkaError.Code]>([])
+            var hooks = quietHooks
+            hooks.onError = { error in noticed.withLock { $0.append(error.code) } }
+            let nowhere = KafkaConfiguration(["bootstrap.servers": "127.0.0.1:1"])
+            let producer = try Producer(configuration: nowhere, hooks: hooks)
+            let error = #expect(throws: KafkaError.self) {
+                try producer.send(topic: "t", key: nil, value: [1], timeout: .seconds(2))
+            }
+            #expect(error?.code == .timedOut)
+            #expect(noticed.withLock { $0 }.contains(.allBrokersDown))
+        }
+    }
+
+    @Test func statisticsAndLogLinesReachTheHooks() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["t": 1])
+            let statistics = Mutex<[String]>([])
+            let recorder = LogRecorder()
+            let hooks = ClientHooks(
+                logger: recorder.makeLogger(), onStatistics: { json in statistics.withLock { $0.append(json) } })
+            let producer = try Producer(
+                configuration: broker.client(["statistics.interval.ms": "50", "debug": "broker"]), hooks: hooks)
+            let deadline = ContinuousClock.now + .seconds(10)
+            while statistics.withLock({ $0.isEmpty }), ContinuousClock.now < deadline {
+                producer.poll(timeout: .milliseconds(100))
+            }
+            #expect(statistics.withLock { $0.first }?.contains(#""brokers""#) == true)
+            #expect(recorder.all.contains { $0.hasPrefix("debug ") })
+        }
+    }
+}

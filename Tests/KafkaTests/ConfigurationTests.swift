@@ -1,0 +1,72 @@
+import Kafka
+import Testing
+
+/// Properties pass through by librdkafka's names, and secrets stay secret.
+@Suite struct ConfigurationTests {
+    @Test(arguments: [
+        ("sasl.password", true), ("ssl.key.password", true), ("ssl.keystore.password", true),
+        ("ssl.key.pem", true), ("sasl.oauthbearer.client.secret", true), ("sasl.oauthbearer.config", true),
+        ("sasl.username", false), ("bootstrap.servers", false), ("client.id", false),
+    ])
+    func secretsAreKnownByName(name: String, isSecret: Bool) {
+        #expect(KafkaConfiguration.isSecret(name) == isSecret)
+    }
+
+    @Test func aDescriptionHidesSecrets() {
+        let configuration = KafkaConfiguration(["sasl.username": "pos", "sasl.password": "s3cret"])
+        #expect(configuration.description == "sasl.password=******** sasl.username=pos")
+        #expect("\(configuration)".contains("s3cret") == false)
+    }
+
+    @Test func anUnknownPropertyIsNamed() {
+        let error = #expect(throws: KafkaError.self) {
+            try Producer(configuration: KafkaConfiguration(["no.such.property": "1"]), hooks: quietHooks)
+        }
+        #expect(error?.description.contains("\"no.such.property\"") == true)
+        #expect(error?.code == .invalidArgument)
+    }
+
+    @Test func aRefusedSecretIsNotQuoted() {
+        let error = #expect(throws: KafkaError.self) {
+            try Producer(
+                configuration: KafkaConfiguration(["no.such.password": "s3cret"]), hooks: quietHooks)
+        }
+        #expect(error?.description.contains("no.such.password") == true)
+        #expect(error?.description.contains("s3cret") == false)
+    }
+
+    @Test func aRefusedValueIsExplained() {
+        let error = #expect(throws: KafkaError.self) {
+            try Producer(configuration: KafkaConfiguration(["linger.ms": "soon"]), hooks: quietHooks)
+        }
+        #expect(error?.description.contains("linger.ms") == true)
+    }
+
+    @Test func aConsumerNeedsAGroup() {
+        #expect(throws: KafkaError.self) { try Consumer(configuration: KafkaConfiguration(), hooks: quietHooks) }
+    }
+
+    @Test func laterPropertiesWin() {
+        let merged = KafkaConfiguration(["a": "1", "b": "1"]).merging(["b": "2"])
+        #expect(merged.properties == ["a": "1", "b": "2"])
+    }
+}
+
+/// The three ways out of an error.
+@Suite struct ErrorTests {
+    @Test(arguments: [
+        (KafkaError(code: .fenced, isFatal: true), KafkaError.Remedy.startOver),
+        (KafkaError(code: .fenced, isFatal: true, isRetriable: true, requiresAbort: true), .startOver),
+        (KafkaError(code: .timedOut, requiresAbort: true), .abort),
+        (KafkaError(code: .timedOut, isRetriable: true, requiresAbort: true), .abort),
+        (KafkaError(code: .timedOut, isRetriable: true), .retry),
+        (KafkaError(code: .state), .startOver),
+    ])
+    func aRemedyFollowsFromTheFlags(error: KafkaError, remedy: KafkaError.Remedy) {
+        #expect(error.remedy == remedy)
+    }
+
+    @Test func anErrorNamesItsCode() {
+        #expect(KafkaError(code: .timedOut).description == "Local: Timed out (_TIMED_OUT)")
+    }
+}

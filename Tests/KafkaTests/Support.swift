@@ -1,0 +1,81 @@
+import Foundation
+import Kafka
+import Logging
+import Synchronization
+
+/// A logger that keeps what it is told.
+final class LogRecorder: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    func makeLogger(level: Logger.Level = .debug) -> Logger {
+        var logger = Logger(label: "test") { _ in Handler(recorder: self) }
+        logger.logLevel = level
+        return logger
+    }
+
+    private struct Handler: LogHandler {
+        let recorder: LogRecorder
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.debug
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            recorder.lines.withLock { $0.append("\(event.level) \(event.message)") }
+        }
+    }
+}
+
+let quietHooks = ClientHooks(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+
+extension EmbeddedBroker {
+    static func start(topics: [String: Int] = [:]) throws -> EmbeddedBroker {
+        let broker = try EmbeddedBroker(logger: quietHooks.logger)
+        for (name, count) in topics { try broker.createTopic(name, partitionCount: count) }
+        return broker
+    }
+
+    func client(_ properties: [String: String] = [:]) -> KafkaConfiguration {
+        KafkaConfiguration(["bootstrap.servers": bootstrapServers]).merging(properties)
+    }
+
+    func consumer(_ properties: [String: String] = [:]) throws -> Consumer {
+        try Consumer(
+            configuration: client(["group.id": "test", "auto.offset.reset": "earliest"]).merging(properties),
+            hooks: quietHooks)
+    }
+
+    func producer(_ properties: [String: String] = [:]) throws -> Producer {
+        try Producer(configuration: client(["linger.ms": "0"]).merging(properties), hooks: quietHooks)
+    }
+
+    func transactionalProducer(id: String = "transactional") throws -> TransactionalProducer {
+        try TransactionalProducer(configuration: client(["transactional.id": id]), hooks: quietHooks)
+    }
+}
+
+/// Runs a test's blocking calls on a thread of their own: Swift's cooperative threads must not block.
+func onOwnThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread { continuation.resume(with: Swift.Result(catching: body)) }.start()
+    }
+}
+
+/// Polls until `isDone` or ten seconds are over, handing each element to `body`.
+func poll(
+    _ consumer: Consumer, until isDone: () -> Bool, _ body: (RecordBatch.Element) throws -> Void
+) throws {
+    let deadline = ContinuousClock.now + .seconds(20)
+    while !isDone(), ContinuousClock.now < deadline {
+        for element in try consumer.poll(maxRecords: 100, timeout: .milliseconds(100)) { try body(element) }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    var text: String { String(decoding: self, as: UTF8.self) }
+}

@@ -1,0 +1,109 @@
+import Kafka
+import Testing
+
+/// The transactional producer on the embedded broker: calls, order and errors. What a transaction promises is proved on
+/// a real broker.
+@Suite struct TransactionTests {
+    @Test func aTransactionCommitsRecordsAndOffsets() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
+            let consumer = try broker.consumer(["isolation.level": "read_committed"])
+            var membership: ConsumerGroupMetadata?
+            try consumer.subscribe(to: ["in"]) { rebalance in
+                if case .assigned(_, let member) = rebalance { membership = member }
+                return .fromCommitted
+            }
+            try poll(consumer, until: { membership != nil }) { _ in }
+
+            let producer = try broker.transactionalProducer()
+            try producer.initTransactions(timeout: .seconds(10))
+            let out = try producer.topic("out")
+            try producer.begin()
+            try Array("answer".utf8).withUnsafeBytes { value in
+                try out.produce(partition: 0, key: nil, value: value, headers: [])
+            }
+            let held = try #require(membership)
+            try producer.sendOffsets(
+                [TopicPartition(topic: "in", partition: 0): 1], membership: held, timeout: .seconds(10))
+            try producer.commit(timeout: .seconds(10))
+
+            let reader = try broker.consumer()
+            try reader.assign([TopicPartition(topic: "out", partition: 0): 0])
+            var answers: [String] = []
+            try poll(reader, until: { !answers.isEmpty }) { element in
+                if case .record(let record) = element { answers.append(record.value?.text ?? "") }
+            }
+            #expect(answers == ["answer"])
+            consumer.close()
+        }
+    }
+
+    @Test func anAbortedTransactionCanBeFollowedByAnother() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let producer = try broker.transactionalProducer()
+            try producer.initTransactions(timeout: .seconds(10))
+            for isCommit in [false, true] {
+                try producer.begin()
+                try producer.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
+                if isCommit {
+                    try producer.commit(timeout: .seconds(10))
+                } else {
+                    try producer.abort(timeout: .seconds(10))
+                }
+            }
+        }
+    }
+
+    @Test func callsOutOfOrderAreErrorsNotCrashes() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let producer = try broker.transactionalProducer()
+            #expect(throws: KafkaError.self) { try producer.begin() }
+            try producer.initTransactions(timeout: .seconds(10))
+            #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(10)) }
+            try producer.begin()
+            #expect(throws: KafkaError.self) { try producer.begin() }
+            try producer.abort(timeout: .seconds(10))
+        }
+    }
+
+    @Test(arguments: [
+        // Numbers of the Kafka protocol, and what librdkafka 2.0.2 makes of them while a transaction is being ended.
+        (Int32(51), KafkaError.Remedy?.none),  // CONCURRENT_TRANSACTIONS: tried again inside librdkafka
+        (Int32(14), nil),  // COORDINATOR_LOAD_IN_PROGRESS: likewise
+        (Int32(47), .startOver),  // INVALID_PRODUCER_EPOCH: fenced
+        (Int32(53), .startOver),  // TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    ])
+    func errorsAtTheEndOfATransactionHaveARemedy(code: Int32, remedy: KafkaError.Remedy?) async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let producer = try broker.transactionalProducer()
+            try producer.initTransactions(timeout: .seconds(10))
+            try producer.begin()
+            try producer.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
+            broker.fail(next: .endTransaction, with: [KafkaError.Code(rawValue: code)])
+            do {
+                try producer.commit(timeout: .seconds(10))
+                #expect(remedy == nil)
+            } catch let error as KafkaError {
+                #expect(error.remedy == remedy, "\(error)")
+            }
+        }
+    }
+
+    @Test func aFailedDeliveryRequiresAnAbort() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let producer = try broker.transactionalProducer()
+            try producer.initTransactions(timeout: .seconds(10))
+            try producer.begin()
+            // No retry will help a record that is too large.
+            broker.fail(next: .produce, with: [.messageTooLarge])
+            try producer.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
+            let error = #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(10)) }
+            #expect(error?.remedy == .abort)
+            try producer.abort(timeout: .seconds(10))
+        }
+    }
+}
