@@ -41,7 +41,7 @@ public final class Admin {
         try handle.metadata(topics: topics, timeout: timeout)
     }
 
-    /// Creates topics. One that exists already is left as it is and counts as success.
+    /// Creates topics and waits until they can be used. One that exists already is left as it is and counts as success.
     ///
     /// - Returns: the names of those that were created now.
     public func create(_ topics: [NewTopic], timeout: Duration) throws(KafkaError) -> [String] {
@@ -68,7 +68,23 @@ public final class Admin {
             case let error?: throw error
             }
         }
+        if !created.isEmpty { try waitUntilKnown(created, timeout: timeout) }
         return created
+    }
+
+    /// The controller has created them; the broker that is asked next may hear of it a moment later.
+    private func waitUntilKnown(_ names: [String], timeout: Duration) throws(KafkaError) {
+        let deadline = ContinuousClock.now + timeout
+        while true {
+            let metadata = try metadata(topics: names, timeout: timeout)
+            guard let missing = names.first(where: { metadata[$0] == nil }) else { return }
+            guard ContinuousClock.now < deadline else {
+                throw KafkaError(
+                    code: .timedOut, message: "topic \(missing) is created but not known to the brokers yet",
+                    isRetriable: true)
+            }
+            rd_kafka_poll(handle.pointer, 20)
+        }
     }
 
     /// The effective configuration of topics, by Kafka's property names.

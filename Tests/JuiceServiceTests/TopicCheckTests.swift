@@ -1,0 +1,133 @@
+import Testing
+
+@testable import JuiceService
+
+/// What is wrong with topics, and the command that mends it.
+@Suite struct TopicCheckTests {
+    private let check = TopicCheck(names: TopicNames(), bootstrapServers: "broker:9092")
+
+    private func topics(_ change: (inout [String: TopicCheck.Description]) -> Void = { _ in }) -> [String:
+        TopicCheck.Description]
+    {
+        let names = TopicNames()
+        var topics: [String: TopicCheck.Description] = [:]
+        for name in names.all {
+            topics[name] = .init(
+                partitionCount: 4, configuration: ["cleanup.policy": "delete", "max.message.bytes": "1048588"])
+        }
+        topics[names.stock]?.configuration?["cleanup.policy"] = "compact"
+        topics[names.deadLetters]?.configuration?["max.message.bytes"] = "1114124"
+        change(&topics)
+        return topics
+    }
+
+    @Test func topicsAsPlannedAreFit() {
+        #expect(check.problems(of: topics()).isEmpty)
+    }
+
+    @Test func thePlanPassesTheCheck() {
+        let plan = TopicPlan(names: TopicNames(), partitionCount: 4)
+        var described: [String: TopicCheck.Description] = [:]
+        for topic in plan.topics {
+            let defaults = ["cleanup.policy": "delete", "max.message.bytes": "\(TopicPlan.defaultMaxMessageBytes)"]
+            described[topic.name] = .init(
+                partitionCount: topic.partitionCount,
+                configuration: defaults.merging(topic.configuration) { _, new in new })
+        }
+        #expect(check.problems(of: described).isEmpty)
+    }
+
+    @Test func topicsWhoseConfigurationIsNotToldAreFit() {
+        let untold = topics { topics in
+            for name in topics.keys { topics[name]?.configuration = nil }
+        }
+        #expect(check.problems(of: untold).isEmpty)
+    }
+
+    @Test func missingTopicsAreMendedByCreatingThem() {
+        let problems = check.problems(of: topics { $0["juice.stock"] = nil })
+        #expect(problems.map(\.fault) == ["missing topics: juice.stock"])
+        #expect(
+            problems.map(\.mend) == ["juice topics create --bootstrap-servers broker:9092 --partitions 4"])
+    }
+
+    @Test func thePrefixIsPartOfTheMend() {
+        let check = TopicCheck(names: TopicNames(prefix: "eu."), bootstrapServers: "broker:9092")
+        #expect(
+            check.problems(of: [:]).map(\.mend) == [
+                "juice topics create --bootstrap-servers broker:9092 --topic-prefix eu. --partitions 4"
+            ])
+    }
+
+    @Test(arguments: ["juice.orders", "juice.restocks", "juice.results", "juice.stock"])
+    func anUnequalPartitionCountIsMendedByAddingPartitions(name: String) {
+        let problems = check.problems(of: topics { $0[name]?.partitionCount = 3 })
+        #expect(
+            problems.map(\.mend) == [
+                "kafka-topics.sh --bootstrap-server broker:9092 --alter --topic \(name) --partitions 4"
+            ])
+    }
+
+    @Test func deadLettersMayHaveAnyPartitionCount() {
+        let single = topics { $0["juice.dead-letters"]?.partitionCount = 1 }
+        #expect(check.problems(of: single).isEmpty)
+    }
+
+    @Test(arguments: ["delete", "compact,delete"]) func aStockTopicThatDeletesIsRefused(policy: String) {
+        let problems = check.problems(of: topics { $0["juice.stock"]?.configuration?["cleanup.policy"] = policy })
+        #expect(problems.count == 1)
+        #expect(problems.first?.fault.contains("cleanup.policy=\(policy)") == true)
+        #expect(problems.first?.mend.hasSuffix("--add-config cleanup.policy=compact") == true)
+    }
+
+    @Test func deadLettersMustHoldWhatTheyQuote() {
+        let problems = check.problems(
+            of: topics { $0["juice.orders"]?.configuration?["max.message.bytes"] = "5000000" })
+        #expect(problems.first?.mend.hasSuffix("--add-config max.message.bytes=5065536") == true)
+    }
+}
+
+/// Settings that cannot be are refused before anything is started.
+@Suite struct ServiceConfigurationTests {
+    private func configuration(_ change: (inout ServiceConfiguration) -> Void) -> ServiceConfiguration {
+        var configuration = ServiceConfiguration(bootstrapServers: "broker:9092", instanceID: "one")
+        change(&configuration)
+        return configuration
+    }
+
+    @Test(arguments: ServiceConfiguration.reservedProperties.sorted())
+    func whatExactlyOnceRestsOnIsNotForUsersToSet(name: String) {
+        #expect(throws: ServiceError.self) {
+            try configuration { $0.kafkaProperties[name] = "x" }.validate()
+        }
+    }
+
+    @Test func otherPropertiesReachEveryClient() throws {
+        let configuration = configuration { $0.kafkaProperties = ["security.protocol": "ssl"] }
+        try configuration.validate()
+        for client in [
+            configuration.client, configuration.groupConsumer(worker: 0), configuration.changelogConsumer,
+            configuration.logEndConsumer, configuration.producer(worker: 0, turn: 1),
+        ] {
+            #expect(client["security.protocol"] == "ssl")
+            #expect(client["bootstrap.servers"] == "broker:9092")
+        }
+    }
+
+    @Test func workersHaveNamesOfTheirOwn() {
+        let configuration = configuration { _ in }
+        #expect(configuration.groupConsumer(worker: 3)["group.instance.id"] == "one-3")
+        let ids = [(0, 0), (0, 1), (1, 0)].map { configuration.producer(worker: $0, turn: $1)["transactional.id"] }
+        #expect(ids == ["juice-maker-one-0-0", "juice-maker-one-0-1", "juice-maker-one-1-0"])
+    }
+
+    @Test func noDescriptionShowsASecret() {
+        let configuration = configuration { $0.kafkaProperties = ["sasl.password": "s3cret"] }
+        var dumped = ""
+        dump(configuration, to: &dumped)
+        let service = OrderService(configuration: configuration, logger: quietLogger)
+        for text in ["\(configuration)", "\(service)", String(reflecting: configuration), dumped] {
+            #expect(!text.contains("s3cret"))
+        }
+    }
+}
