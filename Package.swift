@@ -3,9 +3,9 @@ import PackageDescription
 
 // Homebrew's headers are found by pkg-config; Debian's need no flags, and SwiftPM warns about the one given there.
 #if os(macOS)
-let simdjsonPkgConfig: String? = "simdjson"
+    let simdjsonPkgConfig: String? = "simdjson"
 #else
-let simdjsonPkgConfig: String? = nil
+    let simdjsonPkgConfig: String? = nil
 #endif
 
 // The modules and what each may know: docs/ARCHITECTURE.md.
@@ -61,7 +61,7 @@ let package = Package(
 
         .testTarget(name: "KafkaTests", dependencies: ["Kafka"]),
         .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"]),
-        .testTarget(name: "JuiceMessagesTests", dependencies: ["JuiceMessages"]),
+        .testTarget(name: "JuiceMessagesTests", dependencies: ["JuiceMaker", "JuiceMessages"]),
         .testTarget(name: "JuiceEngineTests", dependencies: ["JuiceEngine", "JuiceMaker", "JuiceMessages"]),
         .testTarget(name: "JuiceServiceTests", dependencies: ["JuiceService", "Kafka", "JuiceMessages"]),
     ],

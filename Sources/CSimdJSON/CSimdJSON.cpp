@@ -12,13 +12,14 @@
 #include <memory>
 #include <new>
 #include <string_view>
+#include <utility>
 
 namespace ondemand = simdjson::ondemand;
 
 namespace {
 
-// The document is read as the only element of an array, so that one walk serves documents of every kind: On-Demand has
-// other entry points, with other checks, for a number or a string that stands alone.
+// The document is read as the only element of an array, so that one walk serves documents of every kind:
+// On-Demand has other entry points, with other checks, for a number or a string that stands alone.
 constexpr char kOpening = '[';
 constexpr char kClosing = ']';
 constexpr size_t kWrapping = 2;
@@ -75,10 +76,12 @@ private:
     csj_token *append();
 
     ondemand::parser simdjson;
+    // The longest document there is room for; 0 until there are buffers.
     size_t capacity = 0;
     // The wrapped copy of the document, with the padding that simdjson reads past the end.
     std::unique_ptr<char[]> copy;
-    // The strings of the document that had escapes, without them. Ours rather than simdjson's, which does not notice when it has no memory.
+    // The strings of the document that had escapes, without them. Ours rather than simdjson's, which does not
+    // notice when it has no memory.
     std::unique_ptr<uint8_t[]> texts;
     uint8_t *texts_end = nullptr;
     std::unique_ptr<csj_token[]> tape;
@@ -87,11 +90,13 @@ private:
 };
 
 csj_error csj_parser::reserve(size_t length) {
-    if (length <= capacity) { return csj_error_none; }
+    // An empty document needs buffers as well: it too is wrapped and padded.
+    if (capacity > 0 && length <= capacity) { return csj_error_none; }
     if (length > CSJ_MAXIMUM_LENGTH) { return csj_error_out_of_memory; }
     // Doubled, so that a run of ever longer documents costs few reallocations.
     size_t wanted = std::max({length, capacity * 2, kSmallestCapacity});
-    // A token takes at least one byte, and something stands between any two that are not one within the other.
+    // A token takes at least one byte, and something stands between any two that are not one within the
+    // other.
     size_t wanted_tokens = wanted / 2 + 2;
 
     capacity = 0;
@@ -169,7 +174,8 @@ csj_error csj_parser::flatten(ondemand::value &value, unsigned depth) {
     }
     case ondemand::json_type::null: {
         bool null;
-        if (auto error = simdjson::simdjson_result<bool>(value.is_null()).get(null)) { return error_from(error); }
+        simdjson::simdjson_result<bool> result = value.is_null();
+        if (auto error = std::move(result).get(null)) { return error_from(error); }
         token->kind = csj_kind_null;
         return null ? csj_error_none : csj_error_not_json;
     }
@@ -209,7 +215,8 @@ csj_error csj_parser::flatten_array(ondemand::value &value, csj_token &token, un
 }
 
 csj_error csj_parser::flatten_text(ondemand::raw_json_string raw, csj_token &token) {
-    // A string without escapes is used where it lies in the copy. simdjson has seen to it that a quote ends it.
+    // A string without escapes is used where it lies in the copy. simdjson has seen to it that a quote ends
+    // it.
     const char *first = raw.raw();
     const char *end = first;
     while (*end != '"' && *end != '\\') { ++end; }
@@ -228,11 +235,11 @@ csj_error csj_parser::flatten_number(ondemand::value &value, csj_token &token) {
         token.kind = csj_kind_integer;
         return csj_error_none;
     }
-    // simdjson has no reader for numbers of any size, and such a number does not make a document any less JSON.
+    // simdjson has no reader for numbers of any size, and such a number does not make a document any less
+    // JSON.
     std::string_view text;
-    if (auto error = simdjson::simdjson_result<std::string_view>(value.raw_json_token()).get(text)) {
-        return error_from(error);
-    }
+    simdjson::simdjson_result<std::string_view> raw = value.raw_json_token();
+    if (auto error = std::move(raw).get(text)) { return error_from(error); }
     // The raw token runs up to the next one.
     text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
     token.integer = 0;

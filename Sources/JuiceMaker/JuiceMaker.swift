@@ -19,11 +19,11 @@ public struct JuiceMaker: Sendable {
         case outOfStock(Shortages)
     }
 
-    /// Makes `quantity` juices, or none: either every fruit they need is there and all of it is taken, or the store is
-    /// left as it is and the outcome names every fruit that is short.
+    /// Makes `quantity` juices, or none: either every fruit they need is there and all of it is taken, or the
+    /// store is left as it is and the outcome names every fruit that is short.
     ///
-    /// Takes no memory. `juice` is an index of ``Menu/juices``, `quantity` one of ``quantities`` and `store` of the same
-    /// menu; anything else is a mistake of the caller.
+    /// Takes no memory. `juice` is an index of ``Menu/juices``, `quantity` one of ``quantities`` and `store`
+    /// of the same menu; anything else is a mistake of the caller.
     public func make(_ juice: Int, quantity: Int, from store: inout FruitStore) -> Outcome {
         precondition(Self.quantities.contains(quantity), "a juice is ordered 1 to 100 at a time")
         let recipe = menu.juices[juice].recipe

@@ -1,8 +1,8 @@
 extension Menu {
     /// The built-in menu: five fruits and seven juices.
     ///
-    /// A store starts with 10 of each fruit, so a strawberry juice, which takes 16, is out of stock at first. That is
-    /// intended.
+    /// A store starts with 10 of each fruit, so a strawberry juice, which takes 16, is out of stock at first.
+    /// That is intended.
     public static let standard = Menu(
         checkedFruits: [
             Fruit(id: "strawberry", name: LocalizedName(english: "strawberry", korean: "딸기")),

@@ -1,7 +1,9 @@
-/// The fruits a store holds and the juices it makes of them: data, the same for every store, and checked once.
+/// The fruits a store holds and the juices it makes of them: data, the same for every store, and checked
+/// once.
 ///
-/// The menu decides every order: fruits stand in messages, records, tables and metrics as ``fruits`` lists them, and the
-/// fruits of one juice as its recipe lists them, so that a mango kiwi juice speaks of mangos first.
+/// The menu decides every order: fruits stand in messages, records, tables and metrics as ``fruits`` lists
+/// them, and the fruits of one juice as its recipe lists them, so that a mango kiwi juice speaks of mangos
+/// first.
 public struct Menu: Sendable, Hashable {
     /// The fruits, at least one.
     public let fruits: [Fruit]

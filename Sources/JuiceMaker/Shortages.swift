@@ -10,8 +10,8 @@ public struct Shortage: Sendable, Hashable {
 
 /// Every fruit an order was short of, in the order of the recipe; at least one.
 ///
-/// Found while it is iterated, so that it takes no memory. It holds on to the store as it was: let go of it before the
-/// store changes next, or that change has to copy the levels.
+/// Found while it is iterated, so that it takes no memory. It holds on to the store as it was: let go of it
+/// before the store changes next, or that change has to copy the levels.
 public struct Shortages: Sequence, Sendable {
     let recipe: [Ingredient]
     let quantity: Int

@@ -27,7 +27,8 @@ public struct StockEdit: Sendable, Hashable {
         }
     }
 
-    /// An edit of these fruits, which are put into menu order. A fruit given twice is a mistake of the caller.
+    /// An edit of these fruits, which are put into menu order. A fruit given twice is a mistake of the
+    /// caller.
     public init(_ kind: Kind, _ entries: [Entry]) {
         self.kind = kind
         self.entries = entries.sorted { $0.fruit < $1.fruit }

@@ -21,7 +21,8 @@ public struct Answer: Sendable, Hashable {
         case outOfStock(juice: String, quantity: Int, missing: [MissingFruit])
         /// The stock was changed: what there is now of the fruits that were named.
         case restocked(left: [FruitAmount])
-        /// Nothing came of it. The code is one of ``Rejection/Reason``, or one that a newer service has added.
+        /// Nothing came of it. The code is one of ``Rejection/Reason``, or one that a newer service has
+        /// added.
         case rejected(reason: String)
     }
 }

@@ -2,7 +2,7 @@
 ///
 /// One decoder is for one thread; the answers are values of their own.
 public final class AnswerDecoder {
-    private var reader = JSONReader(capacity: 4096)
+    private let reader = JSONReader(capacity: 4096)
 
     /// A decoder of answers.
     public init() {}

@@ -2,8 +2,9 @@ import JuiceMaker
 
 /// Writes the answers and the stock records of one menu, as JSON without spaces.
 ///
-/// Every method appends one record to a buffer; with a buffer that has grown to its size, answering an order takes no
-/// memory. A `duplicate` answer, given again for a repeated command, has `"duplicate":true` after its type.
+/// Every method appends one record to a buffer; with a buffer that has grown to its size, answering an order
+/// takes no memory. A `duplicate` answer, given again for a repeated command, has `"duplicate":true` after
+/// its type.
 public struct AnswerEncoder: Sendable {
     /// The language of the messages.
     public let language: Language
@@ -12,18 +13,29 @@ public struct AnswerEncoder: Sendable {
     let fragments: Fragments
     let fruits: [FruitFragments]
     let juices: [JuiceFragments]
+    // Those of all juices, one behind the other.
+    let ingredients: [IngredientFragments]
     let phrases: PhraseFragments
-    let recipes: [[Ingredient]]
 
     /// An encoder of answers about this menu's juices and fruits, with messages in this language.
     public init(menu: Menu, language: Language = .english) {
         self.language = language
         let phrasebook = Phrasebook(menu: menu, language: language)
         var fragments = Fragments()
+        var juices: [JuiceFragments] = []
+        var ingredients: [IngredientFragments] = []
+        for (index, juice) in menu.juices.enumerated() {
+            let first = ingredients.count
+            for ingredient in juice.recipe {
+                let isFirst = ingredients.count == first
+                ingredients.append(IngredientFragments(ingredient, isFirst: isFirst, menu, &fragments))
+            }
+            juices.append(JuiceFragments(index, first..<ingredients.count, phrasebook, &fragments))
+        }
         fruits = menu.fruits.indices.map { FruitFragments(fruit: $0, phrasebook, &fragments) }
-        juices = menu.juices.indices.map { JuiceFragments(juice: $0, phrasebook, &fragments) }
         phrases = PhraseFragments(phrasebook, &fragments)
-        recipes = menu.juices.map(\.recipe)
+        self.juices = juices
+        self.ingredients = ingredients
         self.fragments = fragments
         self.phrasebook = phrasebook
     }
@@ -37,21 +49,24 @@ public struct AnswerEncoder: Sendable {
         into buffer: inout OutputBuffer
     ) {
         let juice = juices[order.juice]
-        begin("juiceMade", .order, id: order.id, store: store, duplicate: duplicate, into: &buffer)
-        append(order, into: &buffer)
-        buffer.append(#","used":{"#)
-        appendMembers(recipes[order.juice], into: &buffer) {
-            $0.fruit
-        } value: {
-            $0.amount * order.quantity
+        begin(
+            #"{"type":"juiceMade""#,
+            .order,
+            id: order.id,
+            store: store,
+            duplicate: duplicate,
+            into: &buffer
+        )
+        append(juice.id, into: &buffer)
+        buffer.append(decimal: order.quantity)
+        for ingredient in ingredients[juice.ingredients] {
+            append(ingredient.used, into: &buffer)
+            buffer.append(decimal: ingredient.amount * order.quantity)
         }
-        buffer.append(#"},"left":{"#)
-        appendMembers(recipes[order.juice], into: &buffer) {
-            $0.fruit
-        } value: {
-            left[$0.fruit]
+        for ingredient in ingredients[juice.ingredients] {
+            append(ingredient.left, into: &buffer)
+            buffer.append(decimal: left[ingredient.fruit])
         }
-        buffer.append(#"},"message":""#)
         if order.quantity == 1 {
             append(juice.madeOne, into: &buffer)
         } else {
@@ -59,7 +74,6 @@ public struct AnswerEncoder: Sendable {
             buffer.append(decimal: order.quantity)
             append(juice.madeSeveral.after, into: &buffer)
         }
-        buffer.append(#""}"#)
     }
 
     /// Answers an order that was short of fruit.
@@ -70,21 +84,25 @@ public struct AnswerEncoder: Sendable {
         duplicate: Bool = false,
         into buffer: inout OutputBuffer
     ) {
-        begin("outOfStock", .order, id: order.id, store: store, duplicate: duplicate, into: &buffer)
-        append(order, into: &buffer)
+        begin(
+            #"{"type":"outOfStock""#,
+            .order,
+            id: order.id,
+            store: store,
+            duplicate: duplicate,
+            into: &buffer
+        )
+        append(juices[order.juice].id, into: &buffer)
+        buffer.append(decimal: order.quantity)
         var count = 0
         for shortage in shortages {
-            if count == 0 {
-                buffer.append(#","fruit":"#)
-                append(fruits[shortage.fruit].id, into: &buffer)
-                buffer.append(#","missing":["#)
-            } else {
-                buffer.append(",")
-            }
-            append(shortage, into: &buffer)
+            let fruit = fruits[shortage.fruit]
+            append(count == 0 ? fruit.firstShort : fruit.nextShort, into: &buffer)
+            buffer.append(decimal: shortage.needed)
+            buffer.append(#","inStock":"#)
+            buffer.append(decimal: shortage.inStock)
             count += 1
         }
-        buffer.append(#"],"message":""#)
         append(phrases.outOfStock.before, into: &buffer)
         var following = count
         for shortage in shortages {
@@ -92,7 +110,6 @@ public struct AnswerEncoder: Sendable {
             append(fruits[shortage.fruit].listed(followedBy: following), into: &buffer)
         }
         append(phrases.outOfStock.after, into: &buffer)
-        buffer.append(#""}"#)
     }
 
     /// Answers a restock that the store took, `left` being the store after it.
@@ -103,17 +120,20 @@ public struct AnswerEncoder: Sendable {
         duplicate: Bool = false,
         into buffer: inout OutputBuffer
     ) {
-        let entries = restock.edit.entries
-        begin("restocked", .restock, id: restock.id, store: store, duplicate: duplicate, into: &buffer)
-        buffer.append(#","left":{"#)
-        appendMembers(entries, into: &buffer) {
-            $0.fruit
-        } value: {
-            left[$0.fruit]
+        begin(
+            #"{"type":"restocked""#,
+            .restock,
+            id: restock.id,
+            store: store,
+            duplicate: duplicate,
+            into: &buffer
+        )
+        for (position, entry) in restock.edit.entries.enumerated() {
+            append(position == 0 ? fruits[entry.fruit].firstLeft : fruits[entry.fruit].next, into: &buffer)
+            buffer.append(decimal: left[entry.fruit])
         }
-        buffer.append(#"},"message":""#)
         append(phrases.restocked, into: &buffer)
-        for (position, entry) in entries.enumerated() {
+        for (position, entry) in restock.edit.entries.enumerated() {
             if position > 0 { buffer.append(", ") }
             append(fruits[entry.fruit].level.before, into: &buffer)
             buffer.append(decimal: left[entry.fruit])
@@ -131,8 +151,8 @@ public struct AnswerEncoder: Sendable {
         duplicate: Bool = false,
         into buffer: inout OutputBuffer
     ) {
-        begin("rejected", kind, id: id, store: store, duplicate: duplicate, into: &buffer)
-        buffer.append(#","reason":"#)
+        begin(#"{"type":"rejected""#, kind, id: id, store: store, duplicate: duplicate, into: &buffer)
+        buffer.append(#"","reason":"#)
         buffer.append(quoted: rejection.reason.rawValue)
         buffer.append(#","message":"#)
         buffer.append(quoted: phrasebook.message(for: rejection))
@@ -146,15 +166,13 @@ public struct AnswerEncoder: Sendable {
         levels: FruitStore,
         into buffer: inout OutputBuffer
     ) {
-        buffer.append(#"{"store":"#)
-        buffer.append(quoted: store)
-        buffer.append(#","revision":"#)
+        buffer.append(#"{"store":""#)
+        buffer.append(escaped: store)
+        buffer.append(#"","revision":"#)
         buffer.append(decimal: revision)
-        buffer.append(#","stock":{"#)
-        appendMembers(fruits.indices, into: &buffer) {
-            $0
-        } value: {
-            levels[$0]
+        for fruit in fruits.indices {
+            append(fruit == 0 ? fruits[fruit].firstStock : fruits[fruit].next, into: &buffer)
+            buffer.append(decimal: levels[fruit])
         }
         buffer.append("}}")
     }
@@ -165,14 +183,14 @@ public struct AnswerEncoder: Sendable {
         // The type is the first member of every answer, and no type has a comma in it.
         let end = answer.firstIndex(of: UInt8(ascii: ",")) ?? answer.endIndex
         buffer.append(UnsafeRawBufferPointer(rebasing: answer[..<end]))
-        buffer.append(#","duplicate":true"#)
+        buffer.append(duplicateMember)
         buffer.append(UnsafeRawBufferPointer(rebasing: answer[end...]))
     }
 }
 
-// MARK: - What answers have in common
-
 extension AnswerEncoder {
+    // What answers have in common. It leaves off within the string of the store: the pieces that come next
+    // begin with its closing quote.
     private func begin(
         _ type: StaticString,
         _ kind: CommandKind,
@@ -181,61 +199,20 @@ extension AnswerEncoder {
         duplicate: Bool,
         into buffer: inout OutputBuffer
     ) {
-        buffer.append(#"{"type":""#)
         buffer.append(type)
-        buffer.append(duplicate ? #"","duplicate":true,""# : #"",""#)
-        buffer.append(kind.idField)
-        buffer.append(#"":"#)
-        buffer.append(quoted: id)
-        buffer.append(#","store":"#)
-        buffer.append(quoted: store)
-    }
-
-    private func append(_ order: OrderCommand, into buffer: inout OutputBuffer) {
-        buffer.append(#","juice":"#)
-        append(juices[order.juice].id, into: &buffer)
-        buffer.append(#","quantity":"#)
-        buffer.append(decimal: order.quantity)
-    }
-
-    private func append(_ shortage: Shortage, into buffer: inout OutputBuffer) {
-        buffer.append(#"{"fruit":"#)
-        append(fruits[shortage.fruit].id, into: &buffer)
-        buffer.append(#","needed":"#)
-        buffer.append(decimal: shortage.needed)
-        buffer.append(#","inStock":"#)
-        buffer.append(decimal: shortage.inStock)
-        buffer.append("}")
-    }
-
-    // The members of an object that has a number for each of some fruits.
-    @inline(__always)
-    private func appendMembers<Items: Sequence>(
-        _ items: Items,
-        into buffer: inout OutputBuffer,
-        fruit: (Items.Element) -> Int,
-        value: (Items.Element) -> Int
-    ) {
-        var isFirst = true
-        for item in items {
-            if !isFirst { buffer.append(byte: UInt8(ascii: ",")) }
-            isFirst = false
-            append(fruits[fruit(item)].key, into: &buffer)
-            buffer.append(decimal: value(item))
+        if duplicate { buffer.append(Self.duplicateMember) }
+        switch kind {
+        case .order: buffer.append(#","orderId":""#)
+        case .restock: buffer.append(#","restockId":""#)
         }
+        buffer.append(escaped: id)
+        buffer.append(#"","store":""#)
+        buffer.append(escaped: store)
     }
+
+    private static var duplicateMember: StaticString { #","duplicate":true"# }
 
     private func append(_ fragment: Fragment, into buffer: inout OutputBuffer) {
         buffer.append(fragment, of: fragments)
-    }
-}
-
-extension CommandKind {
-    /// The name of the field with a command's id.
-    var idField: StaticString {
-        switch self {
-        case .order: "orderId"
-        case .restock: "restockId"
-        }
     }
 }

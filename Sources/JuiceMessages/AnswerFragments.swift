@@ -1,9 +1,21 @@
+import JuiceMaker
+
+// The pieces of answers that the menu and the language fix, cut where a text or a number of the single answer
+// comes in. Each is as long as it can be: what an answer costs is the number of its pieces.
+
 /// What answers say of one fruit.
 struct FruitFragments {
-    /// `"kiwi"`
-    let id: Fragment
-    /// `"kiwi":`
-    let key: Fragment
+    /// `","left":{"kiwi":`
+    let firstLeft: Fragment
+    /// `,"stock":{"kiwi":`
+    let firstStock: Fragment
+    /// `,"kiwi":`
+    let next: Fragment
+    /// `,"fruit":"kiwi","missing":[{"fruit":"kiwi","needed":`
+    let firstShort: Fragment
+    /// `},{"fruit":"kiwi","needed":`
+    let nextShort: Fragment
+    /// Around the level, in the message to a restock: `kiwi 8`
     let level: (before: Fragment, after: Fragment)
     private let beforeOthers: Fragment
     private let beforeLast: Fragment
@@ -11,16 +23,34 @@ struct FruitFragments {
 
     init(fruit: Int, _ phrasebook: Phrasebook, _ fragments: inout Fragments) {
         let id = phrasebook.menu.fruits[fruit].id
+        firstLeft = fragments.add { $0.append(#"","left":{"#, key: id) }
+        firstStock = fragments.add { $0.append(#","stock":{"#, key: id) }
+        next = fragments.add { $0.append(",", key: id) }
+        firstShort = fragments.add {
+            $0.append(#","fruit":"#)
+            $0.append(quoted: id)
+            $0.append(#","missing":[{"fruit":"#)
+            $0.append(quoted: id)
+            $0.append(#","needed":"#)
+        }
+        nextShort = fragments.add {
+            $0.append(#"},{"fruit":"#)
+            $0.append(quoted: id)
+            $0.append(#","needed":"#)
+        }
+
+        let level = phrasebook.level(ofFruit: fruit)
+        self.level = (
+            fragments.add { $0.append(escaped: level.before) },
+            fragments.add { $0.append(escaped: level.after) }
+        )
         let listed = phrasebook.listed(fruit: fruit)
-        self.id = fragments.add(quoted: id)
-        key = fragments.add(key: id)
-        level = fragments.add(pair: phrasebook.level(ofFruit: fruit))
-        beforeOthers = fragments.add(escaped: listed.beforeOthers)
-        beforeLast = fragments.add(escaped: listed.beforeLast)
-        last = fragments.add(escaped: listed.last)
+        beforeOthers = fragments.add { $0.append(escaped: listed.beforeOthers) }
+        beforeLast = fragments.add { $0.append(escaped: listed.beforeLast) }
+        last = fragments.add { $0.append(escaped: listed.last) }
     }
 
-    /// The fruit in a list of which so many are still to come.
+    /// The fruit in the message that names what is short, where so many are still to come.
     func listed(followedBy following: Int) -> Fragment {
         switch following {
         case 0: last
@@ -30,35 +60,91 @@ struct FruitFragments {
     }
 }
 
+/// What answers say of one ingredient of a juice.
+struct IngredientFragments {
+    let fruit: Int
+    let amount: Int
+    /// `,"used":{"kiwi":` if it is the first, else `,"kiwi":`
+    let used: Fragment
+    /// `},"left":{"kiwi":` if it is the first, else `,"kiwi":`
+    let left: Fragment
+
+    init(_ ingredient: Ingredient, isFirst: Bool, _ menu: Menu, _ fragments: inout Fragments) {
+        let id = menu.fruits[ingredient.fruit].id
+        fruit = ingredient.fruit
+        amount = ingredient.amount
+        used = fragments.add { $0.append(isFirst ? #","used":{"# : ",", key: id) }
+        left = fragments.add { $0.append(isFirst ? #"},"left":{"# : ",", key: id) }
+    }
+}
+
 /// What answers say of one juice.
 struct JuiceFragments {
-    /// `"kiwi"`
+    /// Where the ingredients are among those of all juices.
+    let ingredients: Range<Int>
+    /// `","juice":"kiwi","quantity":`
     let id: Fragment
+    /// `},"message":"juice made: kiwi juice"}`
     let madeOne: Fragment
+    /// Around the number: `},"message":"juice made: 3 × kiwi juice"}`
     let madeSeveral: (before: Fragment, after: Fragment)
 
-    init(juice: Int, _ phrasebook: Phrasebook, _ fragments: inout Fragments) {
-        id = fragments.add(quoted: phrasebook.menu.juices[juice].id)
-        madeOne = fragments.add(escaped: phrasebook.madeOne(juice: juice))
-        madeSeveral = fragments.add(pair: phrasebook.madeSeveral(juice: juice))
+    init(_ juice: Int, _ ingredients: Range<Int>, _ phrasebook: Phrasebook, _ fragments: inout Fragments) {
+        self.ingredients = ingredients
+        id = fragments.add {
+            $0.append(#"","juice":"#)
+            $0.append(quoted: phrasebook.menu.juices[juice].id)
+            $0.append(#","quantity":"#)
+        }
+        madeOne = fragments.add {
+            $0.append(#"},"message":""#)
+            $0.append(escaped: phrasebook.madeOne(juice: juice))
+            $0.append(#""}"#)
+        }
+        let several = phrasebook.madeSeveral(juice: juice)
+        madeSeveral = (
+            fragments.add {
+                $0.append(#"},"message":""#)
+                $0.append(escaped: several.before)
+            },
+            fragments.add {
+                $0.append(escaped: several.after)
+                $0.append(#""}"#)
+            }
+        )
     }
 }
 
 /// What answers say of any juice or fruit.
 struct PhraseFragments {
+    /// Around the fruits: `}],"message":"out of stock (mango, kiwi)"}`
     let outOfStock: (before: Fragment, after: Fragment)
+    /// `},"message":"restocked: `
     let restocked: Fragment
 
     init(_ phrasebook: Phrasebook, _ fragments: inout Fragments) {
-        outOfStock = fragments.add(pair: phrasebook.outOfStock)
-        restocked = fragments.add(escaped: phrasebook.restocked)
+        outOfStock = (
+            fragments.add {
+                $0.append(#"}],"message":""#)
+                $0.append(escaped: phrasebook.outOfStock.before)
+            },
+            fragments.add {
+                $0.append(escaped: phrasebook.outOfStock.after)
+                $0.append(#""}"#)
+            }
+        )
+        restocked = fragments.add {
+            $0.append(#"},"message":""#)
+            $0.append(escaped: phrasebook.restocked)
+        }
     }
 }
 
-extension Fragments {
-    fileprivate mutating func add(
-        pair: (before: String, after: String)
-    ) -> (before: Fragment, after: Fragment) {
-        (add(escaped: pair.before), add(escaped: pair.after))
+extension OutputBuffer {
+    // What stands before a member of an object, and the member's name.
+    fileprivate mutating func append(_ before: StaticString, key: String) {
+        append(before)
+        append(quoted: key)
+        append(":")
     }
 }

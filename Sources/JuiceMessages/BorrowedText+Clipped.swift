@@ -3,7 +3,8 @@ extension BorrowedText {
     // One character can have any number of accents.
     private static let maximumBytes = 1024
 
-    /// A copy for a message: the first 64 characters and then "…", or less of a text whose characters are very long.
+    /// A copy for a message: the first 64 characters and then "…", or less of a text whose characters are
+    /// very long.
     ///
     /// An answer must not grow with what a sender puts into a field.
     func clipped() -> String {

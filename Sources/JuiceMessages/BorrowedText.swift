@@ -1,11 +1,13 @@
 /// Text in memory that someone else owns: UTF-8 bytes, neither copied nor kept alive.
 ///
-/// Its lifetime is its owner's. A text that a decoder returned is valid until that decoder decodes again; a text made of
-/// a record's key is valid as long as the record. Whoever needs it for longer copies it: `String(text)`, or into a
-/// ``ByteKeyTable``. That is the price for reading a record without a single allocation, and the compiler helps to pay
-/// it: the type is not `Sendable`, so at least it cannot leave for another thread.
+/// Its lifetime is its owner's. A text that a decoder returned is valid until that decoder decodes again; a
+/// text made of a record's key is valid as long as the record. Whoever needs it for longer copies it:
+/// `String(text)`, or into a ``ByteKeyTable``. That is the price for reading a record without a single
+/// allocation, and the compiler helps to pay it: the type is not `Sendable`, so at least it cannot leave for
+/// another thread.
 ///
-/// Two texts are equal when their bytes are. Ids are compared this way, never by Unicode's canonical equivalence.
+/// Two texts are equal when their bytes are. Ids are compared this way, never by Unicode's canonical
+/// equivalence.
 public struct BorrowedText: Equatable {
     /// The bytes of the text.
     public let bytes: UnsafeRawBufferPointer
@@ -43,7 +45,8 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
-    // Eight bytes at a time: ids are compared several times for every record, and `elementsEqual` goes byte by byte.
+    // Eight bytes at a time: ids are compared several times for every record, and `elementsEqual` goes byte
+    // by byte.
     func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }
         var offset = 0

@@ -1,8 +1,9 @@
 /// Gives every distinct key a dense index: the first key gets 0, the next new one 1, and so on.
 ///
-/// Made for a million ids. All keys lie in one array, one behind the other, and an open-addressing table of 8-byte slots
-/// finds them, so that a key costs its own bytes and some 20 to 40 more instead of an object of its own. Looking a key up
-/// takes no memory. Keys are bytes: two ids that differ in a byte are two keys, whatever Unicode thinks of them.
+/// Made for a million ids. All keys lie in one array, one behind the other, and an open-addressing table of
+/// 8-byte slots finds them, so that a key costs its own bytes and some 20 to 40 more instead of an object of
+/// its own. Looking a key up takes no memory. Keys are bytes: two ids that differ in a byte are two keys,
+/// whatever Unicode thinks of them.
 public struct ByteKeyTable: Sendable {
     private var keyBytes: [UInt8] = []
     // Where each key ends in `keyBytes`, which is where the next one begins.
@@ -64,8 +65,8 @@ public struct ByteKeyTable: Sendable {
 }
 
 extension ByteKeyTable {
-    // A key's index and 32 bits of its hash. The hash tells almost every other key apart without a look at its bytes,
-    // which would be a cache miss, and lets the table grow without hashing a key again.
+    // A key's index and 32 bits of its hash. The hash tells almost every other key apart without a look at
+    // its bytes, which would be a cache miss, and lets the table grow without hashing a key again.
     private struct Slot {
         // The hash in the upper half, the index plus one in the lower; zero if free.
         private var bits: UInt64 = 0

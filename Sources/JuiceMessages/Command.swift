@@ -54,3 +54,13 @@ public enum Decoded<Command> {
     /// Nothing that could be answered: a dead letter.
     case undecodable(DeadLetterReason)
 }
+
+extension CommandKind {
+    /// The name of the field with a command's id.
+    var idField: StaticString {
+        switch self {
+        case .order: "orderId"
+        case .restock: "restockId"
+        }
+    }
+}

@@ -5,18 +5,21 @@ import JuiceMaker
 /// A value with several faults is judged by the first of them in this order:
 ///
 /// 1. no value, too large, not JSON, nested too deep, not an object;
-/// 2. the id: missing, then bad. Up to here it is a dead letter, from here on it is answered with a rejection;
-/// 3. for an order, the juice: given twice, missing, not a string, unknown; then the quantity: given twice, bad;
-/// 4. for a restock, `add` and `set`: one given twice, both given, neither given, not an object, empty; then the fruits
-///    in the order they are given, each of them unknown, given twice, or with a bad amount.
+/// 2. the id: missing, then bad. Up to here it is a dead letter, from here on it is answered with a
+///    rejection;
+/// 3. for an order, the juice: given twice, missing, not a string, unknown; then the quantity: given twice,
+///    bad;
+/// 4. for a restock, `add` and `set`: one given twice, both given, neither given, not an object, empty; then
+///    the fruits in the order they are given, each of them unknown, given twice, or with a bad amount.
 ///
-/// A field that is `null` counts as not given, because many senders write their unset fields that way: an order with
-/// `"quantity":null` is for one juice. Fields that are not part of a command are ignored, whatever they hold.
+/// A field that is `null` counts as not given, because many senders write their unset fields that way: an
+/// order with `"quantity":null` is for one juice. Fields that are not part of a command are ignored, whatever
+/// they hold.
 ///
-/// Decoding an order takes no memory. One decoder is for one thread, and what it returned borrows from it until it
-/// decodes again.
+/// Decoding an order takes no memory. One decoder is for one thread, and what it returned borrows from it
+/// until it decodes again.
 public final class CommandDecoder {
-    private var reader = JSONReader(capacity: CommandKind.maximumLength)
+    private let reader = JSONReader(capacity: CommandKind.maximumLength)
     private let juices: ByteKeyTable
     private let fruits: ByteKeyTable
 

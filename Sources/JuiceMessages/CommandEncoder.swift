@@ -1,7 +1,7 @@
 import JuiceMaker
 
-/// Writes commands, for those who send them. The service decides whether they make sense: a client without a menu, or
-/// with an old one, must still be able to send and be told.
+/// Writes commands, for those who send them. The service decides whether they make sense: a client without a
+/// menu, or with an old one, must still be able to send and be told.
 public enum CommandEncoder {
     /// Appends an order of so many of a juice.
     public static func order(

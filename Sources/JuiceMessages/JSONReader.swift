@@ -33,7 +33,7 @@ struct JSONReader: ~Copyable {
     }
 
     /// The root of the document in these bytes, valid until the next call.
-    mutating func read(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
+    func read(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
         var tokens: UnsafePointer<csj_token>?
         let error = csj_parse(parser, bytes.baseAddress, bytes.count, &tokens)
         switch (error, tokens) {

@@ -1,7 +1,7 @@
 import CSimdJSON
 
-/// A value of the document that a ``JSONReader`` read last: a place in its tokens, cheap to pass on, and gone when the
-/// reader reads again.
+/// A value of the document that a ``JSONReader`` read last: a place in its tokens, cheap to pass on, and gone
+/// when the reader reads again.
 struct JSONValue {
     fileprivate let tokens: UnsafePointer<csj_token>
     fileprivate let index: Int

@@ -27,9 +27,11 @@ enum KoreanParticle {
                 return
             }
             switch last {
-            // Syllables are laid out in blocks of 28, one for each final consonant; the first of a block has none.
+            // Syllables are laid out in blocks of 28, one for each final consonant; the first of a block has
+            // none.
             case "가"..."힣": self = (last.value - 0xAC00) % 28 == 0 ? .vowel : .consonant
-            // A syllable in its parts, as some systems write Hangul: a vowel, or a final consonant, comes last.
+            // A syllable in its parts, as some systems write Hangul: a vowel, or a final consonant, comes
+            // last.
             case "\u{1161}"..."\u{1175}": self = .vowel
             case "\u{11A8}"..."\u{11C2}": self = .consonant
             // 영, 일, 삼, 육, 칠, 팔

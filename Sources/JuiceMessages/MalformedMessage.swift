@@ -25,7 +25,7 @@ public struct MalformedMessage: Error, Hashable, CustomStringConvertible {
 }
 
 extension JSONReader {
-    mutating func readObject(_ bytes: UnsafeRawBufferPointer) throws(MalformedMessage) -> JSONObject {
+    func readObject(_ bytes: UnsafeRawBufferPointer) throws(MalformedMessage) -> JSONObject {
         let root: JSONValue
         do throws(JSONError) {
             root = try read(bytes)
@@ -37,8 +37,8 @@ extension JSONReader {
     }
 }
 
-// Members of messages this project writes itself: each is there, once, and of one type. The path to the object ends with
-// a dot, or is empty.
+// Members of messages this project writes itself: each is there, once, and of one type. The path to the
+// object ends with a dot, or is empty.
 extension JSONObject {
     func value(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> JSONValue {
         switch member(name) {

@@ -9,9 +9,9 @@ import JuiceMaker
 /// }
 /// ```
 ///
-/// `name` may be left out (the id), as may its `ko` (the English name), its `en` (the id) and `initialStock` (10). A field
-/// that a menu does not have is an error, not ignored as in records: here it is a typing mistake by the one who reads the
-/// message.
+/// `name` may be left out (the id), as may its `ko` (the English name), its `en` (the id) and `initialStock`
+/// (10). A field that a menu does not have is an error, not ignored as in records: here it is a typing
+/// mistake by the one who reads the message.
 public enum MenuFile {
     /// Why a file is not a menu.
     public enum Failure: Error, Hashable, CustomStringConvertible {
@@ -34,7 +34,7 @@ public enum MenuFile {
         let fruits: [Fruit]
         let juices: [JuiceSpec]
         do throws(MalformedMessage) {
-            var reader = JSONReader(capacity: bytes.count)
+            let reader = JSONReader(capacity: bytes.count)
             let file = try reader.readObject(bytes)
             try file.check(fields: ["fruits", "juices"], at: "")
             fruits = try file.objects("fruits", fruit)

@@ -11,6 +11,11 @@ extension OutputBuffer {
         BorrowedText.withText(text) { append(quoted: $0) }
     }
 
+    /// Appends a string as a part of a JSON string.
+    mutating func append(escaped text: String) {
+        BorrowedText.withText(text) { append(escaped: $0) }
+    }
+
     /// Appends a text as a part of a JSON string.
     mutating func append(escaped text: BorrowedText) {
         let bytes = text.bytes

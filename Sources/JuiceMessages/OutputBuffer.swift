@@ -1,16 +1,21 @@
 /// Bytes under construction, in memory that is kept for the next message.
 ///
-/// Everything is appended; ``removeAll()`` starts over without giving the memory back.
-public struct OutputBuffer: Sendable {
-    // Longer than what it holds: with the bytes already there, appending is a copy and an addition.
-    private var storage: [UInt8]
+/// Everything is appended; ``removeAll()`` starts over without giving the memory back. It cannot be copied,
+/// since it owns its memory itself: an array would make sure of its uniqueness before each of the twenty
+/// pieces of an answer.
+public struct OutputBuffer: ~Copyable {
+    private var memory: UnsafeMutableRawBufferPointer
 
     /// How many bytes there are.
     public private(set) var count = 0
 
     /// An empty buffer with room for `capacity` bytes. It grows when there are more.
     public init(capacity: Int = 1024) {
-        storage = Array(repeating: 0, count: max(capacity, 64))
+        memory = Self.allocate(max(capacity, 64))
+    }
+
+    deinit {
+        memory.deallocate()
     }
 
     /// Empties the buffer and keeps its memory.
@@ -22,28 +27,24 @@ public struct OutputBuffer: Sendable {
     public func withUnsafeBytes<Result>(
         _ body: (UnsafeRawBufferPointer) throws -> Result
     ) rethrows -> Result {
-        try storage.withUnsafeBytes { try body(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+        try body(UnsafeRawBufferPointer(rebasing: memory[..<count]))
     }
 
     /// A copy of the bytes.
     public var bytes: [UInt8] {
-        Array(storage[..<count])
+        withUnsafeBytes { Array($0) }
     }
 
     /// A copy of the bytes as text.
     public var text: String {
-        String(decoding: storage[..<count], as: UTF8.self)
+        withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     }
 }
 
 extension OutputBuffer {
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard let source = bytes.baseAddress else { return }
-        reserve(bytes.count)
-        storage.withUnsafeMutableBytes { storage in
-            let free = UnsafeMutableRawBufferPointer(rebasing: storage[count...])
-            free.copyMemory(from: UnsafeRawBufferPointer(start: source, count: bytes.count))
-        }
+        free(bytes.count).copyMemory(from: UnsafeRawBufferPointer(start: source, count: bytes.count))
         count += bytes.count
     }
 
@@ -51,27 +52,20 @@ extension OutputBuffer {
         append(BorrowedText(literal).bytes)
     }
 
-    mutating func append(_ text: String) {
-        BorrowedText.withText(text) { append($0.bytes) }
-    }
-
     mutating func append(byte: UInt8) {
-        reserve(1)
-        storage[count] = byte
+        free(1)[0] = byte
         count += 1
     }
 
     /// Appends an integer in decimal digits.
     mutating func append(decimal value: Int) {
-        // The most digits of 64 bits, and a sign.
-        let longest = 20
-        reserve(longest)
         if value < 0 { append(byte: UInt8(ascii: "-")) }
+        let digits = Self.digitCount(value.magnitude)
+        let free = free(digits)
         var rest = value.magnitude
-        let digits = Self.digitCount(rest)
-        for position in stride(from: count + digits - 1, through: count, by: -1) {
+        for position in stride(from: digits - 1, through: 0, by: -1) {
             let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-            storage[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
+            free[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
             rest = quotient
         }
         count += digits
@@ -79,17 +73,32 @@ extension OutputBuffer {
 
     private static func digitCount(_ value: UInt) -> Int {
         var digits = 1
-        var rest = value / 10
-        while rest > 0 {
+        var limit: UInt = 10
+        while value >= limit {
             digits += 1
-            rest /= 10
+            // The magnitude of an `Int` has 19 digits at most, so this stops where the limit still fits.
+            limit *= 10
         }
         return digits
     }
 
-    private mutating func reserve(_ additional: Int) {
-        if storage.count - count >= additional { return }
-        let wanted = max(storage.count * 2, count + additional)
-        storage.append(contentsOf: repeatElement(0, count: wanted - storage.count))
+    // Where the next bytes go, with room for so many.
+    @inline(__always)
+    private mutating func free(_ wanted: Int) -> UnsafeMutableRawBufferPointer {
+        if memory.count - count < wanted { grow(by: wanted) }
+        return UnsafeMutableRawBufferPointer(rebasing: memory[count...])
+    }
+
+    // Apart from `free`, which is then small enough to become a part of every append.
+    @inline(never)
+    private mutating func grow(by wanted: Int) {
+        let larger = Self.allocate(max(memory.count * 2, count + wanted))
+        larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<count]))
+        memory.deallocate()
+        memory = larger
+    }
+
+    private static func allocate(_ capacity: Int) -> UnsafeMutableRawBufferPointer {
+        .allocate(byteCount: capacity, alignment: 1)
     }
 }

@@ -24,7 +24,8 @@ extension Phrasebook {
         }
     }
 
-    /// What stands before and after the number in the message for several juices: `juice made: 3 × kiwi juice`.
+    /// What stands before and after the number in the message for several juices: `juice made: 3 × kiwi
+    /// juice`.
     func madeSeveral(juice: Int) -> (before: String, after: String) {
         let name = menu.juices[juice].name.text(in: language)
         return switch language {

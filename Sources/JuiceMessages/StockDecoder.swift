@@ -2,7 +2,7 @@
 ///
 /// One decoder is for one thread; the records are values of their own.
 public final class StockDecoder {
-    private var reader = JSONReader(capacity: 4096)
+    private let reader = JSONReader(capacity: 4096)
 
     /// A decoder of stock records.
     public init() {}

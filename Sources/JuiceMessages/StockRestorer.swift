@@ -2,10 +2,10 @@ import JuiceMaker
 
 /// Restores stores from their stock records, by the menu of today.
 ///
-/// The menu may have changed since a record was written: a fruit that the record lacks is at its initial stock, one that
-/// the menu lacks is ignored. One restorer is for one thread.
+/// The menu may have changed since a record was written: a fruit that the record lacks is at its initial
+/// stock, one that the menu lacks is ignored. One restorer is for one thread.
 public final class StockRestorer {
-    private var reader = JSONReader(capacity: 4096)
+    private let reader = JSONReader(capacity: 4096)
     private let menu: Menu
     private let fruits: ByteKeyTable
     // Kept from record to record: there may be a million.

@@ -6,8 +6,8 @@ public enum StoreID {
     /// The longest id, in bytes.
     public static let maximumLength = 128
 
-    /// The id in a record's key, valid as long as the key: ``main`` when there is no key or an empty one, `nil` when the
-    /// key cannot name a store because it is too long or not UTF-8.
+    /// The id in a record's key, valid as long as the key: ``main`` when there is no key or an empty one,
+    /// `nil` when the key cannot name a store because it is too long or not UTF-8.
     public static func read(key: UnsafeRawBufferPointer?) -> BorrowedText? {
         guard let key, !key.isEmpty else { return BorrowedText("main") }
         guard key.count <= maximumLength, isUTF8(key) else { return nil }

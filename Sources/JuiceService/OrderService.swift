@@ -14,22 +14,27 @@ public struct OrderService: Service {
     private let topicPlan: TopicPlan?
     private let logger: Logger
     private let onEvent: @Sendable (WorkerEvent) -> Void
+    private let onReadiness: @Sendable (Bool) -> Void
 
     /// A service that is not running yet.
     ///
     /// - Parameters:
     ///   - topicPlan: topics to create where they are missing; nil creates none.
     ///   - onEvent: called on the workers' threads for everything they do; it must be quick.
+    ///   - onReadiness: called on a worker's thread when the service becomes ready, all its partitions restored, and
+    ///     when it no longer is.
     public init(
         configuration: ServiceConfiguration,
         topicPlan: TopicPlan? = nil,
         logger: Logger,
-        onEvent: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
+        onEvent: @escaping @Sendable (WorkerEvent) -> Void = { _ in },
+        onReadiness: @escaping @Sendable (Bool) -> Void = { _ in }
     ) {
         self.configuration = configuration
         self.topicPlan = topicPlan
         self.logger = logger
         self.onEvent = onEvent
+        self.onReadiness = onReadiness
     }
 
     /// Runs until graceful shutdown or cancellation, then finishes the transactions at hand and leaves the group.
@@ -54,15 +59,28 @@ public struct OrderService: Service {
         try configuration.validate()
         let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger)
         let preparation = TopicPreparation(
-            configuration: configuration, plan: topicPlan, watch: watch, stop: stop, logger: logger)
+            configuration: configuration,
+            plan: topicPlan,
+            watch: watch,
+            stop: stop,
+            logger: logger
+        )
         let ready = try await OwnThread.run("topics") { try preparation.run() }
         guard let ready else { return }
 
+        let readiness = Readiness(workerCount: configuration.workers, onChange: onReadiness)
         let threads = (0..<configuration.workers).map { number in
             WorkerThread(
-                configuration: configuration, number: number,
+                configuration: configuration,
+                number: number,
                 deadLetterPartitions: Int32(clamping: ready.deadLetterPartitions),
-                watch: watch, stop: stop, logger: logger, onEvent: onEvent)
+                watch: watch,
+                stop: stop,
+                logger: logger
+            ) { [onEvent] event in
+                readiness.note(event, ofWorker: number)
+                onEvent(event)
+            }
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for thread in threads {

@@ -142,7 +142,8 @@ extension ServiceConfiguration {
     func validate() throws(ServiceError) {
         if let name = kafkaProperties.keys.sorted().first(where: Self.reservedProperties.contains) {
             throw .badConfiguration(
-                "Kafka property \"\(name)\" is not yours to set: exactly-once processing rests on it")
+                "Kafka property \"\(name)\" is not yours to set: exactly-once processing rests on it"
+            )
         }
         guard workers >= 1 else { throw .badConfiguration("there must be at least 1 worker") }
         guard maxBatch >= 1 else { throw .badConfiguration("a batch holds at least 1 command") }

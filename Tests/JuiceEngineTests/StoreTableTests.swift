@@ -69,7 +69,8 @@ import Testing
         take(1, "b", from: &table)
         take(1, "a", from: &table)
         var told: [String] = []
-        table.forEachChange { name, store, revision in told.append("\(String(name)) \(store[1]) \(revision)") }
+        table.forEachChange { name, store, revision in told.append("\(String(name)) \(store[1]) \(revision)")
+        }
         #expect(told == ["a 8 2", "b 9 1"])
     }
 

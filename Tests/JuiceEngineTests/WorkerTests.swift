@@ -12,7 +12,8 @@ import Testing
         #expect(
             harness.cluster.values(.stock, partition: 0) == [
                 #"{"store":"gangnam","revision":1,"stock":{"strawberry":10,"banana":8,"pineapple":10,"kiwi":10,"mango":10}}"#
-            ])
+            ]
+        )
         #expect(harness.cluster.committedOffsets[.init(topic: .orders, partition: 0)] == 1)
     }
 
@@ -49,7 +50,9 @@ import Testing
         let harness = Harness(maxBatch: 3)
         for number in 1...7 { harness.cluster.order("\(number)", "durian") }
         harness.run()
-        let sizes = harness.events.compactMap { if case .committed(let summary) = $0 { summary.commands } else { nil } }
+        let sizes = harness.events.compactMap {
+            if case .committed(let summary) = $0 { summary.commands } else { nil }
+        }
         #expect(sizes == [3, 3, 1])
     }
 
@@ -61,12 +64,16 @@ import Testing
         harness.run()
         #expect(harness.cluster.answers() == ["juiceMade a"])
         let (offset, letter) = try #require(
-            harness.cluster[.deadLetters, 0].readCommitted(from: 0).records.first)
+            harness.cluster[.deadLetters, 0].readCommitted(from: 0).records.first
+        )
         #expect(offset == 0)
         #expect(letter.value.map { String(decoding: $0.view, as: UTF8.self) } == "juice, please")
         #expect(letter.key.map { String(decoding: $0.view, as: UTF8.self) } == "gangnam")
         let headers = Dictionary(
-            uniqueKeysWithValues: letter.headers.map { ($0.name, String(decoding: $0.value ?? [], as: UTF8.self)) })
+            uniqueKeysWithValues: letter.headers.map {
+                ($0.name, String(decoding: $0.value ?? [], as: UTF8.self))
+            }
+        )
         #expect(headers["x-till"] == "7")
         #expect(headers["juice.error.code"] == "notJSON")
         #expect(headers["juice.source.topic"] == "juice.orders")
@@ -77,7 +84,11 @@ import Testing
     @Test func aKeyThatNamesNoStoreIsPutAside() {
         let harness = Harness()
         harness.cluster.send(
-            .orders, partition: 1, key: String(repeating: "x", count: 129), value: #"{"orderId":"a","juice":"kiwi"}"#)
+            .orders,
+            partition: 1,
+            key: String(repeating: "x", count: 129),
+            value: #"{"orderId":"a","juice":"kiwi"}"#
+        )
         harness.run()
         #expect(harness.cluster.answers(partition: 1).isEmpty)
         #expect(harness.cluster.values(.deadLetters, partition: 1).count == 1)
@@ -85,9 +96,16 @@ import Testing
 
     @Test func traceHeadersAreCopiedToTheAnswerAndOthersAreNot() throws {
         let harness = Harness()
-        let headers = ["traceparent", "x-till", "tracestate"].map { Header(name: $0, value: "value of \($0)") }
+        let headers = ["traceparent", "x-till", "tracestate"].map {
+            Header(name: $0, value: "value of \($0)")
+        }
         harness.cluster.send(
-            .orders, partition: 0, key: nil, value: #"{"orderId":"a","juice":"kiwi"}"#, headers: headers)
+            .orders,
+            partition: 0,
+            key: nil,
+            value: #"{"orderId":"a","juice":"kiwi"}"#,
+            headers: headers
+        )
         harness.run()
         let (_, answer) = try #require(harness.cluster[.results, 0].readCommitted(from: 0).records.first)
         #expect(answer.headers == [headers[0], headers[2]])
@@ -116,8 +134,10 @@ extension WorkerTests {
         #expect(harness.events.contains { if case .aborted = $0 { true } else { false } })
     }
 
-    @Test(arguments: [SimulatedLog.Call.initTransactions, .poll, .restorePoints, .openChangelog, .readChangelog,
-        .start, .begin, .sendOffsets, .commit])
+    @Test(arguments: [
+        SimulatedLog.Call.initTransactions, .poll, .restorePoints, .openChangelog, .readChangelog,
+        .start, .begin, .sendOffsets, .commit,
+    ])
     func aCallThatMayBeMadeAgainIsMadeAgain(call: SimulatedLog.Call) {
         let cluster = SimulatedCluster(partitionCount: 1)
         // Something to restore, so that the changelog is read.
@@ -273,7 +293,8 @@ extension WorkerTests {
     @Test func aStockRecordThatCannotBeReadStopsTheWorkerRatherThanLosingState() {
         let cluster = SimulatedCluster(partitionCount: 1)
         cluster[.stock, 0].append(
-            .init(key: StableBytes("gangnam"), value: StableBytes("{"), headers: [], transaction: nil))
+            .init(key: StableBytes("gangnam"), value: StableBytes("{"), headers: [], transaction: nil)
+        )
         let harness = Harness(cluster)
         guard case .failed(let error) = harness.run() else {
             Issue.record("the worker went on")

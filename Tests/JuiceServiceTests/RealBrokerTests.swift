@@ -21,7 +21,9 @@ struct RealBrokerTests {
         try await OwnThread.run("test") {
             let cluster = try makeCluster()
             let admin = try Admin(
-                configuration: cluster.serviceConfiguration().client, hooks: ClientHooks(logger: quietLogger))
+                configuration: cluster.serviceConfiguration().client,
+                hooks: ClientHooks(logger: quietLogger)
+            )
             let check = TopicCheck(names: cluster.topics, bootstrapServers: cluster.bootstrapServers)
             #expect(try check.problems(admin, timeout: .seconds(10)).isEmpty)
             // Creating again changes nothing and is no error.
@@ -35,7 +37,10 @@ struct RealBrokerTests {
         let bootstrapServers = try #require(realBroker)
         let names = TopicNames(prefix: "test-\(UUID().uuidString.prefix(8)).")
         let configuration = ServiceConfiguration(
-            bootstrapServers: bootstrapServers, instanceID: "test", topics: names)
+            bootstrapServers: bootstrapServers,
+            instanceID: "test",
+            topics: names
+        )
         let error = await #expect(throws: ServiceError.self) {
             try await OrderService(configuration: configuration, logger: quietLogger).run()
         }
@@ -50,9 +55,13 @@ struct RealBrokerTests {
                 let producer = try cluster.makeProducer()
                 for store in 0..<8 {
                     try producer.send(
-                        topic: cluster.topics.orders, key: Array("store-\(store)".utf8),
-                        value: Array(#"{"orderId":"\#(round)-\#(store)","juice":"banana","quantity":2}"#.utf8),
-                        timeout: .seconds(10))
+                        topic: cluster.topics.orders,
+                        key: Array("store-\(store)".utf8),
+                        value: Array(
+                            #"{"orderId":"\#(round)-\#(store)","juice":"banana","quantity":2}"#.utf8
+                        ),
+                        timeout: .seconds(10)
+                    )
                 }
                 let answers = try cluster.read(cluster.topics.results, partitionCount: partitionCount) {
                     $0.count >= 8 * (round + 1)

@@ -22,7 +22,11 @@ struct TestCluster: Sendable {
         let topics = TopicNames()
         for name in topics.all { try broker.createTopic(name, partitionCount: partitionCount) }
         return TestCluster(
-            bootstrapServers: broker.bootstrapServers, isEmbedded: true, broker: broker, topics: topics)
+            bootstrapServers: broker.bootstrapServers,
+            isEmbedded: true,
+            broker: broker,
+            topics: topics
+        )
     }
 
     /// Topics of their own on the broker that `KAFKA_BOOTSTRAP_SERVERS` names.
@@ -30,18 +34,29 @@ struct TestCluster: Sendable {
         let topics = TopicNames(prefix: "test-\(UUID().uuidString.prefix(8)).")
         let admin = try Admin(
             configuration: KafkaConfiguration(["bootstrap.servers": bootstrapServers]),
-            hooks: ClientHooks(logger: quietLogger))
+            hooks: ClientHooks(logger: quietLogger)
+        )
         _ = try admin.create(
             TopicPlan(names: topics, partitionCount: partitionCount, replicationFactor: 1).topics,
-            timeout: .seconds(30))
+            timeout: .seconds(30)
+        )
         return TestCluster(
-            bootstrapServers: bootstrapServers, isEmbedded: false, broker: nil, topics: topics)
+            bootstrapServers: bootstrapServers,
+            isEmbedded: false,
+            broker: nil,
+            topics: topics
+        )
     }
 
     func serviceConfiguration(instanceID: String = "test", workers: Int = 1) -> ServiceConfiguration {
         ServiceConfiguration(
-            bootstrapServers: bootstrapServers, group: topics.orders + "-group", instanceID: instanceID,
-            workers: workers, topics: topics, isEmbedded: isEmbedded)
+            bootstrapServers: bootstrapServers,
+            group: topics.orders + "-group",
+            instanceID: instanceID,
+            workers: workers,
+            topics: topics,
+            isEmbedded: isEmbedded
+        )
     }
 
     func makeProducer() throws -> Producer {
@@ -49,12 +64,15 @@ struct TestCluster: Sendable {
             configuration: KafkaConfiguration([
                 "bootstrap.servers": bootstrapServers, "partitioner": "murmur2_random", "linger.ms": "1",
             ]),
-            hooks: ClientHooks(logger: quietLogger))
+            hooks: ClientHooks(logger: quietLogger)
+        )
     }
 
     /// Reads a topic as committed, from its start, until `isComplete` or the deadline.
     func read(
-        _ topic: String, partitionCount: Int, within timeout: Duration = .seconds(30),
+        _ topic: String,
+        partitionCount: Int,
+        within timeout: Duration = .seconds(30),
         until isComplete: ([ReadRecord]) -> Bool
     ) throws -> [ReadRecord] {
         let consumer = try Consumer(
@@ -62,13 +80,16 @@ struct TestCluster: Sendable {
                 "bootstrap.servers": bootstrapServers, "group.id": "reader", "auto.offset.reset": "earliest",
                 "isolation.level": "read_committed",
             ]),
-            hooks: ClientHooks(logger: quietLogger))
+            hooks: ClientHooks(logger: quietLogger)
+        )
         defer { consumer.close() }
         try consumer.assign(
             Dictionary(
                 uniqueKeysWithValues: (0..<partitionCount).map {
                     (TopicPartition(topic: topic, partition: Int32($0)), 0)
-                }))
+                }
+            )
+        )
         var records: [ReadRecord] = []
         let deadline = ContinuousClock.now + timeout
         while !isComplete(records), ContinuousClock.now < deadline {
@@ -101,14 +122,20 @@ struct ReadRecord {
 
 /// A service that runs while a test's body does. The body blocks, so it gets a thread of its own.
 func withRunningService<Result: Sendable>(
-    _ configuration: ServiceConfiguration, topicPlan: TopicPlan? = nil,
+    _ configuration: ServiceConfiguration,
+    topicPlan: TopicPlan? = nil,
     _ body: @escaping @Sendable (EventLog) throws -> Result
 ) async throws -> Result {
     let events = EventLog()
     let service = OrderService(
-        configuration: configuration, topicPlan: topicPlan, logger: quietLogger, onEvent: { events.append($0) })
+        configuration: configuration,
+        topicPlan: topicPlan,
+        logger: quietLogger,
+        onEvent: { events.append($0) }
+    )
     let group = ServiceGroup(
-        configuration: .init(services: [.init(service: service)], logger: quietLogger))
+        configuration: .init(services: [.init(service: service)], logger: quietLogger)
+    )
     return try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask { try await group.run() }
         let result = try await OwnThread.run("test") { try body(events) }
@@ -133,7 +160,8 @@ final class EventLog: Sendable {
 
 let quietLogger: Logger = {
     var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
-    logger.logLevel = ProcessInfo.processInfo.environment["TEST_LOG_LEVEL"]
+    logger.logLevel =
+        ProcessInfo.processInfo.environment["TEST_LOG_LEVEL"]
         .flatMap(Logger.Level.init(rawValue:)) ?? .critical
     return logger
 }()

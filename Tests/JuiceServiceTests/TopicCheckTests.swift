@@ -13,7 +13,9 @@ import Testing
         var topics: [String: TopicCheck.Description] = [:]
         for name in names.all {
             topics[name] = .init(
-                partitionCount: 4, configuration: ["cleanup.policy": "delete", "max.message.bytes": "1048588"])
+                partitionCount: 4,
+                configuration: ["cleanup.policy": "delete", "max.message.bytes": "1048588"]
+            )
         }
         topics[names.stock]?.configuration?["cleanup.policy"] = "compact"
         topics[names.deadLetters]?.configuration?["max.message.bytes"] = "1114124"
@@ -29,10 +31,13 @@ import Testing
         let plan = TopicPlan(names: TopicNames(), partitionCount: 4)
         var described: [String: TopicCheck.Description] = [:]
         for topic in plan.topics {
-            let defaults = ["cleanup.policy": "delete", "max.message.bytes": "\(TopicPlan.defaultMaxMessageBytes)"]
+            let defaults = [
+                "cleanup.policy": "delete", "max.message.bytes": "\(TopicPlan.defaultMaxMessageBytes)",
+            ]
             described[topic.name] = .init(
                 partitionCount: topic.partitionCount,
-                configuration: defaults.merging(topic.configuration) { _, new in new })
+                configuration: defaults.merging(topic.configuration) { _, new in new }
+            )
         }
         #expect(check.problems(of: described).isEmpty)
     }
@@ -48,7 +53,8 @@ import Testing
         let problems = check.problems(of: topics { $0["juice.stock"] = nil })
         #expect(problems.map(\.fault) == ["missing topics: juice.stock"])
         #expect(
-            problems.map(\.mend) == ["juice topics create --bootstrap-servers broker:9092 --partitions 4"])
+            problems.map(\.mend) == ["juice topics create --bootstrap-servers broker:9092 --partitions 4"]
+        )
     }
 
     @Test func thePrefixIsPartOfTheMend() {
@@ -56,7 +62,8 @@ import Testing
         #expect(
             check.problems(of: [:]).map(\.mend) == [
                 "juice topics create --bootstrap-servers broker:9092 --topic-prefix eu. --partitions 4"
-            ])
+            ]
+        )
     }
 
     @Test(arguments: ["juice.orders", "juice.restocks", "juice.results", "juice.stock"])
@@ -65,7 +72,8 @@ import Testing
         #expect(
             problems.map(\.mend) == [
                 "kafka-topics.sh --bootstrap-server broker:9092 --alter --topic \(name) --partitions 4"
-            ])
+            ]
+        )
     }
 
     @Test func deadLettersMayHaveAnyPartitionCount() {
@@ -74,7 +82,9 @@ import Testing
     }
 
     @Test(arguments: ["delete", "compact,delete"]) func aStockTopicThatDeletesIsRefused(policy: String) {
-        let problems = check.problems(of: topics { $0["juice.stock"]?.configuration?["cleanup.policy"] = policy })
+        let problems = check.problems(
+            of: topics { $0["juice.stock"]?.configuration?["cleanup.policy"] = policy }
+        )
         #expect(problems.count == 1)
         #expect(problems.first?.fault.contains("cleanup.policy=\(policy)") == true)
         #expect(problems.first?.mend.hasSuffix("--add-config cleanup.policy=compact") == true)
@@ -82,7 +92,8 @@ import Testing
 
     @Test func deadLettersMustHoldWhatTheyQuote() {
         let problems = check.problems(
-            of: topics { $0["juice.orders"]?.configuration?["max.message.bytes"] = "5000000" })
+            of: topics { $0["juice.orders"]?.configuration?["max.message.bytes"] = "5000000" }
+        )
         #expect(problems.first?.mend.hasSuffix("--add-config max.message.bytes=5065536") == true)
     }
 }
@@ -117,7 +128,9 @@ import Testing
     @Test func workersHaveNamesOfTheirOwn() {
         let configuration = configuration { _ in }
         #expect(configuration.groupConsumer(worker: 3)["group.instance.id"] == "one-3")
-        let ids = [(0, 0), (0, 1), (1, 0)].map { configuration.producer(worker: $0, turn: $1)["transactional.id"] }
+        let ids = [(0, 0), (0, 1), (1, 0)].map {
+            configuration.producer(worker: $0, turn: $1)["transactional.id"]
+        }
         #expect(ids == ["juice-maker-one-0-0", "juice-maker-one-0-1", "juice-maker-one-1-0"])
     }
 

@@ -12,8 +12,12 @@ import Testing
                 RecordHeader(name: "empty", value: ""), RecordHeader(name: "traceparent", value: "again"),
             ]
             let delivery = try broker.producer().send(
-                topic: "t", key: Array("gangnam".utf8), value: Array("hello".utf8), headers: headers,
-                timeout: .seconds(10))
+                topic: "t",
+                key: Array("gangnam".utf8),
+                value: Array("hello".utf8),
+                headers: headers,
+                timeout: .seconds(10)
+            )
             let consumer = try broker.consumer()
             try consumer.assign([TopicPartition(topic: "t", partition: delivery.partition): 0])
             var isDone = false
@@ -60,7 +64,11 @@ import Testing
             // What Java's DefaultPartitioner makes of these keys with 4 partitions.
             for (key, partition) in [("21", 0), ("foobar", 2), ("a-little-bit-longer-string", 3)] {
                 let delivery = try producer.send(
-                    topic: "t", key: Array(key.utf8), value: [1], timeout: .seconds(10))
+                    topic: "t",
+                    key: Array(key.utf8),
+                    value: [1],
+                    timeout: .seconds(10)
+                )
                 #expect(Int(delivery.partition) == partition, "\(key)")
             }
         }
@@ -78,7 +86,9 @@ import Testing
                 if case .endOfPartition(partition, let next) = element { end = next }
             }
             #expect(end == 1)
-            #expect(try consumer.watermarks(of: partition, timeout: .seconds(10)) == Watermarks(low: 0, high: 1))
+            #expect(
+                try consumer.watermarks(of: partition, timeout: .seconds(10)) == Watermarks(low: 0, high: 1)
+            )
         }
     }
 
@@ -126,9 +136,13 @@ import Testing
             let statistics = Mutex<[String]>([])
             let recorder = LogRecorder()
             let hooks = ClientHooks(
-                logger: recorder.makeLogger(), onStatistics: { json in statistics.withLock { $0.append(json) } })
+                logger: recorder.makeLogger(),
+                onStatistics: { json in statistics.withLock { $0.append(json) } }
+            )
             let producer = try Producer(
-                configuration: broker.client(["statistics.interval.ms": "50", "debug": "broker"]), hooks: hooks)
+                configuration: broker.client(["statistics.interval.ms": "50", "debug": "broker"]),
+                hooks: hooks
+            )
             let deadline = ContinuousClock.now + .seconds(10)
             while statistics.withLock({ $0.isEmpty }), ContinuousClock.now < deadline {
                 producer.poll(timeout: .milliseconds(100))

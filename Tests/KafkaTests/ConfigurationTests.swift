@@ -29,7 +29,9 @@ import Testing
     @Test func aRefusedSecretIsNotQuoted() {
         let error = #expect(throws: KafkaError.self) {
             try Producer(
-                configuration: KafkaConfiguration(["no.such.password": "s3cret"]), hooks: quietHooks)
+                configuration: KafkaConfiguration(["no.such.password": "s3cret"]),
+                hooks: quietHooks
+            )
         }
         #expect(error?.description.contains("no.such.password") == true)
         #expect(error?.description.contains("s3cret") == false)
@@ -43,7 +45,9 @@ import Testing
     }
 
     @Test func aConsumerNeedsAGroup() {
-        #expect(throws: KafkaError.self) { try Consumer(configuration: KafkaConfiguration(), hooks: quietHooks) }
+        #expect(throws: KafkaError.self) {
+            try Consumer(configuration: KafkaConfiguration(), hooks: quietHooks)
+        }
     }
 
     @Test func laterPropertiesWin() {

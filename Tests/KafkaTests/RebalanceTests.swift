@@ -7,7 +7,9 @@ import Testing
         try await onOwnThread {
             let broker = try EmbeddedBroker.start(topics: ["t": 1])
             let producer = try broker.producer()
-            for number in 0..<5 { try producer.send(topic: "t", key: nil, value: [UInt8(number)], timeout: .seconds(10)) }
+            for number in 0..<5 {
+                try producer.send(topic: "t", key: nil, value: [UInt8(number)], timeout: .seconds(10))
+            }
             let consumer = try broker.consumer()
             var assigned: [TopicPartition] = []
             try consumer.subscribe(to: ["t"]) { rebalance in
@@ -37,7 +39,8 @@ import Testing
                 switch rebalance {
                 case .assigned(let partitions, let membership):
                     events.append("assigned \(partitions.count) \(membership != nil)")
-                case .revoked(let partitions, let isLost): events.append("revoked \(partitions.count) \(isLost)")
+                case .revoked(let partitions, let isLost):
+                    events.append("revoked \(partitions.count) \(isLost)")
                 case .failed(let error): events.append("failed \(error)")
                 }
                 return .fromCommitted

@@ -47,7 +47,8 @@ extension EmbeddedBroker {
     func consumer(_ properties: [String: String] = [:]) throws -> Consumer {
         try Consumer(
             configuration: client(["group.id": "test", "auto.offset.reset": "earliest"]).merging(properties),
-            hooks: quietHooks)
+            hooks: quietHooks
+        )
     }
 
     func producer(_ properties: [String: String] = [:]) throws -> Producer {
@@ -68,7 +69,9 @@ func onOwnThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Resu
 
 /// Polls until `isDone` or ten seconds are over, handing each element to `body`.
 func poll(
-    _ consumer: Consumer, until isDone: () -> Bool, _ body: (RecordBatch.Element) throws -> Void
+    _ consumer: Consumer,
+    until isDone: () -> Bool,
+    _ body: (RecordBatch.Element) throws -> Void
 ) throws {
     let deadline = ContinuousClock.now + .seconds(20)
     while !isDone(), ContinuousClock.now < deadline {

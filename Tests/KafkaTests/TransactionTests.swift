@@ -24,7 +24,10 @@ import Testing
             }
             let held = try #require(membership)
             try producer.sendOffsets(
-                [TopicPartition(topic: "in", partition: 0): 1], membership: held, timeout: .seconds(10))
+                [TopicPartition(topic: "in", partition: 0): 1],
+                membership: held,
+                timeout: .seconds(10)
+            )
             try producer.commit(timeout: .seconds(10))
 
             let reader = try broker.consumer()

@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-// Closed for Swift, which then imports an exhaustive enum instead of a bare number. The integer types are given
-// because C and C++ would otherwise be free to disagree on them.
+// Closed for Swift, which then imports an exhaustive enum instead of a bare number. The integer types are
+// given because C and C++ would otherwise be free to disagree on them.
 #if defined(__clang__)
 #define CSJ_CLOSED __attribute__((enum_extensibility(closed)))
 #else
@@ -51,9 +51,9 @@ typedef enum CSJ_CLOSED csj_kind : uint8_t {
 
 /// One value, or one key of an object, of a flattened document.
 ///
-/// Tokens lie in document order. An object is followed by its members, each a string token (the key) and then the
-/// value; an array is followed by its elements. `next` is the index of the first token after the value and all it
-/// holds, which is how a reader steps over a value it has no use for.
+/// Tokens lie in document order. An object is followed by its members, each a string token (the key) and then
+/// the value; an array is followed by its elements. `next` is the index of the first token after the value
+/// and all it holds, which is how a reader steps over a value it has no use for.
 typedef struct csj_token {
     /// A string, unescaped, `length` bytes of UTF-8 without a terminating zero; NULL for other kinds.
     const char *text;
@@ -77,9 +77,9 @@ csj_error csj_parser_reserve(csj_parser *parser, size_t length);
 
 /// Reads the document of `length` bytes at `bytes`, which are copied.
 ///
-/// On success `*tokens` has at least one token, the document's root, and the root's `next` is their number. The tokens
-/// and their texts are valid until the parser reads again or is freed. On failure `*tokens` is NULL. A byte order mark
-/// in front of the document is skipped. A key that is given twice is two members.
+/// On success `*tokens` has at least one token, the document's root, and the root's `next` is their number.
+/// The tokens and their texts are valid until the parser reads again or is freed. On failure `*tokens` is
+/// NULL. A byte order mark in front of the document is skipped. A key that is given twice is two members.
 csj_error csj_parse(csj_parser *parser, const void *bytes, size_t length, const csj_token **tokens);
 
 /// The error as an English phrase, a constant.

@@ -151,7 +151,10 @@ public struct ChangelogBatch {
 
         /// A record as the log holds it.
         public init(
-            partition: Int32, offset: Offset, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?
+            partition: Int32,
+            offset: Offset,
+            key: UnsafeRawBufferPointer?,
+            value: UnsafeRawBufferPointer?
         ) {
             self.partition = partition
             self.offset = offset

@@ -6,7 +6,7 @@ import JuiceMessages
 ///
 /// In steady state it allocates nothing for an order: texts are views into the record, the answer is written into a
 /// buffer that is kept.
-struct CommandProcessor {
+final class CommandProcessor {
     private let maker: JuiceMaker
     private let decoder: CommandDecoder
     private let encoder: AnswerEncoder
@@ -19,8 +19,11 @@ struct CommandProcessor {
     }
 
     /// Answers one record and applies it to its partition's state.
-    mutating func process(
-        _ record: CommandRecord, state: PartitionState, log: some CommandLog, summary: inout TransactionSummary
+    func process(
+        _ record: CommandRecord,
+        state: PartitionState,
+        log: some CommandLog,
+        summary: inout TransactionSummary
     ) throws(LogError) {
         guard let store = StoreID.read(key: record.key) else {
             return try putAside(record, because: .badStore, log: log, summary: &summary)
@@ -46,8 +49,10 @@ struct CommandProcessor {
     }
 
     /// Writes the stock of every store that the present transaction changed, once for each.
-    mutating func writeChanges(
-        of state: PartitionState, log: some CommandLog, summary: inout TransactionSummary
+    func writeChanges(
+        of state: PartitionState,
+        log: some CommandLog,
+        summary: inout TransactionSummary
     ) throws(LogError) {
         summary.storesChanged += state.stores.changes.count
         try state.stores.forEachChange { (store, levels, revision) throws(LogError) in
@@ -61,8 +66,10 @@ struct CommandProcessor {
 // MARK: - Commands
 
 extension CommandProcessor {
-    private mutating func make(
-        _ order: OrderCommand, for store: BorrowedText, _ stores: inout StoreTable,
+    private func make(
+        _ order: OrderCommand,
+        for store: BorrowedText,
+        _ stores: inout StoreTable,
         _ summary: inout TransactionSummary
     ) {
         stores.update(store) { fruits in
@@ -79,8 +86,10 @@ extension CommandProcessor {
         }
     }
 
-    private mutating func apply(
-        _ restock: RestockCommand, to store: BorrowedText, _ stores: inout StoreTable,
+    private func apply(
+        _ restock: RestockCommand,
+        to store: BorrowedText,
+        _ stores: inout StoreTable,
         _ summary: inout TransactionSummary
     ) {
         stores.update(store) { fruits in
@@ -96,8 +105,11 @@ extension CommandProcessor {
         }
     }
 
-    private mutating func reject(
-        _ kind: CommandKind, _ id: BorrowedText, of store: BorrowedText, _ reason: Rejection,
+    private func reject(
+        _ kind: CommandKind,
+        _ id: BorrowedText,
+        of store: BorrowedText,
+        _ reason: Rejection,
         _ summary: inout TransactionSummary
     ) {
         encoder.rejected(kind, id: id, store: store, rejection: reason, into: &buffer)
@@ -109,13 +121,23 @@ extension CommandProcessor {
 
 extension CommandProcessor {
     private func write(
-        _ topic: OutputTopic, _ partition: Int32, key: BorrowedText, headers: [Header], to log: some CommandLog
+        _ topic: OutputTopic,
+        _ partition: Int32,
+        key: BorrowedText,
+        headers: [Header],
+        to log: some CommandLog
     ) throws(LogError) {
         let result = buffer.withUnsafeBytes { value in
             Result { () throws(LogError) in
                 try log.produce(
                     OutputRecord(
-                        topic: topic, partition: partition, key: key.bytes, value: value, headers: headers))
+                        topic: topic,
+                        partition: partition,
+                        key: key.bytes,
+                        value: value,
+                        headers: headers
+                    )
+                )
             }
         }
         try result.get()
@@ -123,20 +145,28 @@ extension CommandProcessor {
 
     /// Hands on a record that names no command: its bytes and headers untouched, and why and where from.
     private func putAside(
-        _ record: CommandRecord, because reason: DeadLetterReason, log: some CommandLog,
+        _ record: CommandRecord,
+        because reason: DeadLetterReason,
+        log: some CommandLog,
         summary: inout TransactionSummary
     ) throws(LogError) {
-        let headers = record.headers + [
-            Header(name: HeaderName.errorCode, value: reason.code),
-            Header(name: HeaderName.errorMessage, value: reason.message),
-            Header(name: HeaderName.sourceTopic, value: log.name(of: record.topic)),
-            Header(name: HeaderName.sourcePartition, value: String(record.partition)),
-            Header(name: HeaderName.sourceOffset, value: String(record.offset)),
-        ]
+        let headers =
+            record.headers + [
+                Header(name: HeaderName.errorCode, value: reason.code),
+                Header(name: HeaderName.errorMessage, value: reason.message),
+                Header(name: HeaderName.sourceTopic, value: log.name(of: record.topic)),
+                Header(name: HeaderName.sourcePartition, value: String(record.partition)),
+                Header(name: HeaderName.sourceOffset, value: String(record.offset)),
+            ]
         try log.produce(
             OutputRecord(
-                topic: .deadLetters, partition: record.partition, key: record.key, value: record.value,
-                headers: headers))
+                topic: .deadLetters,
+                partition: record.partition,
+                key: record.key,
+                value: record.value,
+                headers: headers
+            )
+        )
         summary.deadLetters += 1
     }
 

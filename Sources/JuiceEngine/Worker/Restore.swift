@@ -66,7 +66,8 @@ struct Restore {
                 partition: point.partition,
                 stores: StoreTable(menu: menu),
                 orders: point.orders.committed ?? point.orders.log.lowerBound,
-                restocks: point.restocks.committed ?? point.restocks.log.lowerBound)
+                restocks: point.restocks.committed ?? point.restocks.log.lowerBound
+            )
             if point.changelogEnd > 0 { ends[point.partition] = point.changelogEnd }
         }
         return refusals
@@ -110,7 +111,8 @@ struct Restore {
     private static func refusal(topic: InputTopic, _ input: RestorePoint.Input) -> String? {
         guard let committed = input.committed else { return nil }
         if committed < input.log.lowerBound {
-            return "\(topic): offsets \(committed) to \(input.log.lowerBound - 1) expired before they were read"
+            return
+                "\(topic): offsets \(committed) to \(input.log.lowerBound - 1) expired before they were read"
         }
         if committed > input.log.upperBound {
             return "\(topic): committed offset \(committed) is past the log's end \(input.log.upperBound);"

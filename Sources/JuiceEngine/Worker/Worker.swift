@@ -51,7 +51,7 @@ public struct Worker<Log: CommandLog> {
     private let menu: Menu
     private let maxBatch: Int
     private let onEvent: (WorkerEvent) -> Void
-    private var processor: CommandProcessor
+    private let processor: CommandProcessor
     private var phase = Phase.starting
     /// What the group gave this worker.
     private var assignment: [Int32] = []
@@ -70,7 +70,10 @@ public struct Worker<Log: CommandLog> {
     ///   - maxBatch: the most commands in one transaction.
     ///   - onEvent: called from within ``step()``.
     public init(
-        log: Log, menu: Menu, language: Language, maxBatch: Int = 10_000,
+        log: Log,
+        menu: Menu,
+        language: Language,
+        maxBatch: Int = 10_000,
         onEvent: @escaping (WorkerEvent) -> Void
     ) {
         self.log = log
@@ -308,7 +311,9 @@ extension Worker {
             .restored(
                 partitions: states.map(\.partition),
                 stores: states.reduce(0) { $0 + $1.stores.count },
-                records: restore.recordCount))
+                records: restore.recordCount
+            )
+        )
         phase = .polling
     }
 }

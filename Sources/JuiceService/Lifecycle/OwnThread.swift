@@ -7,7 +7,8 @@ import Foundation
 enum OwnThread {
     /// Runs `work` on a new thread of that name and returns what it returns.
     static func run<Success: Sendable>(
-        _ name: String, _ work: @escaping @Sendable () throws -> Success
+        _ name: String,
+        _ work: @escaping @Sendable () throws -> Success
     ) async throws -> Success {
         try await withCheckedThrowingContinuation { continuation in
             let thread = Thread {

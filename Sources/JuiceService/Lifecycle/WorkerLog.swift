@@ -22,7 +22,8 @@ struct WorkerLog {
         case .restored(let partitions, let stores, let records):
             logger.notice(
                 "ready: \(stores) stores restored from \(records) stock records",
-                metadata: Self.metadata(partitions))
+                metadata: Self.metadata(partitions)
+            )
         case .committed(let summary):
             if isRetrying || isAborting { logger.notice("transactions commit again") }
             (isRetrying, isAborting) = (false, false)
@@ -30,7 +31,8 @@ struct WorkerLog {
         case .aborted(let error):
             logger.log(
                 level: isAborting ? .debug : .warning,
-                "transaction aborted and undone, its commands are read again: \(error.message)")
+                "transaction aborted and undone, its commands are read again: \(error.message)"
+            )
             isAborting = true
         case .retrying(let error):
             logger.log(level: isRetrying ? .debug : .info, "trying again: \(error.message)")
@@ -38,7 +40,8 @@ struct WorkerLog {
         case .startingOver(let error):
             logger.log(
                 level: isAborting ? .debug : .warning,
-                "starting over with new producers and restored state: \(error.message)")
+                "starting over with new producers and restored state: \(error.message)"
+            )
             isAborting = true
         case .partitionStopped(let partition, let reason):
             logger.critical(
@@ -46,7 +49,8 @@ struct WorkerLog {
                 partition stopped, its commands wait: \(reason). To go on from another offset, stop the service and \
                 set the group's offset with kafka-consumer-groups.sh --reset-offsets
                 """,
-                metadata: ["partition": "\(partition)"])
+                metadata: ["partition": "\(partition)"]
+            )
         case .failed(let error):
             logger.critical("\(error.message)")
         case .left:

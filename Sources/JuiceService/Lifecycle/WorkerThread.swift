@@ -24,15 +24,22 @@ struct WorkerThread: Sendable {
         let log: KafkaCommandLog
         do throws(KafkaError) {
             log = try KafkaCommandLog(
-                configuration: configuration, worker: number, deadLetterPartitions: deadLetterPartitions,
-                watch: watch, logger: logger)
+                configuration: configuration,
+                worker: number,
+                deadLetterPartitions: deadLetterPartitions,
+                watch: watch,
+                logger: logger
+            )
         } catch {
             throw .badConfiguration(error.description)
         }
 
         var events = WorkerLog(logger: logger)
         var worker = Worker(
-            log: log, menu: configuration.menu, language: configuration.language, maxBatch: configuration.maxBatch
+            log: log,
+            menu: configuration.menu,
+            language: configuration.language,
+            maxBatch: configuration.maxBatch
         ) { event in
             events.note(event)
             onEvent(event)

@@ -6,12 +6,17 @@ final class ChangelogReader {
     private let consumer: Consumer
 
     init(
-        partitions: [Int32], configuration: ServiceConfiguration, hooks: ClientHooks
+        partitions: [Int32],
+        configuration: ServiceConfiguration,
+        hooks: ClientHooks
     ) throws(KafkaError) {
         consumer = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
         let stock = configuration.topics.stock
         try consumer.assign(
-            Dictionary(uniqueKeysWithValues: partitions.map { (TopicPartition(topic: stock, partition: $0), 0) }))
+            Dictionary(
+                uniqueKeysWithValues: partitions.map { (TopicPartition(topic: stock, partition: $0), 0) }
+            )
+        )
     }
 
     /// The next records, and the partitions found at their end.
@@ -23,7 +28,12 @@ final class ChangelogReader {
             case .record(let record):
                 records.append(
                     ChangelogBatch.Record(
-                        partition: record.partition, offset: record.offset, key: record.key, value: record.value))
+                        partition: record.partition,
+                        offset: record.offset,
+                        key: record.key,
+                        value: record.value
+                    )
+                )
             case .endOfPartition(let partition, let next):
                 ends.append((partition.partition, next))
             case .failure(_, let error) where error.remedy == .retry:

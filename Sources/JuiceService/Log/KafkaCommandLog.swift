@@ -101,7 +101,8 @@ extension KafkaCommandLog {
             offset: record.offset,
             key: record.key,
             value: record.value,
-            headers: record.headers.map { Header(name: $0.name, value: $0.value) })
+            headers: record.headers.map { Header(name: $0.name, value: $0.value) }
+        )
     }
 
     func start(at positions: [InputPosition]) throws(LogError) {
@@ -140,14 +141,16 @@ extension KafkaCommandLog {
                 .stop,
                 "the group \(configuration.group) assigned unlike partitions of orders and restocks"
                     + " (\(partitions.map(\.description).sorted().joined(separator: ", "))); every member must"
-                    + " subscribe to both with partition.assignment.strategy=range")
+                    + " subscribe to both with partition.assignment.strategy=range"
+            )
         }
         return first
     }
 
     /// While no broker could be reached, asks for one now and then: nothing else would tell that it is back.
     private func probe() {
-        if (try? consumer.metadata(topics: [configuration.topics.orders], timeout: .milliseconds(500))) != nil {
+        if (try? consumer.metadata(topics: [configuration.topics.orders], timeout: .milliseconds(500))) != nil
+        {
             watch.reached()
         }
     }
@@ -162,7 +165,8 @@ extension KafkaCommandLog {
         Dictionary(
             uniqueKeysWithValues: positions.map {
                 (TopicPartition(topic: configuration.topics[$0.topic], partition: $0.partition), $0.offset)
-            })
+            }
+        )
     }
 }
 
@@ -199,14 +203,20 @@ extension KafkaCommandLog {
                     partition: partition,
                     orders: try input(topics.orders, partition),
                     restocks: try input(topics.restocks, partition),
-                    changelogEnd: try logEnds.watermarks(of: stock, timeout: Self.callTimeout).high))
+                    changelogEnd: try logEnds.watermarks(of: stock, timeout: Self.callTimeout).high
+                )
+            )
         }
         return points
     }
 
     func openChangelog(_ partitions: [Int32]) throws(LogError) {
         do throws(KafkaError) {
-            changelog = try ChangelogReader(partitions: partitions, configuration: configuration, hooks: hooks)
+            changelog = try ChangelogReader(
+                partitions: partitions,
+                configuration: configuration,
+                hooks: hooks
+            )
         } catch {
             throw LogError(error)
         }
@@ -244,26 +254,39 @@ extension KafkaCommandLog {
     }
 
     func produce(_ record: OutputRecord) throws(LogError) {
-        let partition = record.topic == .deadLetters ? record.partition % deadLetterPartitions : record.partition
+        let partition =
+            record.topic == .deadLetters ? record.partition % deadLetterPartitions : record.partition
         let headers = record.headers.map { RecordHeader(name: $0.name, value: $0.value) }
         try onProducers { (pair) throws(KafkaError) in
             guard let pair else { throw Self.noProducer }
             try Self.produce(
-                record, to: pair.topic(record.topic), partition: partition, headers: headers, of: pair.current)
+                record,
+                to: pair.topic(record.topic),
+                partition: partition,
+                headers: headers,
+                of: pair.current
+            )
         }
     }
 
     /// Produces, and while the producer's queue is full waits for some of it to be sent. Whatever keeps one record out
     /// keeps the transaction from being complete, so every failure requires an abort.
     private static func produce(
-        _ record: OutputRecord, to topic: TransactionalTopic, partition: Int32, headers: [RecordHeader],
+        _ record: OutputRecord,
+        to topic: TransactionalTopic,
+        partition: Int32,
+        headers: [RecordHeader],
         of producer: TransactionalProducer
     ) throws(KafkaError) {
         let deadline = ContinuousClock.now + .seconds(10)
         while true {
             do throws(KafkaError) {
                 return try topic.produce(
-                    partition: partition, key: record.key, value: record.value, headers: headers)
+                    partition: partition,
+                    key: record.key,
+                    value: record.value,
+                    headers: headers
+                )
             } catch {
                 guard error.code == .queueFull, ContinuousClock.now < deadline else {
                     throw KafkaError(code: error.code, message: error.message, requiresAbort: true)
@@ -278,7 +301,10 @@ extension KafkaCommandLog {
         try onProducers { (pair) throws(KafkaError) in
             guard let membership else {
                 throw KafkaError(
-                    code: .state, message: "the partitions were given up", requiresAbort: true)
+                    code: .state,
+                    message: "the partitions were given up",
+                    requiresAbort: true
+                )
             }
             try pair?.current.sendOffsets(sentOffsets, membership: membership, timeout: Self.callTimeout)
         }

@@ -69,7 +69,9 @@ public struct TopicCheck: Sendable {
                 Problem(
                     fault: "missing topics: \(missing.joined(separator: ", "))",
                     mend: "juice topics create --bootstrap-servers \(bootstrapServers)"
-                        + (prefix == "juice." ? "" : " --topic-prefix \(prefix)") + " --partitions \(count ?? 4)")
+                        + (prefix == "juice." ? "" : " --topic-prefix \(prefix)")
+                        + " --partitions \(count ?? 4)"
+                )
             ]
         }
         return unequalCounts(topics) + compaction(topics) + deadLetterSize(topics)
@@ -82,11 +84,13 @@ public struct TopicCheck: Sendable {
         let most = counts.max() ?? 0
         return zip(coPartitioned, counts).filter { $0.1 < most }.map { name, count in
             Problem(
-                fault: "topic \(name) has \(count) partitions where another has \(most); orders, restocks, results"
+                fault:
+                    "topic \(name) has \(count) partitions where another has \(most); orders, restocks, results"
                     + " and stock must have the same number. Adding partitions moves stores: do it while the"
                     + " topics are empty",
                 mend: "kafka-topics.sh --bootstrap-server \(bootstrapServers) --alter --topic \(name)"
-                    + " --partitions \(most)")
+                    + " --partitions \(most)"
+            )
         }
     }
 
@@ -96,9 +100,11 @@ public struct TopicCheck: Sendable {
         guard policy != "compact" else { return [] }
         return [
             Problem(
-                fault: "topic \(names.stock) has cleanup.policy=\(policy); it holds the state of every store and must"
+                fault:
+                    "topic \(names.stock) has cleanup.policy=\(policy); it holds the state of every store and must"
                     + " be compacted, never deleted from",
-                mend: configCommand(names.stock, "cleanup.policy=compact"))
+                mend: configCommand(names.stock, "cleanup.policy=compact")
+            )
         ]
     }
 
@@ -113,9 +119,11 @@ public struct TopicCheck: Sendable {
         guard deadLetters < needed else { return [] }
         return [
             Problem(
-                fault: "topic \(names.deadLetters) takes records up to \(deadLetters) bytes, but must be able to quote"
+                fault:
+                    "topic \(names.deadLetters) takes records up to \(deadLetters) bytes, but must be able to quote"
                     + " one of \(largest) bytes and say why",
-                mend: configCommand(names.deadLetters, "max.message.bytes=\(needed)"))
+                mend: configCommand(names.deadLetters, "max.message.bytes=\(needed)")
+            )
         ]
     }
 

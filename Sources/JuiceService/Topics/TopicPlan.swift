@@ -25,8 +25,11 @@ public struct TopicPlan: Sendable, Equatable {
     public var topics: [Admin.NewTopic] {
         names.all.map { name in
             Admin.NewTopic(
-                name: name, partitionCount: partitionCount, replicationFactor: replicationFactor,
-                configuration: configuration(of: name))
+                name: name,
+                partitionCount: partitionCount,
+                replicationFactor: replicationFactor,
+                configuration: configuration(of: name)
+            )
         }
     }
 

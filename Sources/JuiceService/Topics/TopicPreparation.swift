@@ -60,11 +60,16 @@ struct TopicPreparation: Sendable {
         let timeout = Duration.seconds(2)
         if let plan {
             let created = try admin.create(plan.topics, timeout: .seconds(4))
-            for name in created { logger.notice("created topic \(name) with \(plan.partitionCount) partitions") }
+            for name in created {
+                logger.notice("created topic \(name) with \(plan.partitionCount) partitions")
+            }
         }
         let names = configuration.topics
         let check = TopicCheck(
-            names: names, bootstrapServers: configuration.bootstrapServers, isEmbedded: configuration.isEmbedded)
+            names: names,
+            bootstrapServers: configuration.bootstrapServers,
+            isEmbedded: configuration.isEmbedded
+        )
         let problems = try check.problems(admin, timeout: timeout)
         guard problems.isEmpty else { return .failure(.unfitTopics(problems)) }
         let metadata = try admin.metadata(topics: [names.deadLetters], timeout: timeout)

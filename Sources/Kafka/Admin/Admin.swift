@@ -61,7 +61,9 @@ public final class Admin {
             let name = String(cString: rd_kafka_topic_result_name(result))
             let reason = rd_kafka_topic_result_error_string(result).map { String(cString: $0) }
             let error = KafkaError(
-                rd_kafka_topic_result_error(result), message: "topic \(name): \(reason ?? "not created")")
+                rd_kafka_topic_result_error(result),
+                message: "topic \(name): \(reason ?? "not created")"
+            )
             switch error {
             case nil: created.append(name)
             case let error? where error.code == .topicAlreadyExists: continue
@@ -80,8 +82,10 @@ public final class Admin {
             guard let missing = names.first(where: { metadata[$0] == nil }) else { return }
             guard ContinuousClock.now < deadline else {
                 throw KafkaError(
-                    code: .timedOut, message: "topic \(missing) is created but not known to the brokers yet",
-                    isRetriable: true)
+                    code: .timedOut,
+                    message: "topic \(missing) is created but not known to the brokers yet",
+                    isRetriable: true
+                )
             }
             rd_kafka_poll(handle.pointer, 20)
         }
@@ -89,7 +93,8 @@ public final class Admin {
 
     /// The effective configuration of topics, by Kafka's property names.
     public func configurations(
-        ofTopics names: [String], timeout: Duration
+        ofTopics names: [String],
+        timeout: Duration
     ) throws(KafkaError) -> [String: [String: String]] {
         var resources = names.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
         defer { for case let resource? in resources { rd_kafka_ConfigResource_destroy(resource) } }
@@ -100,14 +105,17 @@ public final class Admin {
 
         var count = 0
         let results = rd_kafka_DescribeConfigs_result_resources(
-            rd_kafka_event_DescribeConfigs_result(event), &count)
+            rd_kafka_event_DescribeConfigs_result(event),
+            &count
+        )
         var configurations: [String: [String: String]] = [:]
         for case let resource? in UnsafeBufferPointer(start: results, count: count) {
             let name = String(cString: rd_kafka_ConfigResource_name(resource))
             let reason = rd_kafka_ConfigResource_error_string(resource).map { String(cString: $0) }
             if let error = KafkaError(
-                rd_kafka_ConfigResource_error(resource), message: "topic \(name): \(reason ?? "not described")")
-            {
+                rd_kafka_ConfigResource_error(resource),
+                message: "topic \(name): \(reason ?? "not described")"
+            ) {
                 throw error
             }
             configurations[name] = Self.entries(of: resource)
@@ -119,8 +127,12 @@ public final class Admin {
         var reason = ErrorText()
         let handle = reason.withBuffer {
             rd_kafka_NewTopic_new(
-                topic.name, Int32(clamping: topic.partitionCount), Int32(clamping: topic.replicationFactor ?? -1),
-                $0, $1)
+                topic.name,
+                Int32(clamping: topic.partitionCount),
+                Int32(clamping: topic.replicationFactor ?? -1),
+                $0,
+                $1
+            )
         }
         guard let handle else {
             throw KafkaError(code: .invalidArgument, message: "topic \(topic.name): \(reason.text)")

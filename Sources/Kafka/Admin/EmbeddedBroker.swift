@@ -23,9 +23,16 @@ public final class EmbeddedBroker: @unchecked Sendable {
         // The client that carries the cluster connects to nothing, and librdkafka warns about that.
         var logger = logger
         logger.logLevel = max(logger.logLevel, .error)
-        handle = try ClientHandle(.producer, configuration: KafkaConfiguration(), hooks: ClientHooks(logger: logger))
+        handle = try ClientHandle(
+            .producer,
+            configuration: KafkaConfiguration(),
+            hooks: ClientHooks(logger: logger)
+        )
         guard let cluster = rd_kafka_mock_cluster_new(handle.pointer, Int32(clamping: brokerCount)) else {
-            throw KafkaError(code: .outOfMemory, message: "the embedded broker could not open a port on 127.0.0.1")
+            throw KafkaError(
+                code: .outOfMemory,
+                message: "the embedded broker could not open a port on 127.0.0.1"
+            )
         }
         self.cluster = cluster
         bootstrapServers = String(cString: rd_kafka_mock_cluster_bootstraps(cluster))
@@ -101,6 +108,8 @@ extension EmbeddedBroker {
 
     /// Cuts a broker's connections and refuses new ones, or takes it up again.
     public func setUp(_ isUp: Bool, broker: Int32 = 1) {
-        _ = isUp ? rd_kafka_mock_broker_set_up(cluster, broker) : rd_kafka_mock_broker_set_down(cluster, broker)
+        _ =
+            isUp
+            ? rd_kafka_mock_broker_set_up(cluster, broker) : rd_kafka_mock_broker_set_down(cluster, broker)
     }
 }

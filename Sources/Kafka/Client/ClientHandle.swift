@@ -91,7 +91,8 @@ class ClientContext {
         hooks?.logger.log(
             level: Self.level(syslog: level, facility: facility),
             "\(line)",
-            metadata: ["librdkafka": .string(facility)])
+            metadata: ["librdkafka": .string(facility)]
+        )
     }
 
     /// librdkafka reports each failed connection attempt as an error. Whoever runs the client reports the

@@ -42,7 +42,8 @@ extension ClientHandle {
     }
 
     private func describe(
-        topic name: String?, timeout: Duration
+        topic name: String?,
+        timeout: Duration
     ) throws(KafkaError) -> ([String], ClusterMetadata.Topic?) {
         var topic: OpaquePointer?
         if let name {
@@ -69,7 +70,8 @@ extension ClientHandle {
                 name: String(cString: found.topic),
                 partitionCount: Int(found.partition_cnt),
                 replicationFactor: found.partition_cnt > 0 ? Int(found.partitions.pointee.replica_cnt) : 0,
-                error: KafkaError(found.err))
+                error: KafkaError(found.err)
+            )
         )
     }
 
@@ -77,7 +79,13 @@ extension ClientHandle {
         var low: Offset = 0
         var high: Offset = 0
         let code = rd_kafka_query_watermark_offsets(
-            pointer, partition.topic, partition.partition, &low, &high, timeout.milliseconds)
+            pointer,
+            partition.topic,
+            partition.partition,
+            &low,
+            &high,
+            timeout.milliseconds
+        )
         if let error = KafkaError(code) { throw error }
         return Watermarks(low: low, high: high)
     }

@@ -66,7 +66,11 @@ public struct KafkaError: Error, Sendable {
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
         let code = Code(code)
         self.init(
-            code: code, message: message, isFatal: code == .fatal, isRetriable: Code.transient.contains(code))
+            code: code,
+            message: message,
+            isFatal: code == .fatal,
+            isRetriable: Code.transient.contains(code)
+        )
     }
 }
 
@@ -145,7 +149,8 @@ extension KafkaError.Code {
     public static let groupAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
     /// The principal may not use the transactional id.
     public static let transactionalIDAuthorizationFailed = Self(
-        RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+        RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    )
     /// The principal may not do that to the cluster.
     public static let clusterAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
     static let outOfMemory = Self(RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE)

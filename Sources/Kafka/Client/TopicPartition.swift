@@ -81,7 +81,10 @@ final class PartitionList {
         var offsets: [TopicPartition: Offset?] = [:]
         for element in Self.elements(of: pointer) {
             if let error = KafkaError(element.err) { throw error }
-            let partition = TopicPartition(topic: String(cString: element.topic), partition: element.partition)
+            let partition = TopicPartition(
+                topic: String(cString: element.topic),
+                partition: element.partition
+            )
             offsets[partition] = .some(element.offset < 0 ? nil : element.offset)
         }
         return offsets

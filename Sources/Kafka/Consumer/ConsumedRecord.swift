@@ -64,7 +64,9 @@ public struct RecordBatch: RandomAccessCollection {
         }
         let partition = message.pointee.rkt.map {
             TopicPartition(
-                topic: String(cString: rd_kafka_topic_name($0)), partition: message.pointee.partition)
+                topic: String(cString: rd_kafka_topic_name($0)),
+                partition: message.pointee.partition
+            )
         }
         if let partition, message.pointee.err == RD_KAFKA_RESP_ERR__PARTITION_EOF {
             return .endOfPartition(partition, next: message.pointee.offset)

@@ -110,7 +110,8 @@ public final class Consumer {
     ///
     /// Under `isolation.level=read_committed` the broker answers only once no transaction is undecided about them.
     public func committed(
-        _ partitions: [TopicPartition], timeout: Duration
+        _ partitions: [TopicPartition],
+        timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset?] {
         let list = PartitionList(partitions)
         let code = list.withPointer { rd_kafka_committed(handle.pointer, $0, timeout.milliseconds) }
@@ -156,7 +157,10 @@ private final class ConsumerContext: ClientContext {
 private typealias CPartitionList = UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 
 private func rebalanceCallback(
-    client: OpaquePointer?, code: rd_kafka_resp_err_t, list: CPartitionList?, opaque: UnsafeMutableRawPointer?
+    client: OpaquePointer?,
+    code: rd_kafka_resp_err_t,
+    list: CPartitionList?,
+    opaque: UnsafeMutableRawPointer?
 ) {
     guard let client, let list, let context = ClientContext.of(client) as? ConsumerContext else { return }
     let partitions = PartitionList.partitions(of: list)

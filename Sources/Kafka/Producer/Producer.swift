@@ -43,7 +43,12 @@ public final class Producer {
         do throws(KafkaError) {
             try Self.borrowing(key, value) { (key, value) throws(KafkaError) in
                 try topic.enqueue(
-                    partition: partition, key: key, value: value, headers: headers, opaque: report.toOpaque())
+                    partition: partition,
+                    key: key,
+                    value: value,
+                    headers: headers,
+                    opaque: report.toOpaque()
+                )
             }
         } catch {
             report.release()
@@ -57,7 +62,11 @@ public final class Producer {
     ///   unknown whether the record was written.
     @discardableResult
     public func send(
-        topic: String, key: [UInt8]?, value: [UInt8]?, headers: [RecordHeader] = [], timeout: Duration
+        topic: String,
+        key: [UInt8]?,
+        value: [UInt8]?,
+        headers: [RecordHeader] = [],
+        timeout: Duration
     ) throws(KafkaError) -> Delivery {
         var result: Result<Delivery, KafkaError>?
         try produce(topic: topic, key: key, value: value, headers: headers) { result = $0 }

@@ -34,16 +34,29 @@ public final class ProducerTopic {
         let number = partition ?? RD_KAFKA_PARTITION_UA
         if headers.isEmpty {
             let result = rd_kafka_produce(
-                pointer, number, RD_KAFKA_MSG_F_COPY,
-                UnsafeMutableRawPointer(mutating: value?.baseAddress), value?.count ?? 0,
-                key?.baseAddress, key?.count ?? 0, opaque)
+                pointer,
+                number,
+                RD_KAFKA_MSG_F_COPY,
+                UnsafeMutableRawPointer(mutating: value?.baseAddress),
+                value?.count ?? 0,
+                key?.baseAddress,
+                key?.count ?? 0,
+                opaque
+            )
             if result != 0 { throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory }
         } else {
             let list = RecordHeader.makeList(headers)
             let code = crdkafka_produce_with_headers(
-                handle.pointer, pointer, number,
-                key?.baseAddress, key?.count ?? 0, value?.baseAddress, value?.count ?? 0,
-                list, opaque)
+                handle.pointer,
+                pointer,
+                number,
+                key?.baseAddress,
+                key?.count ?? 0,
+                value?.baseAddress,
+                value?.count ?? 0,
+                list,
+                opaque
+            )
             if let error = KafkaError(code) {
                 if let list { rd_kafka_headers_destroy(list) }
                 throw error

@@ -50,14 +50,21 @@ public final class TransactionalProducer {
     ///   - offsets: of each partition, the next offset to read.
     ///   - membership: the generation to which the partitions belong, so that the broker can refuse it later.
     public func sendOffsets(
-        _ offsets: [TopicPartition: Offset], membership: ConsumerGroupMetadata, timeout: Duration
+        _ offsets: [TopicPartition: Offset],
+        membership: ConsumerGroupMetadata,
+        timeout: Duration
     ) throws(KafkaError) {
         let list = PartitionList(offsets: offsets)
         try check(
             list.withPointer {
                 rd_kafka_send_offsets_to_transaction(
-                    handle.pointer, $0, membership.pointer, timeout.milliseconds)
-            })
+                    handle.pointer,
+                    $0,
+                    membership.pointer,
+                    timeout.milliseconds
+                )
+            }
+        )
     }
 
     /// Waits for all deliveries, then commits. When it returns, the transaction is committed.

@@ -49,8 +49,12 @@ struct Auditor {
             let store = command.store
             var stock = stores[store] ?? Dictionary(uniqueKeysWithValues: Contract.fruits.map { ($0, 10) })
             let expected = Self.replay(command.body, on: &stock)
-            if answer["type"] as? String != expected.type { faults.append("command \(id): not \(expected.type)") }
-            if let left = answer["left"] as? [String: Int], left.contains(where: { stock[$0.key] != $0.value }) {
+            if answer["type"] as? String != expected.type {
+                faults.append("command \(id): not \(expected.type)")
+            }
+            if let left = answer["left"] as? [String: Int],
+                left.contains(where: { stock[$0.key] != $0.value })
+            {
                 faults.append("command \(id): left \(left) where the replay has \(stock)")
             }
             if stock.values.contains(where: { $0 < 0 }) { faults.append("store \(store) is below zero") }
@@ -66,7 +70,9 @@ struct Auditor {
     }
 
     private func auditStock(
-        _ partition: Int32, _ stores: [String: [String: Int]], _ revisions: [String: Int]
+        _ partition: Int32,
+        _ stores: [String: [String: Int]],
+        _ revisions: [String: Int]
     ) -> [String] {
         var last: [String: Object] = [:]
         for record in objects(.stock, partition) { last[record["store"] as? String ?? ""] = record }
@@ -83,7 +89,8 @@ struct Auditor {
         return faults
     }
 
-    private static func replay(_ body: Object, on stock: inout [String: Int]) -> (type: String, changes: Bool) {
+    private static func replay(_ body: Object, on stock: inout [String: Int]) -> (type: String, changes: Bool)
+    {
         if let juice = body["juice"] as? String {
             guard let recipe = Contract.recipes[juice] else { return ("rejected", false) }
             let quantity = body["quantity"] as? Int ?? 1

@@ -16,7 +16,8 @@ final class Harness {
     }
 
     init(
-        _ cluster: SimulatedCluster = SimulatedCluster(partitionCount: 2), member: String = "one",
+        _ cluster: SimulatedCluster = SimulatedCluster(partitionCount: 2),
+        member: String = "one",
         maxBatch: Int = 100
     ) {
         self.cluster = cluster
@@ -62,10 +63,19 @@ final class Harness {
 }
 
 extension SimulatedCluster {
-    func order(_ id: String, _ juice: String, store: String = "gangnam", quantity: Int = 1, partition: Int32 = 0) {
+    func order(
+        _ id: String,
+        _ juice: String,
+        store: String = "gangnam",
+        quantity: Int = 1,
+        partition: Int32 = 0
+    ) {
         send(
-            .orders, partition: partition, key: store,
-            value: #"{"orderId":"\#(id)","juice":"\#(juice)","quantity":\#(quantity)}"#)
+            .orders,
+            partition: partition,
+            key: store,
+            value: #"{"orderId":"\#(id)","juice":"\#(juice)","quantity":\#(quantity)}"#
+        )
     }
 
     func restock(_ id: String, _ body: String, store: String = "gangnam", partition: Int32 = 0) {

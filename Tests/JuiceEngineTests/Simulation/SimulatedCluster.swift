@@ -66,7 +66,12 @@ final class SimulatedCluster {
     func send(_ topic: InputTopic, partition: Int32, key: String?, value: String, headers: [Header] = []) {
         self[Topic(topic), partition].append(
             .init(
-                key: key.map(StableBytes.init), value: StableBytes(value), headers: headers, transaction: nil))
+                key: key.map(StableBytes.init),
+                value: StableBytes(value),
+                headers: headers,
+                transaction: nil
+            )
+        )
     }
 }
 
@@ -147,8 +152,12 @@ extension SimulatedCluster {
         coordinations[id]?.touched.insert(place)
         partitions[place]?.append(
             .init(
-                key: record.key.map(StableBytes.init), value: record.value.map(StableBytes.init),
-                headers: record.headers, transaction: key(id)))
+                key: record.key.map(StableBytes.init),
+                value: record.value.map(StableBytes.init),
+                headers: record.headers,
+                transaction: key(id)
+            )
+        )
     }
 
     func addOffsets(_ id: String, _ offsets: [Place: Offset]) {
@@ -160,7 +169,9 @@ extension SimulatedCluster {
     func decide(_ id: String, isCommit: Bool) {
         guard var coordination = coordinations[id], coordination.isOpen else { return }
         coordination.isOpen = false
-        var places: [Place?] = coordination.touched.sorted { ($0.partition, "\($0.topic)") < ($1.partition, "\($1.topic)") }
+        var places: [Place?] = coordination.touched.sorted {
+            ($0.partition, "\($0.topic)") < ($1.partition, "\($1.topic)")
+        }
         places.append(nil)
         coordination.unwrittenMarkers = places.map { ($0, isCommit) }
         coordination.touched = []
@@ -169,7 +180,8 @@ extension SimulatedCluster {
 
     /// Writes one marker that is due. A nil place is the group's offsets.
     func writeMarker(_ id: String, at index: Int) {
-        guard let coordination = coordinations[id], coordination.unwrittenMarkers.indices.contains(index) else {
+        guard let coordination = coordinations[id], coordination.unwrittenMarkers.indices.contains(index)
+        else {
             return
         }
         let (place, isCommit) = coordination.unwrittenMarkers[index]

@@ -71,7 +71,9 @@ final class SimulatedLog: CommandLog {
     private func readCommands(max: Int) throws(LogError) -> PollResult {
         var commands: [CommandRecord] = []
         lentRecords = []
-        for (place, position) in positions.sorted(by: { ($0.key.partition, "\($0.key.topic)") < ($1.key.partition, "\($1.key.topic)") }) {
+        for (place, position) in positions.sorted(by: {
+            ($0.key.partition, "\($0.key.topic)") < ($1.key.partition, "\($1.key.topic)")
+        }) {
             let partition = cluster[place.topic, place.partition]
             guard position >= partition.start else {
                 return .outOfRange(partition: place.partition, reason: "offset \(position) expired")
@@ -82,9 +84,14 @@ final class SimulatedLog: CommandLog {
                 lentRecords.append(record)
                 commands.append(
                     CommandRecord(
-                        topic: place.topic == .orders ? .orders : .restocks, partition: place.partition,
-                        offset: offset, key: record.key?.view, value: record.value?.view,
-                        headers: record.headers))
+                        topic: place.topic == .orders ? .orders : .restocks,
+                        partition: place.partition,
+                        offset: offset,
+                        key: record.key?.view,
+                        value: record.value?.view,
+                        headers: record.headers
+                    )
+                )
             }
         }
         return .records(commands)
@@ -99,7 +106,8 @@ final class SimulatedLog: CommandLog {
         Dictionary(
             uniqueKeysWithValues: positions.map {
                 (SimulatedCluster.Place(topic: .init($0.topic), partition: $0.partition), $0.offset)
-            })
+            }
+        )
     }
 
     // MARK: Restoring
@@ -117,11 +125,15 @@ final class SimulatedLog: CommandLog {
                 let log = cluster[topic, partition]
                 return .init(
                     committed: committed[.init(topic: topic, partition: partition)],
-                    log: Offset(log.start)..<log.end)
+                    log: Offset(log.start)..<log.end
+                )
             }
             return RestorePoint(
-                partition: partition, orders: input(.orders), restocks: input(.restocks),
-                changelogEnd: cluster[.stock, partition].end)
+                partition: partition,
+                orders: input(.orders),
+                restocks: input(.restocks),
+                changelogEnd: cluster[.stock, partition].end
+            )
         }
     }
 
@@ -142,7 +154,13 @@ final class SimulatedLog: CommandLog {
             for (offset, record) in records {
                 lentRecords.append(record)
                 batch.append(
-                    .init(partition: partition, offset: offset, key: record.key?.view, value: record.value?.view))
+                    .init(
+                        partition: partition,
+                        offset: offset,
+                        key: record.key?.view,
+                        value: record.value?.view
+                    )
+                )
             }
             if next == cluster[.stock, partition].lastStableOffset { ends.append((partition, next)) }
         }
@@ -181,7 +199,10 @@ final class SimulatedLog: CommandLog {
         try check(.produce)
         try checkEpoch()
         cluster.produce(
-            id, to: .init(topic: .init(record.topic), partition: record.partition), record)
+            id,
+            to: .init(topic: .init(record.topic), partition: record.partition),
+            record
+        )
     }
 
     func sendOffsets(_ positions: [InputPosition]) throws(LogError) {

@@ -27,9 +27,13 @@ struct Simulation {
 
     init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
-    private mutating func chance(_ percent: Double) -> Bool { Double.random(in: 0..<100, using: &random) < percent }
+    private mutating func chance(_ percent: Double) -> Bool {
+        Double.random(in: 0..<100, using: &random) < percent
+    }
 
-    private mutating func pick<Choice>(_ choices: [Choice]) -> Choice? { choices.randomElement(using: &random) }
+    private mutating func pick<Choice>(_ choices: [Choice]) -> Choice? {
+        choices.randomElement(using: &random)
+    }
 
     mutating func run(steps: Int) {
         for _ in 0..<steps {
@@ -50,7 +54,8 @@ struct Simulation {
         let id = "\(commandCount)"
         if chance(25) {
             let fruit = pick(["strawberry", "banana", "pineapple", "kiwi", "mango"]) ?? ""
-            let body = chance(70)
+            let body =
+                chance(70)
                 ? #""add":{"\#(fruit)":\#(Int.random(in: -5..<20, using: &random))}"#
                 : #""set":{"\#(fruit)":\#(Int.random(in: 0..<30, using: &random))}"#
             cluster.restock(id, body, store: store, partition: partition)
@@ -58,7 +63,12 @@ struct Simulation {
         } else {
             let juice = pick(Contract.recipes.keys.sorted() + ["durian"]) ?? ""
             cluster.order(
-                id, juice, store: store, quantity: Int.random(in: 1...2, using: &random), partition: partition)
+                id,
+                juice,
+                store: store,
+                quantity: Int.random(in: 1...2, using: &random),
+                partition: partition
+            )
             sent[partition, default: []].append((.orders, id))
         }
     }
@@ -80,7 +90,9 @@ struct Simulation {
 
     private mutating func writeMarker() {
         let due = cluster.coordinations.keys.sorted().filter(cluster.hasUnwrittenMarkers)
-        guard let id = pick(due), let count = cluster.coordinations[id]?.unwrittenMarkers.count else { return }
+        guard let id = pick(due), let count = cluster.coordinations[id]?.unwrittenMarkers.count else {
+            return
+        }
         cluster.writeMarker(id, at: Int.random(in: 0..<count, using: &random))
     }
 
@@ -89,7 +101,8 @@ struct Simulation {
         worker.log.loseCommitReply = { false }
         guard chance(8) else { return }
         let call = pick(SimulatedLog.Call.allCases) ?? .commit
-        let remedies: [LogError.Remedy] = call == .produce ? [.abort, .startOver] : [.abort, .retry, .startOver]
+        let remedies: [LogError.Remedy] =
+            call == .produce ? [.abort, .startOver] : [.abort, .retry, .startOver]
         let remedy = pick(remedies) ?? .retry
         if call == .commit, chance(50) {
             worker.log.loseCommitReply = { true }

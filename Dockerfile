@@ -1,0 +1,24 @@
+# Build stage: the toolchain, the two C libraries, one release binary with the Swift runtime linked in.
+FROM swift:6.2-bookworm AS build
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends librdkafka-dev libsimdjson-dev \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /src
+# Dependencies first: they change less often than the sources.
+COPY Package.swift ./
+RUN swift package resolve
+COPY Sources ./Sources
+COPY Tests ./Tests
+RUN swift build -c release --product juice --static-swift-stdlib \
+    && install -D -s "$(swift build -c release --show-bin-path)/juice" /out/juice
+
+# Run stage: the binary, the shared libraries it needs, and a user without rights.
+FROM debian:bookworm-slim
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends librdkafka1 libsimdjson14 ca-certificates \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin juice
+COPY --from=build /out/juice /usr/local/bin/juice
+USER juice
+ENTRYPOINT ["juice"]
+CMD ["serve"]

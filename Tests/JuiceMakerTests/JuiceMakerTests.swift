@@ -1,0 +1,86 @@
+import JuiceMaker
+import Testing
+
+@Suite struct JuiceMakerTests {
+    let maker = JuiceMaker(menu: .standard)
+
+    @Test(arguments: Menu.standard.juices.indices, [1, 2, 100])
+    func exactlyEnoughFruitIsEnough(juice: Int, quantity: Int) throws {
+        var store = try FruitStore(levels: exactLevels(juice, quantity, others: 7))
+        guard case .made = maker.make(juice, quantity: quantity, from: &store) else {
+            Issue.record("short of fruit")
+            return
+        }
+        let recipe = maker.menu.juices[juice].recipe
+        for fruit in maker.menu.fruits.indices {
+            #expect(store[fruit] == (recipe.contains { $0.fruit == fruit } ? 0 : 7))
+        }
+    }
+
+    @Test(arguments: Menu.standard.juices.indices, [1, 2, 100])
+    func oneFruitTooFewTakesNothing(juice: Int, quantity: Int) throws {
+        for ingredient in maker.menu.juices[juice].recipe {
+            var levels = exactLevels(juice, quantity, others: 0)
+            levels[ingredient.fruit] -= 1
+            var store = try FruitStore(levels: levels)
+
+            let needed = ingredient.amount * quantity
+            let shortages = shortages(maker.make(juice, quantity: quantity, from: &store))
+            #expect(shortages == ["\(ingredient.fruit): \(needed - 1) of \(needed)"])
+            #expect(store.levels == levels)
+        }
+    }
+
+    @Test func everyShortFruitIsNamedInTheOrderOfTheRecipe() throws {
+        let juice = try #require(maker.menu.juiceIndex(id: "mangoKiwi"))
+        var store = try FruitStore(levels: [10, 10, 10, 0, 1])
+        #expect(shortages(maker.make(juice, quantity: 1, from: &store)) == ["4: 1 of 2", "3: 0 of 1"])
+        #expect(shortages(maker.make(juice, quantity: 100, from: &store)) == ["4: 1 of 200", "3: 0 of 100"])
+        #expect(store.levels == [10, 10, 10, 0, 1])
+    }
+
+    @Test func aNewStoreCannotMakeStrawberryJuice() {
+        var store = FruitStore(menu: .standard)
+        #expect(shortages(maker.make(0, quantity: 1, from: &store)) == ["0: 10 of 16"])
+    }
+
+    @Test func shortagesAreThoseOfTheMomentOfTheOrder() throws {
+        var store = try FruitStore(levels: [15, 0, 0, 0, 0])
+        let outcome = maker.make(0, quantity: 1, from: &store)
+        try store.apply(StockEdit(.set, [StockEdit.Entry(fruit: 0, amount: 100)]))
+        #expect(shortages(outcome) == ["0: 15 of 16"])
+    }
+
+    @Test func theLargestRecipeTimesTheLargestQuantityFits() throws {
+        let menu = try Menu(
+            fruits: [Fruit(id: "a", name: LocalizedName(english: "a", korean: "a"))],
+            juices: [
+                JuiceSpec(
+                    id: "a",
+                    name: LocalizedName(english: "a", korean: "a"),
+                    recipe: ["a": FruitStore.maximumLevel]
+                )
+            ]
+        )
+        var store = try FruitStore(levels: [FruitStore.maximumLevel])
+        let maker = JuiceMaker(menu: menu)
+        let outcome = maker.make(0, quantity: 100, from: &store)
+        #expect(shortages(outcome) == ["0: 1000000000 of 100000000000"])
+        #expect(shortages(maker.make(0, quantity: 1, from: &store)) == nil)
+        #expect(store.levels == [0])
+    }
+
+    // What the recipe takes of its fruits, and `others` of the rest.
+    private func exactLevels(_ juice: Int, _ quantity: Int, others: Int) -> [Int] {
+        var levels = Array(repeating: others, count: maker.menu.fruits.count)
+        for ingredient in maker.menu.juices[juice].recipe {
+            levels[ingredient.fruit] = ingredient.amount * quantity
+        }
+        return levels
+    }
+
+    private func shortages(_ outcome: JuiceMaker.Outcome) -> [String]? {
+        guard case .outOfStock(let shortages) = outcome else { return nil }
+        return shortages.map { "\($0.fruit): \($0.inStock) of \($0.needed)" }
+    }
+}

@@ -1,0 +1,151 @@
+import JuiceMaker
+import Testing
+
+@testable import JuiceMessages
+
+@Suite struct AnswerDecoderTests {
+    let decoder = AnswerDecoder()
+
+    private func decode(_ json: String) throws -> Answer {
+        try [UInt8](json).withUnsafeBytes { try decoder.decode($0) }
+    }
+
+    @Test(arguments: Language.allCases, [false, true])
+    func whatTheEncoderWritesIsReadBack(language: Language, duplicate: Bool) throws {
+        let encoder = AnswerEncoder(menu: .standard, language: language)
+        let store = BorrowedText("강남\n")
+        let id = BorrowedText("\"1\"")
+        var levels = FruitStore(menu: .standard)
+        let maker = JuiceMaker(menu: .standard)
+        let order = OrderCommand(id: id, juice: 4, quantity: 1)
+        var answers: [Answer] = []
+
+        // The first is made, the second finds no strawberries.
+        for _ in 1...2 {
+            let outcome = maker.make(order.juice, quantity: 1, from: &levels)
+            answers.append(
+                try decode(
+                    written { buffer in
+                        switch outcome {
+                        case .made:
+                            encoder.juiceMade(
+                                order,
+                                store: store,
+                                left: levels,
+                                duplicate: duplicate,
+                                into: &buffer
+                            )
+                        case .outOfStock(let shortages):
+                            encoder.outOfStock(
+                                order,
+                                store: store,
+                                shortages: shortages,
+                                duplicate: duplicate,
+                                into: &buffer
+                            )
+                        }
+                    }
+                )
+            )
+        }
+        let restock = RestockCommand(id: id, edit: StockEdit(.add, [StockEdit.Entry(fruit: 0, amount: 0)]))
+        answers.append(
+            try decode(
+                written {
+                    encoder.restocked(restock, store: store, left: levels, duplicate: duplicate, into: &$0)
+                }
+            )
+        )
+        for kind in CommandKind.allCases {
+            answers.append(
+                try decode(
+                    written {
+                        encoder.rejected(
+                            kind,
+                            id: id,
+                            store: store,
+                            rejection: .badQuantity,
+                            duplicate: duplicate,
+                            into: &$0
+                        )
+                    }
+                )
+            )
+        }
+
+        #expect(answers.map(\.command) == [.order, .order, .restock, .order, .restock])
+        #expect(answers.allSatisfy { $0.id == "\"1\"" && $0.store == "강남\n" && $0.isDuplicate == duplicate })
+        #expect(
+            answers.map(\.outcome) == [
+                .juiceMade(
+                    juice: "strawberryBanana",
+                    quantity: 1,
+                    used: [
+                        FruitAmount(fruit: "strawberry", amount: 10), FruitAmount(fruit: "banana", amount: 1),
+                    ],
+                    left: [
+                        FruitAmount(fruit: "strawberry", amount: 0), FruitAmount(fruit: "banana", amount: 9),
+                    ]
+                ),
+                .outOfStock(
+                    juice: "strawberryBanana",
+                    quantity: 1,
+                    missing: [MissingFruit(fruit: "strawberry", needed: 10, inStock: 0)]
+                ),
+                .restocked(left: [FruitAmount(fruit: "strawberry", amount: 0)]),
+                .rejected(reason: "badQuantity"),
+                .rejected(reason: "badQuantity"),
+            ]
+        )
+        let english = "juice made: strawberry banana juice"
+        #expect(answers[0].message == (language == .english ? english : "딸바쥬스 나왔습니다! 맛있게 드세요!"))
+    }
+
+    @Test func fieldsOfANewerServiceAreIgnored() throws {
+        let answer = try decode(
+            #"{"price":3,"message":"m","reason":"tooEarly","type":"rejected","x":{"type":1},"store":"s","orderId":"1"}"#
+        )
+        #expect(answer.outcome == .rejected(reason: "tooEarly"))
+        #expect(answer.id == "1" && !answer.isDuplicate)
+    }
+
+    @Test(
+        arguments: [
+            ("", "not a JSON document in UTF-8"), ("[]", "not a JSON object"),
+            (String(repeating: "[", count: 200), "nested more than 128 levels deep"),
+            ("{}", "must have either an orderId or a restockId, once"),
+            (#"{"orderId":"1","restockId":"1"}"#, "must have either an orderId or a restockId, once"),
+            (#"{"orderId":1}"#, "orderId: must be a string"), (#"{"orderId":"1"}"#, "store: missing"),
+            (#"{"orderId":"1","store":"s","store":"s"}"#, "store: given twice"),
+            (#"{"orderId":"1","store":"s"}"#, "type: missing"),
+            (#"{"orderId":"1","store":"s","type":"smoothieMade"}"#, "type: no answer has this type"),
+            (#"{"orderId":"1","store":"s","type":"rejected"}"#, "reason: missing"),
+            (#"{"orderId":"1","store":"s","type":"rejected","reason":"r"}"#, "message: missing"),
+            (
+                #"{"orderId":"1","store":"s","type":"rejected","reason":"r","duplicate":1}"#,
+                "duplicate: must be true or false"
+            ),
+            (
+                #"{"orderId":"1","store":"s","type":"juiceMade","juice":"j","quantity":1.5}"#,
+                "quantity: must be a whole number"
+            ),
+            (
+                #"{"orderId":"1","store":"s","type":"juiceMade","juice":"j","quantity":1,"used":{"kiwi":"3"}}"#,
+                "used.kiwi: must be a whole number"
+            ),
+            (
+                #"{"orderId":"1","store":"s","type":"outOfStock","juice":"j","quantity":1,"missing":[]}"#,
+                "missing: must not be empty"
+            ),
+            (
+                #"{"orderId":"1","store":"s","type":"outOfStock","juice":"j","quantity":1,"missing":[{"fruit":"f"}]}"#,
+                "missing[0].needed: missing"
+            ),
+            (#"{"restockId":"1","store":"s","type":"restocked","left":[]}"#, "left: must be an object"),
+        ]
+    )
+    func aMalformedAnswerIsRefused(json: String, problem: String) {
+        let error = #expect(throws: MalformedMessage.self) { try decode(json) }
+        #expect(error?.description == problem)
+    }
+}

@@ -1,0 +1,80 @@
+import JuiceMaker
+import Testing
+
+@testable import JuiceMessages
+
+/// Whatever the bytes, a decoder comes to one of its three results and is none the worse for it.
+@Suite struct HostileBytesTests {
+    static let order = [UInt8](
+        #"{"orderId":"pos-\u00e9-7","juice":"strawberryBanana","quantity":12,"x":[{"y":null}]}"#
+    )
+    static let restock = [UInt8](
+        #"{"restockId":"bot","add":{"strawberry":16,"kiwi":-2,"mango":1.5e3},"x":"딸기"}"#
+    )
+
+    @Test func everyCutOfACommandIsADeadLetter() {
+        let decoder = CommandDecoder(menu: .standard)
+        for length in 0..<Self.order.count {
+            let code = Self.order[..<length].withUnsafeBytes { summary(decoder.decodeOrder($0)) }
+            #expect(code == (length == 0 ? "emptyValue" : "notJSON"), "cut at \(length)")
+        }
+        #expect(
+            Self.order.withUnsafeBytes { summary(decoder.decodeOrder($0)) } == "pos-é-7: 12 strawberryBanana"
+        )
+    }
+
+    @Test func mutatedCommandsAreJudgedTheSameByAFreshDecoder() throws {
+        var generator = SeededGenerator(seed: 20_240_607)
+        let used = CommandDecoder(menu: .standard)
+        var seen: Set<String> = []
+        for round in 0..<100_000 {
+            let bytes = Self.mutated(round.isMultiple(of: 2) ? Self.order : Self.restock, &generator)
+            let orderResult = bytes.withUnsafeBytes { summary(used.decodeOrder($0)) }
+            let restockResult = bytes.withUnsafeBytes { summary(used.decodeRestock($0)) }
+            seen.insert(orderResult)
+            seen.insert(restockResult)
+            // What came before must have left no trace. A new decoder takes its time, so now and then only.
+            if round.isMultiple(of: 500) {
+                let fresh = CommandDecoder(menu: .standard)
+                #expect(bytes.withUnsafeBytes { summary(fresh.decodeOrder($0)) } == orderResult)
+                #expect(bytes.withUnsafeBytes { summary(fresh.decodeRestock($0)) } == restockResult)
+            }
+        }
+        // The mutations are worth something only if they reach every kind of result.
+        for result in ["notJSON", "missingID", "badQuantity", "unknownJuice", "badAmount", "unknownFruit"] {
+            #expect(seen.contains { $0.contains(result) }, "no mutation led to \(result)")
+        }
+        #expect(
+            Self.order.withUnsafeBytes { summary(used.decodeOrder($0)) } == "pos-é-7: 12 strawberryBanana"
+        )
+    }
+
+    @Test func randomBytesAreDeadLetters() {
+        var generator = SeededGenerator(seed: 7)
+        let decoder = CommandDecoder(menu: .standard)
+        for _ in 0..<10_000 {
+            let length = Int.random(in: 1...200, using: &generator)
+            let bytes = (0..<length).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            #expect(bytes.withUnsafeBytes { summary(decoder.decodeOrder($0)) } == "notJSON")
+        }
+    }
+
+    private static func mutated(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
+        let telling = [UInt8](#"{}[]:,"\0123456789-+.eE tfnu"# + "\u{0}\u{1f}\u{7f}é")
+        var bytes = bytes
+        for _ in 0..<Int.random(in: 1...4, using: &generator) {
+            guard !bytes.isEmpty else { break }
+            let position = Int.random(in: bytes.indices, using: &generator)
+            let byte = telling[Int.random(in: telling.indices, using: &generator)]
+            switch Int.random(in: 0..<6, using: &generator) {
+            case 0: bytes[position] = byte
+            case 1: bytes.insert(byte, at: position)
+            case 2: bytes.remove(at: position)
+            case 3: bytes[position] ^= 1 << UInt8.random(in: 0..<8, using: &generator)
+            case 4: bytes.removeSubrange(position..<min(position + 8, bytes.count))
+            default: bytes.insert(contentsOf: bytes[position..<min(position + 16, bytes.count)], at: position)
+            }
+        }
+        return bytes
+    }
+}

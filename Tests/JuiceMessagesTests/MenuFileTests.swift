@@ -1,0 +1,134 @@
+import JuiceMaker
+import Testing
+
+@testable import JuiceMessages
+
+@Suite struct MenuFileTests {
+    private func decode(_ json: String) throws -> Menu {
+        try [UInt8](json).withUnsafeBytes { try MenuFile.decode($0) }
+    }
+
+    static let standard = """
+        {
+          "fruits": [
+            { "id": "strawberry", "name": { "en": "strawberry", "ko": "딸기" }, "initialStock": 10 },
+            { "id": "banana", "name": { "en": "banana", "ko": "바나나" }, "initialStock": 10 },
+            { "id": "pineapple", "name": { "en": "pineapple", "ko": "파인애플" }, "initialStock": 10 },
+            { "id": "kiwi", "name": { "en": "kiwi", "ko": "키위" }, "initialStock": 10 },
+            { "id": "mango", "name": { "en": "mango", "ko": "망고" }, "initialStock": 10 }
+          ],
+          "juices": [
+            { "id": "strawberry", "name": { "en": "strawberry juice", "ko": "딸기쥬스" }, "recipe": { "strawberry": 16 } },
+            { "id": "banana", "name": { "en": "banana juice", "ko": "바나나쥬스" }, "recipe": { "banana": 2 } },
+            { "id": "kiwi", "name": { "en": "kiwi juice", "ko": "키위쥬스" }, "recipe": { "kiwi": 3 } },
+            { "id": "pineapple", "name": { "en": "pineapple juice", "ko": "파인애플쥬스" }, "recipe": { "pineapple": 2 } },
+            { "id": "strawberryBanana", "name": { "en": "strawberry banana juice", "ko": "딸바쥬스" }, \
+        "recipe": { "strawberry": 10, "banana": 1 } },
+            { "id": "mango", "name": { "en": "mango juice", "ko": "망고쥬스" }, "recipe": { "mango": 3 } },
+            { "id": "mangoKiwi", "name": { "en": "mango kiwi juice", "ko": "망고키위쥬스" }, \
+        "recipe": { "mango": 2, "kiwi": 1 } }
+          ]
+        }
+
+        """
+
+    @Test func theStandardMenuIsWrittenForPeople() {
+        #expect(written { MenuFile.encode(.standard, into: &$0) } == Self.standard)
+    }
+
+    @Test func whatIsWrittenIsReadBack() throws {
+        #expect(try decode(Self.standard) == .standard)
+        let odd = try Menu(
+            fruits: [
+                Fruit(
+                    id: "\"\\",
+                    name: LocalizedName(english: "\n", korean: "가"),
+                    initialStock: 1_000_000_000
+                )
+            ],
+            juices: [
+                JuiceSpec(id: "\t", name: LocalizedName(english: "{", korean: "}"), recipe: ["\"\\": 1])
+            ]
+        )
+        #expect(try decode(written { MenuFile.encode(odd, into: &$0) }) == odd)
+    }
+
+    @Test func whatIsLeftOutHasADefault() throws {
+        let menu = try decode(
+            #"""
+            {"juices":[{"recipe":{"fig":2,"plum":1},"id":"mix","name":{"en":"fig mix"}}],
+             "fruits":[{"id":"plum"},{"id":"fig","name":{"ko":"무화과"},"initialStock":0}]}
+            """#
+        )
+        #expect(menu.fruits[0] == Fruit(id: "plum", name: LocalizedName(english: "plum", korean: "plum")))
+        let fig = Fruit(id: "fig", name: LocalizedName(english: "fig", korean: "무화과"), initialStock: 0)
+        #expect(menu.fruits[1] == fig)
+        #expect(menu.juices[0].name == LocalizedName(english: "fig mix", korean: "fig mix"))
+        #expect(menu.juices[0].recipe.map(\.fruit) == [1, 0])
+        #expect(menu.juices[0].recipe.map(\.amount) == [2, 1])
+    }
+
+    @Test(
+        arguments: [
+            ("", "not a JSON document in UTF-8"), ("[]", "not a JSON object"), ("{}", "fruits: missing"),
+            (#"{"fruits":[]}"#, "juices: missing"),
+            (#"{"fruits":{},"juices":[]}"#, "fruits: must be an array"),
+            (#"{"fruits":[],"fruits":[],"juices":[]}"#, "fruits: given twice"),
+            (#"{"fruits":[],"juices":[]}"#, "fruits: must not be empty"),
+            (#"{"fruit":[],"juices":[]}"#, "fruit: unknown field; the fields here are fruits, juices"),
+            (#"{"fruits":["kiwi"],"juices":[]}"#, "fruits[0]: must be an object"),
+            (#"{"fruits":[{"id":"a"},{}],"juices":[]}"#, "fruits[1].id: missing"),
+            (#"{"fruits":[{"id":7}],"juices":[]}"#, "fruits[0].id: must be a string"),
+            (
+                #"{"fruits":[{"id":"a"},{"id":"b","initalStock":1}],"juices":[]}"#,
+                "fruits[1].initalStock: unknown field; the fields here are id, name, initialStock"
+            ),
+            (
+                #"{"fruits":[{"id":"a","initialStock":1.5}],"juices":[]}"#,
+                "fruits[0].initialStock: must be a whole number"
+            ),
+            (
+                #"{"fruits":[{"id":"a","initialStock":99999999999999999999}],"juices":[]}"#,
+                "fruits[0].initialStock: must be a whole number"
+            ),
+            (#"{"fruits":[{"id":"a","name":"x"}],"juices":[]}"#, "fruits[0].name: must be an object"),
+            (
+                #"{"fruits":[{"id":"a","name":{"fr":"x"}}],"juices":[]}"#,
+                "fruits[0].name.fr: unknown field; the fields here are en, ko"
+            ),
+            (
+                #"{"fruits":[{"id":"a","name":{"ko":null}}],"juices":[]}"#,
+                "fruits[0].name.ko: must be a string"
+            ),
+            (#"{"fruits":[{"id":"a"}],"juices":[{"id":"j"}]}"#, "juices[0].recipe: missing"),
+            (
+                #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":[]}]}"#,
+                "juices[0].recipe: must be an object"
+            ),
+            (
+                #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{}}]}"#,
+                "juices[0].recipe: must not be empty"
+            ),
+            (
+                #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":"1"}}]}"#,
+                "juices[0].recipe.a: must be a whole number"
+            ),
+            (
+                #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1,"a":1}}]}"#,
+                "juices[0].recipe.a: this fruit is already in the recipe"
+            ),
+            (
+                #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1}},{"id":"k","recipe":{"mango":1}}]}"#,
+                "juices[1].recipe.mango: no fruit has this id"
+            ),
+            (
+                #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1},"price":3}]}"#,
+                "juices[0].price: unknown field; the fields here are id, name, recipe"
+            ),
+        ]
+    )
+    func aFaultIsFoundAndItsPlaceNamed(json: String, problem: String) {
+        let error = #expect(throws: MenuFile.Failure.self) { try decode(json) }
+        #expect(error?.description == problem)
+    }
+}

@@ -1,0 +1,73 @@
+import JuiceMaker
+import Testing
+
+@testable import JuiceMessages
+
+@Suite struct StockRecordTests {
+    let restorer = StockRestorer(menu: .standard)
+
+    private func restore(_ json: String) throws -> (store: String, revision: Int, levels: [Int]) {
+        try [UInt8](json).withUnsafeBytes { bytes in
+            let restored = try restorer.restore(bytes)
+            return (String(restored.store), restored.revision, restored.levels.levels)
+        }
+    }
+
+    @Test func whatTheEncoderWritesIsReadBack() throws {
+        let store = try FruitStore(levels: [0, 9, 10, 1_000_000_000, 7])
+        let json = written {
+            AnswerEncoder(menu: .standard)
+                .stock(store: BorrowedText("강남\""), revision: .max, levels: store, into: &$0)
+        }
+        let restored = try restore(json)
+        #expect(restored == ("강남\"", .max, [0, 9, 10, 1_000_000_000, 7]))
+
+        let record = try [UInt8](json).withUnsafeBytes { try StockDecoder().decode($0) }
+        let amounts = zip(Menu.standard.fruits, store.levels).map { FruitAmount(fruit: $0.id, amount: $1) }
+        #expect(record == StockRecord(store: "강남\"", revision: .max, stock: amounts))
+    }
+
+    @Test func theMenuOfTodayDecides() throws {
+        // Durian has left the menu, pineapple and mango have come to it.
+        let restored = try restore(
+            #"{"stock":{"durian":-5,"kiwi":3,"banana":2,"strawberry":1},"revision":0,"store":"s","x":[]}"#
+        )
+        #expect(restored == ("s", 0, [1, 2, 10, 3, 10]))
+        // And the levels of one record are not those of the next.
+        #expect(try restore(#"{"store":"t","revision":1,"stock":{}}"#) == ("t", 1, [10, 10, 10, 10, 10]))
+    }
+
+    @Test(
+        arguments: [
+            ("", "not a JSON document in UTF-8"), ("null", "not a JSON object"), ("{}", "store: missing"),
+            (#"{"store":1}"#, "store: must be a string"), (#"{"store":"s"}"#, "revision: missing"),
+            (#"{"store":"s","revision":"1"}"#, "revision: must be a whole number"),
+            (#"{"store":"s","revision":-1}"#, "revision: must not be negative"),
+            (#"{"store":"s","revision":1}"#, "stock: missing"),
+            (#"{"store":"s","revision":1,"stock":[]}"#, "stock: must be an object"),
+            (#"{"store":"s","revision":1,"stock":{"kiwi":1.5}}"#, "stock.kiwi: must be a whole number"),
+        ]
+    )
+    func aMalformedRecordIsRefused(json: String, problem: String) {
+        let restoring = #expect(throws: MalformedMessage.self) { try restore(json) }
+        #expect(restoring?.description == problem)
+        let decoding = #expect(throws: MalformedMessage.self) {
+            try [UInt8](json).withUnsafeBytes { try StockDecoder().decode($0) }
+        }
+        #expect(decoding?.description == problem)
+    }
+
+    @Test(
+        arguments: [
+            (#"{"kiwi":-1}"#, "stock.kiwi: must be from 0 to 1000000000"),
+            (#"{"kiwi":1000000001}"#, "stock.kiwi: must be from 0 to 1000000000"),
+            (#"{"kiwi":1,"kiwi":1}"#, "stock.kiwi: given twice"),
+        ]
+    )
+    func levelsThatCannotBeAreNotRestored(stock: String, problem: String) {
+        let error = #expect(throws: MalformedMessage.self) {
+            try restore(#"{"store":"s","revision":1,"stock":\#(stock)}"#)
+        }
+        #expect(error?.description == problem)
+    }
+}

@@ -1,0 +1,58 @@
+import JuiceMaker
+
+@testable import JuiceMessages
+
+/// A small generator with a seed, so that a failing run can be had again.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    // SplitMix64.
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}
+
+extension Array<UInt8> {
+    init(_ string: String) {
+        self.init(string.utf8)
+    }
+
+    var text: String {
+        String(decoding: self, as: UTF8.self)
+    }
+}
+
+/// What an encoder appends to an empty buffer.
+func written(_ append: (inout OutputBuffer) -> Void) -> String {
+    // Smaller than any answer, so that it has to grow.
+    var buffer = OutputBuffer(capacity: 1)
+    append(&buffer)
+    return buffer.text
+}
+
+/// A restock or order in words, for tables of expected results.
+func summary(_ decoded: Decoded<OrderCommand>, menu: Menu = .standard) -> String {
+    switch decoded {
+    case .command(let order): "\(String(order.id)): \(order.quantity) \(menu.juices[order.juice].id)"
+    case .rejected(let id, let rejection): "\(String(id)): \(rejection)"
+    case .undecodable(let reason): reason.code
+    }
+}
+
+func summary(_ decoded: Decoded<RestockCommand>, menu: Menu = .standard) -> String {
+    switch decoded {
+    case .command(let restock):
+        "\(String(restock.id)): \(restock.edit.kind) "
+            + restock.edit.entries.map { "\(menu.fruits[$0.fruit].id) \($0.amount)" }.joined(separator: ", ")
+    case .rejected(let id, let rejection): "\(String(id)): \(rejection)"
+    case .undecodable(let reason): reason.code
+    }
+}

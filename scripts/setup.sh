@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Makes sure that the Swift toolchain and the two C libraries are there; installs the libraries where they are not.
+set -euo pipefail
+
+fail() {
+    echo "setup: $1" >&2
+    exit 1
+}
+
+minimum="6.2"
+command -v swift >/dev/null || fail "no Swift toolchain found; install Swift $minimum or newer from https://www.swift.org/install"
+version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9]+).*/\1/p' | head -n 1)
+[ -n "$version" ] || fail "\`swift --version\` says nothing; mend the toolchain or install Swift $minimum or newer from https://www.swift.org/install"
+[ "$(printf '%s\n' "$minimum" "$version" | sort -V | head -n 1)" = "$minimum" ] ||
+    fail "Swift $version is too old; install Swift $minimum or newer from https://www.swift.org/install"
+
+# A library is there when a C program that includes it compiles: that is what the build needs.
+has_header() {
+    echo "#include <$1>" | ${CC:-cc} -fsyntax-only -x "$2" ${3:-} - 2>/dev/null
+}
+
+install_debian() {
+    local as_root=""
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || fail "run as root, or ask an administrator for: apt-get install $*"
+        as_root="sudo"
+    fi
+    echo "setup: installing $*"
+    export DEBIAN_FRONTEND=noninteractive
+    # A fresh machine has no package lists, or old ones.
+    $as_root apt-get update -qq >/dev/null ||
+        fail "apt-get update failed; check the machine's package sources, then try again"
+    $as_root apt-get install -y -qq --no-install-recommends "$@" >/dev/null ||
+        fail "apt-get could not install $*; try that by hand to see why"
+}
+
+case "$(uname -s)" in
+Linux)
+    missing=()
+    command -v cc >/dev/null || command -v clang >/dev/null || missing+=(gcc libc6-dev)
+    CC=${CC:-$(command -v cc || command -v clang || echo cc)}
+    has_header librdkafka/rdkafka.h c || missing+=(librdkafka-dev)
+    has_header simdjson.h c++ "-std=c++17" || missing+=(libsimdjson-dev)
+    if [ ${#missing[@]} -gt 0 ]; then
+        command -v apt-get >/dev/null || fail "install these with your package manager: ${missing[*]}"
+        install_debian "${missing[@]}"
+    fi
+    ;;
+Darwin)
+    command -v brew >/dev/null || fail "install Homebrew from https://brew.sh, then try again"
+    for formula in pkgconf librdkafka simdjson; do
+        brew list --formula "$formula" >/dev/null 2>&1 && continue
+        echo "setup: installing $formula"
+        brew install --quiet "$formula" || fail "brew could not install $formula; try that by hand to see why"
+    done
+    ;;
+*)
+    fail "this works on Linux and macOS; on $(uname -s), use the Dockerfile"
+    ;;
+esac
