@@ -79,11 +79,11 @@ extension ServiceConfiguration {
         KafkaConfiguration([
             "session.timeout.ms": "10000",
             "heartbeat.interval.ms": "3000",
-            // librdkafka keeps some 500 bytes per record it holds ready, so its default of 100,000 for each
-            // partition is half a gigabyte for eight. This is still several transactions ahead.
-            "queued.min.messages": "5000",
-            "queued.max.messages.kbytes": "4096",
-            "fetch.message.max.bytes": "262144",
+            // librdkafka keeps some 500 bytes per record it holds ready. Two transactions ahead are enough, since
+            // the log asks for more as soon as it takes a full one.
+            "queued.min.messages": "20000",
+            "queued.max.messages.kbytes": "16384",
+            "fetch.message.max.bytes": "524288",
         ])
         .merging(client.properties)
         .merging([

@@ -19,6 +19,7 @@ final class KafkaCommandLog: CommandLog {
 
     /// Rebalances told during the last poll and not yet handed on.
     private let rebalances = RebalanceQueue()
+    private var startedPartitions: [TopicPartition] = []
     private var membership: ConsumerGroupMetadata?
     /// The records of the last poll; kept to reuse their memory.
     private var records: [CommandRecord] = []
@@ -78,6 +79,7 @@ extension KafkaCommandLog {
         // before `start`.
         if let result = try nextRebalance() { return result }
 
+        if batch.count == maxRecords { wakeFetchers() }
         for element in batch {
             switch element {
             case .record(let record):
@@ -94,6 +96,15 @@ extension KafkaCommandLog {
         return .records(records)
     }
 
+    /// Makes librdkafka fetch on at once.
+    ///
+    /// It stops fetching while its queue holds `queued.min.messages`, and version 2.0.2 looks again only when something
+    /// wakes the leader's thread, at the latest after a second. A request to the leaders wakes them all; without it the
+    /// queue would have to hold a second's worth of records, some 500 bytes each.
+    private func wakeFetchers() {
+        _ = try? consumer.endOffsets(of: startedPartitions, timeout: .milliseconds(50))
+    }
+
     private func commandRecord(_ record: ConsumedRecord) -> CommandRecord {
         CommandRecord(
             topic: record.topic == configuration.topics.orders ? .orders : .restocks,
@@ -108,7 +119,9 @@ extension KafkaCommandLog {
     func start(at positions: [InputPosition]) throws(LogError) {
         changelog = nil
         do throws(KafkaError) {
-            try consumer.assign(offsets(positions))
+            let offsets = offsets(positions)
+            try consumer.assign(offsets)
+            startedPartitions = Array(offsets.keys)
         } catch {
             throw LogError(error)
         }

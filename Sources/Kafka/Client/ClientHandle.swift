@@ -95,10 +95,10 @@ class ClientContext {
         )
     }
 
-    /// librdkafka reports each failed connection attempt as an error. Whoever runs the client reports the
-    /// change of state through `onError`, once; the attempts are detail.
+    /// librdkafka reports each failed attempt to connect, and to acquire a producer id while a predecessor's
+    /// transaction is being ended. Whoever runs the client reports the change of state, once; the attempts are detail.
     private static func level(syslog: Int32, facility: String) -> Logger.Level {
-        if facility == "FAIL" || facility == "ERROR" { return .debug }
+        if ["FAIL", "ERROR", "GETPID"].contains(facility) { return .debug }
         return switch syslog {
         case ...2: .critical
         case 3: .error

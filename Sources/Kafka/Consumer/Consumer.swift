@@ -132,6 +132,19 @@ public final class Consumer {
         try handle.watermarks(of: partition, timeout: timeout)
     }
 
+    /// Asks the leaders of these partitions for the offset that the next record gets, under `read_committed` the last
+    /// stable one.
+    public func endOffsets(
+        of partitions: [TopicPartition],
+        timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: Offset] {
+        // -1 in place of a time asks for the end.
+        let list = PartitionList(offsets: partitions.map { ($0, Offset(RD_KAFKA_OFFSET_END)) })
+        let code = list.withPointer { rd_kafka_offsets_for_times(handle.pointer, $0, timeout.milliseconds) }
+        if let error = KafkaError(code) { throw error }
+        return try list.offsets().compactMapValues { $0 }
+    }
+
     /// The cluster's brokers and the partitions of the topics named.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         try handle.metadata(topics: topics, timeout: timeout)
