@@ -53,9 +53,12 @@ let package = Package(
         .executableTarget(
             name: "juice",
             dependencies: [
-                "JuiceService",
+                "Kafka", "JuiceMaker", "JuiceMessages", "JuiceService",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]
         ),
 
@@ -64,6 +67,10 @@ let package = Package(
         .testTarget(name: "JuiceMessagesTests", dependencies: ["JuiceMaker", "JuiceMessages"]),
         .testTarget(name: "JuiceEngineTests", dependencies: ["JuiceEngine", "JuiceMaker", "JuiceMessages"]),
         .testTarget(name: "JuiceServiceTests", dependencies: ["JuiceService", "Kafka", "JuiceMessages"]),
+        .testTarget(
+            name: "juiceTests",
+            dependencies: ["juice", "Kafka", "JuiceMaker", "JuiceMessages", "JuiceService"]
+        ),
     ],
     swiftLanguageModes: [.v6],
     cxxLanguageStandard: .cxx17

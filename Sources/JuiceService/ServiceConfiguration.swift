@@ -85,6 +85,8 @@ extension ServiceConfiguration {
             "queued.max.messages.kbytes": "16384",
             "fetch.message.max.bytes": "524288",
         ])
+        // The embedded broker answers an empty fetch only when its wait is over.
+        .merging(isEmbedded ? ["fetch.wait.max.ms": "10"] : [:])
         .merging(client.properties)
         .merging([
             "group.id": group,

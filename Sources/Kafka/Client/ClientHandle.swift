@@ -96,9 +96,10 @@ class ClientContext {
     }
 
     /// librdkafka reports each failed attempt to connect, and to acquire a producer id while a predecessor's
-    /// transaction is being ended. Whoever runs the client reports the change of state, once; the attempts are detail.
+    /// transaction is being ended. Whoever runs the client reports the change of state, once; the attempts are detail. So are
+    /// the warnings about properties that are for other kinds of clients: one set of properties serves several.
     private static func level(syslog: Int32, facility: String) -> Logger.Level {
-        if ["FAIL", "ERROR", "GETPID"].contains(facility) { return .debug }
+        if ["FAIL", "ERROR", "GETPID", "CONFWARN"].contains(facility) { return .debug }
         return switch syslog {
         case ...2: .critical
         case 3: .error

@@ -1,0 +1,38 @@
+import JuiceMessages
+import Kafka
+
+/// Waits for the answer to one command.
+///
+/// It must be made before the command is sent: it takes note of the ends of the results topic, so that an answer
+/// can come as quickly as it likes and is not missed.
+struct AnswerWaiter {
+    private let reader: TopicReader
+    private let decoder = AnswerDecoder()
+
+    init(_ connection: Connection, deadline: Deadline) throws(Failure) {
+        reader = try TopicReader(connection, topic: connection.topics.results, deadline: deadline)
+        try reader.startAtEnds()
+    }
+
+    /// The answer to the command with this id, and the record as it was written.
+    ///
+    /// - Returns: nil when there is none before the deadline.
+    func answer(
+        to kind: CommandKind,
+        id: String,
+        store: String,
+        deadline: Deadline
+    ) throws(Failure) -> (answer: Answer, record: [UInt8])? {
+        var found: (Answer, [UInt8])?
+        while found == nil && !deadline.isOver {
+            try reader.poll(timeout: deadline.step()) { record in
+                guard found == nil, let value = record.value, let answer = try? decoder.decode(value) else {
+                    return
+                }
+                guard answer.command == kind, answer.id == id, answer.store == store else { return }
+                found = (answer, Array(value))
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import JuiceService
+import Kafka
+import Logging
+import Synchronization
+
+/// How a client command reaches Kafka.
+///
+/// Its clients are made and used on one thread, the main one: their calls block.
+struct Connection: Sendable {
+    /// Why these brokers.
+    enum Origin: Sendable, Equatable {
+        /// The settings name them.
+        case configured
+        /// A `juice serve` or `juice demo` of this user runs them.
+        case embedded(RunFile)
+        /// Nothing else is known.
+        case fallback
+    }
+
+    /// Where Kafka listens unless somebody says otherwise.
+    static let fallbackServers = "127.0.0.1:9092"
+
+    let bootstrapServers: String
+    let origin: Origin
+    let topics: TopicNames
+    let properties: [String: String]
+    let logger: Logger
+    private let complaints = Complaints()
+
+    init(
+        bootstrapServers: String,
+        origin: Origin = .configured,
+        topics: TopicNames = TopicNames(),
+        properties: [String: String] = [:],
+        logger: Logger
+    ) {
+        self.bootstrapServers = bootstrapServers
+        self.origin = origin
+        self.topics = topics
+        self.properties = properties
+        self.logger = logger
+    }
+
+    /// Whether the broker is known to be an embedded one.
+    var isEmbedded: Bool {
+        if case .embedded = origin { true } else { false }
+    }
+
+    /// The connection that the settings describe.
+    init(_ settings: Settings, runFiles: RunFiles = .ofThisUser()) throws(Failure) {
+        let logger = Log.logger(level: try settings.logLevel(default: .warning))
+        let (servers, origin): (String, Origin)
+        let running = runFiles.live()
+        if let configured = settings.string(.bootstrapServers) {
+            let embedded = running.first { $0.bootstrapServers == configured }
+            (servers, origin) = (configured, embedded.map(Origin.embedded) ?? .configured)
+        } else if let running = running.first {
+            (servers, origin) = (running.bootstrapServers, .embedded(running))
+        } else {
+            (servers, origin) = (Self.fallbackServers, .fallback)
+        }
+        self.init(
+            bootstrapServers: servers,
+            origin: origin,
+            topics: settings.topics(),
+            properties: try KafkaProperties.read(settings),
+            logger: logger
+        )
+    }
+
+    // MARK: - Clients
+
+    /// A producer whose records land on the partition that owns their store, and are written once.
+    func producer(timeout: Duration) throws(Failure) -> Producer {
+        let milliseconds = max(1000, timeout / Duration.milliseconds(1))
+        let configuration = KafkaConfiguration([
+            // A record is given up when the command is.
+            "message.timeout.ms": String(Int(milliseconds)),
+            "linger.ms": "0",
+        ])
+        .merging(base.properties)
+        .merging(["enable.idempotence": "true", "partitioner": "murmur2_random"])
+        return try made { () throws(KafkaError) in try Producer(configuration: configuration, hooks: hooks) }
+    }
+
+    /// A consumer that takes part in no group and sees only what is committed.
+    func consumer() throws(Failure) -> Consumer {
+        let configuration = KafkaConfiguration([
+            // A real broker answers as soon as there is something; an embedded one only when the wait is over.
+            "fetch.wait.max.ms": isEmbedded ? "10" : "100",
+            "queued.max.messages.kbytes": "16384",
+        ])
+        .merging(base.properties)
+        .merging([
+            // librdkafka wants a name; without a subscription it joins nothing.
+            "group.id": "juice-cli",
+            "enable.auto.commit": "false",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": "true",
+            "auto.offset.reset": "earliest",
+        ])
+        return try made { () throws(KafkaError) in try Consumer(configuration: configuration, hooks: hooks) }
+    }
+
+    func admin() throws(Failure) -> Admin {
+        try made { () throws(KafkaError) in try Admin(configuration: base, hooks: hooks) }
+    }
+
+    private var base: KafkaConfiguration {
+        KafkaConfiguration(["client.id": "juice-cli", "reconnect.backoff.max.ms": "1000"])
+            .merging(properties)
+            .merging(["bootstrap.servers": bootstrapServers])
+    }
+
+    private var hooks: ClientHooks {
+        // What goes wrong for good ends the command with a sentence of its own. The rest is chatter.
+        var logger = logger
+        if logger.logLevel > .debug { logger.logLevel = .critical }
+        return ClientHooks(logger: logger, onError: { [complaints] in complaints.note($0) })
+    }
+
+    /// What librdkafka refuses of a configuration is the user's to mend.
+    private func made<Client>(_ make: () throws(KafkaError) -> Client) throws(Failure) -> Client {
+        do throws(KafkaError) {
+            return try make()
+        } catch {
+            throw Failure(.configuration, error.message)
+        }
+    }
+
+    // MARK: - Errors
+
+    /// What a Kafka error means to whoever typed the command.
+    func failure(_ error: KafkaError) -> Failure {
+        switch error.code {
+        case .unknownTopicOrPartition, .unknownTopic, .unknownPartition:
+            Failure(
+                .configuration,
+                "the topics are not there: \(error.message)",
+                hint: "`juice topics create` makes them, `juice topics check` tells what is missing"
+            )
+        case .invalidArgument: Failure(.configuration, error.message)
+        case _ where error.remedy == .retry || error.code == .timedOut || complaints.last != nil: unavailable
+        default: Failure(.software, error.description)
+        }
+    }
+
+    /// Nobody answers.
+    var unavailable: Failure {
+        if let refusal = complaints.last, [.authentication, .ssl].contains(refusal.code) {
+            return Failure(.unavailable, "\(bootstrapServers) refuses the connection: \(refusal.message)")
+        }
+        let message = "no Kafka broker answers at \(bootstrapServers)"
+        switch origin {
+        case .configured:
+            return Failure(.unavailable, message)
+        case .embedded(let running):
+            return Failure(
+                .unavailable,
+                message,
+                hint: "it should be the embedded broker of process \(running.processID)"
+            )
+        case .fallback:
+            return Failure(
+                .unavailable,
+                message,
+                hint:
+                    "name your brokers with --bootstrap-servers, or start one to try things with `juice serve`"
+            )
+        }
+    }
+}
+
+/// The last thing that librdkafka had to say for itself. It is told on librdkafka's threads.
+private final class Complaints: Sendable {
+    private let mutex = Mutex<KafkaError?>(nil)
+
+    var last: KafkaError? { mutex.withLock { $0 } }
+
+    func note(_ error: KafkaError) {
+        mutex.withLock { last in
+            // A refusal says more than the broken connections that follow from it.
+            if let refusal = last, [.authentication, .ssl].contains(refusal.code) { return }
+            last = error
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import JuiceMessages
+import JuiceService
+import Kafka
+
+/// The answers of all stores, or of one, as the results topic tells them.
+final class ResultsReader {
+    /// An answer, the bytes it came in and when it was written.
+    struct Entry {
+        let answer: Answer?
+        let bytes: [UInt8]
+        /// Milliseconds since 1970.
+        let timestamp: Int64?
+        let partition: Int32
+        let offset: Offset
+    }
+
+    private let reader: TopicReader
+    private let decoder = AnswerDecoder()
+    private let store: String?
+
+    /// - Parameter store: nil reads all stores.
+    init(_ connection: Connection, store: String?, deadline: Deadline) throws(Failure) {
+        reader = try TopicReader(connection, topic: connection.topics.results, deadline: deadline)
+        self.store = store
+    }
+
+    /// Calls `body` with every answer there is at present, in order within each partition.
+    func readAll(patience: Duration, _ body: (Entry) -> Void) throws(Failure) {
+        try reader.read(reader.watermarks.mapValues { $0.low..<$0.high }, patience: patience) { record in
+            if let entry = entry(record) { body(entry) }
+        }
+    }
+
+    /// The last answers, oldest first.
+    ///
+    /// How far back they are cannot be known, since markers take offsets and other stores' answers do not count:
+    /// the window grows until it holds enough.
+    func last(_ count: Int, patience: Duration) throws(Failure) -> [Entry] {
+        guard count > 0 else { return [] }
+        var window = Offset(clamping: count) * 2 + 64
+        while true {
+            let ranges = reader.watermarks.mapValues { max($0.low, $0.high - window)..<$0.high }
+            var found: [Entry] = []
+            try reader.read(ranges, patience: patience) { record in
+                if let entry = entry(record) { found.append(entry) }
+            }
+            let isAll = reader.watermarks.allSatisfy { ranges[$0.key]?.lowerBound == $0.value.low }
+            if found.count >= count || isAll { return Array(found.sorted(by: Self.isOlder).suffix(count)) }
+            window *= 8
+        }
+    }
+
+    /// Goes on after the present end. To be called once, before ``follow(timeout:_:)``.
+    func startFollowing() throws(Failure) {
+        try reader.startAtEnds()
+    }
+
+    /// Calls `body` with the answers at hand, after waiting for the first for at most `timeout`.
+    func follow(timeout: Duration, _ body: (Entry) -> Void) throws(Failure) {
+        try reader.poll(timeout: timeout) { record in
+            if let entry = entry(record) { body(entry) }
+        }
+    }
+
+    private func entry(_ record: ConsumedRecord) -> Entry? {
+        guard let value = record.value else { return nil }
+        if let store {
+            guard let key = record.key, key.elementsEqual(store.utf8) else { return nil }
+        }
+        return Entry(
+            answer: try? decoder.decode(value),
+            bytes: Array(value),
+            timestamp: record.timestamp,
+            partition: record.partition,
+            offset: record.offset
+        )
+    }
+
+    private static func isOlder(_ first: Entry, _ second: Entry) -> Bool {
+        (first.timestamp ?? 0, first.partition, first.offset)
+            < (second.timestamp ?? 0, second.partition, second.offset)
+    }
+}

@@ -1,0 +1,124 @@
+import ArgumentParser
+import Foundation
+import JuiceMessages
+import JuiceService
+import Kafka
+
+/// Sends one command for somebody at a terminal or a script, and tells what came of it.
+struct Submission {
+    let connection: Connection
+    let waits: Bool
+    let printsJSON: Bool
+    let timeout: Duration
+
+    init(_ settings: Settings) throws(Failure) {
+        connection = try Connection(settings)
+        waits = try settings.boolean(.wait)
+        printsJSON = try settings.boolean(.json)
+        timeout = try settings.timeout()
+    }
+
+    /// An id for a command: the one that the settings give, or a new one.
+    static func id(_ settings: Settings, _ setting: Setting) throws(Failure) -> String {
+        try settings.value(setting, "1 to \(CommandKind.maximumIDLength) bytes long") { text in
+            (1...CommandKind.maximumIDLength).contains(text.utf8.count) ? text : nil
+        } ?? UUID().uuidString.lowercased()
+    }
+
+    /// Sends the command.
+    ///
+    /// - Throws: `ExitCode` for an answer that is not "made" or "restocked"; ``Failure`` where there is none.
+    func run(_ command: OutgoingCommand) throws {
+        let deadline = Deadline(after: timeout)
+        let waiter = waits ? try AnswerWaiter(connection, deadline: deadline) : nil
+        let delivery = try send(command, deadline: deadline)
+        guard let waiter else {
+            StandardOutput.line(printsJSON ? receipt(command, delivery) : sentLine(command, delivery))
+            return
+        }
+        if !printsJSON { StandardOutput.line(sentLine(command, delivery)) }
+        guard
+            let (answer, record) = try waiter.answer(
+                to: command.kind,
+                id: command.id,
+                store: command.store,
+                deadline: deadline
+            )
+        else {
+            throw Failure(
+                .unavailable,
+                "no answer to \(word(command.kind)) \(command.id.printable) within \(timeout.inSeconds)",
+                hint: "it is written and will be answered once the service runs: see `juice results`"
+            )
+        }
+        if printsJSON {
+            StandardOutput.write(record + [UInt8(ascii: "\n")])
+        } else {
+            StandardOutput.line(
+                answer.message.printable + (answer.isDuplicate ? " (repeated: answered before)" : "")
+            )
+        }
+        switch answer.outcome {
+        case .juiceMade, .restocked: return
+        case .outOfStock: throw ExitCode(Failure.Status.outOfStock.rawValue)
+        case .rejected: throw ExitCode(Failure.Status.rejected.rawValue)
+        }
+    }
+
+    private func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
+        do throws(Failure) {
+            return try CommandSender(connection, timeout: timeout).send(command, deadline: deadline)
+        } catch  where error.status == .unavailable {
+            var failure = error
+            let name = command.kind == .order ? "--order-id" : "--restock-id"
+            let again =
+                "if it was written all the same, sending it again with \(name) \(command.id.printable)"
+                + " does not do it twice"
+            failure.hint = [error.hint, again].compactMap { $0 }.joined(separator: "\n")
+            throw failure
+        }
+    }
+
+    private func sentLine(_ command: OutgoingCommand, _ delivery: Producer.Delivery) -> String {
+        "sent \(word(command.kind)) \(command.id.printable) for store \(command.store.printable): "
+            + "\(command.topic(in: connection.topics)) partition \(delivery.partition) offset \(delivery.offset)"
+    }
+
+    private func receipt(_ command: OutgoingCommand, _ delivery: Producer.Delivery) -> String {
+        struct Receipt: Encodable {
+            var orderId: String?
+            var restockId: String?
+            let store: String
+            let topic: String
+            let partition: Int32
+            let offset: Int64
+        }
+        let receipt = Receipt(
+            orderId: command.kind == .order ? command.id : nil,
+            restockId: command.kind == .restock ? command.id : nil,
+            store: command.store,
+            topic: command.topic(in: connection.topics),
+            partition: delivery.partition,
+            offset: delivery.offset
+        )
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(receipt)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+
+    private func word(_ kind: CommandKind) -> String {
+        switch kind {
+        case .order: "order"
+        case .restock: "restock"
+        }
+    }
+}
+
+extension Duration {
+    /// `10 s`, `0.5 s`.
+    var inSeconds: String {
+        let milliseconds = Int((self / Duration.milliseconds(1)).rounded())
+        guard milliseconds % 1000 != 0 else { return "\(milliseconds / 1000) s" }
+        return "\(Double(milliseconds) / 1000) s"
+    }
+}

@@ -1,0 +1,119 @@
+import JuiceService
+import Kafka
+
+/// Reads all partitions of one topic, without a group.
+final class TopicReader {
+    /// The ends of each partition's log when the reader was made. Under `read_committed` the high end is before
+    /// anything that is not decided yet.
+    let watermarks: [Int32: Watermarks]
+
+    private let topic: String
+    private let connection: Connection
+    private let consumer: Consumer
+
+    /// Asks where the topic's partitions begin and end. Nothing is read before ``start(at:)``.
+    init(_ connection: Connection, topic: String, deadline: Deadline) throws(Failure) {
+        self.topic = topic
+        self.connection = connection
+        consumer = try connection.consumer()
+        do throws(KafkaError) {
+            watermarks = try Self.watermarks(consumer, topic: topic, deadline: deadline)
+        } catch {
+            throw connection.failure(error)
+        }
+    }
+
+    private static func watermarks(
+        _ consumer: Consumer,
+        topic: String,
+        deadline: Deadline
+    ) throws(KafkaError) -> [Int32: Watermarks] {
+        let metadata = try consumer.metadata(topics: [topic], timeout: deadline.remaining)
+        guard let found = metadata[topic] else {
+            throw metadata.topics.first?.error
+                ?? KafkaError(code: .unknownTopic, message: "\(topic) is unknown")
+        }
+        var watermarks: [Int32: Watermarks] = [:]
+        for number in 0..<Int32(clamping: found.partitionCount) {
+            let partition = TopicPartition(topic: topic, partition: number)
+            watermarks[number] = try consumer.watermarks(of: partition, timeout: deadline.remaining)
+        }
+        return watermarks
+    }
+
+    /// Reads these partitions from these offsets, and no others.
+    func start(at offsets: [Int32: Offset]) throws(Failure) {
+        do throws(KafkaError) {
+            try consumer.assign(
+                Dictionary(
+                    uniqueKeysWithValues: offsets.map { (TopicPartition(topic: topic, partition: $0), $1) }
+                )
+            )
+        } catch {
+            throw connection.failure(error)
+        }
+    }
+
+    /// Reads what comes after the ends that ``watermarks`` tells.
+    func startAtEnds() throws(Failure) {
+        try start(at: watermarks.mapValues(\.high))
+    }
+
+    /// Calls `body` with each record at hand, after waiting for the first one for at most `timeout`.
+    ///
+    /// - Returns: the partitions found read to their end, with the offset that follows.
+    @discardableResult
+    func poll(
+        maxRecords: Int = 1000,
+        timeout: Duration,
+        _ body: (ConsumedRecord) throws(Failure) -> Void
+    ) throws(Failure) -> [Int32: Offset] {
+        let batch: RecordBatch
+        do throws(KafkaError) {
+            batch = try consumer.poll(maxRecords: maxRecords, timeout: timeout)
+        } catch {
+            throw connection.failure(error)
+        }
+        var ends: [Int32: Offset] = [:]
+        for element in batch {
+            switch element {
+            case .record(let record): try body(record)
+            case .endOfPartition(let partition, let next): ends[partition.partition] = next
+            case .failure(_, let error) where error.remedy == .retry: continue
+            case .failure(_, let error): throw connection.failure(error)
+            }
+        }
+        return ends
+    }
+
+    /// Reads the given ranges of offsets whole.
+    ///
+    /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` when nothing comes for as long as `patience`.
+    func read(
+        _ ranges: [Int32: Range<Offset>],
+        patience: Duration,
+        _ body: (ConsumedRecord) throws(Failure) -> Void
+    ) throws(Failure) {
+        // Markers of transactions take offsets, too, so the last record of a range need not be just below its end.
+        var unfinished = ranges.filter { !$0.value.isEmpty }
+        try start(at: unfinished.mapValues(\.lowerBound))
+        var deadline = Deadline(after: patience)
+        while !unfinished.isEmpty {
+            var hasRead = false
+            let ends = try poll(timeout: deadline.step()) { record throws(Failure) in
+                hasRead = true
+                guard let range = unfinished[record.partition] else { return }
+                if range.contains(record.offset) { try body(record) }
+                if record.offset >= range.upperBound - 1 { unfinished[record.partition] = nil }
+            }
+            for (partition, next) in ends where next >= unfinished[partition]?.upperBound ?? .max {
+                unfinished[partition] = nil
+            }
+            if hasRead || !ends.isEmpty {
+                deadline = Deadline(after: patience)
+            } else if deadline.isOver {
+                throw connection.unavailable
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import ArgumentParser
+import JuiceMaker
+import JuiceMessages
+
+/// `juice menu`: shows the fruits and juices.
+struct MenuCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "menu",
+        abstract: "Show the fruits and juices.",
+        discussion: """
+            With --json it prints the menu as a menu file, which is where a menu of your own begins.
+
+            Examples:
+              juice menu
+              juice menu --json > menu.json
+              juice menu --menu menu.json
+            """
+    )
+
+    @Flag(inversion: .prefixedNo, help: "Print the menu file.")
+    var json: Bool?
+
+    @OptionGroup var menu: MenuOptions
+    @OptionGroup var general: GeneralOptions
+
+    func run() throws {
+        var flags = Flags()
+        flags.set(.json, json)
+        menu.add(to: &flags)
+        let settings = try general.settings(flags)
+        let menu = try settings.menu()
+        if try settings.boolean(.json) {
+            var buffer = OutputBuffer()
+            MenuFile.encode(menu, into: &buffer)
+            StandardOutput.write(buffer.bytes)
+        } else {
+            let paint = Paint.forStandardOutput()
+            let lines =
+                Self.fruits(of: menu).lines(paint: paint) + [""] + Self.juices(of: menu).lines(paint: paint)
+            StandardOutput.line(lines.joined(separator: "\n"))
+        }
+    }
+
+    static func fruits(of menu: Menu) -> Table {
+        var table = Table([
+            .init(title: "fruit"), .init(title: "name"), .init(title: "이름"),
+            .init(title: "initial stock", alignsRight: true),
+        ])
+        for fruit in menu.fruits {
+            table.add([
+                .init(fruit.id, .bold), .init(fruit.name.english), .init(fruit.name.korean),
+                .init(String(fruit.initialStock)),
+            ])
+        }
+        return table
+    }
+
+    static func juices(of menu: Menu) -> Table {
+        var table = Table([
+            .init(title: "juice"), .init(title: "name"), .init(title: "이름"), .init(title: "recipe"),
+        ])
+        for juice in menu.juices {
+            let recipe = juice.recipe.map { "\($0.amount) \(menu.fruits[$0.fruit].id)" }.joined(
+                separator: " + "
+            )
+            table.add([
+                .init(juice.id, .bold), .init(juice.name.english), .init(juice.name.korean), .init(recipe),
+            ])
+        }
+        return table
+    }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import JuiceMaker
+import JuiceMessages
+
+/// `juice order`: sends an order.
+struct Order: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Order a juice.",
+        discussion: """
+            Sends the order and confirms that it is written; with --wait it also prints the answer.
+
+            An order that is sent again under the same --order-id is answered again, but makes no second juice.
+
+            Exit status: 0 made (or sent), 2 out of stock, 3 rejected, 64 no such juice, 69 no broker or no answer.
+
+            Examples:
+              juice order mangoKiwi --wait
+              juice order 딸바쥬스 --store gangnam --quantity 2 --wait
+              juice order kiwi --order-id pos-7-000123 --wait --json
+            """
+    )
+
+    @Argument(
+        help: "The juice, by its id or its name.",
+        completion: .list(Menu.standard.juices.map(\.id))
+    )
+    var juice: String
+
+    @Option(help: ArgumentHelp("How many, from 1 to 100. (default: 1)", valueName: "count"))
+    var quantity: Int?
+
+    @Option(help: ArgumentHelp("The order's id, of 1 to 128 bytes. (default: a new one)", valueName: "id"))
+    var orderId: String?
+
+    @OptionGroup var options: CommandOptions
+
+    func run() throws {
+        var flags = Flags()
+        flags.set(.quantity, quantity)
+        flags.set(.orderID, orderId)
+        let settings = try options.settings(flags)
+        let isUnchecked = try settings.boolean(.unchecked)
+        let name = isUnchecked ? juice : try MenuNames(menu: settings.menu()).juice(juice)
+        let command = OutgoingCommand.order(
+            id: try Submission.id(settings, .orderID),
+            store: try settings.store() ?? StoreID.main,
+            juice: name,
+            quantity: try settings.integer(.quantity, in: isUnchecked ? .min ... .max : JuiceMaker.quantities)
+                ?? 1
+        )
+        try Submission(settings).run(command)
+    }
+}

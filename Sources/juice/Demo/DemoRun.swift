@@ -1,0 +1,138 @@
+import JuiceMaker
+import JuiceMessages
+import JuiceService
+import Logging
+
+/// One demo from start to end, on the thread that calls ``run(isLive:)``.
+struct DemoRun {
+    let stores: [String]
+    let menu: Menu
+    let language: Language
+    let seed: UInt64
+    let orders: Int?
+    let logger: Logger
+
+    /// How long the orders under way may take once somebody wants the demo to end.
+    private static let closingTime = Duration.seconds(2)
+
+    func run(isLive: Bool) throws {
+        let interruption = Interruption()
+        let topics = TopicNames()
+        let embedded = try EmbeddedKafka(
+            topics: topics,
+            partitions: 4,
+            runFiles: .ofThisUser(),
+            logger: logger
+        )
+        defer { embedded.stop() }
+        let service = BackgroundService(
+            ServiceConfiguration(
+                bootstrapServers: embedded.bootstrapServers,
+                instanceID: "demo",
+                menu: menu,
+                language: language,
+                isEmbedded: true
+            ),
+            logger: logger
+        )
+        defer { service.stop() }
+
+        let connection = Connection(
+            bootstrapServers: embedded.bootstrapServers,
+            origin: .embedded(embedded.runFile),
+            topics: topics,
+            logger: logger
+        )
+        let session = try DemoSession(
+            connection,
+            traffic: Traffic(stores: stores, menu: menu, seed: seed),
+            pace: orders == nil ? .human : .full,
+            orderLimit: orders
+        )
+        if isLive {
+            try showLive(session, connection, service, interruption)
+        } else {
+            try printLines(session, service, interruption)
+        }
+        StandardOutput.line(session.tally.summary)
+    }
+
+    // MARK: - Lines
+
+    private func printLines(
+        _ session: DemoSession,
+        _ service: BackgroundService,
+        _ interruption: Interruption
+    ) throws {
+        try loop(session, service, interruption) { answers in
+            guard !answers.isEmpty else { return }
+            let lines = answers.map { AnswerLine.text($0, time: nil, paint: .none) + "\n" }
+            StandardOutput.write(lines.joined())
+        }
+    }
+
+    // MARK: - Live view
+
+    private func showLive(
+        _ session: DemoSession,
+        _ connection: Connection,
+        _ service: BackgroundService,
+        _ interruption: Interruption
+    ) throws {
+        let stock = try StockReader(connection, store: nil, deadline: Deadline(after: .seconds(10)))
+        try stock.startFollowing()
+        var view = DemoView(
+            bootstrapServers: connection.bootstrapServers,
+            menu: menu,
+            language: language,
+            paint: .forStandardOutput()
+        )
+        var nextFrame = ContinuousClock.now
+        let terminal = LiveTerminal()
+        try loop(session, service, interruption) { answers in
+            view.add(answers, time: ClockTime.now)
+            _ = try stock.follow(timeout: .zero)
+            guard ContinuousClock.now >= nextFrame else { return }
+            nextFrame = .now + .milliseconds(100)
+            let (columns, rows) = LiveTerminal.size
+            terminal.draw(
+                view.lines(
+                    stock: self.stock(stock.latest.map(\.record)),
+                    tally: session.tally,
+                    inFlight: session.inFlight,
+                    ordersPerSecond: session.ordersPerSecond,
+                    columns: columns,
+                    rows: rows
+                )
+            )
+        }
+    }
+
+    /// The demo's stores in their order; one that nothing has changed yet has the menu's stock.
+    private func stock(_ records: [StockRecord]) -> [StockRecord] {
+        let known = Dictionary(records.map { ($0.store, $0) }) { _, last in last }
+        let initial = menu.fruits.map { FruitAmount(fruit: $0.id, amount: $0.initialStock) }
+        return stores.map { known[$0] ?? StockRecord(store: $0, revision: 0, stock: initial) }
+    }
+
+    // MARK: - Until the end
+
+    /// Steps until all orders are answered or somebody ends it, and then until those under way are answered.
+    private func loop(
+        _ session: DemoSession,
+        _ service: BackgroundService,
+        _ interruption: Interruption,
+        _ show: ([Answer]) throws -> Void
+    ) throws {
+        while !session.isDone && !interruption.isRequested {
+            try service.check()
+            // Orders would be answered all the same, but the first ones would have waited for the group to form.
+            try show(try session.step(sends: service.isReady, wait: .milliseconds(20)))
+        }
+        let deadline = Deadline(after: Self.closingTime)
+        while !session.isDone && session.inFlight > 0 && !deadline.isOver {
+            try service.check()
+            try show(try session.step(sends: false, wait: .milliseconds(20)))
+        }
+    }
+}

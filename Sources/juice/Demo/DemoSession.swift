@@ -1,0 +1,150 @@
+import JuiceMaker
+import JuiceMessages
+import JuiceService
+import Kafka
+
+/// The demo's traffic: tills that send orders, a bot that restocks, and whoever watches.
+///
+/// It belongs to one thread, which calls ``step(sends:wait:)`` over and over.
+final class DemoSession {
+    /// How fast the tills go.
+    enum Pace {
+        /// As people do: several orders a second.
+        case human
+        /// As fast as answers come.
+        case full
+    }
+
+    /// The embedded broker throws away what it has too much of, so what is under way stays far below that.
+    static let mostInFlight = 1000
+    /// Without any answer for this long something is wrong.
+    static let patience = Duration.seconds(30)
+
+    let orderLimit: Int?
+    private(set) var tally = Tally()
+    private(set) var sent = 0
+    var inFlight: Int { sentAt.count }
+    /// Orders answered each second since the first was sent.
+    var ordersPerSecond: Double {
+        guard let firstSentAt else { return 0 }
+        return Double(tally.orders) / max(0.1, (ContinuousClock.now - firstSentAt) / .seconds(1))
+    }
+
+    private let connection: Connection
+    private let producer: Producer
+    private let results: TopicReader
+    private let decoder = AnswerDecoder()
+    private var traffic: Traffic
+    private var bot: RestockBot
+    private let pace: Pace
+    private var sentAt: [String: ContinuousClock.Instant] = [:]
+    private var firstSentAt: ContinuousClock.Instant?
+    private var nextOrderAt = ContinuousClock.now
+    private var lastAnswerAt = ContinuousClock.now
+    private let deliveries = Deliveries()
+
+    init(
+        _ connection: Connection,
+        traffic: Traffic,
+        pace: Pace,
+        orderLimit: Int?
+    ) throws(Failure) {
+        self.connection = connection
+        self.traffic = traffic
+        self.pace = pace
+        self.orderLimit = orderLimit
+        // At full speed hundreds of orders meet the same empty shelf before a restock can reach it.
+        bot = RestockBot(extra: pace == .full ? 2000 : 20)
+        producer = try connection.producer(timeout: Self.patience)
+        results = try TopicReader(
+            connection,
+            topic: connection.topics.results,
+            deadline: Deadline(after: .seconds(10))
+        )
+        try results.startAtEnds()
+    }
+
+    /// Whether all orders that there were to be are answered.
+    var isDone: Bool { tally.orders == orderLimit }
+
+    /// Sends what is due and takes in the answers at hand.
+    ///
+    /// - Parameters:
+    ///   - sends: whether tills may send orders.
+    ///   - wait: how long to wait for an answer, at most.
+    /// - Returns: the answers, in order within each store.
+    func step(sends: Bool, wait: Duration) throws(Failure) -> [Answer] {
+        if sends { try sendOrders() }
+        producer.poll(timeout: .zero)
+        if let error = deliveries.failure { throw connection.failure(error) }
+
+        var answers: [Answer] = []
+        try results.poll(timeout: pollTime(wait)) { record throws(Failure) in
+            guard let value = record.value, let answer = try? decoder.decode(value) else { return }
+            if try take(answer) { answers.append(answer) }
+        }
+        if !answers.isEmpty || sentAt.isEmpty { lastAnswerAt = .now }
+        guard ContinuousClock.now - lastAnswerAt < Self.patience else {
+            throw Failure(
+                .unavailable,
+                "no answer for \(Self.patience.inSeconds), with \(inFlight) orders under way"
+            )
+        }
+        return answers
+    }
+
+    /// An order that is due goes before answers, as long as it may go.
+    private func pollTime(_ wait: Duration) -> Duration {
+        pace == .human ? min(wait, untilNextOrder) : wait
+    }
+
+    private func sendOrders() throws(Failure) {
+        while inFlight < Self.mostInFlight, sent < orderLimit ?? .max, untilNextOrder == .zero {
+            let order = traffic.next()
+            sentAt[order.id] = .now
+            firstSentAt = firstSentAt ?? .now
+            sent += 1
+            if pace == .human { nextOrderAt = .now + traffic.pause() }
+            try send(
+                .order(id: order.id, store: order.store, juice: order.juice, quantity: order.quantity)
+            )
+        }
+    }
+
+    private var untilNextOrder: Duration {
+        pace == .full ? .zero : max(.zero, nextOrderAt - .now)
+    }
+
+    /// - Returns: whether the answer is new. The embedded broker also shows answers of transactions that were
+    ///   aborted and done again.
+    private func take(_ answer: Answer) throws(Failure) -> Bool {
+        switch answer.command {
+        case .order:
+            guard let start = sentAt.removeValue(forKey: answer.id) else { return false }
+            tally.count(order: answer, after: .now - start)
+        case .restock:
+            tally.count(restock: answer)
+        }
+        if let restock = bot.note(answer) { try send(restock) }
+        return true
+    }
+
+    private func send(_ command: OutgoingCommand) throws(Failure) {
+        do throws(KafkaError) {
+            try producer.produce(
+                topic: command.topic(in: connection.topics),
+                key: Array(command.store.utf8),
+                value: command.value
+            ) { [deliveries] in
+                if case .failure(let error) = $0 { deliveries.failure = error }
+            }
+        } catch {
+            throw connection.failure(error)
+        }
+    }
+}
+
+/// Whether a record could not be written; told inside the producer's poll, on the same thread.
+private final class Deliveries {
+    var failure: KafkaError?
+}

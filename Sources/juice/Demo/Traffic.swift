@@ -1,0 +1,63 @@
+import JuiceMaker
+
+/// Simulated points of sale: orders for a few stores, the same ones for the same seed.
+struct Traffic {
+    /// One order, as a till would ring it up.
+    struct Order: Equatable {
+        let id: String
+        let store: String
+        let juice: String
+        let quantity: Int
+    }
+
+    /// A juice that no menu has, so that rejections are seen, too.
+    static let unknownJuice = "durian"
+
+    private let stores: [String]
+    private let juices: [String]
+    private var random: SplitMix64
+    private var count = 0
+
+    /// - Parameter stores: at least one.
+    init(stores: [String], menu: Menu, seed: UInt64) {
+        self.stores = stores
+        juices = menu.juices.map(\.id)
+        random = SplitMix64(seed: seed)
+    }
+
+    mutating func next() -> Order {
+        count += 1
+        let till = Int.random(in: stores.indices, using: &random)
+        let isUnknown = Int.random(in: 0..<40, using: &random) == 0
+        let juice = juices[Int.random(in: juices.indices, using: &random)]
+        let quantity = Int.random(in: 0..<8, using: &random) == 0 ? 2 : 1
+        return Order(
+            id: "pos-\(till + 1)-\(count)",
+            store: stores[till],
+            juice: isUnknown ? Self.unknownJuice : juice,
+            quantity: quantity
+        )
+    }
+
+    /// A moment between two orders at a human pace: some six orders a second, unevenly.
+    mutating func pause() -> Duration {
+        .milliseconds(Int.random(in: 60...260, using: &random))
+    }
+}
+
+/// A small generator whose numbers depend on its seed alone.
+struct SplitMix64: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

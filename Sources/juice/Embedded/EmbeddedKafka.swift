@@ -1,0 +1,49 @@
+import Foundation
+import JuiceService
+import Kafka
+import Logging
+
+/// An embedded broker with the service's topics, announced to this user's other commands.
+///
+/// Making and ending it blocks for a moment, which is for the main thread to do.
+final class EmbeddedKafka {
+    let runFile: RunFile
+    private var broker: EmbeddedBroker?
+    private var announcement: RunFiles.Announcement?
+
+    /// Starts the broker.
+    ///
+    /// - Parameter runFiles: nil announces nothing.
+    init(topics: TopicNames, partitions: Int, runFiles: RunFiles?, logger: Logger) throws(Failure) {
+        do throws(KafkaError) {
+            let broker = try EmbeddedBroker(logger: logger)
+            for name in topics.all { try broker.createTopic(name, partitionCount: partitions) }
+            runFile = RunFile(
+                processID: ProcessInfo.processInfo.processIdentifier,
+                bootstrapServers: broker.bootstrapServers
+            )
+            self.broker = broker
+        } catch {
+            throw Failure(.software, "the embedded broker does not start: \(error)")
+        }
+        guard let runFiles else { return }
+        do {
+            announcement = try runFiles.announce(runFile)
+        } catch {
+            logger.warning(
+                """
+                other commands will not find this broker by themselves: \(runFiles.directory) cannot be used \
+                (\(error.localizedDescription))
+                """
+            )
+        }
+    }
+
+    var bootstrapServers: String { runFile.bootstrapServers }
+
+    /// Ends the broker, and first the announcement, so that nobody finds it half gone.
+    func stop() {
+        announcement = nil
+        broker = nil
+    }
+}

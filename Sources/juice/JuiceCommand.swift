@@ -1,0 +1,72 @@
+import ArgumentParser
+import Foundation
+
+/// The root of the command line.
+@main
+struct JuiceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "juice",
+        abstract: "Makes juice to order: a Kafka service and the tools to talk to it.",
+        discussion: """
+            The service reads orders and restocks from Kafka topics and gives each exactly one answer.
+
+            Try it, without any Kafka, in two terminals:
+              juice serve
+              juice order mangoKiwi --wait
+
+            or all of it in one:
+              juice demo
+
+            Every option can also be set in the environment, as JUICE_ and its name in capitals \
+            (JUICE_BOOTSTRAP_SERVERS), and in a JSON file under its name ("bootstrap-servers") that --config or \
+            JUICE_CONFIG names. An option wins over the environment, the environment over the file.
+
+            Exit status: 0 done, 2 out of stock, 3 rejected, 64 usage, 69 no broker or no answer, 70 failed, \
+            78 bad configuration or topics.
+            """,
+        version: "0.1.0",
+        subcommands: [
+            Serve.self, Demo.self, Order.self, Restock.self, Stock.self, Results.self, Topics.self,
+            MenuCommand.self,
+        ]
+    )
+
+    /// Runs the command line, on the main thread: what blocks there blocks none of Swift's cooperative threads.
+    @MainActor
+    static func main() async {
+        // A reader of our output that goes away is noticed where we write to it; librdkafka's connections to
+        // brokers that go away must not end the process at all.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            end(with: error)
+        }
+    }
+
+    private static func end(with error: any Error) -> Never {
+        if let failure = error as? Failure {
+            StandardError.write(failure.report)
+            exit(withError: ExitCode(failure.status.rawValue))
+        }
+        let code = exitCode(for: error)
+        if code == .validationFailure {
+            StandardError.write(Failure(.usage, message(for: error), hint: helpHint(for: error)).report)
+            exit(withError: code)
+        }
+        if error is ExitCode || error is CleanExit || code == .success { exit(withError: error) }
+        StandardError.write(Failure(.software, "\(error)").report)
+        exit(withError: ExitCode(Failure.Status.software.rawValue))
+    }
+
+    /// ArgumentParser ends its full message with the command whose help to see.
+    private static func helpHint(for error: any Error) -> String? {
+        let line = fullMessage(for: error).split(separator: "\n").last { $0.contains("--help") }
+        return line.map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+}

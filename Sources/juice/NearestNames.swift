@@ -1,0 +1,56 @@
+import Foundation
+
+/// Finds the names that somebody may have meant.
+enum NearestNames {
+    /// The names nearest to a mistyped one, nearest first, at most three; empty when nothing is near.
+    ///
+    /// Letters count in their parts, so that 주 and 쥬 differ by one vowel, and without regard to case.
+    static func of(_ text: String, among names: [String]) -> [String] {
+        let typed = parts(of: text)
+        let limit = max(1, typed.count / 3)
+        let near = names.enumerated().compactMap { position, name -> (distance: Int, position: Int)? in
+            let candidate = parts(of: name)
+            let distance = distance(typed, candidate)
+            if distance <= limit { return (distance, position) }
+            return typed.count >= 3 && candidate.starts(with: typed) ? (limit, position) : nil
+        }
+        let sorted = near.sorted { $0 < $1 }
+        // Whoever only got the case wrong meant that name and no other.
+        let meant = sorted.prefix { $0.distance == 0 }
+        return (meant.isEmpty ? sorted[...] : meant).prefix(3).map { names[$0.position] }
+    }
+
+    /// `; did you mean a, b or c?`, or nothing.
+    static func question(_ names: [String]) -> String {
+        guard let last = names.last else { return "" }
+        let others = names.dropLast().joined(separator: ", ")
+        return "; did you mean \(others.isEmpty ? last : "\(others) or \(last)")?"
+    }
+
+    private static func parts(of text: String) -> [Unicode.Scalar] {
+        Array(text.lowercased().decomposedStringWithCanonicalMapping.unicodeScalars)
+    }
+
+    /// The fewest letters to insert, leave out, change or swap with a neighbour to get from one to the other.
+    static func distance(_ first: [Unicode.Scalar], _ second: [Unicode.Scalar]) -> Int {
+        guard !first.isEmpty, !second.isEmpty else { return max(first.count, second.count) }
+        var beforePrevious: [Int] = []
+        var previous = Array(0...second.count)
+        for row in 1...first.count {
+            var current = [row]
+            for column in 1...second.count {
+                let change = previous[column - 1] + (first[row - 1] == second[column - 1] ? 0 : 1)
+                var least = min(previous[column] + 1, current[column - 1] + 1, change)
+                if row > 1, column > 1, first[row - 1] == second[column - 2],
+                    first[row - 2] == second[column - 1]
+                {
+                    least = min(least, beforePrevious[column - 2] + 1)
+                }
+                current.append(least)
+            }
+            beforePrevious = previous
+            previous = current
+        }
+        return previous[second.count]
+    }
+}

@@ -1,0 +1,102 @@
+import ArgumentParser
+import JuiceMaker
+import JuiceMessages
+import Kafka
+import Logging
+
+/// The options that say where the configuration file is and how much to tell.
+struct GeneralOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("A JSON file of settings, named like the options.", valueName: "file"),
+        completion: .file(extensions: ["json"])
+    )
+    var config: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How much to log: trace, debug, info, notice, warning, error, critical.",
+            valueName: "level"
+        ),
+        completion: .list(Logger.Level.allCases.map(\.rawValue))
+    )
+    var logLevel: String?
+
+    /// The settings of a command with these and other options.
+    func settings(_ flags: Flags) throws(Failure) -> Settings {
+        var flags = flags
+        flags.set(.logLevel, logLevel)
+        return try Settings(flags: flags, file: config)
+    }
+}
+
+/// The options that every command that talks to Kafka has.
+struct KafkaOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            The Kafka brokers, separated by commas. (default: an embedded broker, which serve starts and the others \
+            find; else 127.0.0.1:9092)
+            """,
+            valueName: "host:port,…"
+        )
+    )
+    var bootstrapServers: String?
+
+    @Option(help: ArgumentHelp("What the topics' names begin with. (default: juice.)", valueName: "text"))
+    var topicPrefix: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A librdkafka property, such as security.protocol=SSL. May be given more than once.",
+            valueName: "name=value"
+        )
+    )
+    var kafkaProperty: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "A file of such properties, one a line: the place for passwords.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var kafkaPropertyFile: String?
+
+    @OptionGroup var general: GeneralOptions
+
+    /// The settings of a command with these and other options.
+    func settings(_ flags: Flags) throws(Failure) -> Settings {
+        var flags = flags
+        flags.set(.bootstrapServers, bootstrapServers)
+        flags.set(.topicPrefix, topicPrefix)
+        flags.set(.kafkaProperty, kafkaProperty)
+        flags.set(.kafkaPropertyFile, kafkaPropertyFile)
+        return try general.settings(flags)
+    }
+}
+
+/// The menu, for commands that need one.
+struct MenuOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("The menu's JSON file. (default: the built-in menu)", valueName: "file"),
+        completion: .file(extensions: ["json"])
+    )
+    var menu: String?
+
+    func add(to flags: inout Flags) {
+        flags.set(.menu, menu)
+    }
+}
+
+/// The language, for commands that show names to people.
+struct LanguageOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("The language for people: en or ko. (default: en)", valueName: "en|ko"),
+        completion: .list(Language.allCases.map(\.rawValue))
+    )
+    var language: String?
+
+    func add(to flags: inout Flags) {
+        flags.set(.language, language)
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import JuiceService
+
+/// librdkafka's properties as people write them down: `name=value`.
+///
+/// No error here quotes a value: it may be a password.
+enum KafkaProperties {
+    /// All properties that the settings give. A property wins over one of the same name that was given farther away:
+    /// on the command line, in the environment, in the configuration file, in the property file.
+    static func read(_ settings: Settings) throws(Failure) -> [String: String] {
+        var properties: [String: String] = [:]
+        if let path = settings.string(.kafkaPropertyFile) {
+            guard let contents = try? String(contentsOfFile: path, encoding: .utf8) else {
+                throw Failure(.configuration, "the property file \(path) cannot be read")
+            }
+            properties = try parse(file: contents, path: path)
+        }
+        for (text, source) in settings.all(.kafkaProperty).reversed() {
+            for (position, entry) in split(text).enumerated() {
+                guard let (name, value) = pair(entry) else {
+                    throw .badSetting(
+                        .kafkaProperty,
+                        source,
+                        "must be name=value, which its entry \(position + 1) is not"
+                    )
+                }
+                properties[name] = value
+            }
+        }
+        if let name = properties.keys.sorted().first(where: ServiceConfiguration.reservedProperties.contains)
+        {
+            throw Failure(
+                .configuration,
+                "Kafka property \"\(name)\" is not yours to set: juice sets it itself",
+                hint: name == "bootstrap.servers" ? "use --bootstrap-servers" : nil
+            )
+        }
+        return properties
+    }
+
+    /// Entries on lines of their own; or, all on one line, after commas.
+    ///
+    /// A comma begins a new entry only before something that looks like another property: values have commas, too.
+    static func split(_ text: String) -> [String] {
+        let lines = text.split(whereSeparator: \.isNewline).map(String.init)
+        guard lines.count <= 1 else { return lines }
+        var entries: [String] = []
+        for piece in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let looksLikeProperty = piece.prefixMatch(of: /\s*[a-z][a-z0-9._]*\s*=/) != nil
+            if looksLikeProperty || entries.isEmpty {
+                entries.append(String(piece))
+            } else {
+                entries[entries.count - 1] += ",\(piece)"
+            }
+        }
+        return entries
+    }
+
+    /// A file of `name=value` lines; lines that are empty or begin with # are skipped.
+    static func parse(file contents: String, path: String) throws(Failure) -> [String: String] {
+        var properties: [String: String] = [:]
+        let lines = contents.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (number, line) in lines.enumerated() {
+            let line = line.trimmingCharacters(in: .whitespaces)
+            if line.isEmpty || line.hasPrefix("#") { continue }
+            guard let (name, value) = pair(line) else {
+                throw Failure(.configuration, "line \(number + 1) of \(path) is not name=value")
+            }
+            properties[name] = value
+        }
+        return properties
+    }
+
+    private static func pair(_ entry: String) -> (name: String, value: String)? {
+        guard let equals = entry.firstIndex(of: "=") else { return nil }
+        let name = entry[..<equals].trimmingCharacters(in: .whitespaces)
+        let value = entry[entry.index(after: equals)...].trimmingCharacters(in: .whitespaces)
+        return name.isEmpty ? nil : (name, value)
+    }
+}

@@ -1,0 +1,79 @@
+import ArgumentParser
+import Foundation
+import JuiceService
+
+/// The options of the service itself.
+struct ServiceOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The consumer group: instances of one group share the work. (default: juice-maker)",
+            valueName: "name"
+        )
+    )
+    var group: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Names this instance in its group; the same at every start. (default: the host's name)",
+            valueName: "name"
+        )
+    )
+    var instanceId: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Workers in this process, each with its own thread. (default: 1)",
+            valueName: "count"
+        )
+    )
+    var workers: Int?
+
+    func add(to flags: inout Flags) {
+        flags.set(.group, group)
+        flags.set(.instanceID, instanceId)
+        flags.set(.workers, workers)
+    }
+}
+
+/// How topics are made.
+struct TopicOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Partitions of each topic that is created. (default: 4)", valueName: "count"))
+    var partitions: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Copies kept of each partition of a topic that is created. (default: the cluster's)",
+            valueName: "count"
+        )
+    )
+    var replicationFactor: Int?
+
+    func add(to flags: inout Flags) {
+        flags.set(.partitions, partitions)
+        flags.set(.replicationFactor, replicationFactor)
+    }
+}
+
+extension ServiceConfiguration {
+    /// What the settings say. Where they name no brokers, `bootstrapServers` is empty.
+    init(_ settings: Settings) throws(Failure) {
+        self.init(
+            bootstrapServers: settings.string(.bootstrapServers) ?? "",
+            group: settings.string(.group) ?? "juice-maker",
+            instanceID: settings.string(.instanceID) ?? Self.hostName,
+            workers: try settings.integer(.workers, in: 1...1000) ?? 1,
+            topics: settings.topics(),
+            menu: try settings.menu(),
+            language: try settings.language(),
+            kafkaProperties: try KafkaProperties.read(settings)
+        )
+    }
+
+    /// The host's own name, without asking any name server for it.
+    private static var hostName: String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "juice" }
+        let bytes = name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        return bytes.isEmpty ? "juice" : String(decoding: bytes, as: UTF8.self)
+    }
+}

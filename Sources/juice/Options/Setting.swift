@@ -1,0 +1,44 @@
+/// Everything that can be set: as an option, in the environment and in the configuration file, under one name.
+enum Setting: String, CaseIterable, Sendable {
+    // Where Kafka is and how to talk to it.
+    case bootstrapServers = "bootstrap-servers"
+    case topicPrefix = "topic-prefix"
+    case kafkaProperty = "kafka-property"
+    case kafkaPropertyFile = "kafka-property-file"
+    case logLevel = "log-level"
+    // The menu and the words.
+    case menu
+    case language
+    // The service.
+    case group
+    case instanceID = "instance-id"
+    case workers
+    // The topics.
+    case createTopics = "create-topics"
+    case partitions
+    case replicationFactor = "replication-factor"
+    // Commands and what comes of them.
+    case store
+    case quantity
+    case orderID = "order-id"
+    case restockID = "restock-id"
+    case unchecked
+    case wait
+    case timeout
+    case json
+    case follow
+    case last
+    case watch
+    // The demo.
+    case orders
+    case stores
+    case seed
+
+    /// The environment variable of this setting, such as `JUICE_BOOTSTRAP_SERVERS`.
+    var environmentName: String {
+        "JUICE_" + rawValue.uppercased().replacing("-", with: "_")
+    }
+
+    /// Names the file that holds the others, so it cannot be in it.
+    static let configEnvironmentName = "JUICE_CONFIG"
+}

@@ -1,0 +1,58 @@
+import Foundation
+import JuiceMaker
+import JuiceMessages
+import JuiceService
+import Logging
+
+// What several commands read from their settings.
+extension Settings {
+    /// The menu's file, or the built-in menu.
+    func menu() throws(Failure) -> Menu {
+        guard let path = string(.menu) else { return .standard }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw Failure(.configuration, "the menu \(path) cannot be read")
+        }
+        let result: Result<Menu, MenuFile.Failure> = Array(data).withUnsafeBytes { bytes in
+            Result { () throws(MenuFile.Failure) in try MenuFile.decode(bytes) }
+        }
+        switch result {
+        case .success(let menu): return menu
+        case .failure(let failure):
+            throw Failure(.configuration, "the menu \(path) cannot be used: \(failure)")
+        }
+    }
+
+    func language() throws(Failure) -> Language {
+        let names = Language.allCases.map(\.rawValue).joined(separator: " or ")
+        return try value(.language, names) { Language(rawValue: $0) } ?? .english
+    }
+
+    func logLevel(default level: Logger.Level) throws(Failure) -> Logger.Level {
+        let names = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+        return try value(.logLevel, "one of \(names)") { Logger.Level(rawValue: $0.lowercased()) } ?? level
+    }
+
+    func topics() -> TopicNames {
+        TopicNames(prefix: string(.topicPrefix) ?? "juice.")
+    }
+
+    /// A store's id that records can have as their key; nil where none was given.
+    func store() throws(Failure) -> String? {
+        try value(.store, "1 to \(StoreID.maximumLength) bytes long") { text in
+            (1...StoreID.maximumLength).contains(text.utf8.count) ? text : nil
+        }
+    }
+
+    /// How long to wait for an answer, in seconds and parts of them.
+    func timeout() throws(Failure) -> Duration {
+        try value(.timeout, "a number of seconds above 0, at most 86400") { text in
+            Double(text).flatMap {
+                $0 > 0 && $0 <= 86400 ? Duration.milliseconds(Int(($0 * 1000).rounded(.up))) : nil
+            }
+        } ?? .seconds(10)
+    }
+
+    func partitions() throws(Failure) -> Int {
+        try integer(.partitions, in: 1...10_000) ?? 4
+    }
+}

@@ -1,0 +1,123 @@
+import Configuration
+import Foundation
+
+/// The settings of one run: what the command line says, then the environment, then the configuration file.
+///
+/// Each of the three is a configuration reader of its own, so that a bad value can be traced to where it was given.
+struct Settings: Sendable {
+    /// Where a setting was given.
+    enum Source: Sendable, Equatable {
+        case commandLine
+        case environment
+        case file(String)
+    }
+
+    private let layers: [(source: Source, reader: ConfigReader)]
+
+    /// - Parameters:
+    ///   - flags: what the command line says.
+    ///   - file: the configuration file that it names.
+    init(
+        flags: Flags,
+        file: String?,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(Failure) {
+        // A variable that is set to nothing counts as not set: there is no other way to unset one in many places.
+        let variables = environment.filter { $0.key.hasPrefix("JUICE_") && !$0.value.isEmpty }
+        var layers: [(Source, any ConfigProvider)] = [
+            (.commandLine, InMemoryProvider(name: "options", values: flags.values)),
+            (.environment, EnvironmentVariablesProvider(environmentVariables: variables)),
+        ]
+        if let path = file ?? variables[Setting.configEnvironmentName] {
+            layers.append((.file(path), InMemoryProvider(name: path, values: try ConfigFile.read(path))))
+        }
+        self.layers = layers.map { ($0, ConfigReader(providers: [$1])) }
+    }
+
+    /// Every value that a setting was given, the winner first.
+    func all(_ setting: Setting) -> [(value: String, source: Source)] {
+        layers.compactMap { source, reader in
+            let isSecret = setting == .kafkaProperty
+            return reader.string(forKey: setting.configKey, isSecret: isSecret).map { ($0, source) }
+        }
+    }
+
+    /// The value of a setting, nil where it was not given.
+    func string(_ setting: Setting) -> String? {
+        all(setting).first?.value
+    }
+
+    /// The value of a setting as something other than text.
+    ///
+    /// - Parameters:
+    ///   - expectation: completes "must be …".
+    ///   - parse: returns nil for a value that cannot be.
+    func value<Value>(
+        _ setting: Setting,
+        _ expectation: String,
+        _ parse: (String) -> Value?
+    ) throws(Failure) -> Value? {
+        guard let (text, source) = all(setting).first else { return nil }
+        guard let value = parse(text) else {
+            throw .badSetting(setting, source, "must be \(expectation), not \"\(text.printable)\"")
+        }
+        return value
+    }
+
+    /// A whole number within a range.
+    func integer(_ setting: Setting, in range: ClosedRange<Int>) throws(Failure) -> Int? {
+        let most =
+            range.upperBound == .max
+            ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
+        return try value(setting, "a whole number, \(most)") { text in
+            Int(text).flatMap { range.contains($0) ? $0 : nil }
+        }
+    }
+
+    /// A yes or no; no where it was not given.
+    func boolean(_ setting: Setting) throws(Failure) -> Bool {
+        try value(setting, "true or false") { text in
+            switch text.lowercased() {
+            case "true", "yes", "1": true
+            case "false", "no", "0": false
+            default: nil
+            }
+        } ?? false
+    }
+}
+
+extension Setting {
+    /// Lower-case with dashes in files; the environment's provider makes `JUICE_…` of it.
+    fileprivate var configKey: ConfigKey { ConfigKey(["juice", rawValue]) }
+
+    var absoluteKey: AbsoluteConfigKey { AbsoluteConfigKey(["juice", rawValue]) }
+}
+
+extension Failure {
+    /// A setting cannot be as it was given. Only on the command line is that a mistake in usage.
+    static func badSetting(_ setting: Setting, _ source: Settings.Source, _ fault: String) -> Failure {
+        switch source {
+        case .commandLine: Failure(.usage, "--\(setting.rawValue) \(fault)")
+        case .environment: Failure(.configuration, "\(setting.environmentName) in the environment \(fault)")
+        case .file(let path): Failure(.configuration, "\"\(setting.rawValue)\" in \(path) \(fault)")
+        }
+    }
+}
+
+/// What the command line says, by setting.
+struct Flags {
+    private(set) var values: [AbsoluteConfigKey: ConfigValue] = [:]
+
+    mutating func set(_ setting: Setting, _ text: String?) {
+        guard let text else { return }
+        values[setting.absoluteKey] = ConfigValue(.string(text), isSecret: setting == .kafkaProperty)
+    }
+
+    mutating func set(_ setting: Setting, _ value: (some LosslessStringConvertible)?) {
+        set(setting, value.map { $0.description })
+    }
+
+    mutating func set(_ setting: Setting, _ texts: [String]) {
+        if !texts.isEmpty { set(setting, texts.joined(separator: "\n")) }
+    }
+}

@@ -1,0 +1,34 @@
+import Foundation
+
+/// Colours, where they are wanted.
+struct Paint: Sendable {
+    enum Colour: String, Sendable {
+        case bold = "1"
+        case faint = "2"
+        case red = "31"
+        case green = "32"
+        case yellow = "33"
+        case cyan = "36"
+    }
+
+    let isEnabled: Bool
+
+    /// Never any colour.
+    static let none = Paint(isEnabled: false)
+
+    /// Colour on a terminal, unless the environment says no (https://no-color.org).
+    static func forStandardOutput(environment: [String: String] = ProcessInfo.processInfo.environment)
+        -> Paint
+    {
+        Paint(isEnabled: StandardOutput.isTerminal && wantsColour(environment))
+    }
+
+    static func wantsColour(_ environment: [String: String]) -> Bool {
+        (environment["NO_COLOR"] ?? "").isEmpty && environment["TERM"] != "dumb"
+    }
+
+    func callAsFunction(_ colour: Colour?, _ text: String) -> String {
+        guard isEnabled, let colour else { return text }
+        return "\u{1B}[\(colour.rawValue)m\(text)\u{1B}[0m"
+    }
+}

@@ -1,0 +1,53 @@
+/// Text in columns that line up, whatever script it is in.
+struct Table {
+    struct Column {
+        let title: String
+        var alignsRight = false
+        /// The column's least width.
+        var width = 0
+    }
+
+    struct Cell {
+        let text: String
+        var colour: Paint.Colour?
+
+        init(_ text: String, _ colour: Paint.Colour? = nil) {
+            self.text = text
+            self.colour = colour
+        }
+    }
+
+    let columns: [Column]
+    private(set) var rows: [[Cell]] = []
+
+    init(_ columns: [Column]) {
+        self.columns = columns
+    }
+
+    mutating func add(_ cells: [Cell]) {
+        rows.append(cells)
+    }
+
+    /// A line for the titles and one for each row, without spaces at their ends.
+    func lines(paint: Paint) -> [String] {
+        let titles = columns.map { Cell($0.title, .faint) }
+        let widths = columns.indices.map { column in
+            ([titles] + rows).reduce(columns[column].width) { widest, row in
+                column < row.count ? max(widest, DisplayWidth.of(row[column].text)) : widest
+            }
+        }
+        return ([titles] + rows).map { row in
+            let last = row.lastIndex { !$0.text.isEmpty } ?? 0
+            return row[...last].indices.map { column in
+                let isLast = column == last && !columns[column].alignsRight
+                let text = DisplayWidth.pad(
+                    row[column].text,
+                    to: isLast ? 0 : widths[column],
+                    right: columns[column].alignsRight
+                )
+                return paint(row[column].colour, text)
+            }
+            .joined(separator: "  ")
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import Testing
+
+@testable import JuiceService
+@testable import juice
+
+struct CommandLineTests {
+    @Test(arguments: [
+        ["serve"], ["serve", "--create-topics", "--partitions", "4", "--replication-factor", "3"],
+        [
+            "serve", "--kafka-property", "a=b", "--kafka-property", "c=d", "--instance-id", "x", "--group",
+            "g",
+        ],
+        ["demo", "--orders", "5", "--seed", "7", "--stores", "a,b"], ["order", "kiwi", "--wait", "--json"],
+        ["order", "kiwi", "--order-id", "x", "--timeout", "0.5", "--no-wait"],
+        ["restock", "kiwi=-2", "mango=+3", "--restock-id", "x"], ["stock", "--watch"],
+        ["results", "--follow", "--last", "3"], ["topics", "create"], ["topics", "check"],
+        ["menu", "--json"],
+    ])
+    func understands(arguments: [String]) throws {
+        _ = try JuiceCommand.parseAsRoot(arguments)
+    }
+
+    @Test(arguments: [
+        ["serv"], ["order"], ["order", "kiwi", "--quantity", "two"], ["serve", "--workers", "x"], ["restock"],
+        ["menu", "--wait"],
+    ])
+    func refuses(arguments: [String]) {
+        let error = #expect(throws: (any Error).self) { try JuiceCommand.parseAsRoot(arguments) }
+        #expect(error.map { JuiceCommand.exitCode(for: $0).rawValue } == Failure.Status.usage.rawValue)
+    }
+
+    @Test func everyCommandShowsExamples() {
+        let commands: [any ParsableCommand.Type] = [
+            Serve.self, Demo.self, Order.self, Restock.self, Stock.self, Results.self, Topics.self,
+            Topics.Create.self,
+            Topics.Check.self, MenuCommand.self,
+        ]
+        for command in commands {
+            #expect(command.configuration.discussion.contains("Examples:\n  juice "), "\(command)")
+        }
+    }
+
+    @Test func failuresAreOneLineAndAHint() {
+        let failure = Failure(.unavailable, "nobody answers", hint: "try\nharder")
+        #expect(failure.report == "juice: nobody answers\n  try\n  harder\n")
+        #expect(Failure(.usage, "what?").report == "juice: what?\n")
+    }
+
+    @Test func theServicesErrorsHaveTheirStatus() {
+        let problem = TopicCheck.Problem(fault: "missing topics: a", mend: "juice topics create")
+        #expect(Failure(ServiceError.badConfiguration("x")).status == .configuration)
+        #expect(Failure(ServiceError.failed("x")).status == .software)
+        let one = Failure(ServiceError.unfitTopics([problem]))
+        #expect(one.report == "juice: missing topics: a\n  mend it with: juice topics create\n")
+        #expect(one.status == .configuration)
+        #expect(Failure([problem, problem]).report.contains("juice topics create"))
+    }
+}

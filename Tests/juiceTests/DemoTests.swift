@@ -1,0 +1,92 @@
+import JuiceMaker
+import JuiceMessages
+import Testing
+
+@testable import juice
+
+struct DemoTests {
+    private let made: Answer
+    private let short: Answer
+    private let rejected: Answer
+    private let restocked: Answer
+
+    init() throws {
+        made = try Answer(
+            json: #"""
+                {"type":"juiceMade","orderId":"o","store":"main","juice":"kiwi","quantity":1,"used":{},"left":{},\#
+                "message":""}
+                """#
+        )
+        short = try Answer(
+            json: #"""
+                {"type":"outOfStock","orderId":"o","store":"main","juice":"kiwi","quantity":1,"fruit":"kiwi",\#
+                "missing":[{"fruit":"kiwi","needed":3,"inStock":1}],"message":""}
+                """#
+        )
+        rejected = try Answer(
+            json: #"{"type":"rejected","orderId":"o","store":"main","reason":"unknownJuice","message":""}"#
+        )
+        restocked = try Answer(
+            json: #"{"type":"restocked","restockId":"bot-1","store":"main","left":{},"message":""}"#
+        )
+    }
+
+    @Test func theSummaryAddsUp() {
+        var tally = Tally()
+        tally.count(order: made, after: .milliseconds(1))
+        tally.count(order: made, after: .milliseconds(2))
+        tally.count(order: short, after: .milliseconds(3))
+        tally.count(order: rejected, after: .milliseconds(4))
+        tally.count(restock: restocked)
+        #expect(tally.summary == "orders 4, juice made 2, out of stock 1, rejected 1")
+        #expect(tally.restocked == 1)
+        #expect(tally.answerTimes?.median == .milliseconds(3))
+        #expect(tally.answerTimes?.p99 == .milliseconds(4))
+    }
+
+    @Test func answerTimesAreTheLatest() {
+        var tally = Tally()
+        for _ in 0..<1000 { tally.count(order: made, after: .seconds(9)) }
+        for _ in 0..<1000 { tally.count(order: made, after: .milliseconds(5)) }
+        #expect(tally.answerTimes?.p99 == .milliseconds(5))
+    }
+
+    @Test func trafficFollowsItsSeed() {
+        func orders(_ seed: UInt64) -> [Traffic.Order] {
+            var traffic = Traffic(stores: ["a", "b"], menu: .standard, seed: seed)
+            return (0..<500).map { _ in traffic.next() }
+        }
+        let first = orders(7)
+        #expect(first == orders(7))
+        #expect(first != orders(8))
+        #expect(Set(first.map(\.id)).count == 500)
+        #expect(Set(first.map(\.store)) == ["a", "b"])
+        let unknown = first.filter { $0.juice == Traffic.unknownJuice }.count
+        #expect((1...50).contains(unknown))
+        #expect(first.allSatisfy { JuiceMaker.quantities.contains($0.quantity) })
+    }
+
+    @Test func theBotRefillsAnEmptyShelfOnce() throws {
+        var bot = RestockBot(extra: 20)
+        let first = bot.note(short)
+        let restock = try #require(first)
+        #expect(restock.id == "bot-1")
+        #expect(restock.kind == .restock)
+        #expect(restock.store == "main")
+        #expect(String(decoding: restock.value, as: UTF8.self) == #"{"restockId":"bot-1","add":{"kiwi":22}}"#)
+        #expect(bot.note(short) == nil)
+        #expect(bot.note(made) == nil)
+        // Once it has arrived, the next empty shelf is refilled again.
+        #expect(bot.note(restocked) == nil)
+        #expect(bot.note(short) != nil)
+    }
+
+    @Test(arguments: [
+        ("a,b", ["a", "b"]), ("2", ["store-1", "store-2"]), ("강남", ["강남"]), ("a,,b", nil), ("a,a", nil),
+        ("0", nil),
+        ("", nil),
+    ])
+    func readsStores(text: String, names: [String]?) {
+        #expect(Demo.storeNames(text) == names)
+    }
+}

@@ -1,0 +1,148 @@
+import JuiceMaker
+import JuiceMessages
+import JuiceService
+import Kafka
+import Logging
+import Testing
+
+@testable import juice
+
+/// The client pieces against the service, over TCP, on an embedded broker.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct EndToEndTests {
+    @Test func commandsAreAnsweredAndSeen() async throws {
+        try await withService { connection in
+            let deadline = Deadline(after: .seconds(30))
+            // Sent before the service has joined its group, which is no reason not to be answered.
+            let made = try answer(
+                .order(id: "o-1", store: "강남", juice: "mangoKiwi", quantity: 2),
+                connection,
+                deadline
+            )
+            guard case .juiceMade(let juice, 2, let used, let left) = made.outcome else {
+                Issue.record("\(made)")
+                return
+            }
+            #expect(juice == "mangoKiwi")
+            #expect(used == [FruitAmount(fruit: "mango", amount: 4), FruitAmount(fruit: "kiwi", amount: 2)])
+            #expect(left == [FruitAmount(fruit: "mango", amount: 6), FruitAmount(fruit: "kiwi", amount: 8)])
+
+            let short = try answer(
+                .order(id: "o-2", store: "강남", juice: "strawberry", quantity: 1),
+                connection,
+                deadline
+            )
+            #expect(short.message == "out of stock (strawberry)")
+
+            let amounts = try RestockAmounts(["strawberry=+6"])
+            let restocked = try answer(.restock(id: "r-1", store: "강남", amounts), connection, deadline)
+            #expect(restocked.outcome == .restocked(left: [FruitAmount(fruit: "strawberry", amount: 16)]))
+
+            let rejected = try answer(
+                .order(id: "o-3", store: "강남", juice: "durian", quantity: 1),
+                connection,
+                deadline
+            )
+            #expect(rejected.outcome == .rejected(reason: "unknownJuice"))
+
+            try seesTheStock(connection, deadline)
+            try seesTheAnswers(connection, deadline)
+        }
+    }
+
+    @Test func nobodyThereIsUnavailable() async throws {
+        let connection = Connection(bootstrapServers: "127.0.0.1:1", logger: quiet)
+        let failure = #expect(throws: Failure.self) {
+            try CommandSender(connection, timeout: .milliseconds(300)).send(
+                .order(id: "o", store: "main", juice: "kiwi", quantity: 1),
+                deadline: Deadline(after: .milliseconds(300))
+            )
+        }
+        #expect(failure?.status == .unavailable)
+        #expect(throws: Failure.self) {
+            try StockReader(connection, store: nil, deadline: Deadline(after: .milliseconds(300)))
+        }
+    }
+
+    @Test func aPropertyThatLibrdkafkaRefusesIsBadConfiguration() {
+        let connection = Connection(
+            bootstrapServers: "127.0.0.1:1",
+            properties: ["no.such.property": "1"],
+            logger: quiet
+        )
+        let failure = #expect(throws: Failure.self) { try connection.consumer() }
+        #expect(failure?.status == .configuration)
+        #expect(failure?.message.contains("no.such.property") == true)
+    }
+
+    // MARK: - Parts
+
+    private var quiet: Logger { Log.logger(level: .critical) { _ in } }
+
+    private func withService(_ body: @escaping @Sendable (Connection) throws -> Void) async throws {
+        let logger = quiet
+        try await OnThread.run {
+            let embedded = try EmbeddedKafka(
+                topics: TopicNames(),
+                partitions: 4,
+                runFiles: nil,
+                logger: logger
+            )
+            defer { embedded.stop() }
+            let service = BackgroundService(
+                ServiceConfiguration(
+                    bootstrapServers: embedded.bootstrapServers,
+                    instanceID: "test",
+                    isEmbedded: true
+                ),
+                logger: logger
+            )
+            defer { service.stop() }
+            try body(
+                Connection(
+                    bootstrapServers: embedded.bootstrapServers,
+                    origin: .embedded(embedded.runFile),
+                    logger: logger
+                )
+            )
+        }
+    }
+
+    private func answer(
+        _ command: OutgoingCommand,
+        _ connection: Connection,
+        _ deadline: Deadline
+    ) throws -> Answer {
+        let waiter = try AnswerWaiter(connection, deadline: deadline)
+        let delivery = try CommandSender(connection, timeout: .seconds(10)).send(command, deadline: deadline)
+        #expect(delivery.offset >= 0)
+        let found = try waiter.answer(
+            to: command.kind,
+            id: command.id,
+            store: command.store,
+            deadline: deadline
+        )
+        return try #require(found?.answer)
+    }
+
+    private func seesTheStock(_ connection: Connection, _ deadline: Deadline) throws {
+        let stock = try StockReader(connection, store: nil, deadline: deadline)
+        try stock.readAll(patience: deadline.remaining)
+        #expect(stock.latest.map(\.record.store) == ["강남"])
+        let levels = stock.latest.first?.record.stock.map(\.amount)
+        #expect(levels == [16, 10, 10, 8, 6])
+
+        let other = try StockReader(connection, store: "main", deadline: deadline)
+        try other.readAll(patience: deadline.remaining)
+        #expect(other.latest.isEmpty)
+    }
+
+    private func seesTheAnswers(_ connection: Connection, _ deadline: Deadline) throws {
+        let results = try ResultsReader(connection, store: "강남", deadline: deadline)
+        let last = try results.last(2, patience: deadline.remaining)
+        #expect(last.compactMap { $0.answer?.id } == ["r-1", "o-3"])
+        var all: [String] = []
+        try results.readAll(patience: deadline.remaining) { all.append($0.answer?.id ?? "") }
+        #expect(all == ["o-1", "o-2", "r-1", "o-3"])
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import Testing
+
+@testable import juice
+
+struct RunFilesTests {
+    private func withRunFiles(_ body: (RunFiles) throws -> Void) throws {
+        let directory = NSTemporaryDirectory() + "juice-run-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try body(RunFiles(directory: directory))
+    }
+
+    @Test func anAnnouncementIsFoundUntilItEnds() throws {
+        try withRunFiles { files in
+            #expect(files.live() == [])
+            let file = RunFile(processID: 42, bootstrapServers: "127.0.0.1:1234")
+            try announced(file, files) { #expect(files.live() == [file]) }
+            #expect(files.live() == [])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: files.directory) == [])
+        }
+    }
+
+    @Test func theFileOfADeadProcessIsRemoved() throws {
+        try withRunFiles { files in
+            let live = RunFile(processID: 1, bootstrapServers: "127.0.0.1:1")
+            try announced(live, files) {
+                // Nobody holds a lock on it, as after a kill.
+                let dead = files.directory + "/2.json"
+                try Data(#"{"processID":2,"bootstrapServers":"127.0.0.1:2"}"#.utf8).write(
+                    to: URL(fileURLWithPath: dead)
+                )
+                #expect(files.live() == [live])
+                #expect(!FileManager.default.fileExists(atPath: dead))
+            }
+        }
+    }
+
+    @Test func aDirectoryThatOthersMayWriteToIsNotTrusted() throws {
+        try withRunFiles { files in
+            let manager = FileManager.default
+            try manager.createDirectory(atPath: files.directory, withIntermediateDirectories: true)
+            try manager.setAttributes([.posixPermissions: 0o777], ofItemAtPath: files.directory)
+            #expect(throws: (any Error).self) {
+                try announced(RunFile(processID: 1, bootstrapServers: "x"), files) {}
+            }
+            #expect(files.live() == [])
+        }
+    }
+
+    @Test func itLiesInTheRuntimeDirectoryWhereThereIsOne() {
+        let user = getuid()
+        #expect(
+            RunFiles.ofThisUser(environment: ["XDG_RUNTIME_DIR": "/run/me"]).directory
+                == "/run/me/juice-maker-\(user)"
+        )
+        #expect(RunFiles.ofThisUser(environment: [:]).directory == "/tmp/juice-maker-\(user)")
+    }
+
+    private func announced(_ file: RunFile, _ files: RunFiles, _ body: () throws -> Void) throws {
+        let announcement = try files.announce(file)
+        try body()
+        // It ends with its last use.
+        withExtendedLifetime(announcement) {}
+    }
+}

@@ -1,0 +1,137 @@
+import Configuration
+import Foundation
+import Testing
+
+@testable import juice
+
+struct SettingsTests {
+    /// Settings as a command would have them: from options, the environment and a file.
+    private func settings(
+        flags: [Setting: String] = [:],
+        environment: [String: String] = [:],
+        file: String? = nil
+    ) throws -> Settings {
+        var set = Flags()
+        for (setting, text) in flags { set.set(setting, text) }
+        guard let file else { return try Settings(flags: set, file: nil, environment: environment) }
+        let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString).json"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data(file.utf8).write(to: URL(fileURLWithPath: path))
+        return try Settings(flags: set, file: path, environment: environment)
+    }
+
+    @Test func optionsWinOverEnvironmentOverFile() throws {
+        let file = #"{"group":"from file","instance-id":"from file","workers":4}"#
+        let environment = ["JUICE_GROUP": "from environment", "JUICE_INSTANCE_ID": "from environment"]
+        let settings = try settings(flags: [.group: "from option"], environment: environment, file: file)
+        #expect(settings.string(.group) == "from option")
+        #expect(settings.string(.instanceID) == "from environment")
+        #expect(try settings.integer(.workers, in: 1...9) == 4)
+        #expect(settings.string(.language) == nil)
+    }
+
+    @Test func everySettingHasItsVariable() throws {
+        for setting in Setting.allCases {
+            let settings = try settings(environment: [setting.environmentName: "x"])
+            #expect(settings.string(setting) == "x", "\(setting.environmentName)")
+        }
+        #expect(Setting.kafkaPropertyFile.environmentName == "JUICE_KAFKA_PROPERTY_FILE")
+    }
+
+    @Test func anEmptyVariableIsNotSet() throws {
+        #expect(try settings(environment: ["JUICE_GROUP": ""]).string(.group) == nil)
+    }
+
+    @Test func badValuesNameWhereTheyCameFrom() throws {
+        let flag = try settings(flags: [.workers: "many"])
+        let variable = try settings(environment: ["JUICE_WORKERS": "many"])
+        let file = try settings(file: #"{"workers":"many"}"#)
+        let expected: [(Settings, Failure.Status, String)] = [
+            (flag, .usage, "--workers must be"),
+            (variable, .configuration, "JUICE_WORKERS in the environment must be"),
+            (file, .configuration, "\"workers\" in "),
+        ]
+        for (settings, status, beginning) in expected {
+            let failure = #expect(throws: Failure.self) { try settings.integer(.workers, in: 1...9) }
+            #expect(failure?.status == status)
+            #expect(failure?.message.hasPrefix(beginning) == true)
+            #expect(failure?.message.hasSuffix("must be a whole number, from 1 to 9, not \"many\"") == true)
+        }
+    }
+
+    @Test(arguments: [
+        (
+            #"{"bootstrap-server":"x"}"#,
+            "sets \"bootstrap-server\", but there is no such setting; did you mean bootstrap-servers?"
+        ),
+        (#"{"colour":"x"}"#, "sets \"colour\", but there is no such setting"),
+        (#"{"workers":[1]}"#, "must be a text, a number, true or false"),
+        (#"{"workers":null}"#, "must be a text, a number, true or false"),
+        (#"["workers"]"#, "is not a JSON object"),
+        (#"{"workers":1"#, "is not a JSON object"),
+    ])
+    func refusesBadFiles(file: String, fault: String) {
+        let failure = #expect(throws: Failure.self) { try settings(file: file) }
+        #expect(failure?.status == .configuration)
+        #expect(failure?.message.hasSuffix(fault) == true, "\(failure?.message ?? "")")
+    }
+
+    @Test(arguments: [
+        ("true", true), ("1", true), ("YES", true), ("false", false), ("0", false), ("no", false),
+    ])
+    func readsYesAndNo(text: String, value: Bool) throws {
+        #expect(try settings(environment: ["JUICE_WAIT": text]).boolean(.wait) == value)
+        #expect(try settings(file: #"{"wait":true}"#).boolean(.wait))
+    }
+
+    @Test(arguments: [("10", Duration.seconds(10)), ("0.25", .milliseconds(250))])
+    func readsTimeouts(text: String, timeout: Duration) throws {
+        #expect(try settings(flags: [.timeout: text]).timeout() == timeout)
+    }
+
+    @Test(arguments: ["0", "-1", "nan", "inf", "soon", "1e9"])
+    func refusesTimeouts(text: String) throws {
+        let settings = try settings(flags: [.timeout: text])
+        #expect(throws: Failure.self) { try settings.timeout() }
+    }
+
+    // MARK: - Kafka properties
+
+    @Test(arguments: [
+        ("a=1", ["a=1"]), ("a=1,b.c=2", ["a=1", "b.c=2"]), ("a=x,y,b=2", ["a=x,y", "b=2"]),
+        ("a=x,y\nb=2", ["a=x,y", "b=2"]), ("password=a,B=c", ["password=a,B=c"]),
+    ])
+    func splitsProperties(text: String, entries: [String]) {
+        #expect(KafkaProperties.split(text) == entries)
+    }
+
+    @Test func theNearestPropertyWins() throws {
+        let settings = try settings(
+            flags: [.kafkaProperty: "a=option"],
+            environment: ["JUICE_KAFKA_PROPERTY": "a=environment,b=environment"],
+            file: #"{"kafka-property":{"a":"file","b":"file","c":"file"}}"#
+        )
+        #expect(try KafkaProperties.read(settings) == ["a": "option", "b": "environment", "c": "file"])
+    }
+
+    @Test func readsPropertyFiles() throws {
+        let contents = "# secrets\n\nsasl.username = till\nsasl.password=a=b #c\n"
+        #expect(
+            try KafkaProperties.parse(file: contents, path: "f") == [
+                "sasl.username": "till", "sasl.password": "a=b #c",
+            ]
+        )
+        let failure = #expect(throws: Failure.self) {
+            try KafkaProperties.parse(file: "a=1\nhunter2", path: "f")
+        }
+        #expect(failure?.message == "line 2 of f is not name=value")
+    }
+
+    @Test func refusesReservedPropertiesAndHidesValues() throws {
+        let reserved = try settings(flags: [.kafkaProperty: "isolation.level=read_uncommitted"])
+        let malformed = try settings(environment: ["JUICE_KAFKA_PROPERTY": "hunter2"])
+        #expect(throws: Failure.self) { try KafkaProperties.read(reserved) }
+        let failure = #expect(throws: Failure.self) { try KafkaProperties.read(malformed) }
+        #expect(failure?.message.contains("hunter2") == false)
+    }
+}

@@ -1,0 +1,112 @@
+import JuiceMaker
+import JuiceMessages
+import Testing
+
+@testable import juice
+
+struct TerminalTests {
+    @Test(arguments: [
+        ("", 0), ("kiwi", 4), ("딸바쥬스", 8), ("강남 1호점", 10), ("e\u{301}", 1), ("🍓", 2), ("❤️", 2), ("ｋ", 2),
+        ("\u{1104}\u{1161}\u{11AF}\u{1100}\u{1175}", 4), ("👩‍🍳", 2), ("…", 1), ("█▎", 2),
+    ])
+    func measuresColumns(text: String, columns: Int) {
+        #expect(DisplayWidth.of(text) == columns)
+    }
+
+    @Test(arguments: [
+        ("딸바쥬스", 8, "딸바쥬스"), ("딸바쥬스", 7, "딸바쥬…"), ("딸바쥬스", 6, "딸바…"), ("kiwi", 3, "ki…"), ("kiwi", 0, ""),
+    ])
+    func clipsToColumns(text: String, columns: Int, clipped: String) {
+        #expect(DisplayWidth.clip(text, to: columns) == clipped)
+    }
+
+    @Test func padsByColumns() {
+        #expect(DisplayWidth.pad("딸기", to: 6) == "딸기  ")
+        #expect(DisplayWidth.pad("딸기", to: 6, right: true) == "  딸기")
+        #expect(DisplayWidth.pad("딸기", to: 2) == "딸기")
+    }
+
+    @Test(arguments: [
+        (0, ""), (-1, ""), (1, "▏"), (50, "██"), (100, "████"), (200, "████"), (56, "██▎"), (99, "████"),
+    ])
+    func drawsBars(value: Int, bar: String) {
+        #expect(Bar.text(value, full: 100, columns: 4) == bar)
+    }
+
+    @Test func tablesLineUp() {
+        var table = Table([
+            .init(title: "가게"), .init(title: "n", alignsRight: true), .init(title: "bar", width: 5),
+        ])
+        table.add([.init("강남"), .init("10"), .init("██")])
+        table.add([.init("main"), .init("7"), .init("")])
+        #expect(table.lines(paint: .none) == ["가게   n  bar", "강남  10  ██", "main   7"])
+    }
+
+    @Test func stockStandsInMenuOrderWithStrangersLast() {
+        let record = StockRecord(
+            store: "강남",
+            revision: 1,
+            stock: [FruitAmount(fruit: "yuzu", amount: 3), FruitAmount(fruit: "kiwi", amount: 5)]
+        )
+        let lines = StockTable(menu: .standard, language: .korean, barColumns: 2).lines(
+            [record],
+            paint: .none
+        )
+        #expect(
+            lines == [
+                "가게  딸기      바나나      파인애플      키위      망고      yuzu",
+                "강남     -           -             -         5  █      -         3  ██",
+            ]
+        )
+    }
+
+    @Test(arguments: [60, 80, 100, 140])
+    func stockFitsItsColumns(columns: Int) {
+        let stock = Menu.standard.fruits.map { FruitAmount(fruit: $0.id, amount: 1000) }
+        let record = StockRecord(store: "홍대", revision: 1, stock: stock)
+        let table = StockTable(menu: .standard, language: .korean).fitted(to: columns, [record])
+        let widths = table.lines([record], paint: .none).map { DisplayWidth.of($0) }
+        #expect(widths.allSatisfy { $0 <= columns })
+        #expect((1...16).contains(table.barColumns))
+    }
+
+    @Test func controlCharactersCannotSteerTheTerminal() {
+        #expect("a\u{1B}[2Jb\u{9B}c\n".printable == "a\u{FFFD}[2Jb\u{FFFD}c\u{FFFD}")
+    }
+
+    @Test func clipsAroundColours() {
+        let line = Paint(isEnabled: true)(.red, "딸기") + "juice"
+        #expect(ANSI.clip(line, to: 6) == "\u{1B}[31m딸기\u{1B}[0mju\u{1B}[0m")
+        #expect(ANSI.clip(line, to: 9) == line)
+    }
+
+    @Test(arguments: [
+        ([:], true), (["NO_COLOR": ""], true), (["NO_COLOR": "1"], false), (["TERM": "dumb"], false),
+    ])
+    func coloursOnlyWhereWanted(environment: [String: String], wanted: Bool) {
+        #expect(Paint.wantsColour(environment) == wanted)
+    }
+
+    @Test func answersAreOneLine() throws {
+        let answer = try Answer(
+            json: #"""
+                {"type":"rejected","duplicate":true,"orderId":"pos-1","store":"강남","reason":"unknownJuice",\#
+                "message":"no juice is\ncalled so"}
+                """#
+        )
+        #expect(
+            AnswerLine.text(answer, time: "12:34:56", paint: .none)
+                == "12:34:56  강남          rejected      pos-1             no juice is\u{FFFD}called so  (repeated)"
+        )
+    }
+
+    @Test func logLinesAreForPeople() {
+        let line = LineLogHandler.line(
+            time: "12:34:56",
+            .notice,
+            "ready",
+            ["worker": "0", "partitions": "0,1"]
+        )
+        #expect(line == "12:34:56 notice ready partitions=0,1 worker=0")
+    }
+}
