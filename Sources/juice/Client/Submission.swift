@@ -72,8 +72,8 @@ struct Submission {
             var failure = error
             let name = command.kind == .order ? "--order-id" : "--restock-id"
             let again =
-                "if it was written all the same, sending it again with \(name) \(command.id.printable)"
-                + " does not do it twice"
+                "it may have been written all the same: look for \(name) \(command.id.printable) in `juice results`"
+                + " before sending it again"
             failure.hint = [error.hint, again].compactMap { $0 }.joined(separator: "\n")
             throw failure
         }

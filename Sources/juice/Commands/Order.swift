@@ -9,8 +9,6 @@ struct Order: ParsableCommand {
         discussion: """
             Sends the order and confirms that it is written; with --wait it also prints the answer.
 
-            An order that is sent again under the same --order-id is answered again, but makes no second juice.
-
             Exit status: 0 made (or sent), 2 out of stock, 3 rejected, 64 no such juice, 69 no broker or no answer.
 
             Examples:

@@ -30,9 +30,19 @@ struct Serve: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Create the topics that are missing.")
     var createTopics: Bool?
 
+    @Option(
+        help: ArgumentHelp(
+            "A file that is there while the service is ready: for health checks. (default: none)",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var readyFile: String?
+
     @MainActor
     func run() async throws {
         var flags = Flags()
+        flags.set(.readyFile, readyFile)
         service.add(to: &flags)
         topicOptions.add(to: &flags)
         menu.add(to: &flags)
@@ -52,15 +62,18 @@ struct Serve: AsyncParsableCommand {
             replicationFactor: try settings.integer(.replicationFactor, in: 1...100)
         )
         let createsTopics = try settings.boolean(.createTopics)
+        let readyFile = try settings.string(.readyFile).map { path throws(Failure) in
+            try ReadyFile(path: path)
+        }
 
         guard configuration.bootstrapServers.isEmpty else {
-            try await ServiceRun.untilStopped(
-                OrderService(
-                    configuration: configuration,
-                    topicPlan: createsTopics ? plan : nil,
-                    logger: logger
-                )
+            let service = OrderService(
+                configuration: configuration,
+                topicPlan: createsTopics ? plan : nil,
+                logger: logger,
+                onReadiness: { readyFile?.note(isReady: $0) }
             )
+            try await ServiceRun.untilStopped(service)
             return
         }
         let embedded = try EmbeddedKafka(
@@ -73,7 +86,12 @@ struct Serve: AsyncParsableCommand {
         configuration.bootstrapServers = embedded.bootstrapServers
         configuration.isEmbedded = true
         StandardOutput.write(EmbeddedWelcome.text(embedded.bootstrapServers, topics: configuration.topics))
-        try await ServiceRun.untilStopped(OrderService(configuration: configuration, logger: logger))
+        let service = OrderService(
+            configuration: configuration,
+            logger: logger,
+            onReadiness: { readyFile?.note(isReady: $0) }
+        )
+        try await ServiceRun.untilStopped(service)
     }
 }
 
@@ -89,7 +107,8 @@ enum EmbeddedWelcome {
         Try, in another terminal:
           juice order mangoKiwi --wait
           juice stock --watch
-          echo '{"orderId":"pos-1","juice":"kiwi"}' | kcat -P -b \(servers) -t \(topics.orders) -k gangnam
+          echo '{"orderId":"pos-1","juice":"kiwi"}' | kcat -P -b \(servers) -t \(topics.orders) -k gangnam \\
+            -X partitioner=murmur2_random
           kcat -C -b \(servers) -t \(topics.results) -o beginning -f '%k %s\\n'
 
 

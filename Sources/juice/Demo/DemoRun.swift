@@ -5,15 +5,10 @@ import Logging
 
 /// One demo from start to end, on the thread that calls ``run(isLive:)``.
 struct DemoRun {
-    let stores: [String]
+    let plan: TrafficPlan
     let menu: Menu
     let language: Language
-    let seed: UInt64
-    let orders: Int?
     let logger: Logger
-
-    /// How long the orders under way may take once somebody wants the demo to end.
-    private static let closingTime = Duration.seconds(2)
 
     func run(isLive: Bool) throws {
         let interruption = Interruption()
@@ -43,11 +38,10 @@ struct DemoRun {
             topics: topics,
             logger: logger
         )
-        let session = try DemoSession(
+        let session = try TrafficSession(
             connection,
-            traffic: Traffic(stores: stores, menu: menu, seed: seed),
-            pace: orders == nil ? .human : .full,
-            orderLimit: orders
+            traffic: Traffic(stores: plan.stores, menu: menu, seed: plan.seed),
+            plan: plan
         )
         if isLive {
             try showLive(session, connection, service, interruption)
@@ -60,21 +54,17 @@ struct DemoRun {
     // MARK: - Lines
 
     private func printLines(
-        _ session: DemoSession,
+        _ session: TrafficSession,
         _ service: BackgroundService,
         _ interruption: Interruption
     ) throws {
-        try loop(session, service, interruption) { answers in
-            guard !answers.isEmpty else { return }
-            let lines = answers.map { AnswerLine.text($0, time: nil, paint: .none) + "\n" }
-            StandardOutput.write(lines.joined())
-        }
+        try run(session, service, interruption, AnswerLine.write)
     }
 
     // MARK: - Live view
 
     private func showLive(
-        _ session: DemoSession,
+        _ session: TrafficSession,
         _ connection: Connection,
         _ service: BackgroundService,
         _ interruption: Interruption
@@ -89,7 +79,7 @@ struct DemoRun {
         )
         var nextFrame = ContinuousClock.now
         let terminal = LiveTerminal()
-        try loop(session, service, interruption) { answers in
+        try run(session, service, interruption) { answers in
             view.add(answers, time: ClockTime.now)
             _ = try stock.follow(timeout: .zero)
             guard ContinuousClock.now >= nextFrame else { return }
@@ -112,27 +102,23 @@ struct DemoRun {
     private func stock(_ records: [StockRecord]) -> [StockRecord] {
         let known = Dictionary(records.map { ($0.store, $0) }) { _, last in last }
         let initial = menu.fruits.map { FruitAmount(fruit: $0.id, amount: $0.initialStock) }
-        return stores.map { known[$0] ?? StockRecord(store: $0, revision: 0, stock: initial) }
+        return plan.stores.map { known[$0] ?? StockRecord(store: $0, revision: 0, stock: initial) }
     }
 
-    // MARK: - Until the end
-
-    /// Steps until all orders are answered or somebody ends it, and then until those under way are answered.
-    private func loop(
-        _ session: DemoSession,
+    private func run(
+        _ session: TrafficSession,
         _ service: BackgroundService,
         _ interruption: Interruption,
         _ show: ([Answer]) throws -> Void
     ) throws {
-        while !session.isDone && !interruption.isRequested {
-            try service.check()
-            // Orders would be answered all the same, but the first ones would have waited for the group to form.
-            try show(try session.step(sends: service.isReady, wait: .milliseconds(20)))
-        }
-        let deadline = Deadline(after: Self.closingTime)
-        while !session.isDone && session.inFlight > 0 && !deadline.isOver {
-            try service.check()
-            try show(try session.step(sends: false, wait: .milliseconds(20)))
-        }
+        try session.run(
+            until: { interruption.isRequested },
+            mayBegin: {
+                try service.check()
+                // Orders would be answered all the same, but the first would have waited for the group to form.
+                return service.isReady
+            },
+            show: show
+        )
     }
 }

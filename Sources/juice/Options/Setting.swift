@@ -13,6 +13,7 @@ enum Setting: String, CaseIterable, Sendable {
     case group
     case instanceID = "instance-id"
     case workers
+    case readyFile = "ready-file"
     // The topics.
     case createTopics = "create-topics"
     case partitions
@@ -29,7 +30,7 @@ enum Setting: String, CaseIterable, Sendable {
     case follow
     case last
     case watch
-    // The demo.
+    // Simulated traffic.
     case orders
     case stores
     case seed

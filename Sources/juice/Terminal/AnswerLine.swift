@@ -15,6 +15,12 @@ enum AnswerLine {
         return columns.compactMap { $0 }.joined(separator: "  ") + (answer.isDuplicate ? "  (repeated)" : "")
     }
 
+    /// Prints answers, a line each, in one piece.
+    static func write(_ answers: [Answer]) {
+        guard !answers.isEmpty else { return }
+        StandardOutput.write(answers.map { text($0, time: nil, paint: .none) + "\n" }.joined())
+    }
+
     static func outcome(_ answer: Answer) -> (word: String, colour: Paint.Colour) {
         switch answer.outcome {
         case .juiceMade: ("made", .green)

@@ -1,10 +1,11 @@
+import Foundation
 import JuiceMaker
 import JuiceMessages
 import Testing
 
 @testable import juice
 
-struct DemoTests {
+struct TrafficTests {
     private let made: Answer
     private let short: Answer
     private let rejected: Answer
@@ -87,6 +88,27 @@ struct DemoTests {
         ("", nil),
     ])
     func readsStores(text: String, names: [String]?) {
-        #expect(Demo.storeNames(text) == names)
+        #expect(TrafficPlan.storeNames(text) == names)
+    }
+}
+
+/// The file that health checks look for.
+@Suite struct ReadyFileTests {
+    private let path = FileManager.default.temporaryDirectory.path + "/ready-\(UUID().uuidString)"
+
+    private var exists: Bool { FileManager.default.fileExists(atPath: path) }
+
+    @Test func itIsThereWhileTheServiceIsReady() throws {
+        #expect(FileManager.default.createFile(atPath: path, contents: nil))
+        let file = try ReadyFile(path: path)
+        #expect(!exists)
+        file.note(isReady: true)
+        #expect(exists)
+        file.note(isReady: false)
+        #expect(!exists)
+    }
+
+    @Test func oneThatCannotBeWrittenIsRefusedAtOnce() {
+        #expect(throws: Failure.self) { try ReadyFile(path: "/no/such/folder/ready") }
     }
 }

@@ -13,13 +13,16 @@ struct Traffic {
     /// A juice that no menu has, so that rejections are seen, too.
     static let unknownJuice = "durian"
 
+    /// Part of every id, so that two runs do not use the same ones; empty where a run stands alone.
+    let run: String
     private let stores: [String]
     private let juices: [String]
     private var random: SplitMix64
     private var count = 0
 
     /// - Parameter stores: at least one.
-    init(stores: [String], menu: Menu, seed: UInt64) {
+    init(stores: [String], menu: Menu, seed: UInt64, run: String = "") {
+        self.run = run
         self.stores = stores
         juices = menu.juices.map(\.id)
         random = SplitMix64(seed: seed)
@@ -32,7 +35,7 @@ struct Traffic {
         let juice = juices[Int.random(in: juices.indices, using: &random)]
         let quantity = Int.random(in: 0..<8, using: &random) == 0 ? 2 : 1
         return Order(
-            id: "pos-\(till + 1)-\(count)",
+            id: "pos-\(till + 1)-\(run.isEmpty ? "" : run + "-")\(count)",
             store: stores[till],
             juice: isUnknown ? Self.unknownJuice : juice,
             quantity: quantity

@@ -3,10 +3,10 @@ import JuiceMessages
 import JuiceService
 import Kafka
 
-/// The demo's traffic: tills that send orders, a bot that restocks, and whoever watches.
+/// Simulated traffic: tills that send orders, a bot that restocks, and whoever watches.
 ///
 /// It belongs to one thread, which calls ``step(sends:wait:)`` over and over.
-final class DemoSession {
+final class TrafficSession {
     /// How fast the tills go.
     enum Pace {
         /// As people do: several orders a second.
@@ -16,9 +16,11 @@ final class DemoSession {
     }
 
     /// The embedded broker throws away what it has too much of, so what is under way stays far below that.
-    static let mostInFlight = 1000
+    static let mostInFlight = 200
     /// Without any answer for this long something is wrong.
     static let patience = Duration.seconds(30)
+    /// How long the orders under way may take once somebody wants it to end.
+    private static let closingTime = Duration.seconds(2)
 
     let orderLimit: Int?
     private(set) var tally = Tally()
@@ -46,15 +48,14 @@ final class DemoSession {
     init(
         _ connection: Connection,
         traffic: Traffic,
-        pace: Pace,
-        orderLimit: Int?
+        plan: TrafficPlan
     ) throws(Failure) {
         self.connection = connection
         self.traffic = traffic
-        self.pace = pace
-        self.orderLimit = orderLimit
+        pace = plan.pace
+        orderLimit = plan.orders
         // At full speed hundreds of orders meet the same empty shelf before a restock can reach it.
-        bot = RestockBot(extra: pace == .full ? 2000 : 20)
+        bot = RestockBot(run: traffic.run, extra: pace == .full ? 2000 : 20)
         producer = try connection.producer(timeout: Self.patience)
         results = try TopicReader(
             connection,
@@ -66,6 +67,26 @@ final class DemoSession {
 
     /// Whether all orders that there were to be are answered.
     var isDone: Bool { tally.orders == orderLimit }
+
+    /// Steps until all orders are answered or somebody ends it, and then until those under way are answered.
+    ///
+    /// - Parameters:
+    ///   - mayBegin: whether the tills may send; asked before each step, and may throw what ends the traffic.
+    ///   - show: takes the answers of each step, which may be none.
+    func run(
+        until isEnded: () -> Bool,
+        mayBegin: () throws -> Bool = { true },
+        show: ([Answer]) throws -> Void
+    ) throws {
+        while !isDone && !isEnded() {
+            try show(try step(sends: try mayBegin(), wait: .milliseconds(20)))
+        }
+        let deadline = Deadline(after: Self.closingTime)
+        while !isDone && inFlight > 0 && !deadline.isOver {
+            _ = try mayBegin()
+            try show(try step(sends: false, wait: .milliseconds(20)))
+        }
+    }
 
     /// Sends what is due and takes in the answers at hand.
     ///

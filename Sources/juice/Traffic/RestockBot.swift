@@ -4,6 +4,7 @@ import JuiceMessages
 struct RestockBot {
     /// How many more of a fruit it gets than the order needed.
     let extra: Int
+    private let run: String
 
     /// What is on its way, so that it is not ordered again by every order that meets the same empty shelf.
     private var underway: [String: Set<Shelf>] = [:]
@@ -14,7 +15,9 @@ struct RestockBot {
         let fruit: String
     }
 
-    init(extra: Int) {
+    /// - Parameter run: part of every id, so that two runs do not use the same ones.
+    init(run: String = "", extra: Int) {
+        self.run = run
         self.extra = extra
     }
 
@@ -38,7 +41,7 @@ struct RestockBot {
         let empty = missing.filter { !coming.contains(Shelf(store: store, fruit: $0.fruit)) }
         guard !empty.isEmpty else { return nil }
         count += 1
-        let id = "bot-\(count)"
+        let id = "bot-\(run.isEmpty ? "" : run + "-")\(count)"
         underway[id] = Set(empty.map { Shelf(store: store, fruit: $0.fruit) })
         let amounts = RestockAmounts(
             adding: empty.map { FruitAmount(fruit: $0.fruit, amount: $0.needed - $0.inStock + extra) }

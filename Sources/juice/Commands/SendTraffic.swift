@@ -1,0 +1,48 @@
+import ArgumentParser
+import JuiceMaker
+import JuiceMessages
+import JuiceService
+
+/// `juice traffic`: the demo's tills and restock bot, for a service that runs elsewhere.
+struct SendTraffic: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "traffic",
+        abstract: "Send simulated orders and restocks to a running service.",
+        discussion: """
+            Tills of a few stores order at a human pace, a bot restocks what runs out, and each answer is printed. With \
+            --orders it goes as fast as answers come and ends after so many.
+
+            The last line is `orders N, juice made X, out of stock Y, rejected Z`, where N = X + Y + Z.
+
+            Examples:
+              juice traffic
+              juice traffic --bootstrap-servers kafka:9092 --orders 10000 | tail -1
+            """
+    )
+
+    @OptionGroup var amount: TrafficOptions
+    @OptionGroup var kafka: KafkaOptions
+    @OptionGroup var menu: MenuOptions
+
+    func run() throws {
+        var flags = Flags()
+        amount.add(to: &flags)
+        menu.add(to: &flags)
+        let settings = try kafka.settings(flags)
+        let plan = try TrafficPlan(settings)
+        let interruption = Interruption()
+        let session = try TrafficSession(
+            Connection(settings),
+            traffic: Traffic(
+                stores: plan.stores,
+                menu: try settings.menu(),
+                seed: plan.seed,
+                // Ids of their own for each run: those of the last one are answered already.
+                run: String(UInt64.random(in: 0...UInt64(UInt32.max)), radix: 36)
+            ),
+            plan: plan
+        )
+        try session.run(until: { interruption.isRequested }, show: AnswerLine.write)
+        StandardOutput.line(session.tally.summary)
+    }
+}
