@@ -1,5 +1,5 @@
 # Build stage: the toolchain, the two C libraries, one release binary with the Swift runtime linked in.
-FROM swift:6.2-bookworm AS build
+FROM swift:6.3-bookworm AS build
 RUN apt-get update \
     && apt-get install -y --no-install-recommends librdkafka-dev libsimdjson-dev \
     && rm -rf /var/lib/apt/lists/*

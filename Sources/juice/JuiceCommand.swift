@@ -38,6 +38,7 @@ struct JuiceCommand: AsyncParsableCommand {
         // brokers that go away must not end the process at all.
         signal(SIGPIPE, SIG_IGN)
         do {
+            try checkName(CommandLine.arguments.dropFirst().first)
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -47,6 +48,18 @@ struct JuiceCommand: AsyncParsableCommand {
         } catch {
             end(with: error)
         }
+    }
+
+    /// ArgumentParser calls a command that it does not know an unexpected argument.
+    static func checkName(_ name: String?) throws(Failure) {
+        let known = configuration.subcommands.map { $0._commandName } + ["help"]
+        guard let name, !name.hasPrefix("-"), !known.contains(name) else { return }
+        let question = NearestNames.question(NearestNames.of(name, among: known))
+        throw Failure(
+            .usage,
+            "there is no command \"\(name.printable)\"\(question)",
+            hint: "See 'juice --help'."
+        )
     }
 
     private static func end(with error: any Error) -> Never {

@@ -30,11 +30,23 @@ struct CommandLineTests {
         #expect(error.map { JuiceCommand.exitCode(for: $0).rawValue } == Failure.Status.usage.rawValue)
     }
 
+    @Test(arguments: [nil, "--help", "-h", "--version", "serve", "help"]) func knowsItsCommands(name: String?)
+        throws
+    {
+        try JuiceCommand.checkName(name)
+    }
+
+    @Test func aMistypedCommandIsSuggested() {
+        let failure = #expect(throws: Failure.self) { try JuiceCommand.checkName("serv") }
+        #expect(failure?.report.contains("there is no command \"serv\"; did you mean serve?") == true)
+        #expect(failure?.status == .usage)
+    }
+
     @Test func everyCommandShowsExamples() {
         let commands: [any ParsableCommand.Type] = [
             Serve.self, Demo.self, Order.self, Restock.self, Stock.self, Results.self, Topics.self,
             Topics.Create.self,
-            Topics.Check.self, MenuCommand.self,
+            Topics.Check.self, MenuCommand.self, SendTraffic.self,
         ]
         for command in commands {
             #expect(command.configuration.discussion.contains("Examples:\n  juice "), "\(command)")

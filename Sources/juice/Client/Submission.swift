@@ -70,10 +70,9 @@ struct Submission {
             return try CommandSender(connection, timeout: timeout).send(command, deadline: deadline)
         } catch  where error.status == .unavailable {
             var failure = error
-            let name = command.kind == .order ? "--order-id" : "--restock-id"
             let again =
-                "it may have been written all the same: look for \(name) \(command.id.printable) in `juice results`"
-                + " before sending it again"
+                "it may have been written all the same: look for \(command.id.printable) in `juice results` before"
+                + " sending it again"
             failure.hint = [error.hint, again].compactMap { $0 }.joined(separator: "\n")
             throw failure
         }
