@@ -10,6 +10,8 @@ public enum HeaderName {
     public static let sourcePartition = "juice.source.partition"
     /// On a dead letter: its offset there.
     public static let sourceOffset = "juice.source.offset"
+    /// On a dead letter that was too large to be kept whole: the size in bytes that key, value and headers had together.
+    public static let truncatedFrom = "juice.truncated.from"
     /// W3C trace context, copied from a command to its answer.
     public static let traceparent = "traceparent"
     /// W3C trace context, copied from a command to its answer.

@@ -55,6 +55,9 @@ public struct OrderService: Service {
         }
     }
 
+    /// How long after the request to stop the service ends at the latest.
+    private static let stopTimeout = Duration.milliseconds(4500)
+
     private func run(until stop: StopSignal) async throws {
         try configuration.validate()
         let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger)
@@ -65,8 +68,12 @@ public struct OrderService: Service {
             stop: stop,
             logger: logger
         )
-        let ready = try await OwnThread.run("topics") { try preparation.run() }
-        guard let ready else { return }
+        let prepared = try await OwnThread.runAll(
+            [OwnThread.Work(name: "topics") { try preparation.run() }],
+            until: stop,
+            patience: Self.stopTimeout
+        )
+        guard let ready = prepared.first ?? nil else { return }
 
         let readiness = Readiness(workerCount: configuration.workers, onChange: onReadiness)
         let threads = (0..<configuration.workers).map { number in
@@ -82,15 +89,19 @@ public struct OrderService: Service {
                 onEvent(event)
             }
         }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for thread in threads {
-                group.addTask {
-                    // One worker that cannot go on stops them all: half a service would look healthy.
-                    defer { stop.request() }
-                    try await OwnThread.run("worker-\(thread.number)") { try thread.run() }
+        let ended = try await OwnThread.runAll(
+            threads.map { thread in
+                OwnThread.Work(name: "worker-\(thread.number)") {
+                    try thread.run()
+                    return thread.number
                 }
-            }
-            try await group.waitForAll()
+            },
+            until: stop,
+            patience: Self.stopTimeout
+        )
+        if ended.count < threads.count {
+            // Nothing is lost: the broker completes or aborts the transactions as it knows them.
+            logger.warning("stopping without waiting for Kafka any longer")
         }
     }
 }

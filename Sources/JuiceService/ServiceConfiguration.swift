@@ -67,6 +67,8 @@ extension ServiceConfiguration {
     var client: KafkaConfiguration {
         KafkaConfiguration([
             "client.id": "juice-maker-\(instanceID)",
+            // A topic that is missing must be made as it has to be, not as a broker thinks fit.
+            "allow.auto.create.topics": "false",
             // A broker that comes back is found within a second.
             "reconnect.backoff.max.ms": "1000",
         ])
@@ -133,7 +135,7 @@ extension ServiceConfiguration {
             "message.max.bytes": "100000000",
         ])
         .merging(client.properties)
-        .merging(["transactional.id": "\(group)-\(instanceID)-\(worker)-\(turn)"])
+        .merging(["transactional.id": "\(group)/\(instanceID)/\(worker)/\(turn)"])
     }
 }
 
@@ -150,7 +152,10 @@ extension ServiceConfiguration {
         guard workers >= 1 else { throw .badConfiguration("there must be at least 1 worker") }
         guard maxBatch >= 1 else { throw .badConfiguration("a batch holds at least 1 command") }
         guard !group.isEmpty else { throw .badConfiguration("the group needs a name") }
-        guard !instanceID.isEmpty else { throw .badConfiguration("the instance needs an id") }
+        // It stands between two of them in transactional ids, which must not be another instance's by accident.
+        guard !instanceID.isEmpty, !instanceID.contains("/") else {
+            throw .badConfiguration("the instance needs an id, without \"/\"")
+        }
     }
 }
 

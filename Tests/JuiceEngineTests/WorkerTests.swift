@@ -158,11 +158,7 @@ extension WorkerTests {
         let harness = Harness()
         harness.cluster.order("a", "banana")
         if isCommitted {
-            var isDue = true
-            harness.log.loseCommitReply = {
-                defer { isDue = false }
-                return isDue
-            }
+            harness.loseReply(of: .commit, with: LogError(.startOver, "a test"))
         } else {
             harness.fail(.commit, with: LogError(.startOver, "a test"))
         }
@@ -171,6 +167,16 @@ extension WorkerTests {
         harness.run()
         #expect(harness.cluster.answers() == ["juiceMade a", "juiceMade b"])
         #expect(harness.cluster.values(.stock, partition: 0).last?.contains(#""banana":6"#) == true)
+    }
+
+    @Test(arguments: [SimulatedLog.Call.sendOffsets, .commit])
+    func aCallWhoseAnswerWasLostCanBeMadeAgain(call: SimulatedLog.Call) {
+        let harness = Harness()
+        harness.cluster.order("a", "banana")
+        harness.loseReply(of: call, with: LogError(.retry, "a test"))
+        harness.run()
+        #expect(harness.cluster.answers() == ["juiceMade a"])
+        #expect(harness.cluster.values(.stock, partition: 0).count == 1)
     }
 
     @Test func aCallThatKeepsFailingBacksOff() {
@@ -288,6 +294,69 @@ extension WorkerTests {
         #expect(cluster.answers().isEmpty)
         #expect(cluster.answers(partition: 1) == ["juiceMade 2"])
         #expect(harness.events.contains { if case .partitionStopped(0, _) = $0 { true } else { false } })
+    }
+
+    @Test func lostOffsetsStopThePartitionRatherThanServingItAgain() {
+        let cluster = SimulatedCluster(partitionCount: 2)
+        let first = Harness(cluster, member: "first")
+        cluster.order("1", "banana")
+        first.run()
+        first.log.leave()
+        cluster.forgetCommittedOffsets()
+
+        let second = Harness(cluster, member: "second")
+        cluster.order("2", "banana", partition: 1)
+        second.run()
+        #expect(cluster.answers() == ["juiceMade 1"])
+        #expect(cluster.answers(partition: 1) == ["juiceMade 2"])
+        #expect(second.events.contains { if case .partitionStopped(0, _) = $0 { true } else { false } })
+    }
+
+    @Test func theFirstTransactionCommitsBothTopics() {
+        let harness = Harness()
+        harness.cluster.order("1", "banana")
+        harness.run()
+        #expect(harness.cluster.committedOffsets[.init(topic: .orders, partition: 0)] == 1)
+        #expect(harness.cluster.committedOffsets[.init(topic: .restocks, partition: 0)] == 0)
+    }
+
+    @Test func aDeadLetterThatTheLogRefusesForItsSizeIsCutShort() throws {
+        let harness = Harness()
+        let size = 600_000
+        harness.cluster.send(
+            .orders,
+            partition: 0,
+            key: "gangnam",
+            value: String(repeating: "x", count: size)
+        )
+        harness.cluster.order("a", "banana")
+        harness.log.largestRecord = 500_000
+        harness.run()
+        #expect(harness.cluster.answers() == ["juiceMade a"])
+        let (_, letter) = try #require(harness.cluster[.deadLetters, 0].readCommitted(from: 0).records.first)
+        let value = try #require(letter.value?.view)
+        #expect(value.count < 500_000 && value.allSatisfy { $0 == UInt8(ascii: "x") })
+        let truncated = letter.headers.first { $0.name == "juice.truncated.from" }
+        #expect(truncated == Header(name: "juice.truncated.from", value: String(size + "gangnam".count)))
+        #expect(letter.headers.contains { $0.name == "juice.error.code" })
+    }
+
+    @Test func aTraceHeaderWithoutEndIsNotCopied() throws {
+        let harness = Harness()
+        let headers = [
+            Header(name: "traceparent", value: "00-1"),
+            Header(name: "tracestate", value: String(repeating: "x", count: 100_000)),
+        ]
+        harness.cluster.send(
+            .orders,
+            partition: 0,
+            key: nil,
+            value: #"{"orderId":"a","juice":"kiwi"}"#,
+            headers: headers
+        )
+        harness.run()
+        let (_, answer) = try #require(harness.cluster[.results, 0].readCommitted(from: 0).records.first)
+        #expect(answer.headers == [headers[0]])
     }
 
     @Test func aStockRecordThatCannotBeReadStopsTheWorkerRatherThanLosingState() {

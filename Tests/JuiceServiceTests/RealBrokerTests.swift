@@ -79,4 +79,37 @@ struct RealBrokerTests {
             #expect(isMade == [true, true, false])
         }
     }
+
+    /// A record that came compressed may be larger than what a broker takes uncompressed.
+    @Test func aLargeCompressedRecordIsPutAsideAndNoPartitionStops() async throws {
+        let cluster = try await OwnThread.run("test") { () -> TestCluster in try makeCluster() }
+        try await withRunningService(cluster.serviceConfiguration()) { _ in
+            let producer = try Producer(
+                configuration: KafkaConfiguration([
+                    "bootstrap.servers": cluster.bootstrapServers, "compression.type": "gzip",
+                    "message.max.bytes": "10000000",
+                ]),
+                hooks: ClientHooks(logger: quietLogger)
+            )
+            let large = [UInt8](repeating: UInt8(ascii: "x"), count: 5_000_000)
+            let order = Array(#"{"orderId":"after","juice":"kiwi"}"#.utf8)
+            for value in [large, order] {
+                try producer.send(
+                    topic: cluster.topics.orders,
+                    key: Array("gangnam".utf8),
+                    value: value,
+                    timeout: .seconds(20)
+                )
+            }
+            let answers = try cluster.read(cluster.topics.results, partitionCount: partitionCount) {
+                !$0.isEmpty
+            }
+            #expect(answers.first?.text.contains(#""orderId":"after""#) == true)
+            let letters = try cluster.read(cluster.topics.deadLetters, partitionCount: partitionCount) {
+                !$0.isEmpty
+            }
+            #expect(letters.first?.value == large)
+            #expect(letters.first?.headers.first?.text == "tooLarge")
+        }
+    }
 }

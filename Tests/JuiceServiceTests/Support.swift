@@ -124,13 +124,14 @@ struct ReadRecord {
 func withRunningService<Result: Sendable>(
     _ configuration: ServiceConfiguration,
     topicPlan: TopicPlan? = nil,
+    logger: Logger = quietLogger,
     _ body: @escaping @Sendable (EventLog) throws -> Result
 ) async throws -> Result {
     let events = EventLog()
     let service = OrderService(
         configuration: configuration,
         topicPlan: topicPlan,
-        logger: quietLogger,
+        logger: logger,
         onEvent: { events.append($0) }
     )
     let group = ServiceGroup(
@@ -165,3 +166,37 @@ let quietLogger: Logger = {
         .flatMap(Logger.Level.init(rawValue:)) ?? .critical
     return logger
 }()
+
+/// Keeps the log lines of a service at notice and above.
+final class LogRecorder: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    func makeLogger() -> Logger {
+        var logger = Logger(label: "test") { _ in Handler(recorder: self) }
+        logger.logLevel = .notice
+        return logger
+    }
+
+    private struct Handler: LogHandler {
+        let recorder: LogRecorder
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.notice
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            recorder.lines.withLock { $0.append("\(event.level) \(event.message)") }
+        }
+    }
+}
+
+/// Blocks until a condition holds or half a minute is over.
+func wait(until condition: () -> Bool) {
+    let deadline = ContinuousClock.now + .seconds(30)
+    while !condition(), ContinuousClock.now < deadline { Thread.sleep(forTimeInterval: 0.01) }
+}

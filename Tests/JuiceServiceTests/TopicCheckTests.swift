@@ -131,7 +131,7 @@ import Testing
         let ids = [(0, 0), (0, 1), (1, 0)].map {
             configuration.producer(worker: $0, turn: $1)["transactional.id"]
         }
-        #expect(ids == ["juice-maker-one-0-0", "juice-maker-one-0-1", "juice-maker-one-1-0"])
+        #expect(ids == ["juice-maker/one/0/0", "juice-maker/one/0/1", "juice-maker/one/1/0"])
     }
 
     @Test func noDescriptionShowsASecret() {

@@ -67,7 +67,7 @@ func onOwnThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Resu
     }
 }
 
-/// Polls until `isDone` or ten seconds are over, handing each element to `body`.
+/// Polls until `isDone` or twenty seconds are over, handing each element to `body`.
 func poll(
     _ consumer: Consumer,
     until isDone: () -> Bool,

@@ -111,6 +111,9 @@ public struct RestorePoint: Sendable, Equatable {
         /// The oldest offset still in the log, and the one that the next record gets.
         public let log: Range<Offset>
 
+        /// Where reading begins: after what is committed, or with the oldest record.
+        var start: Offset { committed ?? log.lowerBound }
+
         /// An input partition's state.
         public init(committed: Offset?, log: Range<Offset>) {
             self.committed = committed

@@ -5,13 +5,17 @@ final class PartitionState {
     let partition: Int32
     var stores: StoreTable
     private var applied: [InputTopic: Offset]
+    /// Lacks a topic of which nothing was ever committed. The first transaction then commits both, so that later a topic
+    /// without a committed offset can only be one whose offset was lost.
     private var committed: [InputTopic: Offset]
+    private let start: [InputTopic: Offset]
 
-    init(partition: Int32, stores: StoreTable, orders: Offset, restocks: Offset) {
+    init(partition: Int32, stores: StoreTable, orders: RestorePoint.Input, restocks: RestorePoint.Input) {
         self.partition = partition
         self.stores = stores
-        applied = [.orders: orders, .restocks: restocks]
-        committed = applied
+        start = [.orders: orders.start, .restocks: restocks.start]
+        applied = start
+        committed = [.orders: orders, .restocks: restocks].compactMapValues(\.committed)
     }
 
     /// Notes that the record at `offset` is applied.
@@ -40,7 +44,7 @@ final class PartitionState {
     /// Takes back what was applied since the last commit.
     func undo() {
         stores.undo()
-        applied = committed
+        applied = start.merging(committed) { _, committed in committed }
     }
 
     private static func positions(_ offsets: [InputTopic: Offset], of partition: Int32) -> [InputPosition] {

@@ -18,8 +18,8 @@ struct StoreTable {
     private var revisions: [Int] = []
 
     /// The transaction in which each store was last changed, to note only the first change of each.
-    private var changedIn: [UInt32] = []
-    private var transaction: UInt32 = 1
+    private var changedIn: [UInt64] = []
+    private var transaction: UInt64 = 1
     private(set) var changes: [Change] = []
     /// The levels before the first change, one run per element of `changes`.
     private var undoLevels: [Int32] = []
@@ -77,7 +77,7 @@ struct StoreTable {
     mutating func commit() {
         changes.removeAll(keepingCapacity: true)
         undoLevels.removeAll(keepingCapacity: true)
-        transaction &+= 1
+        transaction += 1
     }
 
     /// Takes back every change since the last commit.

@@ -12,6 +12,14 @@ final class CommandProcessor {
     private let encoder: AnswerEncoder
     private var buffer = OutputBuffer()
 
+    /// Whether dead letters are cut to ``largestAbridged``.
+    var abridgesDeadLetters = false
+
+    /// What an abridged dead letter keeps of key and value, in bytes. Well below Kafka's default limit of 1 MB.
+    private static let largestAbridged = 256 * 1024
+    /// The longest trace header that is copied to an answer, in bytes. The standard asks for at least 512.
+    private static let longestTraceHeader = 8 * 1024
+
     init(menu: Menu, language: Language) {
         maker = JuiceMaker(menu: menu)
         decoder = CommandDecoder(menu: menu)
@@ -150,30 +158,50 @@ extension CommandProcessor {
         log: some CommandLog,
         summary: inout TransactionSummary
     ) throws(LogError) {
-        let headers =
-            record.headers + [
-                Header(name: HeaderName.errorCode, value: reason.code),
-                Header(name: HeaderName.errorMessage, value: reason.message),
-                Header(name: HeaderName.sourceTopic, value: log.name(of: record.topic)),
-                Header(name: HeaderName.sourcePartition, value: String(record.partition)),
-                Header(name: HeaderName.sourceOffset, value: String(record.offset)),
-            ]
+        let reasons = [
+            Header(name: HeaderName.errorCode, value: reason.code),
+            Header(name: HeaderName.errorMessage, value: reason.message),
+            Header(name: HeaderName.sourceTopic, value: log.name(of: record.topic)),
+            Header(name: HeaderName.sourcePartition, value: String(record.partition)),
+            Header(name: HeaderName.sourceOffset, value: String(record.offset)),
+        ]
+        let letter = contents(of: record)
         try log.produce(
             OutputRecord(
                 topic: .deadLetters,
                 partition: record.partition,
-                key: record.key,
-                value: record.value,
-                headers: headers
+                key: letter.key,
+                value: letter.value,
+                headers: letter.headers + reasons
             )
         )
         summary.deadLetters += 1
     }
 
+    /// What a dead letter keeps of a record: all of it. Of one that is too large for that, which only one that came
+    /// compressed can be, it keeps the beginnings of key and value and none of the headers.
+    private func contents(
+        of record: CommandRecord
+    ) -> (key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [Header]) {
+        let headerSize = record.headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
+        let size = headerSize + (record.key?.count ?? 0) + (record.value?.count ?? 0)
+        guard abridgesDeadLetters, size > Self.largestAbridged else {
+            return (record.key, record.value, record.headers)
+        }
+        let half = { (bytes: UnsafeRawBufferPointer?) in
+            bytes.map { UnsafeRawBufferPointer(rebasing: $0.prefix(Self.largestAbridged / 2)) }
+        }
+        return (
+            half(record.key), half(record.value),
+            [Header(name: HeaderName.truncatedFrom, value: String(size))]
+        )
+    }
+
     private func traceHeaders(of record: CommandRecord) -> [Header] {
         guard !record.headers.isEmpty else { return [] }
         return record.headers.filter {
-            $0.name == HeaderName.traceparent || $0.name == HeaderName.tracestate
+            ($0.name == HeaderName.traceparent || $0.name == HeaderName.tracestate)
+                && ($0.value?.count ?? 0) <= Self.longestTraceHeader
         }
     }
 }

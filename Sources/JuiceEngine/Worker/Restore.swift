@@ -27,6 +27,8 @@ struct Restore {
     private var states: [Int32: PartitionState] = [:]
     /// How far the changelog must be read, of partitions not there yet.
     private var ends: [Int32: Offset] = [:]
+    /// Partitions of which not every input has a committed offset.
+    private var uncommitted: Set<Int32> = []
     private var hasPoints = false
     private var isOpen = false
     private(set) var recordCount = 0
@@ -43,11 +45,25 @@ struct Restore {
         return isOpen ? .readChangelog : .openChangelog(ends.keys.sorted())
     }
 
-    /// The restored states, complete once `action` says so.
-    var restored: [PartitionState] { states.values.sorted { $0.partition < $1.partition } }
-
-    /// The partitions whose changelog is not read to its mark yet.
-    var pending: [Int32] { ends.keys.sorted() }
+    /// The restored states, once `action` says that they are complete, and the partitions that must not be read on.
+    ///
+    /// Stock without committed offsets means that the offsets are lost, or belong to another group: to begin with the
+    /// oldest command would carry out again what the stock holds already.
+    func finished() -> (states: [PartitionState], refusals: [Refusal]) {
+        let all = states.values.sorted { $0.partition < $1.partition }
+        let isLost = { (state: PartitionState) in
+            uncommitted.contains(state.partition) && state.stores.count > 0
+        }
+        let refusals = all.filter(isLost).map {
+            Refusal(
+                partition: $0.partition,
+                reason:
+                    "its stock is there but the group has no committed offset for orders or restocks: the offsets"
+                    + " expired or were deleted, or the group is another one than before"
+            )
+        }
+        return (all.filter { !isLost($0) }, refusals)
+    }
 
     /// Takes note of where the partitions stand.
     ///
@@ -65,9 +81,10 @@ struct Restore {
             states[point.partition] = PartitionState(
                 partition: point.partition,
                 stores: StoreTable(menu: menu),
-                orders: point.orders.committed ?? point.orders.log.lowerBound,
-                restocks: point.restocks.committed ?? point.restocks.log.lowerBound
+                orders: point.orders,
+                restocks: point.restocks
             )
+            if inputs.contains(where: { $0.1.committed == nil }) { uncommitted.insert(point.partition) }
             if point.changelogEnd > 0 { ends[point.partition] = point.changelogEnd }
         }
         return refusals

@@ -64,6 +64,9 @@ public struct Worker<Log: CommandLog> {
     private var failedTransactions = 0
     private var isStopping = false
 
+    /// Transactions that may fail in a row before dead letters are cut to a size that every broker takes.
+    private static var patience: Int { 3 }
+
     /// A worker that has not begun.
     ///
     /// - Parameters:
@@ -135,6 +138,7 @@ public struct Worker<Log: CommandLog> {
             return .worked
         case .startingOver:
             if isStopping { return leave() }
+            try log.start(at: [])
             try log.initTransactions()
             phase = .restoring(Restore(partitions: assignment, menu: menu))
             return .worked
@@ -151,6 +155,8 @@ public struct Worker<Log: CommandLog> {
 extension Worker {
     private mutating func process(_ records: [CommandRecord]) throws(LogError) {
         summary = TransactionSummary()
+        // A dead letter that the broker refuses for its size would keep its partition from ever going on.
+        processor.abridgesDeadLetters = failedTransactions >= Self.patience
         for record in records {
             guard let state = partitions[record.partition],
                 state.advance(record.topic, past: record.offset)
@@ -179,7 +185,7 @@ extension Worker {
         switch error.remedy {
         case .retry:
             failedCalls += 1
-            onEvent(.retrying(error))
+            onEvent(.retrying(error, attempt: failedCalls))
             return .backOff(attempt: failedCalls)
         case .abort where isInTransaction:
             failedTransactions += 1
@@ -304,7 +310,8 @@ extension Worker {
     }
 
     private mutating func finish(_ restore: Restore) throws(LogError) {
-        let states = restore.restored
+        let (states, refusals) = restore.finished()
+        for refusal in refusals { stop(refusal.partition, refusal.reason) }
         partitions = PartitionTable(states)
         try startReading()
         onEvent(

@@ -12,8 +12,8 @@ public enum WorkerEvent: Sendable {
     case committed(TransactionSummary)
     /// A transaction is aborted and its changes undone; its commands are read again.
     case aborted(LogError)
-    /// A call is made again.
-    case retrying(LogError)
+    /// A call is made again, for the `attempt`th time in a row, counted from 1.
+    case retrying(LogError, attempt: Int)
     /// Producers and state are dropped and made anew.
     case startingOver(LogError)
     /// A partition is not read on until somebody mends it.

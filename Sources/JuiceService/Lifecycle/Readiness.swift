@@ -5,7 +5,9 @@ import Synchronization
 /// assigned nothing.
 final class Readiness: Sendable {
     private struct State {
-        var readyWorkers: Set<Int> = []
+        var restored: Set<Int> = []
+        /// A partition that nobody reads keeps the service from being ready until it is assigned anew.
+        var withStoppedPartition: Set<Int> = []
         var isReady = false
     }
 
@@ -22,18 +24,22 @@ final class Readiness: Sendable {
     /// Takes note of what a worker did.
     func note(_ event: WorkerEvent, ofWorker worker: Int) {
         switch event {
-        case .restored, .committed: set(worker, isReady: true)
-        case .assigned, .revoked, .startingOver, .partitionStopped, .failed, .left:
-            set(worker, isReady: false)
+        case .restored, .committed: update { $0.restored.insert(worker) }
+        case .assigned, .revoked, .startingOver, .failed, .left:
+            update {
+                $0.restored.remove(worker)
+                $0.withStoppedPartition.remove(worker)
+            }
+        case .partitionStopped: update { $0.withStoppedPartition.insert(worker) }
         case .started, .aborted, .retrying: break
         }
     }
 
-    private func set(_ worker: Int, isReady: Bool) {
+    private func update(_ change: (inout State) -> Void) {
         // Told under the lock, so that two changes cannot overtake each other.
         state.withLock { state in
-            if isReady { state.readyWorkers.insert(worker) } else { state.readyWorkers.remove(worker) }
-            let isReady = state.readyWorkers.count == workerCount
+            change(&state)
+            let isReady = state.restored.count == workerCount && state.withStoppedPartition.isEmpty
             guard isReady != state.isReady else { return }
             state.isReady = isReady
             onChange(isReady)

@@ -1,28 +1,45 @@
 import Dispatch
+import Foundation
 import Synchronization
 
-/// Asks one thread to stop, and cuts short its waiting.
+/// Asks threads to stop, and cuts short their waiting.
 final class StopSignal: Sendable {
-    private let requestedAt = Mutex<ContinuousClock.Instant?>(nil)
+    private struct State {
+        var requestedAt: ContinuousClock.Instant?
+        var handlers: [@Sendable () -> Void] = []
+    }
+
+    private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
 
     /// Asks. Asking again changes nothing.
     func request() {
-        let isFirst = requestedAt.withLock { instant in
-            defer { instant = instant ?? .now }
-            return instant == nil
+        let handlers = state.withLock { state in
+            defer { state = State(requestedAt: state.requestedAt ?? .now) }
+            return state.requestedAt == nil ? state.handlers : nil
         }
-        if isFirst { wake.signal() }
+        guard let handlers else { return }
+        wake.signal()
+        for handler in handlers { handler() }
     }
 
-    /// How long ago the thread was asked to stop; nil when it was not.
+    /// Calls `handler` once threads are asked to stop, which may be now.
+    func onRequest(_ handler: @escaping @Sendable () -> Void) {
+        let isRequested = state.withLock { state in
+            if state.requestedAt == nil { state.handlers.append(handler) }
+            return state.requestedAt != nil
+        }
+        if isRequested { handler() }
+    }
+
+    /// How long ago threads were asked to stop; nil when they were not.
     var age: Duration? {
-        requestedAt.withLock { $0.map { ContinuousClock.now - $0 } }
+        state.withLock { $0.requestedAt.map { ContinuousClock.now - $0 } }
     }
 
-    /// Waits, but not past the request.
-    func wait(for duration: Duration) {
-        guard age == nil else { return }
+    /// Waits, but not past the request; after it, for `onceRequested`.
+    func wait(for duration: Duration, onceRequested: Duration = .zero) {
+        guard age == nil else { return Thread.sleep(forTimeInterval: onceRequested / .seconds(1)) }
         let (seconds, attoseconds) = duration.components
         let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
         if wake.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .success {

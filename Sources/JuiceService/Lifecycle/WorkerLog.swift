@@ -7,6 +7,9 @@ struct WorkerLog {
     private var isRetrying = false
     private var isAborting = false
 
+    /// Attempts in a row before somebody should look: with the pauses between them, some five seconds.
+    private static let patience = 12
+
     init(logger: Logger) {
         self.logger = logger
     }
@@ -34,9 +37,10 @@ struct WorkerLog {
                 "transaction aborted and undone, its commands are read again: \(error.message)"
             )
             isAborting = true
-        case .retrying(let error):
-            logger.log(level: isRetrying ? .debug : .info, "trying again: \(error.message)")
-            isRetrying = true
+        case .retrying(let error, let attempt):
+            // A few are ordinary, such as waiting for a predecessor's transaction to be decided.
+            isRetrying = isRetrying || attempt == Self.patience
+            logger.log(level: attempt == Self.patience ? .warning : .debug, "trying again: \(error.message)")
         case .startingOver(let error):
             logger.log(
                 level: isAborting ? .debug : .warning,

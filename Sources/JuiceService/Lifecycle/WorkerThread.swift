@@ -14,9 +14,6 @@ struct WorkerThread: Sendable {
     let logger: Logger
     let onEvent: @Sendable (WorkerEvent) -> Void
 
-    /// How long a worker may take to finish its transaction and leave once it is asked to stop.
-    static let stopTimeout = Duration.seconds(4)
-
     /// - Throws: what made the service unable to go on.
     func run() throws(ServiceError) {
         var logger = logger
@@ -45,14 +42,7 @@ struct WorkerThread: Sendable {
             onEvent(event)
         }
         while true {
-            if let age = stop.age {
-                worker.requestStop()
-                if age > Self.stopTimeout {
-                    // Nothing is lost: the broker aborts or completes the transaction as it knows it.
-                    logger.warning("stopping without waiting for Kafka any longer")
-                    return
-                }
-            }
+            if stop.age != nil { worker.requestStop() }
             switch worker.step() {
             case .worked, .idle: continue
             case .backOff(let attempt): wait(attempt)
@@ -65,7 +55,8 @@ struct WorkerThread: Sendable {
     /// 10 ms after the first failure, doubled with each up to a second.
     private func wait(_ attempt: Int) {
         let milliseconds = min(1000, 10 << min(attempt - 1, 7))
-        if stop.age == nil { stop.wait(for: .milliseconds(milliseconds)) }
+        // On the way out it is short, so that the last transaction has as many attempts as time allows.
+        stop.wait(for: .milliseconds(milliseconds), onceRequested: .milliseconds(20))
     }
 }
 

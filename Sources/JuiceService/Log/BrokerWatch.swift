@@ -37,6 +37,13 @@ final class BrokerWatch: Sendable {
         }
     }
 
+    /// Takes note that a request failed for now, whatever the client itself noticed.
+    func failed(_ error: KafkaError) {
+        noticed(error)
+        guard change(toDown: true) else { return }
+        logger.warning("\(bootstrapServers) does not answer: \(error.message); waiting")
+    }
+
     /// Takes note that the cluster answered.
     func reached() {
         if change(toDown: false) { logger.notice("Kafka answers at \(bootstrapServers) again") }

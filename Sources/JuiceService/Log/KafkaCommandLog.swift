@@ -15,12 +15,17 @@ final class KafkaCommandLog: CommandLog {
 
     private let consumer: Consumer
     private var producers: ProducerPair?
+    private var restorePointReader: RestorePointReader?
     private var changelog: ChangelogReader?
 
     /// Rebalances told during the last poll and not yet handed on.
     private let rebalances = RebalanceQueue()
     private var startedPartitions: [TopicPartition] = []
     private var membership: ConsumerGroupMetadata?
+    /// Codes of errors that were logged already.
+    private var toldCodes: Set<KafkaError.Code> = []
+    /// What a record's ``ConsumedRecord/topicIdentity`` stands for, so that its name is not copied for every record.
+    private var knownTopics: [OpaquePointer?: InputTopic] = [:]
     /// The records of the last poll; kept to reuse their memory.
     private var records: [CommandRecord] = []
     /// What the open transaction commits; the embedded broker has to be told twice.
@@ -42,8 +47,12 @@ final class KafkaCommandLog: CommandLog {
         self.worker = worker
         self.watch = watch
         self.deadLetterPartitions = deadLetterPartitions
-        hooks = ClientHooks(logger: logger, onError: { watch.noticed($0) })
-        consumer = try Consumer(configuration: configuration.groupConsumer(worker: worker), hooks: hooks)
+        hooks = ClientHooks(logger: logger)
+        // Only the consumer is polled all the time. What the others notice would be told when it is long over.
+        consumer = try Consumer(
+            configuration: configuration.groupConsumer(worker: worker),
+            hooks: ClientHooks(logger: logger, onError: { watch.noticed($0) })
+        )
         try consumer.subscribe(to: InputTopic.allCases.map { configuration.topics[$0] }) { [rebalances] in
             rebalances.append($0)
             // Reading begins with `start`, once the state is restored.
@@ -56,6 +65,7 @@ final class KafkaCommandLog: CommandLog {
     func leave() {
         // Producers first: a consumer that has left can no longer be the reason for anything they commit.
         producers = nil
+        restorePointReader = nil
         changelog = nil
         consumer.close()
     }
@@ -79,7 +89,7 @@ extension KafkaCommandLog {
         // before `start`.
         if let result = try nextRebalance() { return result }
 
-        if batch.count == maxRecords { wakeFetchers() }
+        if wait, batch.count == maxRecords { wakeFetchers() }
         for element in batch {
             switch element {
             case .record(let record):
@@ -90,10 +100,20 @@ extension KafkaCommandLog {
             where error.code == .autoOffsetReset || error.code == .offsetOutOfRange:
                 return .outOfRange(partition: partition.partition, reason: "\(partition): \(error.message)")
             case .failure(_, let error):
-                watch.noticed(error)
+                try note(error)
             }
         }
         return .records(records)
+    }
+
+    /// What the consumer met: some of it heals by itself, some never will, and librdkafka may tell it only once.
+    private func note(_ error: KafkaError) throws(LogError) {
+        let logError = LogError(error)
+        if logError.remedy == .stop { throw logError }
+        watch.noticed(error)
+        if error.remedy != .retry, toldCodes.insert(error.code).inserted {
+            hooks.logger.warning("\(error)")
+        }
     }
 
     /// Makes librdkafka fetch on at once.
@@ -107,13 +127,20 @@ extension KafkaCommandLog {
 
     private func commandRecord(_ record: ConsumedRecord) -> CommandRecord {
         CommandRecord(
-            topic: record.topic == configuration.topics.orders ? .orders : .restocks,
+            topic: topic(of: record),
             partition: record.partition,
             offset: record.offset,
             key: record.key,
             value: record.value,
             headers: record.headers.map { Header(name: $0.name, value: $0.value) }
         )
+    }
+
+    private func topic(of record: ConsumedRecord) -> InputTopic {
+        if let topic = knownTopics[record.topicIdentity] { return topic }
+        let topic: InputTopic = record.topic == configuration.topics.orders ? .orders : .restocks
+        knownTopics[record.topicIdentity] = topic
+        return topic
     }
 
     func start(at positions: [InputPosition]) throws(LogError) {
@@ -135,12 +162,20 @@ extension KafkaCommandLog {
             self.membership = membership
             return .assigned(try coPartitioned(partitions))
         case .revoked:
-            membership = nil
+            giveUp()
             return .revoked
         case .failed(let error):
-            watch.noticed(error)
+            giveUp()
+            try note(error)
             return .revoked
         }
+    }
+
+    private func giveUp() {
+        membership = nil
+        startedPartitions = []
+        restorePointReader = nil
+        changelog = nil
     }
 
     /// The partition numbers of an assignment, provided that it has the same ones of each topic. The state of a
@@ -154,7 +189,8 @@ extension KafkaCommandLog {
                 .stop,
                 "the group \(configuration.group) assigned unlike partitions of orders and restocks"
                     + " (\(partitions.map(\.description).sorted().joined(separator: ", "))); every member must"
-                    + " subscribe to both with partition.assignment.strategy=range"
+                    + " subscribe to both with partition.assignment.strategy=range, and both must have the same"
+                    + " number of partitions"
             )
         }
         return first
@@ -188,39 +224,19 @@ extension KafkaCommandLog {
 extension KafkaCommandLog {
     func restorePoints(of partitions: [Int32]) throws(LogError) -> [RestorePoint] {
         do throws(KafkaError) {
-            return try findRestorePoints(of: partitions)
+            let reader: RestorePointReader
+            if let restorePointReader {
+                reader = restorePointReader
+            } else {
+                reader = try RestorePointReader(configuration: configuration, hooks: hooks)
+            }
+            restorePointReader = reader
+            let points = try reader.read(partitions, group: consumer, timeout: Self.callTimeout)
+            restorePointReader = nil
+            return points
         } catch {
             throw LogError(error)
         }
-    }
-
-    private func findRestorePoints(of partitions: [Int32]) throws(KafkaError) -> [RestorePoint] {
-        let topics = configuration.topics
-        let inputs = InputTopic.allCases.flatMap { topic in
-            partitions.map { TopicPartition(topic: topics[topic], partition: $0) }
-        }
-        let committed = try consumer.committed(inputs, timeout: Self.callTimeout)
-
-        // Read from here on: whatever those offsets cover was written to the changelog before.
-        let logEnds = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
-        func input(_ topic: String, _ partition: Int32) throws(KafkaError) -> RestorePoint.Input {
-            let partition = TopicPartition(topic: topic, partition: partition)
-            let log = try logEnds.watermarks(of: partition, timeout: Self.callTimeout)
-            return RestorePoint.Input(committed: committed[partition] ?? nil, log: log.low..<log.high)
-        }
-        var points: [RestorePoint] = []
-        for partition in partitions {
-            let stock = TopicPartition(topic: topics.stock, partition: partition)
-            points.append(
-                RestorePoint(
-                    partition: partition,
-                    orders: try input(topics.orders, partition),
-                    restocks: try input(topics.restocks, partition),
-                    changelogEnd: try logEnds.watermarks(of: stock, timeout: Self.callTimeout).high
-                )
-            )
-        }
-        return points
     }
 
     func openChangelog(_ partitions: [Int32]) throws(LogError) {
@@ -262,50 +278,16 @@ extension KafkaCommandLog {
         sentOffsets = [:]
         try onProducers { (pair) throws(KafkaError) in
             pair?.takeTurns()
-            try pair?.current.begin()
+            try Self.ready(pair).current.begin()
         }
     }
 
     func produce(_ record: OutputRecord) throws(LogError) {
+        // The dead letters may have fewer partitions than the commands.
         let partition =
             record.topic == .deadLetters ? record.partition % deadLetterPartitions : record.partition
-        let headers = record.headers.map { RecordHeader(name: $0.name, value: $0.value) }
         try onProducers { (pair) throws(KafkaError) in
-            guard let pair else { throw Self.noProducer }
-            try Self.produce(
-                record,
-                to: pair.topic(record.topic),
-                partition: partition,
-                headers: headers,
-                of: pair.current
-            )
-        }
-    }
-
-    /// Produces, and while the producer's queue is full waits for some of it to be sent. Whatever keeps one record out
-    /// keeps the transaction from being complete, so every failure requires an abort.
-    private static func produce(
-        _ record: OutputRecord,
-        to topic: TransactionalTopic,
-        partition: Int32,
-        headers: [RecordHeader],
-        of producer: TransactionalProducer
-    ) throws(KafkaError) {
-        let deadline = ContinuousClock.now + .seconds(10)
-        while true {
-            do throws(KafkaError) {
-                return try topic.produce(
-                    partition: partition,
-                    key: record.key,
-                    value: record.value,
-                    headers: headers
-                )
-            } catch {
-                guard error.code == .queueFull, ContinuousClock.now < deadline else {
-                    throw KafkaError(code: error.code, message: error.message, requiresAbort: true)
-                }
-                producer.poll(timeout: .milliseconds(10))
-            }
+            try Self.ready(pair).produce(record, partition: partition)
         }
     }
 
@@ -319,13 +301,17 @@ extension KafkaCommandLog {
                     requiresAbort: true
                 )
             }
-            try pair?.current.sendOffsets(sentOffsets, membership: membership, timeout: Self.callTimeout)
+            try Self.ready(pair).current.sendOffsets(
+                sentOffsets,
+                membership: membership,
+                timeout: Self.callTimeout
+            )
         }
     }
 
     func commit() throws(LogError) {
         try onProducers { (pair) throws(KafkaError) in
-            try pair?.current.commit(timeout: Self.callTimeout)
+            try Self.ready(pair).current.commit(timeout: Self.callTimeout)
         }
         guard configuration.isEmbedded, !sentOffsets.isEmpty else { return }
         do throws(KafkaError) {
@@ -337,11 +323,16 @@ extension KafkaCommandLog {
 
     func abort() throws(LogError) {
         try onProducers { (pair) throws(KafkaError) in
-            try pair?.current.abort(timeout: Self.callTimeout)
+            try Self.ready(pair).current.abort(timeout: Self.callTimeout)
         }
     }
 
-    private static let noProducer = KafkaError(code: .state, message: "no producer is initialised")
+    private static func ready(_ pair: ProducerPair?) throws(KafkaError) -> ProducerPair {
+        guard let pair, pair.isReady else {
+            throw KafkaError(code: .state, message: "no producer is initialised")
+        }
+        return pair
+    }
 
     /// Makes a call on the producers, and drops them when it leaves them useless.
     private func onProducers(
@@ -363,7 +354,11 @@ extension LogError {
             .topicAuthorizationFailed, .groupAuthorizationFailed, .transactionalIDAuthorizationFailed,
             .clusterAuthorizationFailed,
         ]
-        if denied.contains(error.code) {
+        // What no retry and no new client will change.
+        let hopeless: Set<KafkaError.Code> = [
+            .inconsistentGroupProtocol, .invalidTransactionTimeout, .unsupportedFeature,
+        ]
+        if denied.union(hopeless).contains(error.code) {
             self.init(.stop, error.description)
             return
         }

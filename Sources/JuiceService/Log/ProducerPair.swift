@@ -16,7 +16,8 @@ struct ProducerPair {
             producer = try TransactionalProducer(configuration: configuration, hooks: hooks)
             results = try producer.topic(topics.results)
             stock = try producer.topic(topics.stock)
-            deadLetters = try producer.topic(topics.deadLetters)
+            // What came compressed may be too large to be put aside without.
+            deadLetters = try producer.topic(topics.deadLetters, properties: ["compression.type": "zstd"])
         }
     }
 
@@ -35,8 +36,32 @@ struct ProducerPair {
     /// The producer of the present transaction.
     var current: TransactionalProducer { slots[turn].producer }
 
-    /// A topic as the present transaction's producer addresses it.
-    func topic(_ topic: OutputTopic) -> TransactionalTopic {
+    /// Adds a record to the present transaction, and while the producer's queue is full waits for some of it to be sent.
+    ///
+    /// - Throws: ``KafkaError``, always with ``KafkaError/Remedy/abort``: whatever keeps one record out keeps the
+    ///   transaction from being complete.
+    func produce(_ record: OutputRecord, partition: Int32) throws(KafkaError) {
+        let topic = topic(record.topic)
+        let headers = record.headers.map { RecordHeader(name: $0.name, value: $0.value) }
+        let deadline = ContinuousClock.now + .seconds(1)
+        while true {
+            do throws(KafkaError) {
+                return try topic.produce(
+                    partition: partition,
+                    key: record.key,
+                    value: record.value,
+                    headers: headers
+                )
+            } catch {
+                guard error.code == .queueFull, ContinuousClock.now < deadline else {
+                    throw KafkaError(code: error.code, message: error.message, requiresAbort: true)
+                }
+                current.poll(timeout: .milliseconds(10))
+            }
+        }
+    }
+
+    private func topic(_ topic: OutputTopic) -> TransactionalTopic {
         switch topic {
         case .results: slots[turn].results
         case .stock: slots[turn].stock

@@ -34,7 +34,7 @@ struct TopicPreparation: Sendable {
             case .failure(.service(let error)):
                 throw error
             case .failure(.kafka(let error)) where error.remedy == .retry:
-                watch.noticed(error)
+                watch.failed(error)
                 stop.wait(for: .milliseconds(200))
             case .failure(.kafka(let error)):
                 throw .failed(error.description)

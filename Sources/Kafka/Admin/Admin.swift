@@ -2,7 +2,7 @@ import CRdKafka
 
 /// Creates and describes topics.
 ///
-/// It belongs to one thread; every call blocks for at most its `timeout`.
+/// It belongs to one thread, which its calls block. The hooks are served inside them.
 public final class Admin {
     private let handle: ClientHandle
 
@@ -37,8 +37,12 @@ public final class Admin {
     }
 
     /// The cluster's brokers and the partitions of the topics named.
+    ///
+    /// - Parameter timeout: for each topic.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
-        try handle.metadata(topics: topics, timeout: timeout)
+        // What went wrong in the background says more than that no answer came.
+        defer { rd_kafka_poll(handle.pointer, 0) }
+        return try handle.metadata(topics: topics, timeout: timeout)
     }
 
     /// Creates topics and waits until they can be used. One that exists already is left as it is and counts as success.

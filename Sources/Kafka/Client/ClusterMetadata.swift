@@ -74,19 +74,4 @@ extension ClientHandle {
             )
         )
     }
-
-    func watermarks(of partition: TopicPartition, timeout: Duration) throws(KafkaError) -> Watermarks {
-        var low: Offset = 0
-        var high: Offset = 0
-        let code = rd_kafka_query_watermark_offsets(
-            pointer,
-            partition.topic,
-            partition.partition,
-            &low,
-            &high,
-            timeout.milliseconds
-        )
-        if let error = KafkaError(code) { throw error }
-        return Watermarks(low: low, high: high)
-    }
 }

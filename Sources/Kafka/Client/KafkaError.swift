@@ -129,8 +129,6 @@ extension KafkaError.Code {
     public static let autoOffsetReset = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
     /// The same, as the broker says it.
     public static let offsetOutOfRange = Self(RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
-    /// The end of a partition was reached.
-    public static let partitionEOF = Self(RD_KAFKA_RESP_ERR__PARTITION_EOF)
     /// The topic or partition is not there.
     public static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
     /// The same, found by the client.
@@ -153,6 +151,12 @@ extension KafkaError.Code {
     )
     /// The principal may not do that to the cluster.
     public static let clusterAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
+    /// The members of the group do not share an assignor.
+    public static let inconsistentGroupProtocol = Self(RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL)
+    /// The broker allows no transaction to last as long as `transaction.timeout.ms`.
+    public static let invalidTransactionTimeout = Self(RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT)
+    static let purgedFromQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
+    static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
     static let outOfMemory = Self(RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE)
 
     /// What passes by itself when tried again, where librdkafka returned a bare code without flags.

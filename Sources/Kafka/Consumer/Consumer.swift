@@ -3,8 +3,8 @@ import CRdKafka
 /// A Kafka consumer: with a group (``subscribe(to:onRebalance:)``) or on partitions of its own choice
 /// (``assign(_:)``).
 ///
-/// It belongs to one thread: every call blocks that thread for at most its `timeout`, and rebalances are told on
-/// it, inside ``poll(maxRecords:timeout:)``. That is why it is not `Sendable`.
+/// It belongs to one thread: calls block that thread, those with a `timeout` for at most that long, and rebalances are
+/// told on it, inside ``poll(maxRecords:timeout:)``. That is why it is not `Sendable`.
 ///
 /// ## Topics
 /// ### Reading
@@ -126,20 +126,37 @@ public final class Consumer {
         if let error = KafkaError(code) { throw error }
     }
 
-    /// Asks the broker for the ends of a partition's log. Under `read_committed` the high end is the last stable
-    /// offset; a consumer set to `read_uncommitted` gets the log's true end.
-    public func watermarks(of partition: TopicPartition, timeout: Duration) throws(KafkaError) -> Watermarks {
-        try handle.watermarks(of: partition, timeout: timeout)
+    /// The ends of partitions' logs. Under `read_committed` the high end is the last stable offset; a consumer set to
+    /// `read_uncommitted` gets the log's true end.
+    public func watermarks(
+        of partitions: [TopicPartition],
+        timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: Watermarks] {
+        let low = try listOffsets(of: partitions, at: RD_KAFKA_OFFSET_BEGINNING, timeout: timeout)
+        let high = try endOffsets(of: partitions, timeout: timeout)
+        return low.reduce(into: [:]) { watermarks, entry in
+            guard let high = high[entry.key] else { return }
+            watermarks[entry.key] = Watermarks(low: entry.value, high: high)
+        }
     }
 
-    /// Asks the leaders of these partitions for the offset that the next record gets, under `read_committed` the last
-    /// stable one.
+    /// The high ends alone: the offset that the next record gets, or the last stable one.
     public func endOffsets(
         of partitions: [TopicPartition],
         timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
-        // -1 in place of a time asks for the end.
-        let list = PartitionList(offsets: partitions.map { ($0, Offset(RD_KAFKA_OFFSET_END)) })
+        try listOffsets(of: partitions, at: RD_KAFKA_OFFSET_END, timeout: timeout)
+    }
+
+    /// Asks all leaders at once. `rd_kafka_query_watermark_offsets` would ask for one partition at a time, and heeds its
+    /// timeout only where a broker answers at all.
+    private func listOffsets(
+        of partitions: [TopicPartition],
+        at end: Int32,
+        timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: Offset] {
+        // The place of a time may hold one of the two logical offsets.
+        let list = PartitionList(offsets: partitions.map { ($0, Offset(end)) })
         let code = list.withPointer { rd_kafka_offsets_for_times(handle.pointer, $0, timeout.milliseconds) }
         if let error = KafkaError(code) { throw error }
         return try list.offsets().compactMapValues { $0 }

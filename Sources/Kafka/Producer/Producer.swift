@@ -25,11 +25,14 @@ public final class Producer {
         }
     }
 
+    deinit { giveUpUndelivered() }
+
     /// Hands a record to librdkafka, which sends it in the background.
     ///
     /// - Parameters:
     ///   - partition: nil leaves the choice to the property `partitioner`.
-    ///   - completion: called once, inside a later ``poll(timeout:)`` or ``flush(timeout:)``.
+    ///   - completion: called once, inside a later ``poll(timeout:)``, or when the producer is let
+    ///     go.
     public func produce(
         topic: String,
         partition: Int32? = nil,
@@ -59,7 +62,7 @@ public final class Producer {
     /// Sends one record and waits for its confirmation.
     ///
     /// - Throws: ``KafkaError``; ``KafkaError/Code/timedOut`` when no broker confirmed it in time. It is then
-    ///   unknown whether the record was written.
+    ///   unknown whether the record was written, and everything else this producer has not delivered is given up, too.
     @discardableResult
     public func send(
         topic: String,
@@ -71,17 +74,14 @@ public final class Producer {
         var result: Result<Delivery, KafkaError>?
         try produce(topic: topic, key: key, value: value, headers: headers) { result = $0 }
         let deadline = ContinuousClock.now + timeout
-        while result == nil {
-            let left = deadline - .now
-            guard left > .zero else {
-                // Taken back rather than left to be sent by surprise later.
-                rd_kafka_purge(handle.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
-                rd_kafka_poll(handle.pointer, 100)
-                throw KafkaError(code: .timedOut, isRetriable: true)
-            }
-            rd_kafka_poll(handle.pointer, min(left, .milliseconds(100)).milliseconds)
+        while result == nil, ContinuousClock.now < deadline {
+            rd_kafka_poll(handle.pointer, min(deadline - .now, .milliseconds(100)).milliseconds)
         }
-        guard let result else { throw KafkaError(code: .timedOut, isRetriable: true) }
+        // Taken back rather than left to be sent by surprise later.
+        if result == nil { giveUpUndelivered() }
+        guard let result, !Self.isTakenBack(result) else {
+            throw KafkaError(code: .timedOut, isRetriable: true)
+        }
         return try result.get()
     }
 
@@ -90,16 +90,20 @@ public final class Producer {
         rd_kafka_poll(handle.pointer, timeout.milliseconds)
     }
 
-    /// Waits until everything handed over is confirmed or has failed.
-    ///
-    /// - Throws: ``KafkaError/Code/timedOut`` when `timeout` ends first.
-    public func flush(timeout: Duration) throws(KafkaError) {
-        if let error = KafkaError(rd_kafka_flush(handle.pointer, timeout.milliseconds)) { throw error }
-    }
-
     /// The cluster's brokers and the partitions of the topics named.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         try handle.metadata(topics: topics, timeout: timeout)
+    }
+
+    /// Takes back what is not delivered; every completion that is still due is called.
+    private func giveUpUndelivered() {
+        rd_kafka_purge(handle.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
+        rd_kafka_poll(handle.pointer, 100)
+    }
+
+    private static func isTakenBack(_ result: Result<Delivery, KafkaError>) -> Bool {
+        guard case .failure(let error) = result else { return false }
+        return error.code == .purgedFromQueue || error.code == .purgedInFlight
     }
 
     private func topic(_ name: String) throws(KafkaError) -> ProducerTopic {

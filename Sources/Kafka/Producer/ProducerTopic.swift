@@ -1,23 +1,44 @@
 import CRdKafka
 
 /// A topic as a producer addresses it: the one owner of an `rd_kafka_topic_t`.
-public final class ProducerTopic {
-    /// The topic's name.
-    public let name: String
-    let pointer: OpaquePointer
+final class ProducerTopic {
+    private let pointer: OpaquePointer
     /// librdkafka requires topics to go before their client.
     private let handle: ClientHandle
 
-    init(_ name: String, of handle: ClientHandle) throws(KafkaError) {
-        guard let pointer = rd_kafka_topic_new(handle.pointer, name, nil) else {
+    /// - Parameter properties: librdkafka's topic properties, by its own names, in place of the client's.
+    init(_ name: String, properties: [String: String] = [:], of handle: ClientHandle) throws(KafkaError) {
+        let configuration = try Self.makeConfiguration(properties, of: handle)
+        guard let pointer = rd_kafka_topic_new(handle.pointer, name, configuration) else {
             throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory
         }
-        self.name = name
         self.pointer = pointer
         self.handle = handle
     }
 
     deinit { rd_kafka_topic_destroy(pointer) }
+
+    /// The client's topic configuration with these properties; nil leaves it as it is. Owned by the caller until
+    /// `rd_kafka_topic_new` takes it, which it does whether or not it succeeds.
+    private static func makeConfiguration(
+        _ properties: [String: String],
+        of handle: ClientHandle
+    ) throws(KafkaError) -> OpaquePointer? {
+        guard !properties.isEmpty, let configuration = rd_kafka_default_topic_conf_dup(handle.pointer) else {
+            return nil
+        }
+        for (name, value) in properties {
+            var reason = ErrorText()
+            let result = reason.withBuffer { rd_kafka_topic_conf_set(configuration, name, value, $0, $1) }
+            guard result != RD_KAFKA_CONF_OK else { continue }
+            rd_kafka_topic_conf_destroy(configuration)
+            throw KafkaError(
+                code: .invalidArgument,
+                message: "Kafka topic property \"\(name)\": \(reason.text)"
+            )
+        }
+        return configuration
+    }
 
     /// Hands a record to librdkafka, which copies it and sends it in the background.
     ///
@@ -37,9 +58,9 @@ public final class ProducerTopic {
                 pointer,
                 number,
                 RD_KAFKA_MSG_F_COPY,
-                UnsafeMutableRawPointer(mutating: value?.baseAddress),
+                UnsafeMutableRawPointer(mutating: Self.address(of: value)),
                 value?.count ?? 0,
-                key?.baseAddress,
+                Self.address(of: key),
                 key?.count ?? 0,
                 opaque
             )
@@ -50,9 +71,9 @@ public final class ProducerTopic {
                 handle.pointer,
                 pointer,
                 number,
-                key?.baseAddress,
+                Self.address(of: key),
                 key?.count ?? 0,
-                value?.baseAddress,
+                Self.address(of: value),
                 value?.count ?? 0,
                 list,
                 opaque
@@ -62,5 +83,10 @@ public final class ProducerTopic {
                 throw error
             }
         }
+    }
+
+    /// Null stays null, which is Kafka's null; empty needs some address, and an empty buffer may have none.
+    private static func address(of bytes: UnsafeRawBufferPointer?) -> UnsafeRawPointer? {
+        bytes.flatMap { $0.baseAddress ?? UnsafeRawPointer(bitPattern: 1) }
     }
 }

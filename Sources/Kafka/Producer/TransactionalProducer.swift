@@ -30,8 +30,13 @@ public final class TransactionalProducer {
     }
 
     /// A topic to produce to; make it once and keep it.
-    public func topic(_ name: String) throws(KafkaError) -> TransactionalTopic {
-        TransactionalTopic(topic: try ProducerTopic(name, of: handle))
+    ///
+    /// - Parameter properties: librdkafka's topic properties for this topic alone, such as `compression.type`.
+    public func topic(
+        _ name: String,
+        properties: [String: String] = [:]
+    ) throws(KafkaError) -> TransactionalTopic {
+        TransactionalTopic(topic: try ProducerTopic(name, properties: properties, of: handle))
     }
 
     /// Takes over the transactional id: fences its former user and ends what that left open.

@@ -108,9 +108,13 @@ struct Connection: Sendable {
     }
 
     private var base: KafkaConfiguration {
-        KafkaConfiguration(["client.id": "juice-cli", "reconnect.backoff.max.ms": "1000"])
-            .merging(properties)
-            .merging(["bootstrap.servers": bootstrapServers])
+        KafkaConfiguration([
+            "client.id": "juice-cli", "reconnect.backoff.max.ms": "1000",
+            // A topic that is missing must be made as it has to be, not as a broker thinks fit.
+            "allow.auto.create.topics": "false",
+        ])
+        .merging(properties)
+        .merging(["bootstrap.servers": bootstrapServers])
     }
 
     private var hooks: ClientHooks {

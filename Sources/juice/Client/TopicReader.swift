@@ -33,12 +33,11 @@ final class TopicReader {
             throw metadata.topics.first?.error
                 ?? KafkaError(code: .unknownTopic, message: "\(topic) is unknown")
         }
-        var watermarks: [Int32: Watermarks] = [:]
-        for number in 0..<Int32(clamping: found.partitionCount) {
-            let partition = TopicPartition(topic: topic, partition: number)
-            watermarks[number] = try consumer.watermarks(of: partition, timeout: deadline.remaining)
+        let partitions = (0..<Int32(clamping: found.partitionCount)).map {
+            TopicPartition(topic: topic, partition: $0)
         }
-        return watermarks
+        let watermarks = try consumer.watermarks(of: partitions, timeout: deadline.remaining)
+        return Dictionary(uniqueKeysWithValues: watermarks.map { ($0.key.partition, $0.value) })
     }
 
     /// Reads these partitions from these offsets, and no others.

@@ -51,10 +51,22 @@ final class Harness {
         return step
     }
 
-    /// Steps until the worker is about to make a call, and makes that call fail once.
+    /// Makes the next call of a kind fail, before it does anything.
     func fail(_ call: SimulatedLog.Call, with error: LogError) {
+        log.fault = Self.once(call, error)
+    }
+
+    /// Makes the answer to the next call of a kind get lost, after it did what it should.
+    func loseReply(of call: SimulatedLog.Call, with error: LogError) {
+        log.lostReply = Self.once(call, error)
+    }
+
+    private static func once(
+        _ call: SimulatedLog.Call,
+        _ error: LogError
+    ) -> (SimulatedLog.Call) -> LogError? {
         var isDue = true
-        log.fault = { made in
+        return { made in
             guard isDue, made == call else { return nil }
             isDue = false
             return error

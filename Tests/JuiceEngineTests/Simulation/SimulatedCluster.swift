@@ -27,13 +27,20 @@ final class SimulatedCluster {
         let partition: Int32
     }
 
+    /// An offset and its place among all that were ever sent. Of two transactions the one that sent later wins, in
+    /// whichever order their markers are written: so does Apache Kafka, by the offsets' own place in the group's log.
+    struct SentOffset {
+        let offset: Offset
+        let sequence: Int
+    }
+
     /// What the transaction coordinator knows of a transactional id.
     struct Coordination {
         var epoch = 0
         var number = 0
         var isOpen = false
         var touched: Set<Place> = []
-        var pendingOffsets: [Place: Offset] = [:]
+        var pendingOffsets: [Place: SentOffset] = [:]
         /// Decided, but the marker is not written everywhere yet.
         var unwrittenMarkers: [(place: Place?, isCommit: Bool)] = []
     }
@@ -41,7 +48,8 @@ final class SimulatedCluster {
     let partitionCount: Int32
     private(set) var partitions: [Place: SimulatedPartition] = [:]
     private(set) var coordinations: [String: Coordination] = [:]
-    private(set) var committedOffsets: [Place: Offset] = [:]
+    private var committed: [Place: SentOffset] = [:]
+    private var sentOffsetCount = 0
 
     /// The group: members in the order in which they joined, and what each was told of last.
     private(set) var generation = 0
@@ -101,6 +109,11 @@ extension SimulatedCluster {
 
     /// What a member that was told of `generation` last must be told now.
     func assignment(of member: String) -> [Int32] { assignments[member] ?? [] }
+
+    /// What a broker does with a group that was idle for too long.
+    func forgetCommittedOffsets() { committed = [:] }
+
+    var committedOffsets: [Place: Offset] { committed.mapValues(\.offset) }
 
     /// Committed offsets, unless a transaction is undecided about one of them.
     func stableOffsets(_ places: [Place]) -> [Place: Offset]? {
@@ -162,7 +175,9 @@ extension SimulatedCluster {
 
     func addOffsets(_ id: String, _ offsets: [Place: Offset]) {
         open(id)
-        coordinations[id]?.pendingOffsets.merge(offsets) { _, new in new }
+        sentOffsetCount += 1
+        let sent = offsets.mapValues { SentOffset(offset: $0, sequence: sentOffsetCount) }
+        coordinations[id]?.pendingOffsets.merge(sent) { _, new in new }
     }
 
     /// The decision. From here on it is only a matter of time.
@@ -189,7 +204,9 @@ extension SimulatedCluster {
         if let place {
             partitions[place]?.appendMarker(key(id), isCommit: isCommit)
         } else {
-            if isCommit { committedOffsets.merge(coordination.pendingOffsets) { max($0, $1) } }
+            if isCommit {
+                committed.merge(coordination.pendingOffsets) { $0.sequence < $1.sequence ? $1 : $0 }
+            }
             coordinations[id]?.pendingOffsets = [:]
         }
     }

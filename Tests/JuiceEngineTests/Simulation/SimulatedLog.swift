@@ -23,11 +23,12 @@ final class SimulatedLog: CommandLog {
     private var lentRecords: [SimulatedPartition.Record] = []
     private(set) var hasLeft = false
 
-    /// Asked before each call; an error is thrown instead of making it. For ``Call/commit``,
-    /// ``loseCommitReply`` is asked too.
+    /// Asked before each call; an error is thrown instead of making it.
     var fault: (Call) -> LogError? = { _ in nil }
-    /// Whether the commit happens but its answer does not arrive.
-    var loseCommitReply: () -> Bool = { false }
+    /// Asked after each call that changes the cluster; an error is thrown although the call was made: its answer is lost.
+    var lostReply: (Call) -> LogError? = { _ in nil }
+    /// A larger record makes its transaction fail.
+    var largestRecord = Int.max
 
     init(cluster: SimulatedCluster, member: String) {
         self.cluster = cluster
@@ -198,6 +199,7 @@ final class SimulatedLog: CommandLog {
     func produce(_ record: OutputRecord) throws(LogError) {
         try check(.produce)
         try checkEpoch()
+        if record.value?.count ?? 0 > largestRecord { throw LogError(.abort, "the record is too large") }
         cluster.produce(
             id,
             to: .init(topic: .init(record.topic), partition: record.partition),
@@ -212,18 +214,20 @@ final class SimulatedLog: CommandLog {
             throw LogError(.abort, "generation \(membership) is over")
         }
         cluster.addOffsets(id, places(positions))
+        if let error = lostReply(.sendOffsets) { throw error }
     }
 
     func commit() throws(LogError) {
         try check(.commit)
         try checkEpoch()
         cluster.decide(id, isCommit: true)
-        if loseCommitReply() { throw LogError(.startOver, "the commit's answer was lost") }
+        if let error = lostReply(.commit) { throw error }
     }
 
     func abort() throws(LogError) {
         try check(.abort)
         try checkEpoch()
         cluster.decide(id, isCommit: false)
+        if let error = lostReply(.abort) { throw error }
     }
 }

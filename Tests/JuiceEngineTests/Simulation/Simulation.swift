@@ -98,14 +98,16 @@ struct Simulation {
 
     private mutating func injectFault(_ worker: Harness) {
         worker.log.fault = { _ in nil }
-        worker.log.loseCommitReply = { false }
+        worker.log.lostReply = { _ in nil }
         guard chance(8) else { return }
         let call = pick(SimulatedLog.Call.allCases) ?? .commit
         let remedies: [LogError.Remedy] =
             call == .produce ? [.abort, .startOver] : [.abort, .retry, .startOver]
         let remedy = pick(remedies) ?? .retry
-        if call == .commit, chance(50) {
-            worker.log.loseCommitReply = { true }
+        if [.sendOffsets, .commit, .abort].contains(call), chance(50) {
+            // What happened cannot be told to be aborted: only asked for again, or looked up.
+            let remedy: LogError.Remedy = chance(50) ? .retry : .startOver
+            worker.loseReply(of: call, with: LogError(remedy, "injected"))
         } else {
             worker.fail(call, with: LogError(remedy, "injected"))
         }
@@ -120,7 +122,7 @@ struct Simulation {
             cluster.writeAllMarkers()
             for name in workers.keys.sorted() {
                 workers[name]?.log.fault = { _ in nil }
-                workers[name]?.log.loseCommitReply = { false }
+                workers[name]?.log.lostReply = { _ in nil }
                 workers[name]?.step()
             }
             // Enough for every worker to be told of the last rebalance, to restore and to drain its partitions.

@@ -1,0 +1,94 @@
+import Kafka
+import Synchronization
+import Testing
+
+@testable import JuiceService
+
+/// Starting and stopping, with a broker that is there, gone or hung.
+@Suite struct LifecycleTests {
+    @Test func aBrokerThatIsNotThereIsWaitedForWithOneLine() async throws {
+        let recorder = LogRecorder()
+        let configuration = ServiceConfiguration(bootstrapServers: "127.0.0.1:1", instanceID: "test")
+        try await withRunningService(configuration, logger: recorder.makeLogger()) { _ in
+            wait { !recorder.all.isEmpty }
+            // Some more attempts; none of them is worth another line.
+            wait(attempts: 3)
+        }
+        #expect(recorder.all.filter { $0.hasPrefix("warning") }.count == 1, "\(recorder.all)")
+        #expect(recorder.all.first?.contains("127.0.0.1:1") == true)
+    }
+
+    @Test func aBrokerThatComesBackIsToldOnceAndUsed() async throws {
+        let cluster = try TestCluster.embedded(partitionCount: 1)
+        let recorder = LogRecorder()
+        let told = Mutex<[String]>([])
+        try await withRunningService(cluster.serviceConfiguration(), logger: recorder.makeLogger()) {
+            events in
+            wait { events.isRestored }
+            cluster.broker?.setUp(false)
+            wait { recorder.all.contains { $0.contains("no Kafka broker answers") } }
+            cluster.broker?.setUp(true)
+            wait { recorder.all.contains { $0.contains("answers at") && $0.contains("again") } }
+            try cluster.makeProducer().send(
+                topic: cluster.topics.orders,
+                key: nil,
+                value: Array(#"{"orderId":"a","juice":"kiwi"}"#.utf8),
+                timeout: .seconds(20)
+            )
+            wait { !events.committed.isEmpty }
+            told.withLock { $0 = recorder.all }
+            #expect(events.committed.count == 1)
+        }
+        let lines = told.withLock { $0 }
+        #expect(lines.filter { $0.contains("no Kafka broker answers") }.count == 1, "\(lines)")
+        #expect(lines.filter { $0.contains("again") }.count == 1, "\(lines)")
+    }
+
+    /// In the middle of a transaction that cannot end, and while everything is still well.
+    @Test(arguments: [false, true]) func itStopsInTimeWhateverTheBrokerDoes(isHung: Bool) async throws {
+        let cluster = try TestCluster.embedded(partitionCount: 1)
+        let configuration = cluster.serviceConfiguration()
+        let clock = ContinuousClock()
+        let stopping = Mutex(clock.now)
+        try await withRunningService(configuration) { events in
+            wait { events.isRestored }
+            let producer = try cluster.makeProducer()
+            try producer.send(
+                topic: cluster.topics.orders,
+                key: nil,
+                value: Array(#"{"orderId":"a","juice":"kiwi"}"#.utf8),
+                timeout: .seconds(10)
+            )
+            if isHung {
+                cluster.broker?.setRoundTrip(.seconds(60))
+            } else {
+                cluster.broker?.setUp(false)
+            }
+            stopping.withLock { $0 = clock.now }
+        }
+        #expect(clock.now - stopping.withLock { $0 } < .seconds(5))
+    }
+
+    @Test func aGroupThatMayNotBeJoinedEndsTheService() async throws {
+        let cluster = try TestCluster.embedded(partitionCount: 1)
+        let denied = KafkaError.Code.groupAuthorizationFailed
+        cluster.broker?.fail(next: .joinGroup, with: Array(repeating: denied, count: 20))
+        let error = await #expect(throws: ServiceError.self) {
+            try await OrderService(configuration: cluster.serviceConfiguration(), logger: quietLogger).run()
+        }
+        #expect(error?.description.contains("GROUP_AUTHORIZATION_FAILED") == true)
+    }
+}
+
+/// Blocks for a few rounds of the loop that waits for a broker, which takes 200 ms a round.
+private func wait(attempts: Int) {
+    let deadline = ContinuousClock.now + .milliseconds(300 * attempts)
+    wait { ContinuousClock.now >= deadline }
+}
+
+extension EventLog {
+    /// Whether a worker has restored its partitions.
+    var isRestored: Bool {
+        all.contains { if case .restored = $0 { true } else { false } }
+    }
+}
