@@ -90,6 +90,17 @@ import Testing
         #expect(problems.first?.mend.hasSuffix("--add-config cleanup.policy=compact") == true)
     }
 
+    @Test(arguments: ["juice.results", "juice.stock"]) func topicsMustTakeWholeBatches(name: String) {
+        let problems = check.problems(
+            of: topics { $0[name]?.configuration?["max.message.bytes"] = "20000" }
+        )
+        #expect(problems.count == 1)
+        #expect(
+            problems.first?.mend.hasSuffix("--entity-name \(name) --add-config max.message.bytes=1048588")
+                == true
+        )
+    }
+
     @Test func deadLettersMustHoldWhatTheyQuote() {
         let problems = check.problems(
             of: topics { $0["juice.orders"]?.configuration?["max.message.bytes"] = "5000000" }

@@ -4,14 +4,16 @@ import Logging
 /// Turns a worker's events into log lines: one for each change of state, none for mere repetition.
 struct WorkerLog {
     private let logger: Logger
+    private let configuration: ServiceConfiguration
     private var isRetrying = false
     private var isAborting = false
 
     /// Attempts in a row before somebody should look: with the pauses between them, some five seconds.
     private static let patience = 12
 
-    init(logger: Logger) {
+    init(logger: Logger, configuration: ServiceConfiguration) {
         self.logger = logger
+        self.configuration = configuration
     }
 
     mutating func note(_ event: WorkerEvent) {
@@ -50,8 +52,8 @@ struct WorkerLog {
         case .partitionStopped(let partition, let reason):
             logger.critical(
                 """
-                partition stopped, its commands wait: \(reason). To go on from another offset, stop the service and \
-                set the group's offset with kafka-consumer-groups.sh --reset-offsets
+                partition stopped, its commands wait: \(reason). To go on from another offset: stop all instances, wait \
+                until the group is empty (the session timeout, 10 s), then for example \(resetCommand(partition))
                 """,
                 metadata: ["partition": "\(partition)"]
             )
@@ -60,6 +62,13 @@ struct WorkerLog {
         case .left:
             logger.info("left the consumer group")
         }
+    }
+
+    private func resetCommand(_ partition: Int32) -> String {
+        let topics = configuration.topics
+        return "kafka-consumer-groups.sh --bootstrap-server \(configuration.bootstrapServers)"
+            + " --group \(configuration.group) --topic \(topics.orders):\(partition)"
+            + " --topic \(topics.restocks):\(partition) --reset-offsets --to-earliest --execute"
     }
 
     private static func metadata(_ partitions: [Int32]) -> Logger.Metadata {

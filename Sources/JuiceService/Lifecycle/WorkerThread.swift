@@ -31,7 +31,7 @@ struct WorkerThread: Sendable {
             throw .badConfiguration(error.description)
         }
 
-        var events = WorkerLog(logger: logger)
+        var events = WorkerLog(logger: logger, configuration: configuration)
         var worker = Worker(
             log: log,
             menu: configuration.menu,

@@ -4,55 +4,73 @@ import Synchronization
 
 /// Whether the cluster can be reached, told in one log line per change.
 ///
-/// librdkafka reconnects by itself and says nothing when it succeeds, so whoever finds the cluster answering again
-/// calls ``reached()``.
+/// librdkafka tells of lost connections late and more than once, reconnects by itself, and says nothing when it
+/// succeeds. So what it tells only raises a suspicion, and whoever can goes and asks the cluster: that decides.
 final class BrokerWatch: Sendable {
+    private enum State {
+        case reachable
+        /// A client met this error. Nothing is known until somebody asks.
+        case suspected(KafkaError)
+        case unreachable
+    }
+
     private let bootstrapServers: String
     private let logger: Logger
-    private let isDown = Mutex(false)
+    private let state = Mutex(State.reachable)
 
     init(bootstrapServers: String, logger: Logger) {
         self.bootstrapServers = bootstrapServers
         self.logger = logger
     }
 
-    /// Whether the cluster could not be reached when last tried.
-    var isUnreachable: Bool { isDown.withLock { $0 } }
+    /// Whether somebody should ask the cluster for anything, and tell ``reached()`` or ``failed(_:)``.
+    var needsProbe: Bool {
+        state.withLock { if case .reachable = $0 { false } else { true } }
+    }
 
-    /// Takes note of an error that a client met.
+    /// Takes note of what a client met by itself.
     func noticed(_ error: KafkaError) {
-        switch error.code {
-        case .allBrokersDown, .timedOut:
-            guard change(toDown: true) else { return }
-            logger.warning("no Kafka broker answers at \(bootstrapServers); waiting for one")
-        case .authentication, .ssl:
-            guard change(toDown: true) else { return }
-            logger.error("\(bootstrapServers) refuses the connection: \(error.message); trying again")
-        case .resolve:
-            guard change(toDown: true) else { return }
-            logger.warning("\(error.message); trying again")
-        default:
-            // A single broken connection, which is being mended; or what the next call reports anyway.
-            logger.debug("\(error)")
+        logger.debug("\(error)")
+        state.withLock { state in
+            switch state {
+            case .reachable: state = .suspected(error)
+            // A refusal says more than the broken connections that follow from it.
+            case .suspected where Self.isRefusal(error): state = .suspected(error)
+            case .suspected, .unreachable: break
+            }
         }
     }
 
-    /// Takes note that a request failed for now, whatever the client itself noticed.
+    /// Takes note that the cluster did not answer when it was asked.
     func failed(_ error: KafkaError) {
-        noticed(error)
-        guard change(toDown: true) else { return }
-        logger.warning("\(bootstrapServers) does not answer: \(error.message); waiting")
+        let cause = state.withLock { state -> KafkaError? in
+            defer { state = .unreachable }
+            return switch state {
+            case .reachable: error
+            case .suspected(let suspicion): suspicion
+            case .unreachable: nil
+            }
+        }
+        guard let cause else { return }
+        if Self.isRefusal(cause) {
+            logger.error("\(bootstrapServers) refuses the connection: \(cause.message); trying again")
+        } else if cause.code == .resolve {
+            logger.warning("\(cause.message); trying again")
+        } else {
+            logger.warning("no Kafka broker answers at \(bootstrapServers); waiting for one")
+        }
     }
 
     /// Takes note that the cluster answered.
     func reached() {
-        if change(toDown: false) { logger.notice("Kafka answers at \(bootstrapServers) again") }
+        let wasUnreachable = state.withLock { state in
+            defer { state = .reachable }
+            return if case .unreachable = state { true } else { false }
+        }
+        if wasUnreachable { logger.notice("Kafka answers at \(bootstrapServers) again") }
     }
 
-    private func change(toDown: Bool) -> Bool {
-        isDown.withLock { isDown in
-            defer { isDown = toDown }
-            return isDown != toDown
-        }
+    private static func isRefusal(_ error: KafkaError) -> Bool {
+        error.code == .authentication || error.code == .ssl
     }
 }

@@ -13,7 +13,7 @@ final class KafkaCommandLog: CommandLog {
     private let hooks: ClientHooks
     private let deadLetterPartitions: Int32
 
-    private let consumer: Consumer
+    private var consumer: Consumer
     private var producers: ProducerPair?
     private var restorePointReader: RestorePointReader?
     private var changelog: ChangelogReader?
@@ -32,6 +32,9 @@ final class KafkaCommandLog: CommandLog {
     private var sentOffsets: [TopicPartition: Offset] = [:]
 
     private static let callTimeout = Duration.seconds(1)
+    /// Being fenced twice within this time is another process's doing.
+    private static let rivalry = Duration.seconds(60)
+    private var rejoinedAt: ContinuousClock.Instant?
 
     /// Joins the consumer group.
     ///
@@ -47,17 +50,27 @@ final class KafkaCommandLog: CommandLog {
         self.worker = worker
         self.watch = watch
         self.deadLetterPartitions = deadLetterPartitions
-        hooks = ClientHooks(logger: logger)
+        hooks = ClientHooks(logger: logger, logCeiling: .info)
+        consumer = try Self.joinedConsumer(configuration, worker: worker, watch, hooks, rebalances)
+    }
+
+    private static func joinedConsumer(
+        _ configuration: ServiceConfiguration,
+        worker: Int,
+        _ watch: BrokerWatch,
+        _ hooks: ClientHooks,
+        _ rebalances: RebalanceQueue
+    ) throws(KafkaError) -> Consumer {
+        var hooks = hooks
         // Only the consumer is polled all the time. What the others notice would be told when it is long over.
-        consumer = try Consumer(
-            configuration: configuration.groupConsumer(worker: worker),
-            hooks: ClientHooks(logger: logger, onError: { watch.noticed($0) })
-        )
-        try consumer.subscribe(to: InputTopic.allCases.map { configuration.topics[$0] }) { [rebalances] in
+        hooks.onError = { watch.noticed($0) }
+        let consumer = try Consumer(configuration: configuration.groupConsumer(worker: worker), hooks: hooks)
+        try consumer.subscribe(to: InputTopic.allCases.map { configuration.topics[$0] }) {
             rebalances.append($0)
             // Reading begins with `start`, once the state is restored.
             return .hold
         }
+        return consumer
     }
 
     func name(of topic: InputTopic) -> String { configuration.topics[topic] }
@@ -77,13 +90,13 @@ extension KafkaCommandLog {
     func poll(maxRecords: Int, wait: Bool) throws(LogError) -> PollResult {
         records.removeAll(keepingCapacity: true)
         if let result = try nextRebalance() { return result }
-        if wait, watch.isUnreachable { probe() }
+        if wait, watch.needsProbe { probe() }
 
         let batch: RecordBatch
         do throws(KafkaError) {
             batch = try consumer.poll(maxRecords: maxRecords, timeout: wait ? .milliseconds(100) : .zero)
         } catch {
-            throw LogError(.stop, fatalMessage(error))
+            return try rejoin(after: error)
         }
         // A change of the assignment makes the records of the same poll void: nothing is read under the new one
         // before `start`.
@@ -196,12 +209,37 @@ extension KafkaCommandLog {
         return first
     }
 
-    /// While no broker could be reached, asks for one now and then: nothing else would tell that it is back.
+    /// Asks the cluster for something small, to know whether it answers.
     private func probe() {
-        if (try? consumer.metadata(topics: [configuration.topics.orders], timeout: .milliseconds(500))) != nil
-        {
+        do throws(KafkaError) {
+            _ = try consumer.metadata(topics: [configuration.topics.orders], timeout: .milliseconds(500))
             watch.reached()
+        } catch {
+            watch.failed(error)
         }
+    }
+
+    /// Joins the group anew after the consumer is beyond recovery.
+    ///
+    /// "Fenced" usually means that another process took over this instance's id. But after an outage that outlasts the
+    /// session timeout, librdkafka 2.0.2 forgets its member id and is fenced by its own former self. So it is tried once
+    /// more; whoever is fenced again soon has a rival.
+    private func rejoin(after error: KafkaError) throws(LogError) -> PollResult {
+        guard error.code == .fencedInstanceID, rejoinedAt.map({ .now - $0 > Self.rivalry }) ?? true else {
+            throw LogError(.stop, fatalMessage(error))
+        }
+        rejoinedAt = .now
+        hooks.logger.notice(
+            "fenced by another member of the same id, perhaps an earlier self; joining the group anew"
+        )
+        rebalances.removeAll()
+        giveUp()
+        do throws(KafkaError) {
+            consumer = try Self.joinedConsumer(configuration, worker: worker, watch, hooks, rebalances)
+        } catch {
+            throw LogError(.stop, error.description)
+        }
+        return .revoked
     }
 
     private func fatalMessage(_ error: KafkaError) -> String {
@@ -342,6 +380,7 @@ extension KafkaCommandLog {
             try body(&producers)
         } catch {
             if error.remedy == .startOver { producers = nil }
+            if error.remedy == .retry { probe() }
             throw LogError(error)
         }
     }
@@ -375,6 +414,8 @@ private final class RebalanceQueue {
     private var rebalances: [Rebalance] = []
 
     func append(_ rebalance: Rebalance) { rebalances.append(rebalance) }
+
+    func removeAll() { rebalances.removeAll() }
 
     func popFirst() -> Rebalance? { rebalances.isEmpty ? nil : rebalances.removeFirst() }
 }

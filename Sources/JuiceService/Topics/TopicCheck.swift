@@ -74,7 +74,7 @@ public struct TopicCheck: Sendable {
                 )
             ]
         }
-        return unequalCounts(topics) + compaction(topics) + deadLetterSize(topics)
+        return unequalCounts(topics) + compaction(topics) + batchSize(topics) + deadLetterSize(topics)
     }
 
     private func unequalCounts(_ topics: [String: Description]) -> [Problem] {
@@ -108,12 +108,25 @@ public struct TopicCheck: Sendable {
         ]
     }
 
-    private func deadLetterSize(_ topics: [String: Description]) -> [Problem] {
-        func limit(_ name: String) -> Int? {
-            topics[name]?.configuration?["max.message.bytes"].flatMap(Int.init)
+    /// A producer's batch of small records is as large as Kafka takes by default.
+    private func batchSize(_ topics: [String: Description]) -> [Problem] {
+        [names.results, names.stock].compactMap { name in
+            let needed = TopicPlan.defaultMaxMessageBytes
+            guard let limit = limit(name, topics), limit < needed else { return nil }
+            return Problem(
+                fault: "topic \(name) takes batches up to \(limit) bytes, fewer than the service sends",
+                mend: configCommand(name, "max.message.bytes=\(needed)")
+            )
         }
-        guard let deadLetters = limit(names.deadLetters),
-            let largest = [names.orders, names.restocks].compactMap(limit).max()
+    }
+
+    private func limit(_ name: String, _ topics: [String: Description]) -> Int? {
+        topics[name]?.configuration?["max.message.bytes"].flatMap(Int.init)
+    }
+
+    private func deadLetterSize(_ topics: [String: Description]) -> [Problem] {
+        guard let deadLetters = limit(names.deadLetters, topics),
+            let largest = [names.orders, names.restocks].compactMap({ limit($0, topics) }).max()
         else { return [] }
         let needed = largest + TopicPlan.deadLetterRoom
         guard deadLetters < needed else { return [] }

@@ -21,8 +21,13 @@ struct TopicPreparation: Sendable {
     func run() throws(ServiceError) -> Ready? {
         let admin: Admin
         do throws(KafkaError) {
-            let hooks = ClientHooks(logger: logger, onError: { [watch] in watch.noticed($0) })
+            let hooks = ClientHooks(
+                logger: logger,
+                logCeiling: .info,
+                onError: { [watch] in watch.noticed($0) }
+            )
             admin = try Admin(configuration: configuration.client, hooks: hooks)
+            try checkClients()
         } catch {
             throw .badConfiguration(error.description)
         }
@@ -41,6 +46,19 @@ struct TopicPreparation: Sendable {
             }
         }
         return nil
+    }
+
+    /// Makes each kind of client once: librdkafka refuses a value when a client is made of it, and that is better known
+    /// before the workers begin to make and drop them.
+    private func checkClients() throws(KafkaError) {
+        let hooks = ClientHooks(logger: logger, logCeiling: .info)
+        for consumer in [
+            configuration.groupConsumer(worker: 0), configuration.changelogConsumer,
+            configuration.logEndConsumer,
+        ] {
+            _ = try Consumer(configuration: consumer, hooks: hooks)
+        }
+        _ = try TransactionalProducer(configuration: configuration.producer(worker: 0, turn: 0), hooks: hooks)
     }
 
     private enum Failure: Error {

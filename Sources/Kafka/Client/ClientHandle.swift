@@ -88,19 +88,16 @@ class ClientContext {
     }
 
     fileprivate func log(level: Int32, facility: String, line: String) {
-        hooks?.logger.log(
-            level: Self.level(syslog: level, facility: facility),
+        guard let hooks else { return }
+        hooks.logger.log(
+            level: min(Self.level(syslog: level), hooks.logCeiling),
             "\(line)",
             metadata: ["librdkafka": .string(facility)]
         )
     }
 
-    /// librdkafka reports each failed attempt to connect, and to acquire a producer id while a predecessor's
-    /// transaction is being ended. Whoever runs the client reports the change of state, once; the attempts are detail. So are
-    /// the warnings about properties that are for other kinds of clients: one set of properties serves several.
-    private static func level(syslog: Int32, facility: String) -> Logger.Level {
-        if ["FAIL", "ERROR", "GETPID", "CONFWARN"].contains(facility) { return .debug }
-        return switch syslog {
+    private static func level(syslog: Int32) -> Logger.Level {
+        switch syslog {
         case ...2: .critical
         case 3: .error
         case 4: .warning

@@ -172,6 +172,12 @@ public final class Consumer {
     public func close() {
         guard !isClosed else { return }
         isClosed = true
+        // An assignment that was not told yet would be told by rd_kafka_consumer_close, too late for the answer that the
+        // callback has to give: librdkafka 2.0.2 would wait for ever.
+        for _ in 0..<10 {
+            releaseMessages()
+            held = receive(into: 0, count: 1, timeout: .zero)
+        }
         releaseMessages()
         rd_kafka_consumer_close(handle.pointer)
     }

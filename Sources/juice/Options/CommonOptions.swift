@@ -67,6 +67,8 @@ struct KafkaOptions: ParsableArguments {
     /// The settings of a command with these and other options.
     func settings(_ flags: Flags) throws(Failure) -> Settings {
         var flags = flags
+        // A script's variable that is not set must not start an embedded broker in silence.
+        guard bootstrapServers != "" else { throw Failure(.usage, "--bootstrap-servers must not be empty") }
         flags.set(.bootstrapServers, bootstrapServers)
         flags.set(.topicPrefix, topicPrefix)
         flags.set(.kafkaProperty, kafkaProperty)
