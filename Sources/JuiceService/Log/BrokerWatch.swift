@@ -14,9 +14,12 @@ final class BrokerWatch: Sendable {
         case unreachable
     }
 
+    /// How long after a recovery a failure may still be of before.
+    private static let afterglow = Duration.seconds(2)
+
     private let bootstrapServers: String
     private let logger: Logger
-    private let state = Mutex(State.reachable)
+    private let state = Mutex((now: State.reachable, recoveredAt: ContinuousClock.Instant?.none))
 
     init(bootstrapServers: String, logger: Logger) {
         self.bootstrapServers = bootstrapServers
@@ -25,17 +28,20 @@ final class BrokerWatch: Sendable {
 
     /// Whether somebody should ask the cluster for anything, and tell ``reached()`` or ``failed(_:)``.
     var needsProbe: Bool {
-        state.withLock { if case .reachable = $0 { false } else { true } }
+        state.withLock { if case .reachable = $0.now { false } else { true } }
     }
+
+    /// When the cluster answered again after an outage, the last time that it did.
+    var recoveredAt: ContinuousClock.Instant? { state.withLock { $0.recoveredAt } }
 
     /// Takes note of what a client met by itself.
     func noticed(_ error: KafkaError) {
         logger.debug("\(error)")
         state.withLock { state in
-            switch state {
-            case .reachable: state = .suspected(error)
+            switch state.now {
+            case .reachable: state.now = .suspected(error)
             // A refusal says more than the broken connections that follow from it.
-            case .suspected where Self.isRefusal(error): state = .suspected(error)
+            case .suspected where Self.isRefusal(error): state.now = .suspected(error)
             case .suspected, .unreachable: break
             }
         }
@@ -44,8 +50,13 @@ final class BrokerWatch: Sendable {
     /// Takes note that the cluster did not answer when it was asked.
     func failed(_ error: KafkaError) {
         let cause = state.withLock { state -> KafkaError? in
-            defer { state = .unreachable }
-            return switch state {
+            // Another worker may have asked just before the cluster answered this one: ask again before saying so.
+            if let recoveredAt = state.recoveredAt, .now - recoveredAt < Self.afterglow {
+                state.now = .suspected(error)
+                return nil
+            }
+            defer { state.now = .unreachable }
+            return switch state.now {
             case .reachable: error
             case .suspected(let suspicion): suspicion
             case .unreachable: nil
@@ -64,8 +75,10 @@ final class BrokerWatch: Sendable {
     /// Takes note that the cluster answered.
     func reached() {
         let wasUnreachable = state.withLock { state in
-            defer { state = .reachable }
-            return if case .unreachable = state { true } else { false }
+            defer { state.now = .reachable }
+            guard case .unreachable = state.now else { return false }
+            state.recoveredAt = .now
+            return true
         }
         if wasUnreachable { logger.notice("Kafka answers at \(bootstrapServers) again") }
     }

@@ -222,12 +222,10 @@ extension KafkaCommandLog {
     /// Joins the group anew after the consumer is beyond recovery.
     ///
     /// "Fenced" usually means that another process took over this instance's id. But after an outage that outlasts the
-    /// session timeout, librdkafka 2.0.2 forgets its member id and is fenced by its own former self. So it is tried once
-    /// more; whoever is fenced again soon has a rival.
+    /// session timeout, librdkafka 2.0.2 forgets its member id and is fenced by its own former self. So it is tried again;
+    /// whoever is fenced soon after that, and without another outage, has a rival.
     private func rejoin(after error: KafkaError) throws(LogError) -> PollResult {
-        guard error.code == .fencedInstanceID, rejoinedAt.map({ .now - $0 > Self.rivalry }) ?? true else {
-            throw LogError(.stop, fatalMessage(error))
-        }
+        guard error.code == .fencedInstanceID, !hasRival else { throw LogError(.stop, fatalMessage(error)) }
         rejoinedAt = .now
         hooks.logger.notice(
             "fenced by another member of the same id, perhaps an earlier self; joining the group anew"
@@ -240,6 +238,12 @@ extension KafkaCommandLog {
             throw LogError(.stop, error.description)
         }
         return .revoked
+    }
+
+    private var hasRival: Bool {
+        guard let rejoinedAt else { return false }
+        let hasRecoveredSince = watch.recoveredAt.map { $0 > rejoinedAt } ?? false
+        return !hasRecoveredSince && .now - rejoinedAt < Self.rivalry
     }
 
     private func fatalMessage(_ error: KafkaError) -> String {

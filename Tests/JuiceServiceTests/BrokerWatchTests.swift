@@ -1,0 +1,64 @@
+import Kafka
+import Testing
+
+@testable import JuiceService
+
+/// One line for each change of whether the cluster answers.
+@Suite struct BrokerWatchTests {
+    private let recorder = LogRecorder()
+    private let down = KafkaError(code: .allBrokersDown)
+    private let slow = KafkaError(code: .timedOut, isRetriable: true)
+
+    private func makeWatch() -> BrokerWatch {
+        BrokerWatch(bootstrapServers: "broker:9092", logger: recorder.makeLogger())
+    }
+
+    @Test func whatAClientNoticedIsOnlyASuspicion() {
+        let watch = makeWatch()
+        #expect(!watch.needsProbe)
+        watch.noticed(down)
+        #expect(watch.needsProbe)
+        watch.reached()
+        #expect(!watch.needsProbe)
+        #expect(recorder.all.isEmpty)
+        #expect(watch.recoveredAt == nil)
+    }
+
+    @Test func anOutageIsOneLineAndItsEndAnother() {
+        let watch = makeWatch()
+        for _ in 0..<3 {
+            watch.noticed(down)
+            watch.failed(slow)
+        }
+        watch.reached()
+        watch.reached()
+        #expect(
+            recorder.all == [
+                "warning no Kafka broker answers at broker:9092; waiting for one",
+                "notice Kafka answers at broker:9092 again",
+            ]
+        )
+        #expect(watch.recoveredAt != nil)
+    }
+
+    @Test func aFailureJustAfterTheEndIsLookedIntoFirst() {
+        let watch = makeWatch()
+        watch.failed(slow)
+        watch.reached()
+        watch.failed(slow)
+        #expect(watch.needsProbe)
+        watch.reached()
+        #expect(recorder.all.count == 2)
+    }
+
+    @Test func aRefusalIsSaidRatherThanTheBrokenConnection() {
+        let watch = makeWatch()
+        watch.noticed(down)
+        watch.noticed(KafkaError(code: .authentication, message: "wrong password"))
+        watch.noticed(down)
+        watch.failed(slow)
+        #expect(
+            recorder.all == ["error broker:9092 refuses the connection: wrong password; trying again"]
+        )
+    }
+}
