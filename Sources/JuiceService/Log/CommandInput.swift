@@ -1,0 +1,188 @@
+import JuiceEngine
+import Kafka
+import Logging
+
+/// The commands as a member of the consumer group gets them: which partitions, from where, and the records.
+///
+/// It is one membership. After an error that ends it, another is made.
+final class CommandInput {
+    private let configuration: ServiceConfiguration
+    private let watch: BrokerWatch
+    private let logger: Logger
+    let consumer: Consumer
+
+    /// What the present assignment belongs to; taken at assignment, and nil without one.
+    private(set) var membership: ConsumerGroupMetadata?
+    /// Rebalances told during the last poll and not yet handed on.
+    private let rebalances = RebalanceQueue()
+    private var startedPartitions: [TopicPartition] = []
+    /// Codes of errors that were logged already.
+    private var toldCodes: Set<KafkaError.Code> = []
+    /// What a record's ``ConsumedRecord/topicIdentity`` stands for, so that its name is not copied for every record.
+    private var knownTopics: [OpaquePointer?: InputTopic] = [:]
+    /// The records of the last poll; kept to reuse their memory.
+    private var records: [CommandRecord] = []
+
+    /// Joins the group.
+    init(
+        configuration: ServiceConfiguration,
+        worker: Int,
+        watch: BrokerWatch,
+        hooks: ClientHooks
+    ) throws(KafkaError) {
+        self.configuration = configuration
+        self.watch = watch
+        logger = hooks.logger
+        var hooks = hooks
+        // Only this client is polled all the time. What the others notice would be told when it is long over.
+        hooks.onError = { watch.noticed($0) }
+        consumer = try Consumer(configuration: configuration.groupConsumer(worker: worker), hooks: hooks)
+        try consumer.subscribe(to: InputTopic.allCases.map { configuration.topics[$0] }) { [rebalances] in
+            rebalances.append($0)
+            // Reading begins with `start`, once the state is restored.
+            return .hold
+        }
+    }
+
+    /// What happened next, or the error that ended this membership.
+    func poll(maxRecords: Int, wait: Bool) throws(LogError) -> Result<PollResult, KafkaError> {
+        records.removeAll(keepingCapacity: true)
+        if let result = try nextRebalance() { return .success(result) }
+        if wait, watch.needsProbe { probe() }
+
+        let batch: RecordBatch
+        do throws(KafkaError) {
+            batch = try consumer.poll(maxRecords: maxRecords, timeout: wait ? .milliseconds(100) : .zero)
+        } catch {
+            return .failure(error)
+        }
+        // A change of the assignment makes the records of the same poll void: nothing is read under the new one
+        // before `start`.
+        if let result = try nextRebalance() { return .success(result) }
+        if wait, batch.count == maxRecords { wakeFetchers() }
+        return .success(try takeIn(batch))
+    }
+
+    private func takeIn(_ batch: RecordBatch) throws(LogError) -> PollResult {
+        for element in batch {
+            switch element {
+            case .record(let record):
+                records.append(commandRecord(record))
+            case .endOfPartition:
+                continue
+            case .failure(let partition?, let error)
+            where error.code == .autoOffsetReset || error.code == .offsetOutOfRange:
+                return .outOfRange(partition: partition.partition, reason: "\(partition): \(error.message)")
+            case .failure(_, let error):
+                try note(error)
+            }
+        }
+        return .records(records)
+    }
+
+    private func commandRecord(_ record: ConsumedRecord) -> CommandRecord {
+        CommandRecord(
+            topic: topic(of: record),
+            partition: record.partition,
+            offset: record.offset,
+            key: record.key,
+            value: record.value,
+            headers: record.headers.map { Header(name: $0.name, value: $0.value) }
+        )
+    }
+
+    private func topic(of record: ConsumedRecord) -> InputTopic {
+        if let topic = knownTopics[record.topicIdentity] { return topic }
+        let topic: InputTopic = record.topic == configuration.topics.orders ? .orders : .restocks
+        knownTopics[record.topicIdentity] = topic
+        return topic
+    }
+
+    /// Reads these partitions from these offsets, and no others.
+    func start(at offsets: [TopicPartition: Offset]) throws(KafkaError) {
+        try consumer.assign(offsets)
+        startedPartitions = Array(offsets.keys)
+    }
+
+    /// Makes librdkafka fetch on at once.
+    ///
+    /// It stops fetching while its queue holds `queued.min.messages`, and version 2.0.2 looks again only when something
+    /// wakes the leader's thread, at the latest after a second. A request to the leaders wakes them all; without it the
+    /// queue would have to hold a second's worth of records, some 500 bytes each.
+    private func wakeFetchers() {
+        _ = try? consumer.endOffsets(of: startedPartitions, timeout: .milliseconds(50))
+    }
+
+    /// Asks the cluster for something small, to know whether it answers.
+    func probe() {
+        do throws(KafkaError) {
+            _ = try consumer.metadata(topics: [configuration.topics.orders], timeout: .milliseconds(500))
+            watch.reached()
+        } catch {
+            watch.failed(error)
+        }
+    }
+
+    /// What the consumer met: some of it heals by itself, some never will, and librdkafka may tell it only once.
+    private func note(_ error: KafkaError) throws(LogError) {
+        let logError = LogError(error)
+        if logError.remedy == .stop { throw logError }
+        watch.noticed(error)
+        if error.remedy != .retry, toldCodes.insert(error.code).inserted {
+            logger.warning("\(error)")
+        }
+    }
+}
+
+// MARK: - Assignment
+
+extension CommandInput {
+    private func nextRebalance() throws(LogError) -> PollResult? {
+        guard let rebalance = rebalances.popFirst() else { return nil }
+        switch rebalance {
+        case .assigned(let partitions, let membership):
+            watch.reached()
+            self.membership = membership
+            return .assigned(try coPartitioned(partitions))
+        case .revoked:
+            giveUp()
+            return .revoked
+        case .failed(let error):
+            giveUp()
+            try note(error)
+            return .revoked
+        }
+    }
+
+    private func giveUp() {
+        membership = nil
+        startedPartitions = []
+    }
+
+    /// The partition numbers of an assignment, provided that it has the same ones of each topic. The state of a
+    /// store is in one place only if orders and restocks of its partition are.
+    private func coPartitioned(_ partitions: [TopicPartition]) throws(LogError) -> [Int32] {
+        let numbers = InputTopic.allCases.map { topic in
+            partitions.filter { $0.topic == configuration.topics[topic] }.map(\.partition).sorted()
+        }
+        guard let first = numbers.first, numbers.allSatisfy({ $0 == first }) else {
+            throw LogError(
+                .stop,
+                "the group \(configuration.group) assigned unlike partitions of orders and restocks"
+                    + " (\(partitions.map(\.description).sorted().joined(separator: ", "))); every member must"
+                    + " subscribe to both with partition.assignment.strategy=range, and both must have the same"
+                    + " number of partitions"
+            )
+        }
+        return first
+    }
+}
+
+/// Carries rebalances from the consumer's callback to the poll that caused it; both run on one thread.
+private final class RebalanceQueue {
+    private var rebalances: [Rebalance] = []
+
+    func append(_ rebalance: Rebalance) { rebalances.append(rebalance) }
+
+    func popFirst() -> Rebalance? { rebalances.isEmpty ? nil : rebalances.removeFirst() }
+}
