@@ -31,9 +31,6 @@ final class BrokerWatch: Sendable {
         state.withLock { if case .reachable = $0.now { false } else { true } }
     }
 
-    /// When the cluster answered again after an outage, the last time that it did.
-    var recoveredAt: ContinuousClock.Instant? { state.withLock { $0.recoveredAt } }
-
     /// Takes note of what a client met by itself.
     func noticed(_ error: KafkaError) {
         logger.debug("\(error)")

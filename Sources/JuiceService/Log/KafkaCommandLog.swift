@@ -15,6 +15,7 @@ final class KafkaCommandLog: CommandLog {
 
     private var input: CommandInput
     private var rejoinedAt: ContinuousClock.Instant?
+    private var lastPolledAt = ContinuousClock.now
     private var producers: ProducerPair?
     private var restorePointReader: RestorePointReader?
     private var changelog: ChangelogReader?
@@ -22,8 +23,10 @@ final class KafkaCommandLog: CommandLog {
     private var sentOffsets: [TopicPartition: Offset] = [:]
 
     private static let callTimeout = Duration.seconds(1)
-    /// Being fenced twice within this time is another process's doing.
+    /// Being fenced twice within this time is another process's doing,
     private static let rivalry = Duration.seconds(60)
+    /// unless the worker was away from its group for this long: half the session timeout.
+    private static let absence = Duration.seconds(5)
 
     /// Joins the consumer group.
     ///
@@ -59,6 +62,7 @@ extension KafkaCommandLog {
     func poll(maxRecords: Int, wait: Bool) throws(LogError) -> PollResult {
         switch try input.poll(maxRecords: maxRecords, wait: wait) {
         case .success(let result):
+            lastPolledAt = .now
             if case .revoked = result { endRestore() }
             return result
         case .failure(let error):
@@ -77,9 +81,9 @@ extension KafkaCommandLog {
 
     /// Joins the group anew after a membership is beyond recovery.
     ///
-    /// "Fenced" usually means that another process took over this instance's id. But after an outage that outlasts the
-    /// session timeout, librdkafka 2.0.2 forgets its member id and is fenced by its own former self. So it is tried again;
-    /// whoever is fenced soon after that, and without another outage, has a rival.
+    /// "Fenced" usually means that another process took over this instance's id. But when a transaction had to wait out an
+    /// outage longer than the session timeout, librdkafka 2.0.2 forgets its member id meanwhile and is fenced by its own
+    /// former self. So it is tried again; whoever is fenced soon after that, without having been away, has a rival.
     private func rejoin(after error: KafkaError) throws(LogError) -> PollResult {
         guard error.code == .fencedInstanceID else { throw LogError(.stop, error.description) }
         guard !hasRival else {
@@ -103,9 +107,8 @@ extension KafkaCommandLog {
     }
 
     private var hasRival: Bool {
-        guard let rejoinedAt else { return false }
-        let hasRecoveredSince = watch.recoveredAt.map { $0 > rejoinedAt } ?? false
-        return !hasRecoveredSince && .now - rejoinedAt < Self.rivalry
+        guard let rejoinedAt, .now - rejoinedAt < Self.rivalry else { return false }
+        return .now - lastPolledAt < Self.absence
     }
 
     private func offsets(_ positions: [InputPosition]) -> [TopicPartition: Offset] {
