@@ -69,14 +69,17 @@ import Testing
         #expect(clock.now - stopping.withLock { $0 } < .seconds(5))
     }
 
-    @Test func aGroupThatMayNotBeJoinedEndsTheService() async throws {
+    @Test(arguments: [
+        (KafkaError.Code.groupAuthorizationFailed, "GROUP_AUTHORIZATION_FAILED"),
+        (.inconsistentGroupProtocol, "partition.assignment.strategy=range"),
+    ])
+    func aGroupThatCannotBeJoinedEndsTheService(code: KafkaError.Code, reason: String) async throws {
         let cluster = try TestCluster.embedded(partitionCount: 1)
-        let denied = KafkaError.Code.groupAuthorizationFailed
-        cluster.broker?.fail(next: .joinGroup, with: Array(repeating: denied, count: 20))
+        cluster.broker?.fail(next: .joinGroup, with: Array(repeating: code, count: 20))
         let error = await #expect(throws: ServiceError.self) {
             try await OrderService(configuration: cluster.serviceConfiguration(), logger: quietLogger).run()
         }
-        #expect(error?.description.contains("GROUP_AUTHORIZATION_FAILED") == true)
+        #expect(error?.description.contains(reason) == true)
     }
 }
 

@@ -52,8 +52,10 @@ struct WorkerLog {
         case .partitionStopped(let partition, let reason):
             logger.critical(
                 """
-                partition stopped, its commands wait: \(reason). To go on from another offset: stop all instances, wait \
-                until the group is empty (the session timeout, 10 s), then for example \(resetCommand(partition))
+                partition stopped, its commands wait: \(reason). To go on: stop all instances, wait until the group is \
+                empty (the session timeout, 10 s), then \(resetCommand(partition)), with N after the last order that was \
+                answered, and likewise for \(configuration.topics.restocks). From an earlier N orders are made again, \
+                from a later one they are skipped
                 """,
                 metadata: ["partition": "\(partition)"]
             )
@@ -65,10 +67,9 @@ struct WorkerLog {
     }
 
     private func resetCommand(_ partition: Int32) -> String {
-        let topics = configuration.topics
-        return "kafka-consumer-groups.sh --bootstrap-server \(configuration.bootstrapServers)"
-            + " --group \(configuration.group) --topic \(topics.orders):\(partition)"
-            + " --topic \(topics.restocks):\(partition) --reset-offsets --to-earliest --execute"
+        "kafka-consumer-groups.sh --bootstrap-server \(configuration.bootstrapServers)"
+            + " --group \(configuration.group) --topic \(configuration.topics.orders):\(partition)"
+            + " --reset-offsets --to-offset N --execute"
     }
 
     private static func metadata(_ partitions: [Int32]) -> Logger.Metadata {

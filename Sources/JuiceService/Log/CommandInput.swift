@@ -125,6 +125,13 @@ final class CommandInput {
 
     /// What the consumer met: some of it heals by itself, some never will, and librdkafka may tell it only once.
     private func note(_ error: KafkaError) throws(LogError) {
+        if error.code == .inconsistentGroupProtocol {
+            throw LogError(
+                .stop,
+                "a member of the group \(configuration.group) has another assignor; every member must have"
+                    + " partition.assignment.strategy=range (\(error.code.name))"
+            )
+        }
         let logError = LogError(error)
         if logError.remedy == .stop { throw logError }
         watch.noticed(error)
