@@ -341,6 +341,21 @@ extension WorkerTests {
         #expect(letter.headers.contains { $0.name == "juice.error.code" })
     }
 
+    @Test func aDeadLetterIsKeptWholeWhateverElseFails() throws {
+        let harness = Harness()
+        let large = String(repeating: "x", count: 600_000)
+        harness.cluster.send(.orders, partition: 0, key: "gangnam", value: large)
+        var failures = 0
+        harness.log.fault = { call in
+            guard call == .commit, failures < 5 else { return nil }
+            failures += 1
+            return LogError(.abort, "an outage")
+        }
+        harness.run()
+        #expect(failures == 5)
+        #expect(harness.cluster.values(.deadLetters, partition: 0) == [large])
+    }
+
     @Test func aTraceHeaderWithoutEndIsNotCopied() throws {
         let harness = Harness()
         let headers = [

@@ -106,6 +106,7 @@ import Testing
             try producer.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
             let error = #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(10)) }
             #expect(error?.remedy == .abort)
+            #expect(error?.code == .messageTooLarge)
             try producer.abort(timeout: .seconds(10))
         }
     }

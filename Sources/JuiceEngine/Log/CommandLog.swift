@@ -89,11 +89,14 @@ public struct LogError: Error, Sendable, Equatable {
     public let remedy: Remedy
     /// What happened, in a sentence for a person.
     public let message: String
+    /// The log refused a record for its size, and will again.
+    public let isRecordTooLarge: Bool
 
     /// An error with its remedy.
-    public init(_ remedy: Remedy, _ message: String) {
+    public init(_ remedy: Remedy, _ message: String, isRecordTooLarge: Bool = false) {
         self.remedy = remedy
         self.message = message
+        self.isRecordTooLarge = isRecordTooLarge
     }
 }
 

@@ -62,10 +62,9 @@ public struct Worker<Log: CommandLog> {
     private var failedCalls = 0
     /// Transactions given up since the last one that was committed.
     private var failedTransactions = 0
+    /// Whether the log has refused a record for its size since the last transaction that was committed.
+    private var hasRefusedSize = false
     private var isStopping = false
-
-    /// Transactions that may fail in a row before dead letters are cut to a size that every broker takes.
-    private static var patience: Int { 3 }
 
     /// A worker that has not begun.
     ///
@@ -156,7 +155,7 @@ extension Worker {
     private mutating func process(_ records: [CommandRecord]) throws(LogError) {
         summary = TransactionSummary()
         // A dead letter that the broker refuses for its size would keep its partition from ever going on.
-        processor.abridgesDeadLetters = failedTransactions >= Self.patience
+        processor.abridgesDeadLetters = hasRefusedSize
         for record in records {
             guard let state = partitions[record.partition],
                 state.advance(record.topic, past: record.offset)
@@ -171,6 +170,7 @@ extension Worker {
     private mutating func keepChanges() {
         for state in partitions { state.commit() }
         failedTransactions = 0
+        hasRefusedSize = false
         onEvent(.committed(summary))
         phase = .polling
     }
@@ -189,6 +189,7 @@ extension Worker {
             return .backOff(attempt: failedCalls)
         case .abort where isInTransaction:
             failedTransactions += 1
+            hasRefusedSize = hasRefusedSize || error.isRecordTooLarge
             phase = .aborting(error)
             return .worked
         case .abort, .startOver:

@@ -18,6 +18,6 @@ extension LogError {
             case .retry: .retry
             case .startOver: .startOver
             }
-        self.init(remedy, error.description)
+        self.init(remedy, error.description, isRecordTooLarge: error.code == .messageTooLarge)
     }
 }

@@ -96,11 +96,6 @@ extension EmbeddedBroker {
         rd_kafka_mock_push_request_errors_array(cluster, request.rawValue, codes.count, codes)
     }
 
-    /// Forgets the errors still due for a kind of request.
-    public func clearFailures(of request: Request) {
-        rd_kafka_mock_clear_request_errors(cluster, request.rawValue)
-    }
-
     /// Delays each answer of a broker.
     public func setRoundTrip(_ delay: Duration, ofBroker broker: Int32 = 1) {
         rd_kafka_mock_broker_set_rtt(cluster, broker, delay.milliseconds)

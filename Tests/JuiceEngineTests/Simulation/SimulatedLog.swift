@@ -199,7 +199,9 @@ final class SimulatedLog: CommandLog {
     func produce(_ record: OutputRecord) throws(LogError) {
         try check(.produce)
         try checkEpoch()
-        if record.value?.count ?? 0 > largestRecord { throw LogError(.abort, "the record is too large") }
+        if record.value?.count ?? 0 > largestRecord {
+            throw LogError(.abort, "the record is too large", isRecordTooLarge: true)
+        }
         cluster.produce(
             id,
             to: .init(topic: .init(record.topic), partition: record.partition),
