@@ -62,6 +62,10 @@ let package = Package(
             ]
         ),
 
+        // Knows the contract and nothing of the service, so that the one can be held against the other.
+        .target(name: "JuiceAudit", path: "Tests/JuiceAudit"),
+        .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit"]),
+
         .testTarget(name: "KafkaTests", dependencies: ["Kafka"]),
         .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"]),
         .testTarget(name: "JuiceMessagesTests", dependencies: ["JuiceMaker", "JuiceMessages"]),

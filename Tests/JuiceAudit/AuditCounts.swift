@@ -1,0 +1,37 @@
+/// What the topics held.
+public struct AuditCounts: Sendable, Hashable {
+    /// Records that clients wrote to orders and restocks: all but forwarded copies.
+    public var records = 0
+    /// Records that had to be answered, each where its store lives.
+    public var commands = 0
+    /// Answers, duplicates among them.
+    public var answers = 0
+    /// Answers that were given again.
+    public var duplicates = 0
+    /// Commands that were forwarded to the partition of their store.
+    public var forwarded = 0
+    /// Records that were put aside.
+    public var deadLetters = 0
+    /// Stores that were named by a command.
+    public var stores = 0
+    /// First answers "juice made".
+    public var juicesMade = 0
+    /// First answers "out of stock".
+    public var outOfStock = 0
+    /// First answers "restocked".
+    public var restocked = 0
+    /// First answers "rejected".
+    public var rejected = 0
+
+    /// Nothing counted yet.
+    public init() {}
+
+    mutating func add(_ other: AuditCounts) {
+        answers += other.answers
+        duplicates += other.duplicates
+        juicesMade += other.juicesMade
+        outOfStock += other.outOfStock
+        restocked += other.restocked
+        rejected += other.rejected
+    }
+}

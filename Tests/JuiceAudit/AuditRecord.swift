@@ -1,0 +1,96 @@
+/// One committed record, as a consumer with `read_committed` sees it.
+public struct AuditRecord: Sendable, Hashable {
+    /// Its place in the partition.
+    public let offset: Int64
+    /// Milliseconds since 1970.
+    public let timestamp: Int64
+    /// The key, `nil` when there is none.
+    public let key: [UInt8]?
+    /// The value, `nil` when there is none.
+    public let value: [UInt8]?
+    /// The headers in their order.
+    public let headers: [AuditHeader]
+
+    /// A record.
+    public init(
+        offset: Int64,
+        timestamp: Int64,
+        key: [UInt8]?,
+        value: [UInt8]?,
+        headers: [AuditHeader] = []
+    ) {
+        self.offset = offset
+        self.timestamp = timestamp
+        self.key = key
+        self.value = value
+        self.headers = headers
+    }
+}
+
+/// One header of a record.
+public struct AuditHeader: Sendable, Hashable {
+    /// The header's name.
+    public let name: String
+    /// Its value, `nil` when there is none.
+    public let value: [UInt8]?
+
+    /// A header.
+    public init(_ name: String, _ value: [UInt8]?) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// A topic of the contract.
+public enum AuditTopic: String, Sendable, Hashable {
+    /// Orders, written by clients.
+    case orders
+    /// Stock edits, written by clients.
+    case restocks
+    /// The answers.
+    case results
+    /// Each store's stock.
+    case stock
+    /// Records that name no command.
+    case deadLetters = "dead-letters"
+}
+
+/// The committed records of the five topics: of each topic its partitions, of each partition the records in offset
+/// order.
+public struct AuditTopics: Sendable {
+    /// Orders, by partition.
+    public var orders: [[AuditRecord]]
+    /// Stock edits, by partition.
+    public var restocks: [[AuditRecord]]
+    /// Answers, by partition.
+    public var results: [[AuditRecord]]
+    /// Stock, by partition. Compaction may have removed all but a store's last record.
+    public var stock: [[AuditRecord]]
+    /// Dead letters, by partition. The number of partitions need not be that of the other topics.
+    public var deadLetters: [[AuditRecord]]
+
+    /// The records of the five topics.
+    public init(
+        orders: [[AuditRecord]],
+        restocks: [[AuditRecord]],
+        results: [[AuditRecord]],
+        stock: [[AuditRecord]],
+        deadLetters: [[AuditRecord]]
+    ) {
+        self.orders = orders
+        self.restocks = restocks
+        self.results = results
+        self.stock = stock
+        self.deadLetters = deadLetters
+    }
+
+    subscript(topic: AuditTopic) -> [[AuditRecord]] {
+        switch topic {
+        case .orders: orders
+        case .restocks: restocks
+        case .results: results
+        case .stock: stock
+        case .deadLetters: deadLetters
+        }
+    }
+}

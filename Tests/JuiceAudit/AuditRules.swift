@@ -1,0 +1,24 @@
+/// What the service was told, as far as the contract depends on it.
+public struct AuditRules: Sendable {
+    /// The partitions of orders, restocks, results and stock.
+    public var partitionCount: Int
+    /// For how many milliseconds a repeated id must be recognised.
+    public var memoryWindow: Int64
+    /// For how many further ids of its partition a repeated id must be recognised.
+    public var memoryCount: Int
+    /// What the names of all topics begin with.
+    public var topicPrefix: String
+
+    /// The rules of a service with these settings; the defaults are the service's.
+    public init(
+        partitionCount: Int,
+        memoryWindow: Int64 = 3_600_000,
+        memoryCount: Int = 1_000_000,
+        topicPrefix: String = "juice."
+    ) {
+        self.partitionCount = partitionCount
+        self.memoryWindow = memoryWindow
+        self.memoryCount = memoryCount
+        self.topicPrefix = topicPrefix
+    }
+}

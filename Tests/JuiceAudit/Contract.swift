@@ -1,0 +1,78 @@
+/// The contract's fixed words and numbers, written down a second time on purpose: a slip in the service must not
+/// be a slip in its audit.
+enum Contract {
+    /// The order of fruits wherever no recipe gives another.
+    static let fruits: [StaticString] = ["strawberry", "banana", "pineapple", "kiwi", "mango"]
+    static let initialLevel = 10
+    static let levels = 0...1_000_000_000
+    static let quantities = 1...100
+
+    struct Juice {
+        let id: StaticString
+        let recipe: [Amount]
+    }
+
+    /// A fruit's place in ``fruits``, and how many of it.
+    struct Amount {
+        let fruit: Int
+        let amount: Int
+    }
+
+    static let juices: [Juice] = [
+        Juice(id: "strawberry", recipe: [Amount(fruit: 0, amount: 16)]),
+        Juice(id: "banana", recipe: [Amount(fruit: 1, amount: 2)]),
+        Juice(id: "kiwi", recipe: [Amount(fruit: 3, amount: 3)]),
+        Juice(id: "pineapple", recipe: [Amount(fruit: 2, amount: 2)]),
+        Juice(id: "strawberryBanana", recipe: [Amount(fruit: 0, amount: 10), Amount(fruit: 1, amount: 1)]),
+        Juice(id: "mango", recipe: [Amount(fruit: 4, amount: 3)]),
+        Juice(id: "mangoKiwi", recipe: [Amount(fruit: 4, amount: 2), Amount(fruit: 3, amount: 1)]),
+    ]
+
+    static let mainStore = Array("main".utf8)
+    static let longestName = 128
+    static let longestValue = 64 * 1024
+    static let deepestNesting = 128
+    static let longestTraceHeader = 8 * 1024
+    /// What a dead letter that the broker would not take whole keeps of key and of value.
+    static let abridgedHalf = 128 * 1024
+
+    static let forwardedFrom = "juice.forwarded.from"
+    static let truncatedFrom = "juice.truncated.from"
+    static let traceHeaders = ["traceparent", "tracestate"]
+    static let errorCode = "juice.error.code"
+    static let errorMessage = "juice.error.message"
+    static let sourceTopic = "juice.source.topic"
+    static let sourcePartition = "juice.source.partition"
+    static let sourceOffset = "juice.source.offset"
+}
+
+/// The two things a store is told to do.
+enum CommandKind: Int, CaseIterable {
+    case order
+    case restock
+
+    var topic: AuditTopic {
+        switch self {
+        case .order: .orders
+        case .restock: .restocks
+        }
+    }
+
+    var idField: StaticString {
+        switch self {
+        case .order: "orderId"
+        case .restock: "restockId"
+        }
+    }
+}
+
+/// Why a record cannot be answered.
+enum DeadLetterCode: String {
+    case emptyValue, tooLarge, notJSON, tooDeep, missingID, badID, badStore, misplaced
+}
+
+/// Why nothing came of a command.
+enum RejectionReason: String {
+    case unknownJuice, unknownFruit, badQuantity, badAmount
+    case wouldGoNegative, wouldOverflow, emptyRestock, badCommand
+}

@@ -1,0 +1,293 @@
+/// Replays the answers of one partition in the order in which they were given.
+///
+/// Each must be the answer to the command whose turn it is, and say what the contract's arithmetic says.
+struct Replay {
+    private(set) var list = FaultList()
+    private(set) var counts = AuditCounts()
+
+    private let partition: Int
+    private let topics: AuditTopics
+    private let rules: AuditRules
+    private let records: [AuditRecord]
+    private var alignments: [Alignment]
+    /// The latest first answer to each identity.
+    private var memory: [Int: FirstAnswer] = [:]
+    private var firstAnswerCount = 0
+    private var json = JSONReader()
+    private var other = JSONReader()
+
+    private struct FirstAnswer {
+        let index: Int
+        /// How many first answers there were before it.
+        let number: Int
+    }
+
+    /// What comes of a command by the contract, and how the answer differs from that.
+    private struct Result {
+        let outcome: Outcome
+        let before: Levels
+        let after: Levels
+        let difference: String?
+    }
+
+    /// What an answer says it is the answer to.
+    private struct Reference {
+        let kind: CommandKind
+        let store: Int
+        let identity: Int
+    }
+
+    init(_ topics: AuditTopics, partition: Int, _ intake: Intake, _ rules: AuditRules) {
+        self.topics = topics
+        self.partition = partition
+        self.rules = rules
+        records = topics.results.indices.contains(partition) ? topics.results[partition] : []
+        alignments = CommandKind.allCases.map { Alignment(intake.commands[$0.rawValue][partition]) }
+    }
+
+    /// Goes through all answers.
+    mutating func run(_ names: inout Names, _ ledger: inout Ledger) {
+        for index in records.indices { judge(index, &names, &ledger) }
+        for kind in CommandKind.allCases {
+            for command in alignments[kind.rawValue].unanswered {
+                let offset = topics[kind.topic][partition][command.index].offset
+                let problem = "\(describe(command.identity, command.store, kind, names)) has no answer"
+                list.add(.missing, kind.topic, partition, offset, problem)
+            }
+        }
+    }
+
+    private mutating func judge(_ index: Int, _ names: inout Names, _ ledger: inout Ledger) {
+        let record = records[index]
+        counts.answers += 1
+        guard let value = record.value else { return report(.wrong, record, "the answer has no value") }
+        value.withUnsafeBufferPointer { value in
+            guard json.read(value), json.tokens[0].kind == .object else {
+                return report(.wrong, record, "the answer is not a JSON object")
+            }
+            guard let reference = reference(json, &names) else {
+                report(.wrong, record, "it answers no command there is: \(quoted(value))")
+                let store = json.value("store").flatMap(json.string).flatMap(names.stores.find)
+                return follow(record, store, nil, &ledger)
+            }
+            switch match(reference, index, &names) {
+            case .command(let command):
+                judge(index, command, reference, names, &ledger)
+            case .late(let command):
+                report(.wrong, record, "\(describe(reference, names)) is answered out of order")
+                judge(index, command, reference, names, &ledger)
+            case .none where names.owners[reference.store] != partition:
+                let owner = names.owners[reference.store]
+                report(.wrong, record, "\(describe(reference, names)) belongs to partition \(owner)")
+            case .none:
+                report(.doubled, record, "\(describe(reference, names)) is answered once too often")
+                follow(record, reference.store, memory[reference.identity], &ledger)
+            }
+        }
+    }
+
+    private mutating func match(
+        _ reference: Reference,
+        _ index: Int,
+        _ names: inout Names
+    ) -> Alignment.Match {
+        let kind = reference.kind.rawValue
+        let due = alignments[kind].due
+        let distance = due == reference.identity ? 0 : distance(to: due, after: index, reference.kind, &names)
+        return alignments[kind].match(reference.identity, distanceToDue: distance)
+    }
+
+    /// How many answers of this kind further on the one to `identity` is.
+    private mutating func distance(
+        to identity: Int?,
+        after index: Int,
+        _ kind: CommandKind,
+        _ names: inout Names
+    ) -> Int? {
+        guard let identity else { return nil }
+        var distance = 0
+        for record in records[(index + 1)...].prefix(Alignment.lookahead) {
+            let found = record.value?.withUnsafeBufferPointer { value in
+                other.read(value) ? reference(other, &names) : nil
+            }
+            guard let found, found.kind == kind else { continue }
+            distance += 1
+            if found.identity == identity { return distance }
+        }
+        return nil
+    }
+
+    private func reference(_ json: JSONReader, _ names: inout Names) -> Reference? {
+        for kind in CommandKind.allCases {
+            guard let id = json.value(kind.idField).flatMap(json.string) else { continue }
+            guard let name = json.value("store").flatMap(json.string), let store = names.stores.find(name),
+                let identity = names.findIdentity(kind, store: store, id: id)
+            else { return nil }
+            return Reference(kind: kind, store: store, identity: identity)
+        }
+        return nil
+    }
+}
+
+// MARK: - What an answer must say
+
+extension Replay {
+    private mutating func judge(
+        _ index: Int,
+        _ command: Command,
+        _ reference: Reference,
+        _ names: Names,
+        _ ledger: inout Ledger
+    ) {
+        let record = records[index]
+        checkEnvelope(record, command, reference, names)
+        if json.value("duplicate") != nil {
+            counts.duplicates += 1
+            judgeDuplicate(record, reference, names)
+        } else {
+            judgeFirst(index, command, reference, names, &ledger)
+        }
+    }
+
+    private mutating func judgeDuplicate(_ record: AuditRecord, _ reference: Reference, _ names: Names) {
+        guard let first = memory[reference.identity] else {
+            let problem = "\(describe(reference, names)) is answered as a duplicate, and is none"
+            return report(.wrong, record, problem)
+        }
+        // The name of the second member, behind the type and its name.
+        let isInPlace =
+            json.tokens.count > 4 && isSame(json.text(3), "duplicate") && json.tokens[4].kind == .yes
+        if !isInPlace {
+            report(.wrong, record, "its duplicate is not true, or not right after its type")
+        }
+        let isRepetition = records[first.index].value?.withUnsafeBufferPointer { value in
+            other.read(value) && json.repeats(other)
+        }
+        if isRepetition != true {
+            let problem =
+                "\(describe(reference, names)) is answered otherwise than at \(records[first.index].offset)"
+            report(.wrong, record, problem)
+        }
+    }
+
+    private mutating func judgeFirst(
+        _ index: Int,
+        _ command: Command,
+        _ reference: Reference,
+        _ names: Names,
+        _ ledger: inout Ledger
+    ) {
+        let record = records[index]
+        if let first = memory[reference.identity], isRemembered(first, at: record) {
+            let problem =
+                "\(describe(reference, names)) is carried out again, after \(records[first.index].offset)"
+            report(.doubled, record, problem)
+            guard record.value != records[first.index].value else { return }
+        }
+        memory[reference.identity] = FirstAnswer(index: index, number: firstAnswerCount)
+        firstAnswerCount += 1
+
+        var result = carryOut(command, ledger.levels(of: reference.store))
+        if let doubted = ledger.doubts[reference.store] {
+            let other = carryOut(command, doubted)
+            let isOther = result.difference != nil && other.difference == nil
+            if isOther {
+                ledger.settle(reference.store)
+                result = other
+            }
+            ledger.doubts[reference.store] =
+                !isOther && result.difference == nil && other.difference == nil ? other.after : nil
+        }
+        count(result.outcome)
+        if let difference = result.difference {
+            report(.wrong, record, "\(describe(reference, names)): \(difference)")
+            goOn(after: result, reference.store, &ledger)
+        } else if result.outcome.isChange {
+            ledger.change(reference.store, to: result.after)
+        }
+    }
+
+    private func carryOut(_ command: Command, _ before: Levels) -> Result {
+        var after = before
+        let outcome = Outcome(of: command.task, on: &after)
+        let difference = AnswerCheck(json: json).difference(from: outcome, before: before, after: after)
+        return Result(outcome: outcome, before: before, after: after, difference: difference)
+    }
+
+    /// One wrong answer is to be one fault, not one more with each that follows from it. So a store may be as the
+    /// replay has it or as the answer says, until another answer tells which.
+    private func goOn(after result: Result, _ store: Int, _ ledger: inout Ledger) {
+        let check = AnswerCheck(json: json)
+        if result.outcome.isChange, check.isType(result.outcome.type) {
+            ledger.change(store, to: result.after)
+            ledger.doubts[store] = check.claimed(from: result.after)
+        } else if let claimed = check.claimed(from: result.before) {
+            ledger.change(store, to: claimed)
+        }
+    }
+
+    /// Whether a repeat answered now must be recognised.
+    private func isRemembered(_ first: FirstAnswer, at record: AuditRecord) -> Bool {
+        record.timestamp - records[first.index].timestamp <= rules.memoryWindow
+            && firstAnswerCount - first.number - 1 < rules.memoryCount
+    }
+
+    /// An answer that nobody asked for may still have taken fruit.
+    private func follow(
+        _ record: AuditRecord,
+        _ store: Int?,
+        _ first: FirstAnswer?,
+        _ ledger: inout Ledger
+    ) {
+        guard let store, json.value("duplicate") == nil else { return }
+        if let first, records[first.index].value == record.value { return }
+        if let claimed = AnswerCheck(json: json).claimed(from: ledger.levels(of: store)) {
+            ledger.change(store, to: claimed)
+        }
+    }
+
+    private mutating func checkEnvelope(
+        _ record: AuditRecord,
+        _ command: Command,
+        _ reference: Reference,
+        _ names: Names
+    ) {
+        let isKeyRight = record.key?.withUnsafeBufferPointer { key in
+            names.stores.find(key) == reference.store
+        }
+        if isKeyRight != true {
+            report(.wrong, record, "its key is not its store, \(quoted(names.stores[reference.store]))")
+        }
+        let asked = topics[reference.kind.topic][partition][command.index].headers
+        if !asked.isEmpty || !record.headers.isEmpty, traces(asked) != traces(record.headers) {
+            report(.wrong, record, "\(describe(reference, names)): its trace headers are not the command's")
+        }
+    }
+
+    private func traces(_ headers: [AuditHeader]) -> [AuditHeader] {
+        headers.filter {
+            Contract.traceHeaders.contains($0.name) && ($0.value?.count ?? 0) <= Contract.longestTraceHeader
+        }
+    }
+
+    private mutating func count(_ outcome: Outcome) {
+        switch outcome {
+        case .juiceMade: counts.juicesMade += 1
+        case .outOfStock: counts.outOfStock += 1
+        case .restocked: counts.restocked += 1
+        case .rejected: counts.rejected += 1
+        }
+    }
+
+    private func describe(_ reference: Reference, _ names: Names) -> String {
+        describe(reference.identity, reference.store, reference.kind, names)
+    }
+
+    private func describe(_ identity: Int, _ store: Int, _ kind: CommandKind, _ names: Names) -> String {
+        "\(kind) \(quoted(names.id(of: identity))) of store \(quoted(names.stores[store]))"
+    }
+
+    private mutating func report(_ category: Fault.Category, _ record: AuditRecord, _ problem: String) {
+        list.add(category, .results, partition, record.offset, problem)
+    }
+}

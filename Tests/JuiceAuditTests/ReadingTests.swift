@@ -1,0 +1,135 @@
+import Testing
+
+@testable import JuiceAudit
+
+@Suite struct ReadingTests {
+    private func read(_ value: String?, _ kind: CommandKind = .order) -> String {
+        func describe(_ reading: CommandReader.Reading) -> String {
+            switch reading {
+            case .undecodable(let codes): codes.map(\.rawValue).joined(separator: "|")
+            case .command(let id, .make(let juice, let quantity)):
+                "\(String(decoding: id, as: UTF8.self)): \(quantity) \(Contract.juices[juice].id)"
+            case .command(_, .reject(let reason)): reason.rawValue
+            case .command(_, .add(let amounts)): "add \(amounts.map { [$0.fruit, $0.amount] })"
+            case .command(_, .set(let amounts)): "set \(amounts.map { [$0.fruit, $0.amount] })"
+            }
+        }
+        var reader = CommandReader()
+        defer { withExtendedLifetime(reader) {} }
+        guard let value else { return describe(reader.read(nil, kind)) }
+        return Array(value.utf8).withUnsafeBufferPointer { describe(reader.read($0, kind)) }
+    }
+
+    private static func nested(_ depth: Int) -> String {
+        #"{"orderId":"a","x":"# + String(repeating: "[", count: depth - 1)
+            + String(repeating: "]", count: depth - 1) + "}"
+    }
+
+    @Test(
+        arguments: [
+            (#"{"orderId":"a","juice":"kiwi"}"#, "a: 1 kiwi"),
+            (#" {"quantity" : 100 , "juice" : "mango" , "orderId" : "b" } "#, "b: 100 mango"),
+            ("\u{feff}{\"orderId\":\"a\",\"juice\":\"kiwi\"}", "a: 1 kiwi"),
+            (#"{"order\u0049d":"\uac00\n\ud83e\udd5d\/","juice":"k\u0069wi"}"#, "가\n🥝/: 1 kiwi"),
+            (
+                #"{"x":{"orderId":1},"orderId":"a","x":1e999,"juice":"kiwi","quantity":null,"":[[]]}"#,
+                "a: 1 kiwi"
+            ),
+            (#"{"orderId":"a"}"#, "badCommand"),
+            (#"{"orderId":"a","juice":7}"#, "badCommand"),
+            (#"{"orderId":"a","juice":"kiwi","juice":"kiwi"}"#, "badCommand"),
+            (#"{"orderId":"a","juice":"kiwi","quantity":1,"quantity":1}"#, "badCommand"),
+            (#"{"orderId":"a","juice":"Kiwi","quantity":0}"#, "unknownJuice"),
+            (#"{"orderId":"a","juice":"kiwi","quantity":0}"#, "badQuantity"),
+            (#"{"orderId":"a","juice":"kiwi","quantity":101}"#, "badQuantity"),
+            (#"{"orderId":"a","juice":"kiwi","quantity":1.0}"#, "badQuantity"),
+            (#"{"orderId":"a","juice":"kiwi","quantity":9223372036854775808}"#, "badQuantity"),
+            ("", "emptyValue"), (" ", "notJSON"), ("[]", "notJSON"), ("{}", "missingID"),
+            (#"{"orderId":null}"#, "missingID"), (#"{"orderId":""}"#, "badID"), (#"{"orderId":7}"#, "badID"),
+            (#"{"orderId":"a","orderId":null}"#, "badID"),
+            (#"{"orderId":"\#(String(repeating: "가", count: 43))"}"#, "badID"),
+            (#"{"orderId":"\ud800"}"#, "notJSON"), (#"{"orderId":"a","x":01}"#, "notJSON"),
+            (#"{"orderId":"a"}}"#, "notJSON"), (#"{"orderId":"a",}"#, "notJSON"),
+            ("{\"orderId\":\"a\nb\"}", "notJSON"),
+            (nested(128), "badCommand"), (nested(129), "tooDeep"), (nested(20_000), "tooDeep"),
+            (String(repeating: "[", count: 65_536), "tooDeep|notJSON"),
+            (String(repeating: " ", count: 65_537), "tooLarge"),
+        ]
+    )
+    func ordersAreRead(value: String, expected: String) {
+        #expect(read(value) == expected)
+    }
+
+    @Test(
+        arguments: [
+            (#"{"restockId":"r","add":{"kiwi":-2,"strawberry":16}}"#, "add [[0, 16], [3, -2]]"),
+            (
+                #"{"restockId":"r","add":null,"set":{"mango":-9223372036854775808}}"#,
+                "set [[4, -9223372036854775808]]"
+            ),
+            (#"{"restockId":"r"}"#, "emptyRestock"), (#"{"restockId":"r","add":{}}"#, "emptyRestock"),
+            (#"{"restockId":"r","add":{},"set":[]}"#, "badCommand"),
+            (#"{"restockId":"r","add":[]}"#, "badCommand"),
+            (#"{"restockId":"r","set":null,"set":null}"#, "badCommand"),
+            (#"{"restockId":"r","add":{"kiwi":1,"kiwi":1}}"#, "badCommand"),
+            (#"{"restockId":"r","add":{"kiwi":1,"durian":{}}}"#, "unknownFruit"),
+            (#"{"restockId":"r","add":{"kiwi":null,"durian":1}}"#, "badAmount"),
+            (#"{"orderId":"a"}"#, "missingID"),
+        ]
+    )
+    func restocksAreRead(value: String, expected: String) {
+        #expect(read(value, .restock) == expected)
+    }
+
+    @Test func noValueIsEmpty() { #expect(read(nil) == "emptyValue") }
+
+    @Test(
+        arguments: [
+            [0x80], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82],
+        ] as [[UInt8]]
+    )
+    func textIsUTF8(bytes: [UInt8]) {
+        var reader = JSONReader()
+        let isRead = ([0x22] + bytes + [0x22]).withUnsafeBufferPointer { reader.read($0) }
+        #expect(!isRead)
+        var names = Names(partitionCount: 1)
+        #expect(names.store(key: bytes) == nil)
+    }
+
+    @Test func everyCutOfADocumentIsFound() {
+        var reader = JSONReader()
+        let document = Array(#"{"a":[1,-2.5e3,"b\u00e9\\",{"c":null}],"딸기":true}"#.utf8)
+        for length in document.indices {
+            let isRead = document[..<length].withUnsafeBufferPointer { reader.read($0) }
+            #expect(!isRead, "cut at \(length)")
+        }
+        let isRead = document.withUnsafeBufferPointer { reader.read($0) }
+        #expect(isRead)
+    }
+
+    /// The values that Apache Kafka's own tests have for its partitioner's hash.
+    @Test(
+        arguments: [
+            ("21", -973_932_308), ("foobar", -790_332_482), ("a-little-bit-long-string", -985_981_536),
+            ("a-little-bit-longer-string", -1_486_304_829),
+            ("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8", -58_897_971), ("abc", 479_470_107),
+        ] as [(String, Int32)]
+    )
+    func theHashIsKafkas(text: String, hash: Int32) {
+        let found = Array(text.utf8).withUnsafeBufferPointer { Ownership.murmur2($0) }
+        #expect(Int32(bitPattern: found) == hash)
+    }
+
+    @Test func stringsAreNumbered() {
+        var table = ByteTable()
+        func number(_ text: String, insert: Bool = true) -> Int? {
+            Array(text.utf8).withUnsafeBufferPointer { insert ? table.insert($0) : table.find($0) }
+        }
+        for round in 0..<2 {
+            for text in 0..<1_000 { #expect(number("text-\(text)") == text, "round \(round)") }
+        }
+        #expect(number("text-1000", insert: false) == nil)
+        #expect(table.count == 1_000)
+        #expect(String(decoding: table[999], as: UTF8.self) == "text-999")
+    }
+}
