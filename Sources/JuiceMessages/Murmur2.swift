@@ -1,0 +1,39 @@
+/// The hash by which Kafka's Java clients spread keys over partitions: MurmurHash2 with a seed of Kafka's own.
+///
+/// It decides which partition owns a store, so it must agree with other clients to the bit: `Utils.murmur2` and
+/// `BuiltInPartitioner` in Kafka's Java client, `murmur2_random` in librdkafka.
+public enum Murmur2 {
+    /// The hash of some bytes, signed as in Java.
+    public static func hash(_ bytes: UnsafeRawBufferPointer) -> Int32 {
+        let multiplier: UInt32 = 0x5BD1_E995
+        // Java's lengths have 32 bits; no key is that long.
+        var hash: UInt32 = 0x9747_B28C ^ UInt32(truncatingIfNeeded: bytes.count)
+
+        var offset = 0
+        while offset + 4 <= bytes.count {
+            var word = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+            word &*= multiplier
+            word ^= word >> 24
+            word &*= multiplier
+            hash = hash &* multiplier ^ word
+            offset += 4
+        }
+        if offset < bytes.count {
+            for position in (offset..<bytes.count).reversed() {
+                hash ^= UInt32(bytes[position]) << UInt32((position - offset) * 8)
+            }
+            hash &*= multiplier
+        }
+
+        hash ^= hash >> 13
+        hash &*= multiplier
+        hash ^= hash >> 15
+        return Int32(bitPattern: hash)
+    }
+
+    /// The partition for a key, of a topic with `count` of them, which is at least 1.
+    public static func partition(of key: UnsafeRawBufferPointer, count: Int32) -> Int32 {
+        // Java's way to a number that is not negative: without the sign, which is not the absolute value.
+        (hash(key) & Int32.max) % count
+    }
+}
