@@ -14,6 +14,8 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
     case badID
     /// The key is too long or not UTF-8, so that it names no store.
     case badStore
+    /// The record says that it was forwarded, and yet is not in the partition of its store.
+    case misplaced
 
     /// What the header `juice.error.code` says.
     public var code: String {
@@ -37,6 +39,8 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
             "the id must be given once, as a string of 1 to \(CommandKind.maximumIDLength) bytes"
         case .badStore:
             "the key must be a store's id, 1 to \(StoreID.maximumLength) bytes of UTF-8"
+        case .misplaced:
+            "the record was forwarded before and still is not in the partition of its store"
         }
     }
 }

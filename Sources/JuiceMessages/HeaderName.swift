@@ -12,6 +12,9 @@ public enum HeaderName {
     public static let sourceOffset = "juice.source.offset"
     /// On a dead letter that was too large to be kept whole: the size in bytes that key, value and headers had together.
     public static let truncatedFrom = "juice.truncated.from"
+    /// On a command that came to another partition than its store's and was forwarded to that one: where it was read
+    /// first, as `partition/offset` of the same topic, for example `3/42`.
+    public static let forwardedFrom = "juice.forwarded.from"
     /// W3C trace context, copied from a command to its answer.
     public static let traceparent = "traceparent"
     /// W3C trace context, copied from a command to its answer.

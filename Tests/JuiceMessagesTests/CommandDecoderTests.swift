@@ -189,6 +189,7 @@ import Testing
                 "missingID: the command has no id (an order's is orderId, a restock's is restockId)",
                 "badID: the id must be given once, as a string of 1 to 128 bytes",
                 "badStore: the key must be a store's id, 1 to 128 bytes of UTF-8",
+                "misplaced: the record was forwarded before and still is not in the partition of its store",
             ]
         )
     }
