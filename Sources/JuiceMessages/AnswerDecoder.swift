@@ -10,23 +10,15 @@ public final class AnswerDecoder {
     /// The answer in the value of a record.
     public func decode(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> Answer {
         let object = try reader.readObject(value)
-        let command = try command(of: object)
+        let command = try object.answeredCommand()
         return Answer(
             command: command,
             id: String(try object.text(command.idField)),
             store: String(try object.text("store")),
             outcome: try outcome(of: object),
-            isDuplicate: try isDuplicate(object),
+            isDuplicate: try object.isDuplicateAnswer(),
             message: String(try object.text("message"))
         )
-    }
-
-    private func command(of answer: JSONObject) throws(MalformedMessage) -> CommandKind {
-        switch (answer.member(CommandKind.order.idField), answer.member(CommandKind.restock.idField)) {
-        case (.value, .absent): return .order
-        case (.absent, .value): return .restock
-        default: throw MalformedMessage("", "must have either an orderId or a restockId, once")
-        }
     }
 
     private func outcome(of answer: JSONObject) throws(MalformedMessage) -> Answer.Outcome {
@@ -70,10 +62,23 @@ public final class AnswerDecoder {
         guard !missing.isEmpty else { throw MalformedMessage("missing", "must not be empty") }
         return missing
     }
+}
 
-    private func isDuplicate(_ answer: JSONObject) throws(MalformedMessage) -> Bool {
-        guard case .absent = answer.member("duplicate") else {
-            guard let isDuplicate = try answer.value("duplicate").boolean else {
+// What all answers have.
+extension JSONObject {
+    /// Whether this answers an order or a restock.
+    func answeredCommand() throws(MalformedMessage) -> CommandKind {
+        switch (member(CommandKind.order.idField), member(CommandKind.restock.idField)) {
+        case (.value, .absent): return .order
+        case (.absent, .value): return .restock
+        default: throw MalformedMessage("", "must have either an orderId or a restockId, once")
+        }
+    }
+
+    /// Whether this is an answer given again.
+    func isDuplicateAnswer() throws(MalformedMessage) -> Bool {
+        guard case .absent = member("duplicate") else {
+            guard let isDuplicate = try value("duplicate").boolean else {
                 throw MalformedMessage("duplicate", "must be true or false")
             }
             return isDuplicate

@@ -48,32 +48,12 @@ public struct AnswerEncoder: Sendable {
         duplicate: Bool = false,
         into buffer: inout OutputBuffer
     ) {
-        let juice = juices[order.juice]
-        begin(
-            #"{"type":"juiceMade""#,
-            .order,
-            id: order.id,
-            store: store,
-            duplicate: duplicate,
+        juiceMade(
+            AnswerHead(id: order.id, store: store, isDuplicate: duplicate),
+            juice: order.juice,
+            quantity: order.quantity,
             into: &buffer
-        )
-        append(juice.id, into: &buffer)
-        buffer.append(decimal: order.quantity)
-        for ingredient in ingredients[juice.ingredients] {
-            append(ingredient.used, into: &buffer)
-            buffer.append(decimal: ingredient.amount * order.quantity)
-        }
-        for ingredient in ingredients[juice.ingredients] {
-            append(ingredient.left, into: &buffer)
-            buffer.append(decimal: left[ingredient.fruit])
-        }
-        if order.quantity == 1 {
-            append(juice.madeOne, into: &buffer)
-        } else {
-            append(juice.madeSeveral.before, into: &buffer)
-            buffer.append(decimal: order.quantity)
-            append(juice.madeSeveral.after, into: &buffer)
-        }
+        ) { left[$0.fruit] }
     }
 
     /// Answers an order that was short of fruit.
@@ -84,32 +64,13 @@ public struct AnswerEncoder: Sendable {
         duplicate: Bool = false,
         into buffer: inout OutputBuffer
     ) {
-        begin(
-            #"{"type":"outOfStock""#,
-            .order,
-            id: order.id,
-            store: store,
-            duplicate: duplicate,
+        outOfStock(
+            AnswerHead(id: order.id, store: store, isDuplicate: duplicate),
+            juice: order.juice,
+            quantity: order.quantity,
+            missing: shortages,
             into: &buffer
         )
-        append(juices[order.juice].id, into: &buffer)
-        buffer.append(decimal: order.quantity)
-        var count = 0
-        for shortage in shortages {
-            let fruit = fruits[shortage.fruit]
-            append(count == 0 ? fruit.firstShort : fruit.nextShort, into: &buffer)
-            buffer.append(decimal: shortage.needed)
-            buffer.append(#","inStock":"#)
-            buffer.append(decimal: shortage.inStock)
-            count += 1
-        }
-        append(phrases.outOfStock.before, into: &buffer)
-        var following = count
-        for shortage in shortages {
-            following -= 1
-            append(fruits[shortage.fruit].listed(followedBy: following), into: &buffer)
-        }
-        append(phrases.outOfStock.after, into: &buffer)
     }
 
     /// Answers a restock that the store took, `left` being the store after it.
@@ -120,26 +81,11 @@ public struct AnswerEncoder: Sendable {
         duplicate: Bool = false,
         into buffer: inout OutputBuffer
     ) {
-        begin(
-            #"{"type":"restocked""#,
-            .restock,
-            id: restock.id,
-            store: store,
-            duplicate: duplicate,
+        restocked(
+            AnswerHead(id: restock.id, store: store, isDuplicate: duplicate),
+            left: RestockedLevels(restock.edit, left),
             into: &buffer
         )
-        for (position, entry) in restock.edit.entries.enumerated() {
-            append(position == 0 ? fruits[entry.fruit].firstLeft : fruits[entry.fruit].next, into: &buffer)
-            buffer.append(decimal: left[entry.fruit])
-        }
-        append(phrases.restocked, into: &buffer)
-        for (position, entry) in restock.edit.entries.enumerated() {
-            if position > 0 { buffer.append(", ") }
-            append(fruits[entry.fruit].level.before, into: &buffer)
-            buffer.append(decimal: left[entry.fruit])
-            append(fruits[entry.fruit].level.after, into: &buffer)
-        }
-        buffer.append(#""}"#)
     }
 
     /// Answers a command that nothing came of.
@@ -151,7 +97,8 @@ public struct AnswerEncoder: Sendable {
         duplicate: Bool = false,
         into buffer: inout OutputBuffer
     ) {
-        begin(#"{"type":"rejected""#, kind, id: id, store: store, duplicate: duplicate, into: &buffer)
+        let head = AnswerHead(id: id, store: store, isDuplicate: duplicate)
+        begin(#"{"type":"rejected""#, kind, head, into: &buffer)
         buffer.append(#"","reason":"#)
         buffer.append(quoted: rejection.reason.rawValue)
         buffer.append(#","message":"#)
@@ -188,26 +135,138 @@ public struct AnswerEncoder: Sendable {
     }
 }
 
+/// What tells an answer from others of its kind.
+struct AnswerHead {
+    let id: BorrowedText
+    let store: BorrowedText
+    let isDuplicate: Bool
+}
+
+/// A fruit there was not enough of, from wherever it is known.
+protocol ShortFruit {
+    var fruit: Int { get }
+    var needed: Int { get }
+    var inStock: Int { get }
+}
+
+extension Shortage: ShortFruit {}
+
+/// The fruits that a restock named, at their levels after it.
+struct RestockedLevels: Sequence, IteratorProtocol {
+    private var entries: IndexingIterator<[StockEdit.Entry]>
+    private let store: FruitStore
+
+    init(_ edit: StockEdit, _ store: FruitStore) {
+        entries = edit.entries.makeIterator()
+        self.store = store
+    }
+
+    mutating func next() -> (fruit: Int, level: Int)? {
+        guard let entry = entries.next() else { return nil }
+        return (entry.fruit, store[entry.fruit])
+    }
+}
+
+// The answers, from numbers that come from a store or from a compact answer.
 extension AnswerEncoder {
+    func juiceMade(
+        _ head: AnswerHead,
+        juice: Int,
+        quantity: Int,
+        into buffer: inout OutputBuffer,
+        left: (IngredientFragments) -> Int
+    ) {
+        let juice = juices[juice]
+        let ingredients = ingredients[juice.ingredients]
+        begin(#"{"type":"juiceMade""#, .order, head, into: &buffer)
+        append(juice.id, into: &buffer)
+        buffer.append(decimal: quantity)
+        for ingredient in ingredients {
+            append(ingredient.used, into: &buffer)
+            buffer.append(decimal: ingredient.amount * quantity)
+        }
+        for ingredient in ingredients {
+            append(ingredient.left, into: &buffer)
+            buffer.append(decimal: left(ingredient))
+        }
+        if quantity == 1 {
+            append(juice.madeOne, into: &buffer)
+        } else {
+            append(juice.madeSeveral.before, into: &buffer)
+            buffer.append(decimal: quantity)
+            append(juice.madeSeveral.after, into: &buffer)
+        }
+    }
+
+    func outOfStock(
+        _ head: AnswerHead,
+        juice: Int,
+        quantity: Int,
+        missing: some Sequence<some ShortFruit>,
+        into buffer: inout OutputBuffer
+    ) {
+        begin(#"{"type":"outOfStock""#, .order, head, into: &buffer)
+        append(juices[juice].id, into: &buffer)
+        buffer.append(decimal: quantity)
+        var count = 0
+        for short in missing {
+            let fruit = fruits[short.fruit]
+            append(count == 0 ? fruit.firstShort : fruit.nextShort, into: &buffer)
+            buffer.append(decimal: short.needed)
+            buffer.append(#","inStock":"#)
+            buffer.append(decimal: short.inStock)
+            count += 1
+        }
+        append(phrases.outOfStock.before, into: &buffer)
+        var following = count
+        for short in missing {
+            following -= 1
+            append(fruits[short.fruit].listed(followedBy: following), into: &buffer)
+        }
+        append(phrases.outOfStock.after, into: &buffer)
+    }
+
+    func restocked(
+        _ head: AnswerHead,
+        left: some Sequence<(fruit: Int, level: Int)>,
+        into buffer: inout OutputBuffer
+    ) {
+        begin(#"{"type":"restocked""#, .restock, head, into: &buffer)
+        var isFirst = true
+        for (fruit, level) in left {
+            append(isFirst ? fruits[fruit].firstLeft : fruits[fruit].next, into: &buffer)
+            buffer.append(decimal: level)
+            isFirst = false
+        }
+        append(phrases.restocked, into: &buffer)
+        isFirst = true
+        for (fruit, level) in left {
+            if !isFirst { buffer.append(", ") }
+            append(fruits[fruit].level.before, into: &buffer)
+            buffer.append(decimal: level)
+            append(fruits[fruit].level.after, into: &buffer)
+            isFirst = false
+        }
+        buffer.append(#""}"#)
+    }
+
     // What answers have in common. It leaves off within the string of the store: the pieces that come next
     // begin with its closing quote.
     private func begin(
         _ type: StaticString,
         _ kind: CommandKind,
-        id: BorrowedText,
-        store: BorrowedText,
-        duplicate: Bool,
+        _ head: AnswerHead,
         into buffer: inout OutputBuffer
     ) {
         buffer.append(type)
-        if duplicate { buffer.append(Self.duplicateMember) }
+        if head.isDuplicate { buffer.append(Self.duplicateMember) }
         switch kind {
         case .order: buffer.append(#","orderId":""#)
         case .restock: buffer.append(#","restockId":""#)
         }
-        buffer.append(escaped: id)
+        buffer.append(escaped: head.id)
         buffer.append(#"","store":""#)
-        buffer.append(escaped: store)
+        buffer.append(escaped: head.store)
     }
 
     private static var duplicateMember: StaticString { #","duplicate":true"# }

@@ -1,0 +1,44 @@
+/// Numbers from 0 up in 15 bytes: seven bits in a byte, least significant first, whose eighth says that more follow
+/// (LEB128). Behind the last number come zeros without end, so that zeros there take no room.
+struct CompactNumbers {
+    private(set) var bits: UInt128 = 0
+    /// Whether everything that was appended fits.
+    private(set) var fit = true
+    private var position = 0
+
+    private static let capacity = 15 * 8
+
+    mutating func append(_ number: Int) {
+        guard number >= 0 else { return fit = false }
+        var rest = UInt(number)
+        repeat {
+            let byte = UInt8(truncatingIfNeeded: rest & 0x7F) | (rest > 0x7F ? 0x80 : 0)
+            if byte != 0 && position >= Self.capacity { return fit = false }
+            bits |= UInt128(byte) << position
+            position += 8
+            rest >>= 7
+        } while rest > 0
+    }
+
+    /// Reads the numbers back, and then zeros without end.
+    struct Reader {
+        private var rest: UInt128
+
+        init(rest: UInt128) {
+            self.rest = rest
+        }
+
+        mutating func next() -> Int {
+            var number: UInt = 0
+            var position = 0
+            var byte: UInt8
+            repeat {
+                byte = UInt8(truncatingIfNeeded: rest)
+                number |= UInt(byte & 0x7F) << position
+                position += 7
+                rest >>= 8
+            } while byte > 0x7F
+            return Int(bitPattern: number)
+        }
+    }
+}
