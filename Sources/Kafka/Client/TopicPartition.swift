@@ -43,11 +43,17 @@ final class PartitionList {
         self.init(offsets: partitions.map { ($0, Offset(RD_KAFKA_OFFSET_INVALID)) })
     }
 
-    init(offsets: some Sequence<(key: TopicPartition, value: Offset)>) {
+    /// - Parameter note: what is kept beside each offset when they are committed; Kafka calls it metadata.
+    init(offsets: some Sequence<(key: TopicPartition, value: Offset)>, note: String = "") {
         pointer = rd_kafka_topic_partition_list_new(0)
         for (partition, offset) in offsets {
             let element = rd_kafka_topic_partition_list_add(pointer, partition.topic, partition.partition)
             element?.pointee.offset = offset
+            guard !note.isEmpty, let copy = rd_kafka_mem_malloc(nil, note.utf8.count) else { continue }
+            UnsafeMutableRawBufferPointer(start: copy, count: note.utf8.count).copyBytes(from: note.utf8)
+            // Freed with the list.
+            element?.pointee.metadata = copy
+            element?.pointee.metadata_size = note.utf8.count
         }
     }
 
@@ -78,16 +84,34 @@ final class PartitionList {
     ///
     /// - Throws: the first error that librdkafka noted at a partition.
     func offsets() throws(KafkaError) -> [TopicPartition: Offset?] {
-        var offsets: [TopicPartition: Offset?] = [:]
+        try values { $0.offset < 0 ? nil : $0.offset }
+    }
+
+    /// The note kept beside the committed offset of each partition; empty where there is none.
+    ///
+    /// - Throws: the first error that librdkafka noted at a partition.
+    func notes() throws(KafkaError) -> [TopicPartition: String] {
+        try values {
+            String(
+                decoding: UnsafeRawBufferPointer(start: $0.metadata, count: $0.metadata_size),
+                as: UTF8.self
+            )
+        }
+    }
+
+    private func values<Value>(
+        _ value: (rd_kafka_topic_partition_t) -> Value
+    ) throws(KafkaError) -> [TopicPartition: Value] {
+        var values: [TopicPartition: Value] = [:]
         for element in Self.elements(of: pointer) {
             if let error = KafkaError(element.err) { throw error }
             let partition = TopicPartition(
                 topic: String(cString: element.topic),
                 partition: element.partition
             )
-            offsets[partition] = .some(element.offset < 0 ? nil : element.offset)
+            values[partition] = value(element)
         }
-        return offsets
+        return values
     }
 }
 

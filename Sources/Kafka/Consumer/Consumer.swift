@@ -113,10 +113,25 @@ public final class Consumer {
         _ partitions: [TopicPartition],
         timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset?] {
+        try committedList(partitions, timeout: timeout).offsets()
+    }
+
+    /// The note kept beside the group's committed offset of each partition; empty where there is none.
+    public func committedNotes(
+        _ partitions: [TopicPartition],
+        timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: String] {
+        try committedList(partitions, timeout: timeout).notes()
+    }
+
+    private func committedList(
+        _ partitions: [TopicPartition],
+        timeout: Duration
+    ) throws(KafkaError) -> PartitionList {
         let list = PartitionList(partitions)
         let code = list.withPointer { rd_kafka_committed(handle.pointer, $0, timeout.milliseconds) }
         if let error = KafkaError(code) { throw error }
-        return try list.offsets()
+        return list
     }
 
     /// Stores offsets for the group, outside any transaction.
@@ -132,7 +147,7 @@ public final class Consumer {
         of partitions: [TopicPartition],
         timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Watermarks] {
-        let low = try listOffsets(of: partitions, at: RD_KAFKA_OFFSET_BEGINNING, timeout: timeout)
+        let low = try listOffsets(of: partitions, at: Offset(RD_KAFKA_OFFSET_BEGINNING), timeout: timeout)
         let high = try endOffsets(of: partitions, timeout: timeout)
         return low.reduce(into: [:]) { watermarks, entry in
             guard let high = high[entry.key] else { return }
@@ -145,18 +160,27 @@ public final class Consumer {
         of partitions: [TopicPartition],
         timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
-        try listOffsets(of: partitions, at: RD_KAFKA_OFFSET_END, timeout: timeout)
+        try listOffsets(of: partitions, at: Offset(RD_KAFKA_OFFSET_END), timeout: timeout)
+    }
+
+    /// The oldest record from a time on, in milliseconds since 1970; a partition that has none is left out.
+    public func offsets(
+        of partitions: [TopicPartition],
+        since time: Int64,
+        timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: Offset] {
+        try listOffsets(of: partitions, at: max(0, time), timeout: timeout)
     }
 
     /// Asks all leaders at once. `rd_kafka_query_watermark_offsets` would ask for one partition at a time, and heeds its
     /// timeout only where a broker answers at all.
     private func listOffsets(
         of partitions: [TopicPartition],
-        at end: Int32,
+        at time: Int64,
         timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
-        // The place of a time may hold one of the two logical offsets.
-        let list = PartitionList(offsets: partitions.map { ($0, Offset(end)) })
+        // In the place of a time the protocol knows the two logical offsets.
+        let list = PartitionList(offsets: partitions.map { ($0, time) })
         let code = list.withPointer { rd_kafka_offsets_for_times(handle.pointer, $0, timeout.milliseconds) }
         if let error = KafkaError(code) { throw error }
         return try list.offsets().compactMapValues { $0 }

@@ -53,13 +53,15 @@ public final class TransactionalProducer {
     ///
     /// - Parameters:
     ///   - offsets: of each partition, the next offset to read.
+    ///   - note: kept beside each offset; Kafka calls it metadata.
     ///   - membership: the generation to which the partitions belong, so that the broker can refuse it later.
     public func sendOffsets(
         _ offsets: [TopicPartition: Offset],
+        note: String = "",
         membership: ConsumerGroupMetadata,
         timeout: Duration
     ) throws(KafkaError) {
-        let list = PartitionList(offsets: offsets)
+        let list = PartitionList(offsets: offsets, note: note)
         try check(
             list.withPointer {
                 rd_kafka_send_offsets_to_transaction(
