@@ -5,9 +5,13 @@ SHELL := /bin/bash
 SWIFT ?= swift
 # What `make demo` passes on, for example: make demo ARGS="--orders 2000"
 ARGS ?=
+# How many runs `make simulate` makes, or the one to replay step by step, and what to break in the engine before.
+SEEDS ?= 10000
+SEED ?=
+FLAW ?=
 CONFIGURATION := release
 
-.PHONY: help demo test build lint format check-format setup clean
+.PHONY: help demo test simulate build lint format check-format setup clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -25,6 +29,11 @@ test: setup lint ## Everything CI checks: format, build without warnings, all te
 	@echo "Running the tests"
 	@$(SWIFT) test --skip-build -Xswiftc -warnings-as-errors
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
+
+simulate: setup ## Run the engine in simulated clusters that fail in every way (SEEDS=100000, or SEED=7 for one with a trace)
+	@$(SWIFT) build -c release --product simulate
+	@exec "$$($(SWIFT) build -c release --show-bin-path)/simulate" \
+		$(if $(SEED),--seed $(SEED),--seeds $(SEEDS)) $(if $(FLAW),--flaw $(FLAW))
 
 lint: setup ## Check the layout of the source files
 	@echo "Checking the format"

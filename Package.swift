@@ -53,7 +53,7 @@ let package = Package(
         .executableTarget(
             name: "juice",
             dependencies: [
-                "Kafka", "JuiceMaker", "JuiceMessages", "JuiceService",
+                "Kafka", "JuiceMaker", "JuiceMessages", "JuiceEngine", "JuiceService",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -66,10 +66,26 @@ let package = Package(
         .target(name: "JuiceAudit", path: "Tests/JuiceAudit"),
         .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit"]),
 
+        .target(
+            name: "JuiceSimulation",
+            dependencies: ["JuiceAudit", "JuiceEngine", "JuiceMaker", "JuiceMessages"],
+            path: "Tests/JuiceSimulation"
+        ),
+        .executableTarget(
+            name: "simulate",
+            dependencies: [
+                "JuiceSimulation", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/simulate"
+        ),
+
         .testTarget(name: "KafkaTests", dependencies: ["Kafka"]),
         .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"]),
         .testTarget(name: "JuiceMessagesTests", dependencies: ["JuiceMaker", "JuiceMessages"]),
-        .testTarget(name: "JuiceEngineTests", dependencies: ["JuiceEngine", "JuiceMaker", "JuiceMessages"]),
+        .testTarget(
+            name: "JuiceEngineTests",
+            dependencies: ["JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceSimulation"]
+        ),
         .testTarget(name: "JuiceServiceTests", dependencies: ["JuiceService", "Kafka", "JuiceMessages"]),
         .testTarget(
             name: "juiceTests",

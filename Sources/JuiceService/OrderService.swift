@@ -80,7 +80,7 @@ public struct OrderService: Service {
             WorkerThread(
                 configuration: configuration,
                 number: number,
-                deadLetterPartitions: Int32(clamping: ready.deadLetterPartitions),
+                topics: ready,
                 watch: watch,
                 stop: stop,
                 logger: logger

@@ -1,3 +1,4 @@
+import JuiceEngine
 import JuiceMaker
 import JuiceMessages
 import Kafka
@@ -25,6 +26,8 @@ public struct ServiceConfiguration: Sendable {
     public var isEmbedded: Bool
     /// The most commands in one transaction.
     public var maxBatch: Int
+    /// How long repeats of a command are known.
+    public var duplicateWindow: DuplicateWindow
 
     /// A configuration; only where the broker is and the instance's name have no default.
     public init(
@@ -37,7 +40,8 @@ public struct ServiceConfiguration: Sendable {
         language: Language = .english,
         kafkaProperties: [String: String] = [:],
         isEmbedded: Bool = false,
-        maxBatch: Int = 10_000
+        maxBatch: Int = 10_000,
+        duplicateWindow: DuplicateWindow = .standard
     ) {
         self.bootstrapServers = bootstrapServers
         self.group = group
@@ -49,6 +53,7 @@ public struct ServiceConfiguration: Sendable {
         self.kafkaProperties = kafkaProperties
         self.isEmbedded = isEmbedded
         self.maxBatch = maxBatch
+        self.duplicateWindow = duplicateWindow
     }
 }
 
@@ -79,8 +84,10 @@ extension ServiceConfiguration {
     /// The consumer that takes part in the group.
     func groupConsumer(worker: Int) -> KafkaConfiguration {
         KafkaConfiguration([
+            // A dead instance's partitions are taken over after the session timeout. The others hear of it with their
+            // next heartbeat, so these are frequent.
             "session.timeout.ms": "10000",
-            "heartbeat.interval.ms": "3000",
+            "heartbeat.interval.ms": "500",
             // librdkafka keeps some 500 bytes per record it holds ready. Two transactions ahead are enough, since
             // the log asks for more as soon as it takes a full one.
             "queued.min.messages": "20000",
@@ -97,6 +104,8 @@ extension ServiceConfiguration {
             "enable.auto.offset.store": "false",
             "isolation.level": "read_committed",
             "partition.assignment.strategy": "range",
+            // The end tells of markers, which no record does.
+            "enable.partition.eof": "true",
             // Where an offset is missing, commands are missing: never skip on by itself.
             "auto.offset.reset": "error",
         ])
@@ -125,8 +134,17 @@ extension ServiceConfiguration {
         changelogConsumer.merging(["isolation.level": "read_uncommitted"])
     }
 
-    /// One of the two producers that a worker uses in turn.
-    func producer(worker: Int, turn: Int) -> KafkaConfiguration {
+    /// A worker has two producers, used in turn.
+    static let turns = 0...1
+
+    /// What the names of all workers of this group begin with.
+    var ownerPrefix: String { "\(group)/" }
+
+    /// Names a worker among all of its group. It is noted beside the offsets that the worker commits.
+    func ownerName(worker: Int) -> String { "\(ownerPrefix)\(instanceID)/\(worker)" }
+
+    /// One of the two producers of the worker of that name.
+    func producer(owner: String, turn: Int) -> KafkaConfiguration {
         KafkaConfiguration([
             "transaction.timeout.ms": "10000",
             // Holds the answers and stock records of the largest batch.
@@ -135,7 +153,7 @@ extension ServiceConfiguration {
             "message.max.bytes": "100000000",
         ])
         .merging(client.properties)
-        .merging(["transactional.id": "\(group)/\(instanceID)/\(worker)/\(turn)"])
+        .merging(["transactional.id": "\(owner)/\(turn)"])
     }
 }
 
@@ -151,6 +169,11 @@ extension ServiceConfiguration {
         }
         guard workers >= 1 else { throw .badConfiguration("there must be at least 1 worker") }
         guard maxBatch >= 1 else { throw .badConfiguration("a batch holds at least 1 command") }
+        guard duplicateWindow.age >= 0, (0...100_000_000).contains(duplicateWindow.count) else {
+            throw .badConfiguration(
+                "the duplicate window is from 0 to 100,000,000 commands, of no negative age"
+            )
+        }
         guard !group.isEmpty else { throw .badConfiguration("the group needs a name") }
         // It stands between two of them in transactional ids, which must not be another instance's by accident.
         guard !instanceID.isEmpty, !instanceID.contains("/") else {

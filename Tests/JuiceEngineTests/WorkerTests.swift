@@ -1,6 +1,6 @@
+import JuiceEngine
+import JuiceSimulation
 import Testing
-
-@testable import JuiceEngine
 
 /// The worker's state machine, one event at a time.
 @Suite struct WorkerTests {
@@ -14,7 +14,7 @@ import Testing
                 #"{"store":"gangnam","revision":1,"stock":{"strawberry":10,"banana":8,"pineapple":10,"kiwi":10,"mango":10}}"#
             ]
         )
-        #expect(harness.cluster.committedOffsets[.init(topic: .orders, partition: 0)] == 1)
+        #expect(harness.cluster.committed(.orders) == 1)
     }
 
     @Test func manyChangesOfAStoreInOneTransactionAreOneStockRecord() {
@@ -64,7 +64,7 @@ import Testing
         harness.run()
         #expect(harness.cluster.answers() == ["juiceMade a"])
         let (offset, letter) = try #require(
-            harness.cluster[.deadLetters, 0].readCommitted(from: 0).records.first
+            harness.cluster[.deadLetters, 0].readCommitted().records.first
         )
         #expect(offset == 0)
         #expect(letter.value.map { String(decoding: $0.view, as: UTF8.self) } == "juice, please")
@@ -85,13 +85,13 @@ import Testing
         let harness = Harness()
         harness.cluster.send(
             .orders,
-            partition: 1,
+            partition: 0,
             key: String(repeating: "x", count: 129),
             value: #"{"orderId":"a","juice":"kiwi"}"#
         )
         harness.run()
-        #expect(harness.cluster.answers(partition: 1).isEmpty)
-        #expect(harness.cluster.values(.deadLetters, partition: 1).count == 1)
+        #expect(harness.cluster.answers().isEmpty)
+        #expect(harness.cluster.values(.deadLetters).count == 1)
     }
 
     @Test func traceHeadersAreCopiedToTheAnswerAndOthersAreNot() throws {
@@ -107,7 +107,7 @@ import Testing
             headers: headers
         )
         harness.run()
-        let (_, answer) = try #require(harness.cluster[.results, 0].readCommitted(from: 0).records.first)
+        let (_, answer) = try #require(harness.cluster[.results, 0].readCommitted().records.first)
         #expect(answer.headers == [headers[0], headers[2]])
         #expect(answer.key.map { String(decoding: $0.view, as: UTF8.self) } == "main")
     }
@@ -169,6 +169,21 @@ extension WorkerTests {
         #expect(harness.cluster.values(.stock, partition: 0).last?.contains(#""banana":6"#) == true)
     }
 
+    /// First the reply is lost, then asking again fails: an abort would leave the answer in the log and give it anew.
+    @Test func aCommitInDoubtIsNotTakenForFailed() {
+        let harness = Harness()
+        harness.cluster.order("a", "banana")
+        harness.loseReply(of: .commit, with: LogError(.retry, "a test"))
+        var commits = 0
+        harness.log.fault = { call in
+            commits += call == .commit ? 1 : 0
+            return call == .commit && commits == 2 ? LogError(.abort, "a test") : nil
+        }
+        harness.run()
+        #expect(commits == 2)
+        #expect(harness.cluster.answers() == ["juiceMade a"])
+    }
+
     @Test(arguments: [SimulatedLog.Call.sendOffsets, .commit])
     func aCallWhoseAnswerWasLostCanBeMadeAgain(call: SimulatedLog.Call) {
         let harness = Harness()
@@ -203,7 +218,7 @@ extension WorkerTests {
         harness.fail(.poll, with: error)
         #expect(harness.run() == .failed(error))
         #expect(harness.step() == .failed(error))
-        #expect(harness.log.hasLeft)
+        #expect(harness.cluster.group.members.isEmpty)
     }
 }
 
@@ -226,6 +241,43 @@ extension WorkerTests {
         #expect(second.events.contains { if case .committed = $0 { true } else { false } })
     }
 
+    @Test func stateOutlivesARebalanceInWhichNobodyElseCommits() {
+        let harness = Harness()
+        harness.cluster.order("a", "banana")
+        harness.run()
+        harness.cluster.group.rebalance()
+        harness.run()
+        harness.cluster.order("b", "banana")
+        harness.cluster.order("a", "banana")
+        harness.run()
+        #expect(harness.cluster.answers() == ["juiceMade a", "juiceMade b", "juiceMade a again"])
+        let restored = harness.events.compactMap { event -> RestoredState? in
+            if case .restored(_, let state) = event { state } else { nil }
+        }
+        #expect(restored.map(\.stores) == [0, 1])
+        #expect(restored.map(\.records) == [0, 0])
+    }
+
+    @Test func stateOfBeforeIsNotTakenUpAgainWhenSomebodyElseCommitted() {
+        let cluster = SimulatedCluster(partitionCount: 1)
+        let first = Harness(cluster, member: "first")
+        cluster.order("a", "banana")
+        first.run()
+        // Away for a while, without noticing.
+        cluster.group.remove("first")
+        let second = Harness(cluster, member: "second")
+        cluster.order("b", "banana")
+        second.run()
+        second.log.leave()
+        first.run()
+        cluster.order("c", "banana")
+        first.run()
+        #expect(
+            cluster.values(.stock).last?.contains(#""revision":3,"stock":{"strawberry":10,"banana":4"#)
+                == true
+        )
+    }
+
     @Test func aMemberThatLostItsPartitionsCannotCommit() {
         let cluster = SimulatedCluster(partitionCount: 1)
         let zombie = Harness(cluster, member: "zombie")
@@ -233,11 +285,10 @@ extension WorkerTests {
         cluster.order("1", "banana")
         // It has its commands and a transaction, then pauses: its partitions move on meanwhile.
         for _ in 0..<2 { zombie.step() }
-        cluster.remove("zombie")
+        cluster.group.remove("zombie")
         let heir = Harness(cluster, member: "heir")
         heir.run()
         #expect(cluster.answers() == ["juiceMade 1"])
-        cluster.join("zombie")
         zombie.run()
         heir.run()
         #expect(cluster.answers() == ["juiceMade 1"])
@@ -251,7 +302,7 @@ extension WorkerTests {
         cluster.order("1", "banana")
         // Committed, but no marker is written yet when it dies.
         for _ in 0..<5 { dead.step() }
-        cluster.remove("dead")
+        cluster.group.remove("dead")
 
         let heir = Harness(cluster, member: "heir")
         for _ in 0..<20 { heir.step() }
@@ -302,7 +353,7 @@ extension WorkerTests {
         cluster.order("1", "banana")
         first.run()
         first.log.leave()
-        cluster.forgetCommittedOffsets()
+        cluster.group.forgetOffsets()
 
         let second = Harness(cluster, member: "second")
         cluster.order("2", "banana", partition: 1)
@@ -316,8 +367,8 @@ extension WorkerTests {
         let harness = Harness()
         harness.cluster.order("1", "banana")
         harness.run()
-        #expect(harness.cluster.committedOffsets[.init(topic: .orders, partition: 0)] == 1)
-        #expect(harness.cluster.committedOffsets[.init(topic: .restocks, partition: 0)] == 0)
+        #expect(harness.cluster.committed(.orders) == 1)
+        #expect(harness.cluster.committed(.restocks) == 0)
     }
 
     @Test func aDeadLetterThatTheLogRefusesForItsSizeIsCutShort() throws {
@@ -333,7 +384,7 @@ extension WorkerTests {
         harness.log.largestRecord = 500_000
         harness.run()
         #expect(harness.cluster.answers() == ["juiceMade a"])
-        let (_, letter) = try #require(harness.cluster[.deadLetters, 0].readCommitted(from: 0).records.first)
+        let (_, letter) = try #require(harness.cluster[.deadLetters, 0].readCommitted().records.first)
         let value = try #require(letter.value?.view)
         #expect(value.count < 500_000 && value.allSatisfy { $0 == UInt8(ascii: "x") })
         let truncated = letter.headers.first { $0.name == "juice.truncated.from" }
@@ -370,15 +421,13 @@ extension WorkerTests {
             headers: headers
         )
         harness.run()
-        let (_, answer) = try #require(harness.cluster[.results, 0].readCommitted(from: 0).records.first)
+        let (_, answer) = try #require(harness.cluster[.results, 0].readCommitted().records.first)
         #expect(answer.headers == [headers[0]])
     }
 
     @Test func aStockRecordThatCannotBeReadStopsTheWorkerRatherThanLosingState() {
         let cluster = SimulatedCluster(partitionCount: 1)
-        cluster[.stock, 0].append(
-            .init(key: StableBytes("gangnam"), value: StableBytes("{"), headers: [], transaction: nil)
-        )
+        cluster.send(.stock, partition: 0, key: Array("gangnam".utf8), value: Array("{".utf8))
         let harness = Harness(cluster)
         guard case .failed(let error) = harness.run() else {
             Issue.record("the worker went on")
@@ -395,7 +444,7 @@ extension WorkerTests {
         harness.requestStop()
         #expect(harness.run() == .stopped)
         #expect(harness.cluster.answers() == ["juiceMade a"])
-        #expect(harness.log.hasLeft)
+        #expect(harness.cluster.group.members.isEmpty)
     }
 
     @Test func stoppingDoesNotWaitForARestore() {

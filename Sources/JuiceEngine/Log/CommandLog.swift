@@ -10,7 +10,7 @@
 /// - ``poll(maxRecords:wait:)``
 /// - ``start(at:)``
 /// ### Restoring
-/// - ``restorePoints(of:)``
+/// - ``restorePoints(of:answersSince:)``
 /// - ``openChangelog(_:)``
 /// - ``readChangelog()``
 /// ### Transactions
@@ -21,6 +21,9 @@
 /// - ``commit()``
 /// - ``abort()``
 public protocol CommandLog: AnyObject {
+    /// The time of day, in milliseconds since 1970: the engine has no clock of its own.
+    var now: Timestamp { get }
+
     /// Makes new producers and takes over their transactional ids: what a predecessor left open is aborted and
     /// the predecessor fenced. Producers of an earlier call are dropped.
     func initTransactions() throws(LogError)
@@ -35,13 +38,18 @@ public protocol CommandLog: AnyObject {
     func start(at positions: [InputPosition]) throws(LogError)
 
     /// Where each partition stands. The committed offsets are taken first and only once no transaction is
-    /// undecided about them, the end of the changelog after that: what those offsets cover is then below that end.
-    func restorePoints(of partitions: [Int32]) throws(LogError) -> [RestorePoint]
+    /// undecided about them, the ends of the changelogs after that: what those offsets cover is then below those ends.
+    ///
+    /// - Parameter answersSince: the answers are wanted from this time on.
+    func restorePoints(
+        of partitions: [Int32],
+        answersSince: Timestamp
+    ) throws(LogError) -> [RestorePoint]
 
-    /// Begins to read the changelog of these partitions from its start.
-    func openChangelog(_ partitions: [Int32]) throws(LogError)
+    /// Begins to read the changelogs at these positions, in place of any read before.
+    func openChangelog(_ positions: [ChangelogPosition]) throws(LogError)
 
-    /// The next records of the changelog that are committed, and how far each partition is read.
+    /// The next records of the changelogs that are committed, and how far each partition is read.
     ///
     /// Waits a moment when there is nothing. The bytes stay valid until the next call.
     func readChangelog() throws(LogError) -> ChangelogBatch
@@ -102,8 +110,9 @@ public struct LogError: Error, Sendable, Equatable {
 
 /// The answer to ``CommandLog/poll(maxRecords:wait:)``.
 public enum PollResult {
-    /// The commands at hand; empty when nothing happened.
-    case records([CommandRecord])
+    /// The commands at hand, and the partitions read to their present end, with the offset that follows: it passes markers
+    /// and aborted records, which no record tells of. Both empty when nothing happened.
+    case records([CommandRecord], ends: [InputPosition])
     /// The group gave this worker these partitions; it had none when this comes.
     case assigned([Int32])
     /// The group took all partitions back.

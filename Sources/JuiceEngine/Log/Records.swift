@@ -1,6 +1,9 @@
 /// The position of a record in a partition, counted from 0.
 public typealias Offset = Int64
 
+/// A time of day, in milliseconds since 1970, as records carry it.
+public typealias Timestamp = Int64
+
 /// The topics that commands come from. Both are read by the same worker for the same partition numbers.
 public enum InputTopic: Sendable, CaseIterable {
     /// Orders from POS systems.
@@ -17,6 +20,26 @@ public enum OutputTopic: Sendable, CaseIterable {
     case stock
     /// Records that name no command.
     case deadLetters
+    /// Orders, forwarded to the partition that owns their store.
+    case orders
+    /// Stock edits, forwarded likewise.
+    case restocks
+
+    /// The topic of commands like these.
+    init(forwarding topic: InputTopic) {
+        switch topic {
+        case .orders: self = .orders
+        case .restocks: self = .restocks
+        }
+    }
+}
+
+/// The topics that state is restored from.
+public enum ChangelogTopic: Sendable, CaseIterable {
+    /// The stores.
+    case stock
+    /// The answers, from which repeats of their commands are known.
+    case results
 }
 
 /// One header of a record.
@@ -75,7 +98,7 @@ public struct CommandRecord {
 public struct OutputRecord {
     /// Where it goes.
     public let topic: OutputTopic
-    /// The partition of the command it stems from.
+    /// The partition of the command it stems from; of a forwarded one, the partition it belongs in.
     public let partition: Int32
     /// The store; a dead letter keeps whatever key it had.
     public let key: UnsafeRawBufferPointer?
@@ -127,40 +150,75 @@ public struct RestorePoint: Sendable, Equatable {
     public let orders: Input
     /// The restocks.
     public let restocks: Input
-    /// The changelog is to be read up to here.
-    public let changelogEnd: Offset
+    /// The stock is to be read up to here.
+    public let stockEnd: Offset
+    /// The answers from the time asked for on, or from a later one where that is the oldest there is; they are to be read
+    /// up to the end.
+    public let results: Range<Offset>
 
     /// A partition's state.
-    public init(partition: Int32, orders: Input, restocks: Input, changelogEnd: Offset) {
+    public init(
+        partition: Int32,
+        orders: Input,
+        restocks: Input,
+        stockEnd: Offset,
+        results: Range<Offset>
+    ) {
         self.partition = partition
         self.orders = orders
         self.restocks = restocks
-        self.changelogEnd = changelogEnd
+        self.stockEnd = stockEnd
+        self.results = results
     }
 }
 
-/// A piece of the changelog.
+/// The next offset to read of one changelog partition.
+public struct ChangelogPosition: Sendable, Hashable {
+    /// The topic.
+    public let topic: ChangelogTopic
+    /// The partition's number.
+    public let partition: Int32
+    /// The next offset to read.
+    public let offset: Offset
+
+    /// A position in one partition.
+    public init(topic: ChangelogTopic, partition: Int32, offset: Offset) {
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+    }
+}
+
+/// A piece of the changelogs.
 public struct ChangelogBatch {
-    /// One store's stock. The bytes are views, valid until the changelog is read on.
+    /// One store's stock, or one answer. The bytes are views, valid until the changelogs are read on.
     public struct Record {
+        /// Where it was read.
+        public let topic: ChangelogTopic
         /// The partition's number.
         public let partition: Int32
         /// Its position in the partition.
         public let offset: Offset
+        /// When it was written; nil where the log does not say.
+        public let timestamp: Timestamp?
         /// The store.
         public let key: UnsafeRawBufferPointer?
-        /// The stock record; nil says that the store is gone.
+        /// The stock or answer; no value says that the store is gone.
         public let value: UnsafeRawBufferPointer?
 
         /// A record as the log holds it.
         public init(
+            topic: ChangelogTopic,
             partition: Int32,
             offset: Offset,
+            timestamp: Timestamp?,
             key: UnsafeRawBufferPointer?,
             value: UnsafeRawBufferPointer?
         ) {
+            self.topic = topic
             self.partition = partition
             self.offset = offset
+            self.timestamp = timestamp
             self.key = key
             self.value = value
         }
@@ -170,10 +228,10 @@ public struct ChangelogBatch {
     public let records: [Record]
     /// Partitions read to their present end, with the offset that follows: it passes markers and aborted records,
     /// which no record tells of.
-    public let ends: [(partition: Int32, next: Offset)]
+    public let ends: [ChangelogPosition]
 
-    /// A piece of the changelog.
-    public init(records: [Record], ends: [(partition: Int32, next: Offset)]) {
+    /// A piece of the changelogs.
+    public init(records: [Record], ends: [ChangelogPosition]) {
         self.records = records
         self.ends = ends
     }

@@ -1,8 +1,8 @@
 import JuiceMaker
 import JuiceMessages
 
-/// Carries out one command: decodes it, changes its store, writes its answer. What cannot be decoded it puts aside
-/// as a dead letter.
+/// Carries out one command: decodes it, changes its store, writes its answer. A repeat gets its first answer again, a
+/// command of another partition's store is forwarded there, and what cannot be decoded is put aside as a dead letter.
 ///
 /// In steady state it allocates nothing for an order: texts are views into the record, the answer is written into a
 /// buffer that is kept.
@@ -10,25 +10,30 @@ final class CommandProcessor {
     private let maker: JuiceMaker
     private let decoder: CommandDecoder
     private let encoder: AnswerEncoder
+    private let partitionCount: Int32
     private var buffer = OutputBuffer()
 
-    /// Whether dead letters are cut to ``largestAbridged``.
-    var abridgesDeadLetters = false
+    /// Whether what is handed on is cut: dead letters to ``largestAbridged``, forwarded commands to the headers that
+    /// answers have. For when the log has refused a record for its size.
+    var abridges = false
 
     /// What an abridged dead letter keeps of key and value, in bytes. Well below Kafka's default limit of 1 MB.
     private static let largestAbridged = 256 * 1024
     /// The longest trace header that is copied to an answer, in bytes. The standard asks for at least 512.
     private static let longestTraceHeader = 8 * 1024
 
-    init(menu: Menu, language: Language) {
+    /// - Parameter partitionCount: how many partitions the stores are spread over.
+    init(menu: Menu, language: Language, partitionCount: Int32) {
         maker = JuiceMaker(menu: menu)
         decoder = CommandDecoder(menu: menu)
         encoder = AnswerEncoder(menu: menu, language: language)
+        self.partitionCount = partitionCount
     }
 
-    /// Answers one record and applies it to its partition's state.
+    /// Answers one record and applies it to its partition's state, or hands it on.
     func process(
         _ record: CommandRecord,
+        at time: Timestamp,
         state: PartitionState,
         log: some CommandLog,
         summary: inout TransactionSummary
@@ -36,22 +41,23 @@ final class CommandProcessor {
         guard let store = StoreID.read(key: record.key) else {
             return try putAside(record, because: .badStore, log: log, summary: &summary)
         }
+        let command: ReceivedCommand
+        switch decode(record, for: store) {
+        case .success(let decoded): command = decoded
+        case .failure(let reason):
+            return try putAside(record, because: reason, log: log, summary: &summary)
+        }
+        let owner = Murmur2.partition(of: store.bytes, count: partitionCount)
+        guard owner == record.partition else {
+            return try forward(record, to: owner, log: log, summary: &summary)
+        }
+
         buffer.removeAll()
-        switch record.topic {
-        case .orders:
-            switch decoder.decodeOrder(record.value) {
-            case .command(let order): make(order, for: store, &state.stores, &summary)
-            case .rejected(let id, let reason): reject(.order, id, of: store, reason, &summary)
-            case .undecodable(let reason):
-                return try putAside(record, because: reason, log: log, summary: &summary)
-            }
-        case .restocks:
-            switch decoder.decodeRestock(record.value) {
-            case .command(let restock): apply(restock, to: store, &state.stores, &summary)
-            case .rejected(let id, let reason): reject(.restock, id, of: store, reason, &summary)
-            case .undecodable(let reason):
-                return try putAside(record, because: reason, log: log, summary: &summary)
-            }
+        if let firstAnswer = state.duplicates.firstAnswer(to: command.fingerprint) {
+            repeatAnswer(firstAnswer, to: command, &summary)
+        } else {
+            let answer = carryOut(command, on: &state.stores, &summary)
+            state.duplicates.remember(command.fingerprint, answer, at: time)
         }
         try write(.results, record.partition, key: store, headers: traceHeaders(of: record), to: log)
     }
@@ -73,55 +79,141 @@ final class CommandProcessor {
 
 // MARK: - Commands
 
+/// A command with what every one has.
+private struct ReceivedCommand {
+    enum Content {
+        case make(OrderCommand)
+        case apply(RestockCommand)
+        case reject(Rejection)
+    }
+
+    let kind: CommandKind
+    let store: BorrowedText
+    let id: BorrowedText
+    let content: Content
+
+    var fingerprint: CommandFingerprint { CommandFingerprint(kind, store: store, id: id) }
+}
+
 extension CommandProcessor {
+    private func decode(
+        _ record: CommandRecord,
+        for store: BorrowedText
+    ) -> Result<ReceivedCommand, DeadLetterReason> {
+        switch record.topic {
+        case .orders:
+            received(decoder.decodeOrder(record.value), .order, store) { ($0.id, .make($0)) }
+        case .restocks:
+            received(decoder.decodeRestock(record.value), .restock, store) { ($0.id, .apply($0)) }
+        }
+    }
+
+    private func received<Command>(
+        _ decoded: Decoded<Command>,
+        _ kind: CommandKind,
+        _ store: BorrowedText,
+        _ content: (Command) -> (id: BorrowedText, ReceivedCommand.Content)
+    ) -> Result<ReceivedCommand, DeadLetterReason> {
+        switch decoded {
+        case .command(let command):
+            let (id, content) = content(command)
+            return .success(ReceivedCommand(kind: kind, store: store, id: id, content: content))
+        case .rejected(let id, let rejection):
+            return .success(ReceivedCommand(kind: kind, store: store, id: id, content: .reject(rejection)))
+        case .undecodable(let reason):
+            return .failure(reason)
+        }
+    }
+
+    /// - Returns: the answer, which the buffer has, to be remembered.
+    private func carryOut(
+        _ command: ReceivedCommand,
+        on stores: inout StoreTable,
+        _ summary: inout TransactionSummary
+    ) -> FirstAnswer {
+        let compact: CompactAnswer? =
+            switch command.content {
+            case .make(let order): make(order, for: command.store, &stores, &summary)
+            case .apply(let restock): apply(restock, to: command, &stores, &summary)
+            case .reject(let rejection): reject(command, rejection, &summary)
+            }
+        return compact.map(FirstAnswer.compact) ?? .verbatim(buffer.bytes)
+    }
+
     private func make(
         _ order: OrderCommand,
         for store: BorrowedText,
         _ stores: inout StoreTable,
         _ summary: inout TransactionSummary
-    ) {
+    ) -> CompactAnswer? {
+        var compact: CompactAnswer?
         stores.update(store) { fruits in
             switch maker.make(order.juice, quantity: order.quantity, from: &fruits) {
             case .made:
                 encoder.juiceMade(order, store: store, left: fruits, into: &buffer)
+                compact = encoder.compactJuiceMade(order, left: fruits)
                 summary.juicesMade += 1
                 return true
             case .outOfStock(let shortages):
                 encoder.outOfStock(order, store: store, shortages: shortages, into: &buffer)
+                compact = encoder.compactOutOfStock(order, shortages: shortages)
                 summary.outOfStock += 1
                 return false
             }
         }
+        return compact
     }
 
     private func apply(
         _ restock: RestockCommand,
-        to store: BorrowedText,
+        to command: ReceivedCommand,
         _ stores: inout StoreTable,
         _ summary: inout TransactionSummary
-    ) {
-        stores.update(store) { fruits in
+    ) -> CompactAnswer? {
+        var compact: CompactAnswer?
+        stores.update(command.store) { fruits in
             do throws(StockEditError) {
                 try fruits.apply(restock.edit)
             } catch {
-                reject(.restock, restock.id, of: store, Rejection(error), &summary)
+                compact = reject(command, Rejection(error), &summary)
                 return false
             }
-            encoder.restocked(restock, store: store, left: fruits, into: &buffer)
+            encoder.restocked(restock, store: command.store, left: fruits, into: &buffer)
+            compact = encoder.compactRestocked(restock, left: fruits)
             summary.restocked += 1
             return true
         }
+        return compact
     }
 
     private func reject(
-        _ kind: CommandKind,
-        _ id: BorrowedText,
-        of store: BorrowedText,
-        _ reason: Rejection,
+        _ command: ReceivedCommand,
+        _ rejection: Rejection,
+        _ summary: inout TransactionSummary
+    ) -> CompactAnswer? {
+        encoder.rejected(
+            command.kind,
+            id: command.id,
+            store: command.store,
+            rejection: rejection,
+            into: &buffer
+        )
+        summary.rejected += 1
+        return nil
+    }
+
+    private func repeatAnswer(
+        _ answer: FirstAnswer,
+        to command: ReceivedCommand,
         _ summary: inout TransactionSummary
     ) {
-        encoder.rejected(kind, id: id, store: store, rejection: reason, into: &buffer)
-        summary.rejected += 1
+        switch answer {
+        case .compact(let answer):
+            encoder.write(answer, id: command.id, store: command.store, duplicate: true, into: &buffer)
+        case .verbatim(let bytes):
+            bytes.withUnsafeBytes { AnswerEncoder.duplicate(of: $0, into: &buffer) }
+        }
+        summary.duplicates += 1
     }
 }
 
@@ -151,7 +243,31 @@ extension CommandProcessor {
         try result.get()
     }
 
-    /// Hands on a record that names no command: its bytes and headers untouched, and why and where from.
+    /// Hands a command on to the partition that owns its store, its bytes and headers untouched. Once: one that was
+    /// forwarded before was sent astray on purpose, or by a process that counts other partitions.
+    private func forward(
+        _ record: CommandRecord,
+        to owner: Int32,
+        log: some CommandLog,
+        summary: inout TransactionSummary
+    ) throws(LogError) {
+        guard !record.headers.contains(where: { $0.name == HeaderName.forwardedFrom }) else {
+            return try putAside(record, because: .misplaced, log: log, summary: &summary)
+        }
+        let origin = Header(name: HeaderName.forwardedFrom, value: "\(record.partition)/\(record.offset)")
+        try log.produce(
+            OutputRecord(
+                topic: OutputTopic(forwarding: record.topic),
+                partition: owner,
+                key: record.key,
+                value: record.value,
+                headers: (abridges ? traceHeaders(of: record) : record.headers) + [origin]
+            )
+        )
+        summary.forwarded += 1
+    }
+
+    /// Puts aside a record that names no command: its bytes and headers untouched, and why and where from.
     private func putAside(
         _ record: CommandRecord,
         because reason: DeadLetterReason,
@@ -185,7 +301,7 @@ extension CommandProcessor {
     ) -> (key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [Header]) {
         let headerSize = record.headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
         let size = headerSize + (record.key?.count ?? 0) + (record.value?.count ?? 0)
-        guard abridgesDeadLetters, size > Self.largestAbridged else {
+        guard abridges, size > Self.largestAbridged else {
             return (record.key, record.value, record.headers)
         }
         let half = { (bytes: UnsafeRawBufferPointer?) in

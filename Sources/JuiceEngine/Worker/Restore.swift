@@ -1,14 +1,15 @@
-import JuiceMaker
-import JuiceMessages
-
-/// Rebuilds the partitions of one assignment from the changelog: a state machine that is told what was read.
+/// Rebuilds the partitions of one assignment from the changelogs: a state machine that is told what was read.
+///
+/// The stock is read whole. Of the answers, those are read that the duplicate window holds: from its age on, or, where
+/// more came in that time, the latest. How many records those are is known only afterwards, since markers and aborted
+/// records take offsets too; where they were too few, reading begins anew from further back.
 struct Restore {
     /// What to do next.
     enum Action: Equatable {
         /// Ask the log where the partitions stand.
         case findRestorePoints([Int32])
-        /// Open the changelog of these partitions.
-        case openChangelog([Int32])
+        /// Open the changelogs at these positions.
+        case openChangelog([ChangelogPosition])
         /// Read on.
         case readChangelog
         /// All states are complete.
@@ -21,28 +22,32 @@ struct Restore {
         let reason: String
     }
 
-    private let menu: Menu
-    private let restorer: StockRestorer
     private let partitions: [Int32]
-    private var states: [Int32: PartitionState] = [:]
-    /// How far the changelog must be read, of partitions not there yet.
-    private var ends: [Int32: Offset] = [:]
+    private let factory: PartitionFactory
+    /// States that are good as long as nobody commits anything for their partitions: those of before, and those restored.
+    private(set) var kept: PartitionTable
+    private let applier: ChangelogApplier
+    private var restored: [PartitionState] = []
+    private var pending: [Int32: PendingPartition] = [:]
     /// Partitions of which not every input has a committed offset.
     private var uncommitted: Set<Int32> = []
     private var hasPoints = false
     private var isOpen = false
     private(set) var recordCount = 0
 
-    init(partitions: [Int32], menu: Menu) {
+    /// - Parameter kept: states of before, taken up again where nothing was committed since.
+    init(partitions: [Int32], kept: PartitionTable = PartitionTable(), factory: PartitionFactory) {
         self.partitions = partitions
-        self.menu = menu
-        restorer = StockRestorer(menu: menu)
+        self.factory = factory
+        self.kept = kept
+        applier = ChangelogApplier(factory: factory)
     }
 
     var action: Action {
         if !hasPoints { return .findRestorePoints(partitions) }
-        if ends.isEmpty { return .finish }
-        return isOpen ? .readChangelog : .openChangelog(ends.keys.sorted())
+        if pending.isEmpty { return .finish }
+        if isOpen { return .readChangelog }
+        return .openChangelog(partitions.compactMap { pending[$0] }.flatMap(\.positions))
     }
 
     /// The restored states, once `action` says that they are complete, and the partitions that must not be read on.
@@ -50,11 +55,10 @@ struct Restore {
     /// Stock without committed offsets means that the offsets are lost, or belong to another group: to begin with the
     /// oldest command would carry out again what the stock holds already.
     func finished() -> (states: [PartitionState], refusals: [Refusal]) {
-        let all = states.values.sorted { $0.partition < $1.partition }
         let isLost = { (state: PartitionState) in
             uncommitted.contains(state.partition) && state.stores.count > 0
         }
-        let refusals = all.filter(isLost).map {
+        let refusals = restored.filter(isLost).map {
             Refusal(
                 partition: $0.partition,
                 reason:
@@ -62,7 +66,7 @@ struct Restore {
                     + " expired or were deleted, or the group is another one than before"
             )
         }
-        return (all.filter { !isLost($0) }, refusals)
+        return (restored.filter { !isLost($0) }, refusals)
     }
 
     /// Takes note of where the partitions stand.
@@ -78,51 +82,56 @@ struct Restore {
                 refusals.append(Refusal(partition: point.partition, reason: reason))
                 continue
             }
-            states[point.partition] = PartitionState(
-                partition: point.partition,
-                stores: StoreTable(menu: menu),
-                orders: point.orders,
-                restocks: point.restocks
-            )
+            if let state = kept[point.partition], state.stands(at: point) {
+                restored.append(state)
+                continue
+            }
             if inputs.contains(where: { $0.1.committed == nil }) { uncommitted.insert(point.partition) }
-            if point.changelogEnd > 0 { ends[point.partition] = point.changelogEnd }
+            let partition = PendingPartition(point, state: factory.makeState(at: point), factory.window)
+            pending[point.partition] = partition
+            settle(partition)
         }
         return refusals
     }
 
-    /// Takes note that the changelog is open.
+    /// Takes note that the changelogs are open.
     mutating func opened() { isOpen = true }
 
-    /// Applies a piece of the changelog.
+    /// Applies a piece of the changelogs.
     ///
     /// - Throws: ``ChangelogFault`` for a record that is none: state would be lost by going on.
     mutating func read(_ batch: ChangelogBatch) throws(ChangelogFault) {
         for record in batch.records {
-            guard let state = states[record.partition] else { continue }
-            try apply(record, to: state)
+            guard let partition = pending[record.partition], partition.wants(record) else { continue }
+            try applier.apply(record, to: partition.state)
             recordCount += 1
-            reached(record.partition, record.offset + 1)
+            if record.offset + 1 == partition.end(of: record.topic) {
+                reached(record.topic, record.partition)
+            }
         }
-        for end in batch.ends { reached(end.partition, end.next) }
+        for end in batch.ends {
+            guard let partition = pending[end.partition], end.offset >= partition.end(of: end.topic) else {
+                continue
+            }
+            reached(end.topic, end.partition)
+        }
+        guard pending.values.allSatisfy(\.isToBeReopened) else { return }
+        for number in pending.keys { pending[number]?.reopen() }
+        isOpen = false
     }
 
-    private mutating func reached(_ partition: Int32, _ next: Offset) {
-        if let end = ends[partition], next >= end { ends[partition] = nil }
+    private mutating func reached(_ topic: ChangelogTopic, _ number: Int32) {
+        guard var partition = pending[number] else { return }
+        partition.reached(topic)
+        pending[number] = partition
+        settle(partition)
     }
 
-    private func apply(_ record: ChangelogBatch.Record, to state: PartitionState) throws(ChangelogFault) {
-        guard let key = record.key else { throw ChangelogFault(record, "it has no key") }
-        // A tombstone is nothing this service writes: somebody reset the store to the menu's initial stock.
-        guard let value = record.value else {
-            state.stores.restore(BorrowedText(key), FruitStore(menu: menu), revision: 0)
-            return
-        }
-        do throws(MalformedMessage) {
-            let restored = try restorer.restore(value)
-            state.stores.restore(BorrowedText(key), restored.levels, revision: restored.revision)
-        } catch {
-            throw ChangelogFault(record, error.description)
-        }
+    private mutating func settle(_ partition: PendingPartition) {
+        guard partition.isComplete else { return }
+        pending[partition.state.partition] = nil
+        kept[partition.state.partition] = partition.state
+        restored.append(partition.state)
     }
 
     private static func refusal(topic: InputTopic, _ input: RestorePoint.Input) -> String? {
@@ -136,14 +145,5 @@ struct Restore {
                 + " was the topic made anew?"
         }
         return nil
-    }
-}
-
-/// A changelog record that cannot be restored from.
-struct ChangelogFault: Error {
-    let message: String
-
-    init(_ record: ChangelogBatch.Record, _ reason: String) {
-        message = "stock record at partition \(record.partition), offset \(record.offset): \(reason)"
     }
 }

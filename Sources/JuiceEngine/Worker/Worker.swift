@@ -32,12 +32,18 @@ public struct Worker<Log: CommandLog> {
         case failed(LogError)
     }
 
+    /// What one transaction takes in.
+    private struct Batch {
+        let records: [CommandRecord]
+        let ends: [InputPosition]
+    }
+
     private enum Phase {
         case starting
         case polling
         case restoring(Restore)
-        case beginning([CommandRecord])
-        case processing([CommandRecord])
+        case beginning(Batch)
+        case processing(Batch)
         case sendingOffsets
         case committing
         case aborting(LogError)
@@ -48,8 +54,8 @@ public struct Worker<Log: CommandLog> {
     }
 
     private let log: Log
-    private let menu: Menu
     private let maxBatch: Int
+    private let factory: PartitionFactory
     private let onEvent: (WorkerEvent) -> Void
     private let processor: CommandProcessor
     private var phase = Phase.starting
@@ -57,6 +63,8 @@ public struct Worker<Log: CommandLog> {
     private var assignment: [Int32] = []
     /// The state of those of them that are restored and may be read.
     private var partitions = PartitionTable()
+    /// The state of partitions that the group took back: good as long as nobody commits anything for them.
+    private var kept = PartitionTable()
     private var summary = TransactionSummary()
     /// Failed calls since the last one that worked.
     private var failedCalls = 0
@@ -69,20 +77,53 @@ public struct Worker<Log: CommandLog> {
     /// A worker that has not begun.
     ///
     /// - Parameters:
+    ///   - partitionCount: how many partitions the stores are spread over.
+    ///   - window: how long repeats of a command are known.
     ///   - maxBatch: the most commands in one transaction.
     ///   - onEvent: called from within ``step()``.
     public init(
         log: Log,
         menu: Menu,
         language: Language,
+        partitionCount: Int32,
+        window: DuplicateWindow = .standard,
         maxBatch: Int = 10_000,
         onEvent: @escaping (WorkerEvent) -> Void
     ) {
+        self.init(
+            log: log,
+            menu: menu,
+            language: language,
+            partitionCount: partitionCount,
+            window: window,
+            maxBatch: maxBatch,
+            stateType: PartitionState.self,
+            onEvent: onEvent
+        )
+    }
+
+    /// - Parameter stateType: lets a test take something out of the partitions' state and see what comes of it.
+    package init(
+        log: Log,
+        menu: Menu,
+        language: Language,
+        partitionCount: Int32,
+        window: DuplicateWindow,
+        maxBatch: Int,
+        stateType: PartitionState.Type,
+        onEvent: @escaping (WorkerEvent) -> Void
+    ) {
         self.log = log
-        self.menu = menu
         self.maxBatch = maxBatch
         self.onEvent = onEvent
-        processor = CommandProcessor(menu: menu, language: language)
+        factory = PartitionFactory(
+            menu: menu,
+            language: language,
+            window: window,
+            partitionCount: partitionCount,
+            stateType: stateType
+        )
+        processor = CommandProcessor(menu: menu, language: language, partitionCount: partitionCount)
     }
 
     /// Makes the worker finish the transaction at hand, leave its group and stop.
@@ -111,12 +152,12 @@ public struct Worker<Log: CommandLog> {
             return try poll()
         case .restoring(let restore):
             return try advance(restore)
-        case .beginning(let records):
+        case .beginning(let batch):
             try log.begin()
-            phase = .processing(records)
+            phase = .processing(batch)
             return .worked
-        case .processing(let records):
-            try process(records)
+        case .processing(let batch):
+            try process(batch)
             phase = .sendingOffsets
             return .worked
         case .sendingOffsets:
@@ -139,7 +180,7 @@ public struct Worker<Log: CommandLog> {
             if isStopping { return leave() }
             try log.start(at: [])
             try log.initTransactions()
-            phase = .restoring(Restore(partitions: assignment, menu: menu))
+            restore(assignment)
             return .worked
         case .stopped:
             return .stopped
@@ -152,23 +193,26 @@ public struct Worker<Log: CommandLog> {
 // MARK: - Transactions
 
 extension Worker {
-    private mutating func process(_ records: [CommandRecord]) throws(LogError) {
+    private mutating func process(_ batch: Batch) throws(LogError) {
         summary = TransactionSummary()
-        // A dead letter that the broker refuses for its size would keep its partition from ever going on.
-        processor.abridgesDeadLetters = hasRefusedSize
-        for record in records {
+        // A record that the broker refuses for its size would keep its partition from ever going on.
+        processor.abridges = hasRefusedSize
+        let now = log.now
+        for record in batch.records {
             guard let state = partitions[record.partition],
-                state.advance(record.topic, past: record.offset)
+                state.advance(record.topic, to: record.offset + 1)
             else { continue }
-            try processor.process(record, state: state, log: log, summary: &summary)
+            try processor.process(record, at: now, state: state, log: log, summary: &summary)
         }
+        for end in batch.ends { _ = partitions[end.partition]?.advance(end.topic, to: end.offset) }
         for state in partitions {
             try processor.writeChanges(of: state, log: log, summary: &summary)
         }
     }
 
     private mutating func keepChanges() {
-        for state in partitions { state.commit() }
+        let now = log.now
+        for state in partitions { state.commit(at: now) }
         failedTransactions = 0
         hasRefusedSize = false
         onEvent(.committed(summary))
@@ -187,7 +231,7 @@ extension Worker {
             failedCalls += 1
             onEvent(.retrying(error, attempt: failedCalls))
             return .backOff(attempt: failedCalls)
-        case .abort where isInTransaction:
+        case .abort where mayAbort:
             failedTransactions += 1
             hasRefusedSize = hasRefusedSize || error.isRecordTooLarge
             phase = .aborting(error)
@@ -195,7 +239,7 @@ extension Worker {
         case .abort, .startOver:
             failedTransactions += 1
             onEvent(.startingOver(error))
-            partitions = PartitionTable()
+            keepStates(partitions)
             if case .starting = phase {} else { phase = .startingOver }
             return .backOff(attempt: failedTransactions)
         case .stop:
@@ -206,9 +250,12 @@ extension Worker {
         }
     }
 
-    private var isInTransaction: Bool {
+    /// Whether an abort undoes what was done. It does not after an attempt to commit whose outcome is unknown: that has to
+    /// be looked up in the log.
+    private var mayAbort: Bool {
         switch phase {
-        case .processing, .sendingOffsets, .committing: true
+        case .processing, .sendingOffsets: true
+        case .committing: failedCalls == 0
         default: false
         }
     }
@@ -220,12 +267,14 @@ extension Worker {
     private mutating func poll() throws(LogError) -> Step {
         if isStopping { return leave() }
         switch try log.poll(maxRecords: maxBatch, wait: true) {
-        case .records(let records) where records.isEmpty:
-            return .idle
-        case .records(let records):
-            phase = .beginning(records)
+        case .records(let records, let ends):
+            // Markers after the last command are committed too, else a partition that is read to its end would seem to
+            // lag.
+            let hasPassedMarkers = ends.contains { partitions[$0.partition]?.isBefore($0) ?? false }
+            guard !records.isEmpty || hasPassedMarkers else { return .idle }
+            phase = .beginning(Batch(records: records, ends: ends))
         case .assigned(let assigned):
-            restore(assigned)
+            try take(assigned)
         case .revoked:
             giveUpPartitions()
         case .outOfRange(let partition, let reason):
@@ -235,18 +284,36 @@ extension Worker {
         return .worked
     }
 
-    private mutating func restore(_ assigned: [Int32]) {
+    private mutating func take(_ assigned: [Int32]) throws(LogError) {
+        if let unknown = assigned.first(where: { $0 >= factory.partitionCount }) {
+            throw LogError(
+                .stop,
+                "the group assigned partition \(unknown), but at the start there were \(factory.partitionCount) partitions;"
+                    + " their number must not change while there is stock"
+            )
+        }
         onEvent(.assigned(assigned))
         assignment = assigned
-        partitions = PartitionTable()
-        phase = .restoring(Restore(partitions: assigned, menu: menu))
+        restore(assigned)
+    }
+
+    private mutating func restore(_ assigned: [Int32]) {
+        phase = .restoring(Restore(partitions: assigned, kept: kept, factory: factory))
+        kept = PartitionTable()
     }
 
     private mutating func giveUpPartitions() {
         onEvent(.revoked)
         assignment = []
-        partitions = PartitionTable()
+        if case .restoring(let restore) = phase { kept = restore.kept } else { keepStates(partitions) }
         phase = .polling
+    }
+
+    /// Puts states away as of their last known commit, until it turns out whether that still is the last.
+    private mutating func keepStates(_ states: PartitionTable) {
+        for state in states { state.undo() }
+        kept = states
+        partitions = PartitionTable()
     }
 
     /// Partitions that are stopped keep their place in the assignment, so that no other worker skips on either.
@@ -276,7 +343,7 @@ extension Worker {
         if isStopping { return leave() }
         switch try log.poll(maxRecords: 1, wait: false) {
         case .assigned(let assigned):
-            self.restore(assigned)
+            try take(assigned)
             return .worked
         case .revoked:
             giveUpPartitions()
@@ -289,11 +356,13 @@ extension Worker {
         var restore = restore
         switch restore.action {
         case .findRestorePoints(let partitions):
-            for refusal in restore.found(try log.restorePoints(of: partitions)) {
-                stop(refusal.partition, refusal.reason)
-            }
-        case .openChangelog(let partitions):
-            try log.openChangelog(partitions)
+            let points = try log.restorePoints(
+                of: partitions,
+                answersSince: log.now - factory.window.age
+            )
+            for refusal in restore.found(points) { stop(refusal.partition, refusal.reason) }
+        case .openChangelog(let positions):
+            try log.openChangelog(positions)
             restore.opened()
         case .readChangelog:
             let batch = try log.readChangelog()
@@ -318,8 +387,11 @@ extension Worker {
         onEvent(
             .restored(
                 partitions: states.map(\.partition),
-                stores: states.reduce(0) { $0 + $1.stores.count },
-                records: restore.recordCount
+                RestoredState(
+                    stores: states.reduce(0) { $0 + $1.stores.count },
+                    commands: states.reduce(0) { $0 + $1.duplicates.count },
+                    records: restore.recordCount
+                )
             )
         )
         phase = .polling

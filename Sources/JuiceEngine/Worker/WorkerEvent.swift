@@ -7,7 +7,7 @@ public enum WorkerEvent: Sendable {
     /// The group took its partitions back.
     case revoked
     /// It has the state of these partitions and reads their commands.
-    case restored(partitions: [Int32], stores: Int, records: Int)
+    case restored(partitions: [Int32], RestoredState)
     /// A transaction is committed.
     case committed(TransactionSummary)
     /// A transaction is aborted and its changes undone; its commands are read again.
@@ -24,6 +24,23 @@ public enum WorkerEvent: Sendable {
     case left
 }
 
+/// What a worker has after restoring.
+public struct RestoredState: Sendable, Equatable {
+    /// Stores that were ever changed.
+    public let stores: Int
+    /// Commands whose repeats are known.
+    public let commands: Int
+    /// Records read for that; none where the state had been kept.
+    public let records: Int
+
+    /// So much state.
+    public init(stores: Int, commands: Int, records: Int) {
+        self.stores = stores
+        self.commands = commands
+        self.records = records
+    }
+}
+
 /// What one transaction contained.
 public struct TransactionSummary: Sendable, Equatable {
     /// Answers "juice made".
@@ -34,14 +51,20 @@ public struct TransactionSummary: Sendable, Equatable {
     public var restocked = 0
     /// Answers "rejected".
     public var rejected = 0
+    /// First answers given again.
+    public var duplicates = 0
     /// Records that named no command.
     public var deadLetters = 0
+    /// Commands handed on to the partition that owns their store.
+    public var forwarded = 0
     /// Stores whose stock changed.
     public var storesChanged = 0
 
     /// A transaction that contains nothing yet.
     public init() {}
 
-    /// All records that were answered or put aside.
-    public var commands: Int { juicesMade + outOfStock + restocked + rejected + deadLetters }
+    /// All records that were answered, put aside or handed on.
+    public var commands: Int {
+        juicesMade + outOfStock + restocked + rejected + duplicates + deadLetters + forwarded
+    }
 }

@@ -24,9 +24,9 @@ struct WorkerLog {
             logger.info("assigned; restoring", metadata: Self.metadata(partitions))
         case .revoked:
             logger.info("partitions given up")
-        case .restored(let partitions, let stores, let records):
+        case .restored(let partitions, let state):
             logger.notice(
-                "ready: \(stores) stores restored from \(records) stock records",
+                "ready: \(state.stores) stores, \(state.commands) commands remembered, \(state.records) records read",
                 metadata: Self.metadata(partitions)
             )
         case .committed(let summary):

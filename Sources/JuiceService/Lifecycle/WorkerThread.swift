@@ -8,7 +8,7 @@ import Logging
 struct WorkerThread: Sendable {
     let configuration: ServiceConfiguration
     let number: Int
-    let deadLetterPartitions: Int32
+    let topics: TopicPreparation.Ready
     let watch: BrokerWatch
     let stop: StopSignal
     let logger: Logger
@@ -23,7 +23,7 @@ struct WorkerThread: Sendable {
             log = try KafkaCommandLog(
                 configuration: configuration,
                 worker: number,
-                deadLetterPartitions: deadLetterPartitions,
+                deadLetterPartitions: topics.deadLetterPartitions,
                 watch: watch,
                 logger: logger
             )
@@ -36,6 +36,8 @@ struct WorkerThread: Sendable {
             log: log,
             menu: configuration.menu,
             language: configuration.language,
+            partitionCount: topics.partitionCount,
+            window: configuration.duplicateWindow,
             maxBatch: configuration.maxBatch
         ) { event in
             events.note(event)

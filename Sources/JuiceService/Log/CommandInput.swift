@@ -22,6 +22,7 @@ final class CommandInput {
     private var knownTopics: [OpaquePointer?: InputTopic] = [:]
     /// The records of the last poll; kept to reuse their memory.
     private var records: [CommandRecord] = []
+    private var ends: [InputPosition] = []
 
     /// Joins the group.
     init(
@@ -47,12 +48,13 @@ final class CommandInput {
     /// What happened next, or the error that ended this membership.
     func poll(maxRecords: Int, wait: Bool) throws(LogError) -> Result<PollResult, KafkaError> {
         records.removeAll(keepingCapacity: true)
+        ends.removeAll(keepingCapacity: true)
         if let result = try nextRebalance() { return .success(result) }
         if wait, watch.needsProbe { probe() }
 
         let batch: RecordBatch
         do throws(KafkaError) {
-            batch = try consumer.poll(maxRecords: maxRecords, timeout: wait ? .milliseconds(100) : .zero)
+            batch = try consumer.poll(maxRecords: maxRecords, timeout: wait ? waitingTime : .zero)
         } catch {
             return .failure(error)
         }
@@ -63,13 +65,17 @@ final class CommandInput {
         return .success(try takeIn(batch))
     }
 
+    /// A rebalance does not end a poll that waits for records: before the first there is nothing else to wait for.
+    private var waitingTime: Duration { membership == nil ? .milliseconds(10) : .milliseconds(100) }
+
     private func takeIn(_ batch: RecordBatch) throws(LogError) -> PollResult {
         for element in batch {
             switch element {
             case .record(let record):
                 records.append(commandRecord(record))
-            case .endOfPartition:
-                continue
+            case .endOfPartition(let partition, let next):
+                let topic: InputTopic = partition.topic == configuration.topics.orders ? .orders : .restocks
+                ends.append(InputPosition(topic: topic, partition: partition.partition, offset: next))
             case .failure(let partition?, let error)
             where error.code == .autoOffsetReset || error.code == .offsetOutOfRange:
                 return .outOfRange(partition: partition.partition, reason: "\(partition): \(error.message)")
@@ -77,7 +83,7 @@ final class CommandInput {
                 try note(error)
             }
         }
-        return .records(records)
+        return .records(records, ends: ends)
     }
 
     private func commandRecord(_ record: ConsumedRecord) -> CommandRecord {

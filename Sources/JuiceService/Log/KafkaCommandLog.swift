@@ -1,3 +1,4 @@
+import Foundation
 import JuiceEngine
 import Kafka
 import Logging
@@ -45,6 +46,8 @@ final class KafkaCommandLog: CommandLog {
         hooks = ClientHooks(logger: logger, logCeiling: .info)
         input = try CommandInput(configuration: configuration, worker: worker, watch: watch, hooks: hooks)
     }
+
+    var now: Timestamp { Timestamp(Date().timeIntervalSince1970 * 1000) }
 
     func name(of topic: InputTopic) -> String { configuration.topics[topic] }
 
@@ -123,16 +126,24 @@ extension KafkaCommandLog {
 // MARK: - Restoring
 
 extension KafkaCommandLog {
-    func restorePoints(of partitions: [Int32]) throws(LogError) -> [RestorePoint] {
+    func restorePoints(
+        of partitions: [Int32],
+        answersSince time: Timestamp
+    ) throws(LogError) -> [RestorePoint] {
         do throws(KafkaError) {
             let reader: RestorePointReader
             if let restorePointReader {
                 reader = restorePointReader
             } else {
-                reader = try RestorePointReader(configuration: configuration, hooks: hooks)
+                reader = try RestorePointReader(configuration: configuration, worker: worker, hooks: hooks)
             }
             restorePointReader = reader
-            let points = try reader.read(partitions, group: input.consumer, timeout: Self.callTimeout)
+            let points = try reader.read(
+                partitions,
+                group: input.consumer,
+                answersSince: time,
+                timeout: Self.callTimeout
+            )
             restorePointReader = nil
             return points
         } catch {
@@ -140,10 +151,10 @@ extension KafkaCommandLog {
         }
     }
 
-    func openChangelog(_ partitions: [Int32]) throws(LogError) {
+    func openChangelog(_ positions: [ChangelogPosition]) throws(LogError) {
         do throws(KafkaError) {
             changelog = try ChangelogReader(
-                partitions: partitions,
+                positions: positions,
                 configuration: configuration,
                 hooks: hooks
             )
@@ -172,10 +183,14 @@ extension KafkaCommandLog {
 extension KafkaCommandLog {
     func initTransactions() throws(LogError) {
         try onProducers { (pair) throws(KafkaError) in
-            // Producers that are still being initialised go on where the last call ran into its timeout.
             if pair?.isReady ?? true {
                 pair = try ProducerPair(configuration: configuration, worker: worker, hooks: hooks)
+                // A transaction that the predecessor left open is ended by the first to ask, who is told to ask again.
+                // librdkafka would do so after half a second; producers made anew do it at once.
+                if pair?.tryInitTransactions(timeout: .milliseconds(100)) ?? false { return }
+                pair = try ProducerPair(configuration: configuration, worker: worker, hooks: hooks)
             }
+            // Producers that are still being initialised go on where the last call ran into its timeout.
             try pair?.initTransactions(timeout: Self.callTimeout)
         }
     }
@@ -209,6 +224,7 @@ extension KafkaCommandLog {
             }
             try Self.ready(pair).current.sendOffsets(
                 sentOffsets,
+                note: configuration.ownerName(worker: worker),
                 membership: membership,
                 timeout: Self.callTimeout
             )

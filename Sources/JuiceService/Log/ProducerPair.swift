@@ -11,13 +11,17 @@ struct ProducerPair {
         let results: TransactionalTopic
         let stock: TransactionalTopic
         let deadLetters: TransactionalTopic
+        let orders: TransactionalTopic
+        let restocks: TransactionalTopic
 
         init(_ configuration: KafkaConfiguration, topics: TopicNames, hooks: ClientHooks) throws(KafkaError) {
             producer = try TransactionalProducer(configuration: configuration, hooks: hooks)
             results = try producer.topic(topics.results)
             stock = try producer.topic(topics.stock)
-            // What came compressed may be too large to be put aside without.
+            // What came compressed may be too large to be handed on without.
             deadLetters = try producer.topic(topics.deadLetters, properties: ["compression.type": "zstd"])
+            orders = try producer.topic(topics.orders, properties: ["compression.type": "zstd"])
+            restocks = try producer.topic(topics.restocks, properties: ["compression.type": "zstd"])
         }
     }
 
@@ -27,10 +31,13 @@ struct ProducerPair {
 
     init(configuration: ServiceConfiguration, worker: Int, hooks: ClientHooks) throws(KafkaError) {
         let topics = configuration.topics
-        slots = [
-            try Slot(configuration.producer(worker: worker, turn: 0), topics: topics, hooks: hooks),
-            try Slot(configuration.producer(worker: worker, turn: 1), topics: topics, hooks: hooks),
-        ]
+        let owner = configuration.ownerName(worker: worker)
+        var slots: [Slot] = []
+        for turn in ServiceConfiguration.turns {
+            let producer = configuration.producer(owner: owner, turn: turn)
+            slots.append(try Slot(producer, topics: topics, hooks: hooks))
+        }
+        self.slots = slots
     }
 
     /// The producer of the present transaction.
@@ -66,6 +73,8 @@ struct ProducerPair {
         case .results: slots[turn].results
         case .stock: slots[turn].stock
         case .deadLetters: slots[turn].deadLetters
+        case .orders: slots[turn].orders
+        case .restocks: slots[turn].restocks
         }
     }
 
@@ -78,9 +87,24 @@ struct ProducerPair {
     /// Takes over both transactional ids: a predecessor may have left a transaction open under either. A call that ends
     /// with ``KafkaError/Remedy/retry`` is resumed by the next.
     mutating func initTransactions(timeout: Duration) throws(KafkaError) {
+        beginInit()
         while !isReady {
             try slots[readyCount].producer.initTransactions(timeout: timeout)
             readyCount += 1
+        }
+    }
+
+    /// The same, for whoever does not want to know why it failed.
+    ///
+    /// - Returns: whether both are taken over.
+    mutating func tryInitTransactions(timeout: Duration) -> Bool {
+        (try? initTransactions(timeout: timeout)) != nil
+    }
+
+    /// Lets all producers connect and ask at the same time: each goes on in the background after its call has ended.
+    private func beginInit() {
+        for slot in slots[readyCount...].dropFirst() {
+            try? slot.producer.initTransactions(timeout: .milliseconds(1))
         }
     }
 }

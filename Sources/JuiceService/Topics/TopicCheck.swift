@@ -1,3 +1,4 @@
+import JuiceEngine
 import Kafka
 
 /// Finds out whether the topics are fit for the service: all there, of equal partition counts, the changelog
@@ -24,16 +25,24 @@ public struct TopicCheck: Sendable {
     let names: TopicNames
     let bootstrapServers: String
     let isEmbedded: Bool
+    let duplicateWindow: DuplicateWindow
 
     /// A check of these topics.
     ///
     /// - Parameters:
     ///   - bootstrapServers: where the topics are; the mending commands name it.
     ///   - isEmbedded: the broker is an ``EmbeddedBroker``, which cannot describe a topic's configuration.
-    public init(names: TopicNames, bootstrapServers: String, isEmbedded: Bool = false) {
+    ///   - duplicateWindow: how long answers must be there to be read back.
+    public init(
+        names: TopicNames,
+        bootstrapServers: String,
+        isEmbedded: Bool = false,
+        duplicateWindow: DuplicateWindow = .standard
+    ) {
         self.names = names
         self.bootstrapServers = bootstrapServers
         self.isEmbedded = isEmbedded
+        self.duplicateWindow = duplicateWindow
     }
 
     /// Asks the cluster.
@@ -74,7 +83,8 @@ public struct TopicCheck: Sendable {
                 )
             ]
         }
-        return unequalCounts(topics) + compaction(topics) + batchSize(topics) + deadLetterSize(topics)
+        return unequalCounts(topics) + compaction(topics) + answerRetention(topics) + batchSize(topics)
+            + deadLetterSize(topics)
     }
 
     private func unequalCounts(_ topics: [String: Description]) -> [Problem] {
@@ -108,9 +118,34 @@ public struct TopicCheck: Sendable {
         ]
     }
 
+    /// Repeats of a command are known by its answer.
+    private func answerRetention(_ topics: [String: Description]) -> [Problem] {
+        guard let configuration = topics[names.results]?.configuration else { return [] }
+        let policy = configuration["cleanup.policy"] ?? "delete"
+        if policy != "delete" {
+            return [
+                Problem(
+                    fault:
+                        "topic \(names.results) has cleanup.policy=\(policy), which would leave one answer per store",
+                    mend: configCommand(names.results, "cleanup.policy=delete")
+                )
+            ]
+        }
+        let retention = configuration["retention.ms"].flatMap(Int64.init) ?? -1
+        guard retention >= 0, retention < duplicateWindow.age else { return [] }
+        return [
+            Problem(
+                fault:
+                    "topic \(names.results) keeps answers for \(retention) ms, but repeats of a command are to be known"
+                    + " for \(duplicateWindow.age) ms",
+                mend: configCommand(names.results, "retention.ms=\(duplicateWindow.age)")
+            )
+        ]
+    }
+
     /// A producer's batch of small records is as large as Kafka takes by default.
     private func batchSize(_ topics: [String: Description]) -> [Problem] {
-        [names.results, names.stock].compactMap { name in
+        [names.orders, names.restocks, names.results, names.stock].compactMap { name in
             let needed = TopicPlan.defaultMaxMessageBytes
             guard let limit = limit(name, topics), limit < needed else { return nil }
             return Problem(

@@ -37,6 +37,15 @@ public struct TopicNames: Sendable, Equatable {
         case .results: results
         case .stock: stock
         case .deadLetters: deadLetters
+        case .orders: orders
+        case .restocks: restocks
+        }
+    }
+
+    subscript(topic: ChangelogTopic) -> String {
+        switch topic {
+        case .stock: stock
+        case .results: results
         }
     }
 }

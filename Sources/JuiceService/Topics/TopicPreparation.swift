@@ -5,7 +5,9 @@ import Logging
 struct TopicPreparation: Sendable {
     /// What the workers need to know of the topics.
     struct Ready: Sendable {
-        let deadLetterPartitions: Int
+        /// Of orders, restocks, results and stock.
+        let partitionCount: Int32
+        let deadLetterPartitions: Int32
     }
 
     let configuration: ServiceConfiguration
@@ -58,7 +60,8 @@ struct TopicPreparation: Sendable {
         ] {
             _ = try Consumer(configuration: consumer, hooks: hooks)
         }
-        _ = try TransactionalProducer(configuration: configuration.producer(worker: 0, turn: 0), hooks: hooks)
+        let producer = configuration.producer(owner: configuration.ownerName(worker: 0), turn: 0)
+        _ = try TransactionalProducer(configuration: producer, hooks: hooks)
     }
 
     private enum Failure: Error {
@@ -86,11 +89,27 @@ struct TopicPreparation: Sendable {
         let check = TopicCheck(
             names: names,
             bootstrapServers: configuration.bootstrapServers,
-            isEmbedded: configuration.isEmbedded
+            isEmbedded: configuration.isEmbedded,
+            duplicateWindow: configuration.duplicateWindow
         )
         let problems = try check.problems(admin, timeout: timeout)
         guard problems.isEmpty else { return .failure(.unfitTopics(problems)) }
-        let metadata = try admin.metadata(topics: [names.deadLetters], timeout: timeout)
-        return .success(Ready(deadLetterPartitions: max(1, metadata[names.deadLetters]?.partitionCount ?? 1)))
+        let metadata = try admin.metadata(topics: [names.orders, names.deadLetters], timeout: timeout)
+        func partitionCount(_ topic: String) throws(KafkaError) -> Int32 {
+            guard let count = metadata[topic]?.partitionCount, count > 0 else {
+                throw KafkaError(
+                    code: .unknownTopicOrPartition,
+                    message: "\(topic) is gone",
+                    isRetriable: true
+                )
+            }
+            return Int32(clamping: count)
+        }
+        return .success(
+            Ready(
+                partitionCount: try partitionCount(names.orders),
+                deadLetterPartitions: try partitionCount(names.deadLetters)
+            )
+        )
     }
 }

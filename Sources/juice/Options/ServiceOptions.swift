@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import JuiceEngine
 import JuiceService
 
 /// The options of the service itself.
@@ -28,10 +29,28 @@ struct ServiceOptions: ParsableArguments {
     )
     var workers: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "How long an order or restock sent again gets its first answer again. (default: 3600)",
+            valueName: "seconds"
+        )
+    )
+    var duplicateWindow: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Of how many orders and restocks of a partition at most; 42 bytes of memory each. (default: 1000000)",
+            valueName: "count"
+        )
+    )
+    var duplicateIds: Int?
+
     func add(to flags: inout Flags) {
         flags.set(.group, group)
         flags.set(.instanceID, instanceId)
         flags.set(.workers, workers)
+        flags.set(.duplicateWindow, duplicateWindow)
+        flags.set(.duplicateIDs, duplicateIds)
     }
 }
 
@@ -54,6 +73,19 @@ struct TopicOptions: ParsableArguments {
     }
 }
 
+extension DuplicateWindow {
+    /// What the settings say.
+    init(_ settings: Settings) throws(Failure) {
+        let standard = DuplicateWindow.standard
+        let seconds = try settings.integer(.duplicateWindow, in: 0...31_536_000)
+        let count = try settings.integer(.duplicateIDs, in: 0...100_000_000)
+        self.init(
+            age: seconds.map { Int64($0) * 1000 } ?? standard.age,
+            count: count ?? standard.count
+        )
+    }
+}
+
 extension ServiceConfiguration {
     /// What the settings say. Where they name no brokers, `bootstrapServers` is empty.
     init(_ settings: Settings) throws(Failure) {
@@ -65,7 +97,8 @@ extension ServiceConfiguration {
             topics: settings.topics(),
             menu: try settings.menu(),
             language: try settings.language(),
-            kafkaProperties: try KafkaProperties.read(settings)
+            kafkaProperties: try KafkaProperties.read(settings),
+            duplicateWindow: try DuplicateWindow(settings)
         )
     }
 

@@ -13,6 +13,8 @@ enum Setting: String, CaseIterable, Sendable {
     case group
     case instanceID = "instance-id"
     case workers
+    case duplicateWindow = "duplicate-window"
+    case duplicateIDs = "duplicate-ids"
     case readyFile = "ready-file"
     // The topics.
     case createTopics = "create-topics"

@@ -1,13 +1,11 @@
-import JuiceMaker
+import JuiceEngine
 import JuiceMessages
-
-@testable import JuiceEngine
+import JuiceSimulation
 
 /// A worker on a simulated cluster, driven step by step.
 final class Harness {
     let cluster: SimulatedCluster
-    let log: SimulatedLog
-    private(set) var worker: Worker<SimulatedLog>
+    private let worker: SimulatedWorker
     private let recorder: Recorder
 
     /// Collects what the worker says of itself.
@@ -16,19 +14,20 @@ final class Harness {
     }
 
     init(
-        _ cluster: SimulatedCluster = SimulatedCluster(partitionCount: 2),
+        _ cluster: SimulatedCluster = SimulatedCluster(partitionCount: 1),
         member: String = "one",
-        maxBatch: Int = 100
+        maxBatch: Int = 100,
+        window: DuplicateWindow = .standard
     ) {
         self.cluster = cluster
-        log = SimulatedLog(cluster: cluster, member: member)
         let recorder = Recorder()
         self.recorder = recorder
-        worker = Worker(log: log, menu: .standard, language: .english, maxBatch: maxBatch) {
+        worker = SimulatedWorker(cluster, member: member, maxBatch: maxBatch, window: window) {
             recorder.events.append($0)
         }
     }
 
+    var log: SimulatedLog { worker.log }
     var events: [WorkerEvent] { recorder.events }
 
     @discardableResult func step() -> Worker<SimulatedLog>.Step { worker.step() }
@@ -75,26 +74,60 @@ final class Harness {
 }
 
 extension SimulatedCluster {
+    /// A store that lives in this partition.
+    func store(in partition: Int32) -> String {
+        let names = ["gangnam"] + (0..<1000).map { "store-\($0)" }
+        return names.first { owner(of: $0) == partition } ?? ""
+    }
+
+    func owner(of store: String) -> Int32 {
+        BorrowedText.withText(store) { Murmur2.partition(of: $0.bytes, count: partitionCount) }
+    }
+
+    /// Sends an order, by default for a store of the partition.
     func order(
         _ id: String,
         _ juice: String,
-        store: String = "gangnam",
+        store: String? = nil,
         quantity: Int = 1,
         partition: Int32 = 0
     ) {
         send(
             .orders,
             partition: partition,
-            key: store,
+            key: store ?? self.store(in: partition),
             value: #"{"orderId":"\#(id)","juice":"\#(juice)","quantity":\#(quantity)}"#
         )
     }
 
-    func restock(_ id: String, _ body: String, store: String = "gangnam", partition: Int32 = 0) {
-        send(.restocks, partition: partition, key: store, value: #"{"restockId":"\#(id)",\#(body)}"#)
+    /// Sends a restock, by default for a store of the partition.
+    func restock(_ id: String, _ body: String, store: String? = nil, partition: Int32 = 0) {
+        send(
+            .restocks,
+            partition: partition,
+            key: store ?? self.store(in: partition),
+            value: #"{"restockId":"\#(id)",\#(body)}"#
+        )
     }
 
-    /// `type id` of each committed answer.
+    func send(_ topic: InputTopic, partition: Int32, key: String?, value: String, headers: [Header] = []) {
+        send(
+            topic,
+            partition: partition,
+            key: key.map { Array($0.utf8) },
+            value: Array(value.utf8),
+            headers: headers
+        )
+    }
+
+    /// The committed values of a topic's partition, in order.
+    func values(_ topic: Topic, partition: Int32 = 0) -> [String] {
+        self[topic, partition].readCommitted().records.map { _, record in
+            record.value.map { String(decoding: $0.view, as: UTF8.self) } ?? ""
+        }
+    }
+
+    /// `type id` of each committed answer, repeats marked.
     func answers(partition: Int32 = 0) -> [String] {
         values(.results, partition: partition).map { value in
             let bytes = StableBytes(value)
@@ -105,15 +138,23 @@ extension SimulatedCluster {
             }
         }
     }
+
+    /// The group's offset, nil where none was ever committed.
+    func committed(_ topic: Topic, _ partition: Int32 = 0) -> Offset? {
+        let place = Place(topic: topic, partition: partition)
+        return group.committed([place])[place]
+    }
 }
 
 extension Answer {
     var summary: String {
-        switch outcome {
-        case .juiceMade: "juiceMade \(id)"
-        case .outOfStock: "outOfStock \(id)"
-        case .restocked: "restocked \(id)"
-        case .rejected: "rejected \(id)"
-        }
+        let type =
+            switch outcome {
+            case .juiceMade: "juiceMade"
+            case .outOfStock: "outOfStock"
+            case .restocked: "restocked"
+            case .rejected: "rejected"
+            }
+        return "\(type) \(id)\(isDuplicate ? " again" : "")"
     }
 }

@@ -1,0 +1,174 @@
+import JuiceMessages
+
+/// The first answers of one partition's latest commands, found by the commands' fingerprints.
+///
+/// A queue: answers enter at its end and leave, the oldest first, when the window no longer holds them. Repeats do not
+/// enter again: the window counts from the first answer.
+///
+/// The answers lie in a ring, 32 bytes each, and a hash table of 4-byte positions finds them: a million commands take
+/// 42 bytes each, however long their ids are. Remembering and forgetting take no memory from the heap once both have
+/// grown to the window's size.
+struct DuplicateMemory {
+    private struct Entry {
+        let command: CommandFingerprint
+        /// Nil where the answer is not compact.
+        let answer: CompactAnswer?
+
+        static let none = Entry(command: .none, answer: nil)
+    }
+
+    /// From `sequence` on, until the next mark, no answer is older than `time`. A mark for each thousandth of the
+    /// window's age is exact enough, and spares every answer a time of its own.
+    private struct Mark {
+        let time: Timestamp
+        let sequence: Int
+    }
+
+    private let window: DuplicateWindow
+    /// A power of two of them; answer number `n` lies at `n & (ring.count - 1)`.
+    private var ring: [Entry]
+    /// Positions in the ring plus one, each at its fingerprint's place or soon after it; 0 is free. Twice as many as
+    /// the ring has, so that free ones are near.
+    private var slots: [UInt32]
+    /// Answers that are not compact, by their position in the ring.
+    private var verbatim: [Int: [UInt8]] = [:]
+    private var marks: [Mark] = []
+    /// The numbers of the oldest answer, of the first that is not committed yet, and of the next one.
+    private var first = 0
+    private var uncommitted = 0
+    private var next = 0
+
+    private static let smallest = 16
+
+    init(window: DuplicateWindow) {
+        self.window = window
+        ring = Array(repeating: .none, count: Self.smallest)
+        slots = Array(repeating: 0, count: Self.smallest * 2)
+    }
+
+    /// How many commands are remembered.
+    var count: Int { next - first }
+
+    /// The first answer to a command, if it is remembered.
+    func firstAnswer(to command: CommandFingerprint) -> FirstAnswer? {
+        guard let slot = slot(of: command) else { return nil }
+        let position = Int(slots[slot]) - 1
+        return ring[position].answer.map(FirstAnswer.compact) ?? verbatim[position].map(FirstAnswer.verbatim)
+    }
+
+    /// Remembers the answer to a command, given at this time. It is the command's latest first answer from now on.
+    mutating func remember(_ command: CommandFingerprint, _ answer: FirstAnswer, at time: Timestamp) {
+        if count == ring.count { grow() }
+        mark(time)
+        let position = next & (ring.count - 1)
+        switch answer {
+        case .compact(let answer):
+            ring[position] = Entry(command: command, answer: answer)
+        case .verbatim(let bytes):
+            ring[position] = Entry(command: command, answer: nil)
+            verbatim[position] = bytes
+        }
+        slots[slot(of: command) ?? freeSlot(for: command)] = UInt32(position + 1)
+        next += 1
+    }
+
+    /// Keeps what was remembered since the last commit, and forgets what the window no longer holds.
+    ///
+    /// Nothing is forgotten before a commit: an undo could not bring it back.
+    mutating func commit(at time: Timestamp) {
+        uncommitted = next
+        while let oldest = marks.first, oldest.time + granule + window.age < time {
+            let end = marks.count > 1 ? marks[1].sequence : next
+            while first < end { forgetOldest() }
+            marks.removeFirst()
+        }
+        while count > window.count { forgetOldest() }
+    }
+
+    /// Takes back what was remembered since the last commit.
+    mutating func undo() {
+        while next > uncommitted {
+            next -= 1
+            forget(position: next & (ring.count - 1))
+        }
+        while let last = marks.last, last.sequence >= next { marks.removeLast() }
+    }
+}
+
+// MARK: - Times
+
+extension DuplicateMemory {
+    private var granule: Timestamp { window.age / 1000 }
+
+    private mutating func mark(_ time: Timestamp) {
+        // A clock that was set back must not make what is new look old.
+        if let last = marks.last, time <= last.time + granule { return }
+        marks.append(Mark(time: time, sequence: next))
+    }
+}
+
+// MARK: - The table
+
+extension DuplicateMemory {
+    private func home(of command: CommandFingerprint) -> Int {
+        Int(truncatingIfNeeded: command.low) & (slots.count - 1)
+    }
+
+    private func slot(of command: CommandFingerprint) -> Int? {
+        var slot = home(of: command)
+        while slots[slot] != 0 {
+            if ring[Int(slots[slot]) - 1].command == command { return slot }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        return nil
+    }
+
+    private func freeSlot(for command: CommandFingerprint) -> Int {
+        var slot = home(of: command)
+        while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
+        return slot
+    }
+
+    private mutating func forgetOldest() {
+        forget(position: first & (ring.count - 1))
+        first += 1
+    }
+
+    private mutating func forget(position: Int) {
+        if !verbatim.isEmpty { verbatim[position] = nil }
+        // Where a command was restored twice, its slot belongs to the later answer.
+        guard let slot = slot(of: ring[position].command), Int(slots[slot]) == position + 1 else { return }
+        free(slot)
+    }
+
+    /// Frees a slot and closes the gap: whatever comes after it and belongs before it moves up.
+    private mutating func free(_ freed: Int) {
+        let mask = slots.count - 1
+        var gap = freed
+        var slot = (gap + 1) & mask
+        while slots[slot] != 0 {
+            let distanceFromHome = (slot - home(of: ring[Int(slots[slot]) - 1].command)) & mask
+            if distanceFromHome >= (slot - gap) & mask {
+                slots[gap] = slots[slot]
+                gap = slot
+            }
+            slot = (slot + 1) & mask
+        }
+        slots[gap] = 0
+    }
+
+    private mutating func grow() {
+        let old = (ring: ring, verbatim: verbatim)
+        ring = Array(repeating: .none, count: old.ring.count * 2)
+        slots = Array(repeating: 0, count: ring.count * 2)
+        verbatim = [:]
+        for number in first..<next {
+            let before = number & (old.ring.count - 1)
+            let position = number & (ring.count - 1)
+            ring[position] = old.ring[before]
+            verbatim[position] = old.verbatim[before]
+            let command = ring[position].command
+            slots[slot(of: command) ?? freeSlot(for: command)] = UInt32(position + 1)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import JuiceMaker
+import JuiceMessages
+
+/// Applies records of the changelogs to the state they tell of.
+final class ChangelogApplier {
+    private let factory: PartitionFactory
+    private let stock: StockRestorer
+    private let answers: RememberedAnswerReader
+
+    init(factory: PartitionFactory) {
+        self.factory = factory
+        stock = StockRestorer(menu: factory.menu)
+        answers = RememberedAnswerReader(
+            encoder: AnswerEncoder(menu: factory.menu, language: factory.language)
+        )
+    }
+
+    /// - Throws: ``ChangelogFault`` for a stock record that is none.
+    func apply(_ record: ChangelogBatch.Record, to state: PartitionState) throws(ChangelogFault) {
+        switch record.topic {
+        case .stock: try applyStock(record, to: state)
+        case .results: applyAnswer(record, to: state)
+        }
+    }
+
+    private func applyStock(
+        _ record: ChangelogBatch.Record,
+        to state: PartitionState
+    ) throws(ChangelogFault) {
+        guard let key = record.key else { throw ChangelogFault(record, "it has no key") }
+        let store = BorrowedText(key)
+        // A tombstone is nothing this service writes: somebody reset the store to the menu's initial stock.
+        guard let value = record.value else {
+            state.stores.restore(store, FruitStore(menu: factory.menu), revision: 0)
+            return
+        }
+        let owner = Murmur2.partition(of: key, count: factory.partitionCount)
+        guard owner == record.partition else {
+            throw ChangelogFault(
+                record,
+                "the store \"\(String(store))\" belongs in partition \(owner) of \(factory.partitionCount);"
+                    + " the number of partitions must not change while there is stock"
+            )
+        }
+        do throws(MalformedMessage) {
+            let restored = try stock.restore(value)
+            state.stores.restore(store, restored.levels, revision: restored.revision)
+        } catch {
+            throw ChangelogFault(record, error.description)
+        }
+    }
+
+    /// What is no answer is passed over: whoever wrote it, no command is known by it.
+    private func applyAnswer(_ record: ChangelogBatch.Record, to state: PartitionState) {
+        guard let value = record.value, let answer = try? answers.read(value), !answer.isDuplicate else {
+            return
+        }
+        let time = record.timestamp ?? 0
+        state.duplicates.remember(
+            CommandFingerprint(answer.command, store: answer.store, id: answer.id),
+            answer.compact.map(FirstAnswer.compact) ?? .verbatim(Array(value)),
+            at: time
+        )
+        state.duplicates.commit(at: time)
+    }
+}
+
+/// A changelog record that cannot be restored from.
+struct ChangelogFault: Error {
+    let message: String
+
+    init(_ record: ChangelogBatch.Record, _ reason: String) {
+        message = "stock record at partition \(record.partition), offset \(record.offset): \(reason)"
+    }
+}

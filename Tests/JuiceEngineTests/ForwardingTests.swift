@@ -1,0 +1,145 @@
+import JuiceEngine
+import JuiceSimulation
+import Testing
+
+/// Commands that land in another partition than their store's.
+@Suite struct ForwardingTests {
+    @Test func aCommandIsForwardedToItsStoresPartitionAndAnsweredThere() throws {
+        let harness = Harness(SimulatedCluster(partitionCount: 3))
+        let cluster = harness.cluster
+        let store = cluster.store(in: 2)
+        let till = Header(name: "x-till", value: nil)
+        cluster.send(
+            .orders,
+            partition: 0,
+            key: store,
+            value: #"{"orderId":"a","juice":"banana"}"#,
+            headers: [till]
+        )
+        harness.run()
+        #expect(cluster.answers(partition: 0).isEmpty)
+        #expect(cluster.answers(partition: 2) == ["juiceMade a"])
+        let (_, copy) = try #require(cluster[.orders, 2].readCommitted().records.first)
+        #expect(copy.key.map { String(decoding: $0.view, as: UTF8.self) } == store)
+        #expect(
+            copy.value.map { String(decoding: $0.view, as: UTF8.self) }
+                == #"{"orderId":"a","juice":"banana"}"#
+        )
+        #expect(copy.headers == [till, Header(name: "juice.forwarded.from", value: "0/0")])
+    }
+
+    @Test func aStoreIsOneStoreWhereverItsCommandsLand() {
+        let harness = Harness(SimulatedCluster(partitionCount: 3))
+        let cluster = harness.cluster
+        for partition in Int32(0)..<3 {
+            cluster.order("\(partition)", "banana", store: "gangnam", partition: partition)
+            cluster.restock("\(partition)", #""add":{"banana":1}"#, store: "gangnam", partition: partition)
+            harness.run()
+        }
+        let owner = cluster.owner(of: "gangnam")
+        #expect(cluster.answers(partition: owner).count == 6)
+        #expect(cluster.values(.stock, partition: owner).last?.contains(#""banana":7"#) == true)
+    }
+
+    @Test func withoutAKeyItIsTheMainStoreWhereverItLands() {
+        let harness = Harness(SimulatedCluster(partitionCount: 4))
+        let cluster = harness.cluster
+        for partition in Int32(0)..<4 {
+            let order = #"{"orderId":"\#(partition)","juice":"kiwi"}"#
+            cluster.send(.orders, partition: partition, key: partition == 0 ? "" : nil, value: order)
+        }
+        harness.run()
+        #expect(cluster.answers(partition: cluster.owner(of: "main")).count == 4)
+    }
+
+    @Test func aRepeatBySomeoneWithAnotherPartitionerIsKnown() {
+        let harness = Harness(SimulatedCluster(partitionCount: 2))
+        let cluster = harness.cluster
+        let owner = cluster.owner(of: "gangnam")
+        cluster.order("a", "banana", store: "gangnam", partition: owner)
+        harness.run()
+        cluster.order("a", "banana", store: "gangnam", partition: 1 - owner)
+        harness.run()
+        #expect(cluster.answers(partition: owner) == ["juiceMade a", "juiceMade a again"])
+    }
+
+    @Test func anAbortedForwardIsForwardedOnce() {
+        let harness = Harness(SimulatedCluster(partitionCount: 2))
+        let cluster = harness.cluster
+        harness.fail(.commit, with: LogError(.abort, "a test"))
+        cluster.order("a", "banana", store: cluster.store(in: 1), partition: 0)
+        harness.run()
+        #expect(cluster.answers(partition: 1) == ["juiceMade a"])
+    }
+
+    @Test func aMarkedCommandInTheWrongPartitionIsPutAside() {
+        let harness = Harness(SimulatedCluster(partitionCount: 2))
+        let cluster = harness.cluster
+        let forged = Header(name: "juice.forwarded.from", value: "0/0")
+        cluster.send(
+            .orders,
+            partition: 1,
+            key: cluster.store(in: 0),
+            value: #"{"orderId":"a","juice":"banana"}"#,
+            headers: [forged]
+        )
+        harness.run()
+        #expect(cluster.answers(partition: 0).isEmpty && cluster.answers(partition: 1).isEmpty)
+        let letter = cluster[.deadLetters, 1].readCommitted().records.first?.record
+        #expect(letter?.headers.contains(Header(name: "juice.error.code", value: "misplaced")) == true)
+    }
+
+    @Test func whatNamesNoCommandIsPutAsideWhereItWasRead() {
+        let harness = Harness(SimulatedCluster(partitionCount: 2))
+        let cluster = harness.cluster
+        cluster.send(.orders, partition: 1, key: cluster.store(in: 0), value: "juice, please")
+        harness.run()
+        #expect(cluster.values(.deadLetters, partition: 1) == ["juice, please"])
+        #expect(cluster[.orders, 0].end == 0)
+    }
+
+    /// The copy is a little larger than the original, and the topic may be full to the brim.
+    @Test func aCommandWithTooLargeHeadersIsForwardedWithoutThem() throws {
+        let harness = Harness(SimulatedCluster(partitionCount: 2))
+        let cluster = harness.cluster
+        harness.log.largestRecord = 100_000
+        cluster.send(
+            .orders,
+            partition: 0,
+            key: cluster.store(in: 1),
+            value: #"{"orderId":"a","juice":"banana"}"#,
+            headers: [
+                Header(name: "traceparent", value: "00-1"),
+                Header(name: "x-receipt", value: String(repeating: "x", count: 100_000)),
+            ]
+        )
+        harness.run()
+        #expect(cluster.answers(partition: 1) == ["juiceMade a"])
+        let (_, copy) = try #require(cluster[.orders, 1].readCommitted().records.first)
+        #expect(copy.headers.map(\.name) == ["traceparent", "juice.forwarded.from"])
+    }
+
+    /// A marker follows the copy, and the offset after the marker is committed too: else the partition seems to lag.
+    @Test func nothingIsLeftToReadAfterAForward() {
+        let harness = Harness(SimulatedCluster(partitionCount: 2))
+        let cluster = harness.cluster
+        cluster.order("a", "banana", store: cluster.store(in: 1), partition: 0)
+        harness.run()
+        #expect(cluster.isDrained)
+        #expect(cluster.committed(.orders, 1) == 2)
+        let transactions = harness.events.count { if case .committed = $0 { true } else { false } }
+        #expect(transactions == 2)
+    }
+
+    @Test func stockInAPartitionThatDoesNotOwnItStopsTheWorker() {
+        let cluster = SimulatedCluster(partitionCount: 2)
+        let store = cluster.store(in: 1)
+        let stock = #"{"store":"\#(store)","revision":1,"stock":{"kiwi":1}}"#
+        cluster.send(.stock, partition: 0, key: Array(store.utf8), value: Array(stock.utf8))
+        guard case .failed(let error) = Harness(cluster).run() else {
+            Issue.record("the worker went on")
+            return
+        }
+        #expect(error.message.contains("belongs in partition 1 of 2"))
+    }
+}

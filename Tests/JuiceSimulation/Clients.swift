@@ -1,0 +1,110 @@
+import JuiceEngine
+import JuiceMessages
+
+/// POS systems and restock bots: they write commands, repeat some of them, and do not agree on where a store's records
+/// belong. Some write what is no command at all.
+struct Clients {
+    private struct Record {
+        let topic: InputTopic
+        let key: [UInt8]?
+        let value: [UInt8]?
+        var headers: [Header] = []
+    }
+
+    private let scenario: Scenario
+    private var written: [Record] = []
+    private var count = 0
+
+    init(_ scenario: Scenario) { self.scenario = scenario }
+
+    /// - Returns: what was written and where, for the trace.
+    mutating func send(to cluster: SimulatedCluster, using random: inout SeededGenerator) -> String {
+        let record = nextRecord(using: &random)
+        let partition = partition(of: record.key, cluster.partitionCount, using: &random)
+        let place = "\(record.topic)[\(partition)]@\(cluster[.init(record.topic), partition].end)"
+        cluster.send(
+            record.topic,
+            partition: partition,
+            key: record.key,
+            value: record.value,
+            headers: record.headers
+        )
+        let text = { (bytes: [UInt8]?) in
+            bytes.map { String(decoding: $0.prefix(100), as: UTF8.self) } ?? "null"
+        }
+        return "client: \(place) \(text(record.key)) \(text(record.value))"
+    }
+
+    private mutating func nextRecord(using random: inout SeededGenerator) -> Record {
+        if random.chance(scenario.repeated), let record = random.pick(written.suffix(random.number(1...100)))
+        {
+            return record
+        }
+        count += 1
+        if random.chance(scenario.poison) { return poison(using: &random) }
+        let store = random.number(0...scenario.storeCount)
+        let key = store == 0 ? nil : Array("store-\(store)".utf8)
+        let body = random.chance(25) ? restock(using: &random) : order(using: &random)
+        var record = Record(topic: body.topic, key: key, value: Array(body.text.utf8))
+        if random.chance(10) { record.headers.append(Header(name: "traceparent", value: "00-\(count)-01")) }
+        if random.chance(5) { record.headers.append(Header(name: "x-till", value: nil)) }
+        written.append(record)
+        return record
+    }
+
+    private func order(using random: inout SeededGenerator) -> (topic: InputTopic, text: String) {
+        let juices = [
+            "strawberry", "banana", "kiwi", "pineapple", "strawberryBanana", "mango", "mangoKiwi", "durian",
+        ]
+        let juice = random.pick(juices) ?? ""
+        let quantity = random.pick(["1", "2", "1", "2", "3", "0", "101", "\"two\"", "null"]) ?? ""
+        return (.orders, #"{"orderId":"\#(count)","juice":"\#(juice)","quantity":\#(quantity)}"#)
+    }
+
+    private func restock(using random: inout SeededGenerator) -> (topic: InputTopic, text: String) {
+        let fruit = random.pick(["strawberry", "banana", "pineapple", "kiwi", "mango", "durian"]) ?? ""
+        let edits = [
+            #""add":{"\#(fruit)":\#(random.number(-5...20))}"#,
+            #""add":{"\#(fruit)":\#(random.number(1...20)),"kiwi":3}"#,
+            #""set":{"\#(fruit)":\#(random.number(0...30))}"#,
+            #""set":{"\#(fruit)":\#(random.number(999_999_999...1_000_000_001))}"#,
+            #""add":{}"#,
+        ]
+        return (.restocks, #"{"restockId":"\#(count)",\#(random.pick(edits) ?? "")}"#)
+    }
+
+    private func poison(using random: inout SeededGenerator) -> Record {
+        let topic = random.pick(InputTopic.allCases) ?? .orders
+        let order = Array(#"{"orderId":"\#(count)","juice":"kiwi"}"#.utf8)
+        let values: [[UInt8]?] = [
+            nil, [], Array("juice, please".utf8), Array("[\(count)]".utf8), [0xFF, 0xFE],
+            Array(#"{"juice":"kiwi"}"#.utf8), Array(#"{"orderId":"","restockId":""}"#.utf8),
+            Array(#"{"orderId":7,"restockId":7}"#.utf8), Array(order.dropLast()),
+        ]
+        switch random.number(0...3) {
+        case 0:
+            let keys = [Array(repeating: UInt8(ascii: "k"), count: 129), [0xC3, 0x28]]
+            return Record(topic: .orders, key: random.pick(keys) ?? [], value: order)
+        case 1:
+            // Says that it was forwarded; where it lands by chance, it may well be misplaced.
+            let forged = Header(name: HeaderName.forwardedFrom, value: "9/\(count)")
+            return Record(topic: .orders, key: Array("store-1".utf8), value: order, headers: [forged])
+        default:
+            let header = Header(name: "x-till", value: "7")
+            return Record(
+                topic: topic,
+                key: Array("store-1".utf8),
+                value: random.pick(values) ?? nil,
+                headers: random.chance(50) ? [header] : []
+            )
+        }
+    }
+
+    /// Most clients place a key as Java clients do, some otherwise, and without a key it is any partition's turn.
+    private func partition(of key: [UInt8]?, _ count: Int32, using random: inout SeededGenerator) -> Int32 {
+        guard let key, !random.chance(scenario.foreign) else {
+            return Int32(random.number(0...Int(count) - 1))
+        }
+        return key.withUnsafeBytes { Murmur2.partition(of: $0, count: count) }
+    }
+}

@@ -1,0 +1,57 @@
+import JuiceEngine
+
+/// A way to break exactly-once processing that looks reasonable in a code review. The auditor has to find each.
+package enum Flaw: String, CaseIterable, Sendable {
+    /// An abort leaves the fruit taken.
+    case stockNotUndone
+    /// An abort leaves its answers remembered, so that commands read again seem to be repeats.
+    case answersNotUndone
+    /// After an abort, reading goes on where it was.
+    case notRewound
+    /// State is restored up to the last stable offset, not to the log's true end.
+    case restoredToLastStableOffset
+    /// Committed offsets are taken although a transaction is undecided about them.
+    case unstableOffsets
+    /// Offsets are committed at once, not by the transaction.
+    case offsetsOutsideTransaction
+    /// Forwarded commands are written at once, not by the transaction.
+    case forwardedOutsideTransaction
+    /// Offsets are sent as whoever owns the partitions now, not as at assignment.
+    case noGenerationFence
+    /// A producer goes on although a successor took over its transactional id.
+    case noProducerFence
+    /// A commit whose reply is lost is taken for one that failed.
+    case unconfirmedCommitTakenForFailed
+    /// A record that could not be delivered does not keep the transaction from being committed.
+    case failedDeliveryIgnored
+    /// Commands and changelogs are read with what was aborted.
+    case abortedRecordsRead
+    /// Answers are not read back at assignment.
+    case answersNotReadBack
+    /// State is kept over a rebalance, whoever had the partition meanwhile.
+    case stateKeptBlindly
+    /// Markers at a log's end are never passed, so that the partition seems to lag for ever.
+    case markersNotPassed
+
+    /// The state that a worker with this flaw has.
+    var stateType: PartitionState.Type {
+        switch self {
+        case .stockNotUndone: StockNotUndone.self
+        case .answersNotUndone: AnswersNotUndone.self
+        case .stateKeptBlindly: StateKeptBlindly.self
+        default: PartitionState.self
+        }
+    }
+}
+
+private final class StockNotUndone: PartitionState {
+    override func undoStores() {}
+}
+
+private final class AnswersNotUndone: PartitionState {
+    override func undoDuplicates() {}
+}
+
+private final class StateKeptBlindly: PartitionState {
+    override func stands(at point: RestorePoint) -> Bool { true }
+}

@@ -1,0 +1,62 @@
+import JuiceEngine
+
+/// What one run is like: how much of what happens. Drawn from the seed, and in each run some kinds of trouble are left
+/// out, since too many of them at once hide each other.
+struct Scenario {
+    let steps: Int
+    let partitionCount: Int32
+    let instances: [String]
+    let storeCount: Int
+    let maxBatch: Int
+    let window: DuplicateWindow
+
+    // How often, in percent of the steps.
+    let command: Double
+    let marker: Double
+    let crash: Double
+    let stop: Double
+    let pause: Double
+    let rebalance: Double
+    let outage: Double
+    let timeOut: Double
+    let compaction: Double
+    let leap: Double
+    /// Of the steps of a worker.
+    let fault: Double
+    let lostDelivery: Double
+
+    // How often, in percent of the commands.
+    let repeated: Double
+    let foreign: Double
+    let poison: Double
+
+    init(using random: inout SeededGenerator) {
+        func rate(_ most: Double) -> Double {
+            random.chance(25) ? 0 : Double.random(in: 0...most, using: &random)
+        }
+        steps = random.number(200...1200)
+        partitionCount = Int32(random.number(1...4))
+        instances = (1...random.number(1...4)).map { "instance-\($0)" }
+        storeCount = random.number(1...6)
+        maxBatch = random.number(1...12)
+        window = DuplicateWindow(
+            age: Timestamp(random.pick([500, 5_000, 60_000, 3_600_000]) ?? 0),
+            count: random.pick([3, 20, 100, 1_000_000]) ?? 0
+        )
+        command = Double(random.number(5...50))
+        marker = Double(random.number(5...100))
+        crash = rate(3)
+        stop = rate(0.5)
+        pause = rate(3)
+        rebalance = rate(2)
+        outage = rate(1)
+        timeOut = rate(2)
+        compaction = rate(5)
+        leap = rate(1)
+        fault = rate(10)
+        lostDelivery = rate(2)
+        repeated = rate(30)
+        foreign = rate(40)
+        poison = rate(8)
+    }
+}

@@ -1,0 +1,125 @@
+import JuiceEngine
+
+/// A Kafka cluster in memory, single-threaded and deterministic: partitions, a consumer group, a transaction
+/// coordinator, and a clock. Everything that takes time in a real one, such as markers and sessions, takes it at the
+/// scheduler's pleasure.
+package final class SimulatedCluster {
+    package enum Topic: Hashable, CaseIterable {
+        case orders, restocks, results, stock, deadLetters
+
+        package init(_ topic: InputTopic) {
+            switch topic {
+            case .orders: self = .orders
+            case .restocks: self = .restocks
+            }
+        }
+
+        package init(_ topic: OutputTopic) {
+            switch topic {
+            case .results: self = .results
+            case .stock: self = .stock
+            case .deadLetters: self = .deadLetters
+            case .orders: self = .orders
+            case .restocks: self = .restocks
+            }
+        }
+
+        package init(_ topic: ChangelogTopic) {
+            switch topic {
+            case .results: self = .results
+            case .stock: self = .stock
+            }
+        }
+    }
+
+    package struct Place: Hashable, Comparable {
+        package let topic: Topic
+        package let partition: Int32
+
+        package init(topic: Topic, partition: Int32) {
+            self.topic = topic
+            self.partition = partition
+        }
+
+        /// The same order in every run, which that of a dictionary is not.
+        package static func < (first: Place, second: Place) -> Bool {
+            (first.partition, "\(first.topic)") < (second.partition, "\(second.topic)")
+        }
+    }
+
+    package let partitionCount: Int32
+    /// Milliseconds since 1970.
+    package var now: Timestamp = 1_700_000_000_000
+    /// Whether no broker answers at present.
+    package var isDown = false
+    package var group: SimulatedGroup
+    package var transactions = SimulatedTransactions()
+    private let partitions: [Place: SimulatedPartition]
+
+    package init(partitionCount: Int32) {
+        self.partitionCount = partitionCount
+        group = SimulatedGroup(partitionCount: partitionCount)
+        var partitions: [Place: SimulatedPartition] = [:]
+        for topic in Topic.allCases {
+            for partition in 0..<partitionCount {
+                partitions[Place(topic: topic, partition: partition)] = SimulatedPartition()
+            }
+        }
+        self.partitions = partitions
+    }
+
+    package subscript(place: Place) -> SimulatedPartition {
+        guard let partition = partitions[place] else { preconditionFailure("there is no \(place)") }
+        return partition
+    }
+
+    package subscript(topic: Topic, partition: Int32) -> SimulatedPartition {
+        self[Place(topic: topic, partition: partition)]
+    }
+
+    /// Writes a command as a client does.
+    package func send(
+        _ topic: InputTopic,
+        partition: Int32,
+        key: [UInt8]?,
+        value: [UInt8]?,
+        headers: [Header] = []
+    ) {
+        send(Topic(topic), partition: partition, key: key, value: value, headers: headers)
+    }
+
+    /// Writes a record outside any transaction, as whoever may write to the topic can.
+    package func send(
+        _ topic: Topic,
+        partition: Int32,
+        key: [UInt8]?,
+        value: [UInt8]?,
+        headers: [Header] = []
+    ) {
+        self[topic, partition].append(
+            .init(
+                key: key.map(StableBytes.init),
+                value: value.map(StableBytes.init),
+                headers: headers,
+                timestamp: now,
+                transaction: nil
+            )
+        )
+    }
+
+    /// Committed offsets, unless a transaction is undecided about one of them.
+    func stableOffsets(_ places: [Place]) -> [Place: Offset]? {
+        guard transactions.undecidedOffsets.isDisjoint(with: places) else { return nil }
+        return group.committed(places)
+    }
+
+    /// Whether every committed record is processed, and the offsets committed up to the logs' very ends.
+    package var isDrained: Bool {
+        InputTopic.allCases.allSatisfy { topic in
+            (0..<partitionCount).allSatisfy { partition in
+                let place = Place(topic: Topic(topic), partition: partition)
+                return group.committed([place])[place, default: 0] == self[place].end
+            }
+        }
+    }
+}

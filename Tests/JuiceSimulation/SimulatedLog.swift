@@ -1,0 +1,364 @@
+import JuiceEngine
+
+/// One worker's log on a ``SimulatedCluster``: a member of its group with two transactional ids.
+package final class SimulatedLog: CommandLog {
+    /// The calls at which a fault can be injected.
+    package enum Call: Hashable, CaseIterable {
+        case initTransactions, poll, start, restorePoints, openChangelog, readChangelog
+        case begin, produce, sendOffsets, commit, abort
+
+        /// Whether it asks a broker for anything. Records are sent in the background.
+        var isRemote: Bool {
+            switch self {
+            case .initTransactions, .restorePoints, .sendOffsets, .commit, .abort: true
+            case .poll, .start, .openChangelog, .readChangelog, .begin, .produce: false
+            }
+        }
+    }
+
+    package let cluster: SimulatedCluster
+    package let member: String
+    let flaw: Flaw?
+    private let ids: [String]
+    private var epochs: [Int] = []
+    private var turn = 0
+    /// A record of the open transaction was not delivered.
+    private var isIncomplete = false
+    private var isRewinding = false
+
+    private var membership: SimulatedGroup.Membership
+    /// The generation of the assignment that the worker was told of.
+    private var assignedGeneration: Int?
+    private var positions: [SimulatedCluster.Place: Offset] = [:]
+    private var changelog: [SimulatedCluster.Place: (topic: ChangelogTopic, next: Offset)] = [:]
+    private var lentRecords: [SimulatedPartition.Record] = []
+
+    /// Asked before each call; an error is thrown instead of making it.
+    package var fault: (Call) -> LogError? = { _ in nil }
+    /// Asked after each call that changes the cluster; an error is thrown although the call was made: its reply is lost.
+    package var lostReply: (Call) -> LogError? = { _ in nil }
+    /// The next record is lost on its way.
+    package var losesDelivery = false
+    /// A larger record makes its transaction fail, in bytes.
+    package var largestRecord = Int.max
+    /// Told of each call and how it went.
+    package var trace: ((String) -> Void)?
+
+    package init(cluster: SimulatedCluster, member: String, flaw: Flaw? = nil) {
+        self.cluster = cluster
+        self.member = member
+        self.flaw = flaw
+        ids = ["\(member)-a", "\(member)-b"]
+        membership = cluster.group.join(member)
+    }
+
+    package var now: Timestamp { cluster.now }
+
+    package func name(of topic: InputTopic) -> String { "juice.\(topic)" }
+
+    package func leave() {
+        trace?("leave")
+        cluster.group.remove(member)
+    }
+
+    /// Makes a call, unless a fault is due or the cluster is down.
+    private func call<Result>(
+        _ call: Call,
+        _ body: () throws(LogError) -> Result
+    ) throws(LogError) -> Result {
+        do throws(LogError) {
+            if let error = fault(call) { throw error }
+            if cluster.isDown, call.isRemote { throw LogError(.retry, "no broker answers") }
+            let result = try body()
+            if let error = lostReply(call) {
+                trace?("\(call): done, but the reply is lost")
+                throw error
+            }
+            if call != .poll { trace?("\(call)") }
+            return result
+        } catch {
+            trace?("\(call): \(error.remedy), \(error.message)")
+            throw error
+        }
+    }
+}
+
+// MARK: - Input
+
+extension SimulatedLog {
+    package func poll(maxRecords: Int, wait: Bool) throws(LogError) -> PollResult {
+        try call(.poll) { () throws(LogError) in
+            if let change = nextRebalance() {
+                trace?("poll: \(change)")
+                return change
+            }
+            return cluster.isDown ? .records([], ends: []) : readCommands(max: maxRecords)
+        }
+    }
+
+    /// As a consumer of librdkafka does: first everything is given up, then the new share comes.
+    private func nextRebalance() -> PollResult? {
+        guard !cluster.isDown else { return nil }
+        let isMember = cluster.group.isMember(membership)
+        if isMember, assignedGeneration == cluster.group.generation { return nil }
+        if assignedGeneration != nil {
+            assignedGeneration = nil
+            positions = [:]
+            return .revoked
+        }
+        // A member that was away too long comes back as a new one.
+        membership =
+            isMember
+            ? .init(name: member, number: membership.number, generation: cluster.group.generation)
+            : cluster.group.join(member)
+        assignedGeneration = membership.generation
+        return .assigned(cluster.group.assignment(of: member))
+    }
+
+    private func readCommands(max: Int) -> PollResult {
+        var commands: [CommandRecord] = []
+        var ends: [InputPosition] = []
+        lentRecords = []
+        for topic in InputTopic.allCases {
+            for partition in 0..<cluster.partitionCount {
+                let place = SimulatedCluster.Place(topic: .init(topic), partition: partition)
+                guard let position = positions[place] else { continue }
+                guard position >= cluster[place].start else {
+                    return .outOfRange(partition: partition, reason: "offset \(position) expired")
+                }
+                let (records, next) = read(place, from: position, max: max - commands.count)
+                positions[place] = next
+                lentRecords += records.map(\.record)
+                commands += records.map { offset, record in
+                    CommandRecord(
+                        topic: topic,
+                        partition: partition,
+                        offset: offset,
+                        key: record.key?.view,
+                        value: record.value?.view,
+                        headers: record.headers
+                    )
+                }
+                if next == cluster[place].lastStableOffset, flaw != .markersNotPassed {
+                    ends.append(InputPosition(topic: topic, partition: partition, offset: next))
+                }
+            }
+        }
+        if !commands.isEmpty {
+            trace?(
+                "poll: " + commands.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " ")
+            )
+        }
+        return .records(commands, ends: ends)
+    }
+
+    private func read(
+        _ place: SimulatedCluster.Place,
+        from offset: Offset,
+        max: Int
+    ) -> (records: [(offset: Offset, record: SimulatedPartition.Record)], next: Offset) {
+        flaw == .abortedRecordsRead
+            ? cluster[place].readUncommitted(from: offset, max: max)
+            : cluster[place].readCommitted(from: offset, max: max)
+    }
+
+    package func start(at positions: [InputPosition]) throws(LogError) {
+        try call(.start) { () throws(LogError) in
+            defer { isRewinding = false }
+            if flaw == .notRewound, isRewinding { return }
+            self.positions = places(positions)
+        }
+    }
+
+    private func places(_ positions: [InputPosition]) -> [SimulatedCluster.Place: Offset] {
+        Dictionary(
+            uniqueKeysWithValues: positions.map {
+                (SimulatedCluster.Place(topic: .init($0.topic), partition: $0.partition), $0.offset)
+            }
+        )
+    }
+}
+
+// MARK: - Restoring
+
+extension SimulatedLog {
+    package func restorePoints(
+        of partitions: [Int32],
+        answersSince time: Timestamp
+    ) throws(LogError) -> [RestorePoint] {
+        try call(.restorePoints) { () throws(LogError) in
+            let inputs = partitions.flatMap { partition in
+                InputTopic.allCases.map { SimulatedCluster.Place(topic: .init($0), partition: partition) }
+            }
+            let stable = cluster.stableOffsets(inputs)
+            guard let committed = flaw == .unstableOffsets ? cluster.group.committed(inputs) : stable else {
+                throw LogError(.retry, "a transaction is undecided about the offsets")
+            }
+            return partitions.map { restorePoint(of: $0, committed: committed, answersSince: time) }
+        }
+    }
+
+    private func restorePoint(
+        of partition: Int32,
+        committed: [SimulatedCluster.Place: Offset],
+        answersSince time: Timestamp
+    ) -> RestorePoint {
+        func input(_ topic: SimulatedCluster.Topic) -> RestorePoint.Input {
+            let log = cluster[topic, partition]
+            return .init(
+                committed: committed[.init(topic: topic, partition: partition)],
+                log: log.start..<log.end
+            )
+        }
+        func end(_ topic: SimulatedCluster.Topic) -> Offset {
+            let log = cluster[topic, partition]
+            return flaw == .restoredToLastStableOffset ? log.lastStableOffset : log.end
+        }
+        let resultsEnd = end(.results)
+        let firstAnswer = cluster[.results, partition].firstOffset(since: time) ?? resultsEnd
+        return RestorePoint(
+            partition: partition,
+            orders: input(.orders),
+            restocks: input(.restocks),
+            stockEnd: end(.stock),
+            results: (flaw == .answersNotReadBack ? resultsEnd : min(firstAnswer, resultsEnd))..<resultsEnd
+        )
+    }
+
+    package func openChangelog(_ positions: [ChangelogPosition]) throws(LogError) {
+        try call(.openChangelog) { () throws(LogError) in
+            changelog = Dictionary(
+                uniqueKeysWithValues: positions.map {
+                    (.init(topic: .init($0.topic), partition: $0.partition), ($0.topic, $0.offset))
+                }
+            )
+        }
+    }
+
+    /// A few records at a time, so that a restore takes several steps.
+    package func readChangelog() throws(LogError) -> ChangelogBatch {
+        try call(.readChangelog) { () throws(LogError) in
+            var batch: [ChangelogBatch.Record] = []
+            var ends: [ChangelogPosition] = []
+            lentRecords = []
+            guard !cluster.isDown else { return ChangelogBatch(records: [], ends: []) }
+            for (place, (topic, position)) in changelog.sorted(by: { $0.key < $1.key }) {
+                let (records, next) = read(place, from: position, max: 5)
+                changelog[place] = (topic, next)
+                lentRecords += records.map(\.record)
+                batch += records.map { offset, record in
+                    ChangelogBatch.Record(
+                        topic: topic,
+                        partition: place.partition,
+                        offset: offset,
+                        timestamp: record.timestamp,
+                        key: record.key?.view,
+                        value: record.value?.view
+                    )
+                }
+                if next == cluster[place].lastStableOffset {
+                    ends.append(.init(topic: topic, partition: place.partition, offset: next))
+                }
+            }
+            return ChangelogBatch(records: batch, ends: ends)
+        }
+    }
+}
+
+// MARK: - Transactions
+
+extension SimulatedLog {
+    private var id: String { ids[turn] }
+
+    private func checkFence() throws(LogError) {
+        guard epochs.indices.contains(turn) else { throw LogError(.startOver, "no producer") }
+        if flaw == .noProducerFence { return }
+        guard cluster.transactions.isCurrent(id, epoch: epochs[turn]) else {
+            throw LogError(.startOver, "\(id) is fenced")
+        }
+    }
+
+    private func checkCompleteness() throws(LogError) {
+        guard isIncomplete, flaw != .failedDeliveryIgnored else { return }
+        throw LogError(.abort, "a record was not delivered")
+    }
+
+    package func initTransactions() throws(LogError) {
+        try call(.initTransactions) { () throws(LogError) in
+            epochs = []
+            for id in ids {
+                guard let epoch = cluster.transactions.takeOver(id) else {
+                    throw LogError(.retry, "markers of \(id) are not written yet")
+                }
+                epochs.append(epoch)
+            }
+        }
+    }
+
+    package func begin() throws(LogError) {
+        try call(.begin) { () throws(LogError) in
+            // The other producer's turn; and like a broker, none while its last markers are being written.
+            if cluster.transactions.hasUnwrittenMarkers(ids[1 - turn]) {
+                throw LogError(.retry, "concurrent transactions")
+            }
+            turn = 1 - turn
+            isIncomplete = false
+        }
+    }
+
+    package func produce(_ record: OutputRecord) throws(LogError) {
+        try call(.produce) { () throws(LogError) in
+            try checkFence()
+            let headerSize = record.headers.reduce(0) { $0 + ($1.value?.count ?? 0) }
+            if headerSize + (record.value?.count ?? 0) > largestRecord {
+                throw LogError(.abort, "the record is too large", isRecordTooLarge: true)
+            }
+            guard !losesDelivery else {
+                losesDelivery = false
+                isIncomplete = true
+                return
+            }
+            if flaw == .forwardedOutsideTransaction, record.topic == .orders || record.topic == .restocks {
+                cluster.write(record, transaction: nil)
+            } else {
+                cluster.produce(id, record)
+            }
+        }
+    }
+
+    package func sendOffsets(_ positions: [InputPosition]) throws(LogError) {
+        try call(.sendOffsets) { () throws(LogError) in
+            try checkFence()
+            try checkCompleteness()
+            guard cluster.group.isCurrent(membership) || flaw == .noGenerationFence else {
+                throw LogError(.abort, "generation \(membership.generation) is over")
+            }
+            if flaw == .offsetsOutsideTransaction {
+                cluster.commitAtOnce(places(positions))
+            } else {
+                cluster.transactions.addOffsets(id, places(positions))
+            }
+        }
+    }
+
+    package func commit() throws(LogError) {
+        do throws(LogError) {
+            try call(.commit) { () throws(LogError) in
+                try checkFence()
+                try checkCompleteness()
+                cluster.transactions.decide(id, isCommit: true)
+            }
+        } catch {
+            guard flaw == .unconfirmedCommitTakenForFailed else { throw error }
+            throw LogError(.abort, error.message)
+        }
+    }
+
+    package func abort() throws(LogError) {
+        try call(.abort) { () throws(LogError) in
+            try checkFence()
+            cluster.transactions.decide(id, isCommit: false)
+            isRewinding = true
+        }
+    }
+}

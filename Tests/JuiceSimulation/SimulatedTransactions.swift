@@ -1,0 +1,142 @@
+import JuiceEngine
+
+/// The transaction coordinator: who may use which transactional id, what is open, what is decided. A transaction ends in
+/// two phases, the decision and then its markers, each written at a time of the scheduler's choosing.
+package struct SimulatedTransactions {
+    private struct Coordination {
+        var epoch = 0
+        var number = 0
+        var isOpen = false
+        var touched: Set<SimulatedCluster.Place> = []
+        var offsets: [SimulatedCluster.Place: SimulatedGroup.SentOffset] = [:]
+        /// Decided, but not written everywhere yet. A nil place is the group's offsets.
+        var markers: [(place: SimulatedCluster.Place?, isCommit: Bool)] = []
+    }
+
+    private var coordinations: [String: Coordination] = [:]
+    private var sentOffsetCount = 0
+
+    package var ids: [String] { coordinations.keys.sorted() }
+
+    /// Partitions about whose offsets a transaction is undecided, or decided without having said so yet.
+    var undecidedOffsets: Set<SimulatedCluster.Place> { Set(coordinations.values.flatMap(\.offsets.keys)) }
+
+    /// Takes over a transactional id: aborts what is open, fences older epochs.
+    ///
+    /// - Returns: the new epoch, or nil while markers of a decided transaction are unwritten.
+    mutating func takeOver(_ id: String) -> Int? {
+        abortOpen(id)
+        coordinations[id, default: Coordination()].epoch += 1
+        return hasUnwrittenMarkers(id) ? nil : coordinations[id]?.epoch
+    }
+
+    /// What a coordinator does when a transaction has been open for too long.
+    package mutating func timeOut(_ id: String) {
+        guard coordinations[id]?.isOpen == true else { return }
+        coordinations[id]?.epoch += 1
+        abortOpen(id)
+    }
+
+    private mutating func abortOpen(_ id: String) {
+        if coordinations[id]?.isOpen == true { decide(id, isCommit: false) }
+    }
+
+    func isCurrent(_ id: String, epoch: Int) -> Bool { coordinations[id]?.epoch == epoch }
+
+    package func hasUnwrittenMarkers(_ id: String) -> Bool { coordinations[id]?.markers.isEmpty == false }
+
+    /// Makes a partition part of the open transaction, or of a new one.
+    mutating func touch(_ id: String, _ place: SimulatedCluster.Place) -> TransactionKey {
+        open(id)
+        coordinations[id]?.touched.insert(place)
+        return key(id)
+    }
+
+    mutating func addOffsets(_ id: String, _ offsets: [SimulatedCluster.Place: Offset]) {
+        open(id)
+        sentOffsetCount += 1
+        let sent = offsets.mapValues(sent)
+        coordinations[id]?.offsets.merge(sent) { _, new in new }
+    }
+
+    func sent(_ offset: Offset) -> SimulatedGroup.SentOffset {
+        SimulatedGroup.SentOffset(offset: offset, sequence: sentOffsetCount)
+    }
+
+    private mutating func open(_ id: String) {
+        guard coordinations[id]?.isOpen == false else { return }
+        coordinations[id]?.isOpen = true
+        coordinations[id]?.number += 1
+    }
+
+    /// The decision. From here on it is only a matter of time.
+    mutating func decide(_ id: String, isCommit: Bool) {
+        guard var coordination = coordinations[id], coordination.isOpen else { return }
+        coordination.isOpen = false
+        let places: [SimulatedCluster.Place?] = coordination.touched.sorted() + [nil]
+        coordination.markers = places.map { ($0, isCommit) }
+        coordination.touched = []
+        coordinations[id] = coordination
+    }
+
+    /// Takes a marker that is due off the list: by its place in it, or nil for the first.
+    mutating func nextMarker(
+        of id: String,
+        using random: inout SeededGenerator
+    ) -> (place: SimulatedCluster.Place?, isCommit: Bool, key: TransactionKey)? {
+        guard let count = coordinations[id]?.markers.count, count > 0 else { return nil }
+        let marker = coordinations[id]?.markers.remove(at: random.number(0...count - 1))
+        return marker.map { ($0.place, $0.isCommit, key(id)) }
+    }
+
+    mutating func takeOffsets(of id: String) -> [SimulatedCluster.Place: SimulatedGroup.SentOffset] {
+        defer { coordinations[id]?.offsets = [:] }
+        return coordinations[id]?.offsets ?? [:]
+    }
+
+    private func key(_ id: String) -> TransactionKey {
+        TransactionKey(transactionalID: id, number: coordinations[id]?.number ?? 0)
+    }
+}
+
+extension SimulatedCluster {
+    func produce(_ id: String, _ record: OutputRecord) {
+        let place = Place(topic: Topic(record.topic), partition: record.partition)
+        write(record, transaction: transactions.touch(id, place))
+    }
+
+    func write(_ record: OutputRecord, transaction: TransactionKey?) {
+        self[Topic(record.topic), record.partition].append(
+            .init(
+                key: record.key.map(StableBytes.init),
+                value: record.value.map(StableBytes.init),
+                headers: record.headers,
+                timestamp: now,
+                transaction: transaction
+            )
+        )
+    }
+
+    /// Commits offsets without any transaction.
+    func commitAtOnce(_ offsets: [Place: Offset]) {
+        group.commit(offsets.mapValues { transactions.sent($0) })
+    }
+
+    /// Writes one of the markers that are due under a transactional id.
+    package func writeMarker(_ id: String, using random: inout SeededGenerator) {
+        guard let marker = transactions.nextMarker(of: id, using: &random) else { return }
+        if let place = marker.place {
+            self[place].appendMarker(marker.key, isCommit: marker.isCommit)
+        } else {
+            let offsets = transactions.takeOffsets(of: id)
+            if marker.isCommit { group.commit(offsets) }
+        }
+    }
+
+    package func writeAllMarkers() {
+        var random = SeededGenerator(seed: 0)
+        for id in transactions.ids {
+            while transactions.hasUnwrittenMarkers(id) { writeMarker(id, using: &random) }
+        }
+    }
+}
