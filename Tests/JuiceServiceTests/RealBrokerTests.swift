@@ -6,7 +6,7 @@ import Testing
 
 @testable import JuiceService
 
-private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"]
+let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"]
 
 /// What only a real broker can show. Each test makes topics of its own there.
 @Suite(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on"))

@@ -59,10 +59,11 @@ struct TestCluster: Sendable {
         )
     }
 
-    func makeProducer() throws -> Producer {
+    /// - Parameter partitioner: by default that of Java clients.
+    func makeProducer(partitioner: String = "murmur2_random") throws -> Producer {
         try Producer(
             configuration: KafkaConfiguration([
-                "bootstrap.servers": bootstrapServers, "partitioner": "murmur2_random", "linger.ms": "1",
+                "bootstrap.servers": bootstrapServers, "partitioner": partitioner, "linger.ms": "1",
             ]),
             hooks: ClientHooks(logger: quietLogger)
         )

@@ -90,7 +90,23 @@ import Testing
         #expect(problems.first?.mend.hasSuffix("--add-config cleanup.policy=compact") == true)
     }
 
-    @Test(arguments: ["juice.results", "juice.stock"]) func topicsMustTakeWholeBatches(name: String) {
+    @Test func answersMustBeKeptAsLongAsRepeatsAreKnown() {
+        let kept = { (milliseconds: String) in
+            check.problems(of: topics { $0["juice.results"]?.configuration?["retention.ms"] = milliseconds })
+        }
+        #expect(kept("-1").isEmpty && kept("3600000").isEmpty)
+        #expect(kept("60000").map(\.mend).map { $0.hasSuffix("--add-config retention.ms=3600000") } == [true])
+    }
+
+    @Test func compactedAnswersAreRefused() {
+        let problems = check.problems(
+            of: topics { $0["juice.results"]?.configuration?["cleanup.policy"] = "compact" }
+        )
+        #expect(problems.first?.mend.hasSuffix("--add-config cleanup.policy=delete") == true)
+    }
+
+    @Test(arguments: ["juice.orders", "juice.restocks", "juice.results", "juice.stock"])
+    func topicsMustTakeWholeBatches(name: String) {
         let problems = check.problems(
             of: topics { $0[name]?.configuration?["max.message.bytes"] = "20000" }
         )

@@ -71,8 +71,8 @@ struct Submission {
         } catch  where error.status == .unavailable {
             var failure = error
             let again =
-                "it may have been written all the same: look for \(command.id.printable) in `juice results` before"
-                + " sending it again"
+                "it may have been written all the same: send it again with --\(word(command.kind))-id"
+                + " \(command.id.printable), and it is carried out once"
             failure.hint = [error.hint, again].compactMap { $0 }.joined(separator: "\n")
             throw failure
         }
