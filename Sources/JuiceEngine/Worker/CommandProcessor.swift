@@ -53,11 +53,12 @@ final class CommandProcessor {
         }
 
         buffer.removeAll()
-        if let firstAnswer = state.duplicates.firstAnswer(to: command.fingerprint) {
+        let fingerprint = CommandFingerprint(command.kind, store: store, id: command.id)
+        if let firstAnswer = state.duplicates.firstAnswer(to: fingerprint) {
             repeatAnswer(firstAnswer, to: command, &summary)
         } else {
             let answer = carryOut(command, on: &state.stores, &summary)
-            state.duplicates.remember(command.fingerprint, answer, at: time)
+            state.duplicates.remember(fingerprint, answer, at: time)
         }
         try write(.results, record.partition, key: store, headers: traceHeaders(of: record), to: log)
     }
@@ -91,8 +92,6 @@ private struct ReceivedCommand {
     let store: BorrowedText
     let id: BorrowedText
     let content: Content
-
-    var fingerprint: CommandFingerprint { CommandFingerprint(kind, store: store, id: id) }
 }
 
 extension CommandProcessor {
