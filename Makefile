@@ -10,8 +10,11 @@ SEEDS ?= 10000
 SEED ?=
 FLAW ?=
 CONFIGURATION := release
+# What `make fuzz` takes its inputs for, and how many it tries.
+FUZZ ?= commands
+RUNS ?= 1000000
 
-.PHONY: help demo test simulate build lint format check-format setup clean
+.PHONY: help demo test simulate fuzz build lint format check-format setup clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -35,12 +38,22 @@ simulate: setup ## Run the engine in simulated clusters that fail in every way (
 	@exec "$$($(SWIFT) build -c release --show-bin-path)/simulate" \
 		$(if $(SEED),--seed $(SEED),--seeds $(SEEDS)) $(if $(FLAW),--flaw $(FLAW))
 
+fuzz: setup ## Try random inputs on the decoders (RUNS=10000000 FUZZ=commands|answers|stock)
+	@echo "Building the fuzzer with libFuzzer and AddressSanitizer; the first time takes a few minutes"
+	@$(SWIFT) build -c release --package-path Fuzz --scratch-path .build/fuzz --sanitize fuzzer \
+		-Xswiftc -sanitize=fuzzer,address -Xcc -fsanitize=address
+	@mkdir -p .build/fuzz/corpus/$(FUZZ) .build/fuzz/crashes
+	@echo "Trying $(RUNS) inputs as $(FUZZ); one that fails is kept in .build/fuzz/crashes"
+	@FUZZ=$(FUZZ) .build/fuzz/release/fuzz -runs=$(RUNS) -max_len=512 -timeout=5 -print_final_stats=1 \
+		-dict=Fuzz/tokens.dict -artifact_prefix=.build/fuzz/crashes/ \
+		.build/fuzz/corpus/$(FUZZ) Tests/JuiceMessagesTests/Corpus/$(FUZZ)
+
 lint: setup ## Check the layout of the source files
 	@echo "Checking the format"
-	@$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests
+	@$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Fuzz
 
 format: setup ## Lay out the source files
-	@$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests
+	@$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Fuzz
 
 setup: ## Install librdkafka and simdjson where they are missing
 	@./scripts/setup.sh

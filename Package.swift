@@ -15,6 +15,8 @@ let package = Package(
     products: [
         .executable(name: "juice", targets: ["juice"]),
         .library(name: "Kafka", targets: ["Kafka"]),
+        // For the fuzzer, which is a package of its own.
+        .library(name: "MessageInvariants", targets: ["MessageInvariants"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -81,7 +83,16 @@ let package = Package(
 
         .testTarget(name: "KafkaTests", dependencies: ["Kafka"]),
         .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"]),
-        .testTarget(name: "JuiceMessagesTests", dependencies: ["JuiceMaker", "JuiceMessages"]),
+        .target(
+            name: "MessageInvariants",
+            dependencies: ["JuiceMaker", "JuiceMessages"],
+            path: "Tests/MessageInvariants"
+        ),
+        .testTarget(
+            name: "JuiceMessagesTests",
+            dependencies: ["JuiceMaker", "JuiceMessages", "MessageInvariants"],
+            exclude: ["Corpus"]
+        ),
         .testTarget(
             name: "JuiceEngineTests",
             dependencies: ["JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceSimulation"]

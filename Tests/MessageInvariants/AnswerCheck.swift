@@ -1,0 +1,104 @@
+import JuiceMaker
+import JuiceMessages
+
+/// Whatever the bytes, they are an answer or they are refused, and an answer can be remembered and given again.
+public final class AnswerCheck: InvariantCheck {
+    private let decoder = AnswerDecoder()
+    private let reader: RememberedAnswerReader
+    private let second: RememberedAnswerReader
+    private let encoder = AnswerEncoder(menu: .standard)
+
+    /// A check by the built-in menu, in English.
+    public init() {
+        reader = RememberedAnswerReader(encoder: encoder)
+        second = RememberedAnswerReader(encoder: encoder)
+    }
+
+    /// Judges the bytes as an answer.
+    public func check(_ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
+        let decoded: Answer?
+        do throws(MalformedMessage) {
+            decoded = try decoder.decode(value)
+        } catch {
+            decoded = nil
+        }
+
+        let answer: RememberedAnswer
+        do throws(MalformedMessage) {
+            answer = try reader.read(value)
+        } catch {
+            return
+        }
+        try requireName(answer.id)
+        try requireName(answer.store)
+        if let decoded {
+            try require(decoded.command == answer.command, "another command: \(decoded)")
+            try require(decoded.id.utf8.elementsEqual(answer.id.bytes), "another id: \(decoded)")
+            try require(decoded.store.utf8.elementsEqual(answer.store.bytes), "another store: \(decoded)")
+            try require(decoded.isDuplicate == answer.isDuplicate, "another duplicate: \(decoded)")
+        }
+        if let compact = answer.compact {
+            try require(decoded != nil, "a compact answer that is none")
+            try check(compact, of: answer, value)
+        }
+        if !answer.isDuplicate, !saysWhetherDuplicate(value) { try checkRepeat(of: answer, value) }
+    }
+
+    /// How an answer that was written here is remembered.
+    func compact(of value: [UInt8]) throws(InvariantViolation) -> CompactAnswer? {
+        try check(value)
+        do {
+            return try value.withUnsafeBytes { try reader.read($0).compact }
+        } catch {
+            throw InvariantViolation(description: "\(error): \(String(decoding: value, as: UTF8.self))")
+        }
+    }
+
+    private func check(_ value: [UInt8]) throws(InvariantViolation) {
+        // The standard library's method forgets the type of what its closure throws.
+        try value.withUnsafeBytes { bytes in
+            Result { () throws(InvariantViolation) in try check(bytes) }
+        }.get()
+    }
+
+    private func check(
+        _ compact: CompactAnswer,
+        of answer: RememberedAnswer,
+        _ value: UnsafeRawBufferPointer
+    ) throws(InvariantViolation) {
+        for duplicate in [false, true] {
+            let again = written {
+                encoder.write(compact, id: answer.id, store: answer.store, duplicate: duplicate, into: &$0)
+            }
+            if duplicate == answer.isDuplicate {
+                try require(
+                    again.elementsEqual(value),
+                    "written differently: \(String(decoding: again, as: UTF8.self))"
+                )
+            } else {
+                try require(decoder.decodeOwn(again).isDuplicate == duplicate, "not marked as a duplicate")
+            }
+        }
+    }
+
+    // An answer that is kept as it is gets its mark put between the bytes.
+    private func checkRepeat(
+        of answer: RememberedAnswer,
+        _ value: UnsafeRawBufferPointer
+    ) throws(InvariantViolation) {
+        let again = written { AnswerEncoder.duplicate(of: value, into: &$0) }
+        let isSame = again.withUnsafeBytes { bytes in
+            guard let read = try? second.read(bytes) else { return false }
+            return read.isDuplicate && read.command == answer.command && read.id == answer.id
+                && read.store == answer.store && read.compact == answer.compact
+        }
+        try require(isSame, "not the same answer again: \(String(decoding: again, as: UTF8.self))")
+    }
+
+    // With `"duplicate":false` in it, which this project never writes, there would be two.
+    private func saysWhetherDuplicate(_ value: UnsafeRawBufferPointer) -> Bool {
+        // As an escape it may be spelled in many ways.
+        let text = String(decoding: value, as: UTF8.self)
+        return text.contains("duplicate") || text.contains("\\u")
+    }
+}

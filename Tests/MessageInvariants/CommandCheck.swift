@@ -1,0 +1,140 @@
+import JuiceMaker
+import JuiceMessages
+
+/// Whatever the bytes, they are a command, a rejection or a dead letter, and each keeps what it promises.
+public final class CommandCheck: InvariantCheck {
+    private let menu = Menu.standard
+    private let decoder = CommandDecoder(menu: .standard)
+    // What a decoder returns is gone when it decodes again.
+    private let second = CommandDecoder(menu: .standard)
+    private let answers = AnswerCheck()
+    private let answerDecoder = AnswerDecoder()
+    private let encoder = AnswerEncoder(menu: .standard)
+    private let store = BorrowedText("강남 \"1\"")
+
+    /// A check by the built-in menu.
+    public init() {}
+
+    /// Judges the bytes both as an order and as a restock.
+    public func check(_ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
+        switch decoder.decodeOrder(value) {
+        case .command(let order): try check(order)
+        case .rejected(let id, let rejection): try check(.order, id, rejection)
+        case .undecodable(let reason): try check(reason, of: value)
+        }
+        switch decoder.decodeRestock(value) {
+        case .command(let restock): try check(restock)
+        case .rejected(let id, let rejection): try check(.restock, id, rejection)
+        case .undecodable(let reason): try check(reason, of: value)
+        }
+    }
+
+    private func check(_ order: OrderCommand) throws(InvariantViolation) {
+        try requireName(order.id)
+        try require(menu.juices.indices.contains(order.juice), "juice \(order.juice)")
+        try require(JuiceMaker.quantities.contains(order.quantity), "quantity \(order.quantity)")
+
+        let juice = menu.juices[order.juice]
+        let again = written {
+            CommandEncoder.order(id: String(order.id), juice: juice.id, quantity: order.quantity, into: &$0)
+        }
+        let isSame = again.withUnsafeBytes {
+            if case .command(order) = second.decodeOrder($0) { true } else { false }
+        }
+        try require(isSame, "not the same order: \(String(decoding: again, as: UTF8.self))")
+
+        // Enough for some orders and not for others.
+        var fruits = FruitStore(menu: menu)
+        let value: [UInt8]
+        let compact: CompactAnswer?
+        switch JuiceMaker(menu: menu).make(order.juice, quantity: order.quantity, from: &fruits) {
+        case .made:
+            value = written { encoder.juiceMade(order, store: store, left: fruits, into: &$0) }
+            compact = encoder.compactJuiceMade(order, left: fruits)
+        case .outOfStock(let shortages):
+            value = written { encoder.outOfStock(order, store: store, shortages: shortages, into: &$0) }
+            compact = encoder.compactOutOfStock(order, shortages: shortages)
+        }
+        try check(value, answers: .order, order.id, compact)
+    }
+
+    private func check(_ restock: RestockCommand) throws(InvariantViolation) {
+        try requireName(restock.id)
+        let entries = restock.edit.entries
+        try require(!entries.isEmpty, "no fruits")
+        let isInMenuOrder = zip(entries, entries.dropFirst()).allSatisfy { $0.fruit < $1.fruit }
+        try require(isInMenuOrder, "fruits out of order: \(entries)")
+        try require(
+            entries.allSatisfy { menu.fruits.indices.contains($0.fruit) },
+            "unknown fruits: \(entries)"
+        )
+
+        let amounts = entries.map { FruitAmount(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) }
+        let again = written {
+            CommandEncoder.restock(id: String(restock.id), restock.edit.kind, amounts, into: &$0)
+        }
+        let isSame = again.withUnsafeBytes {
+            if case .command(restock) = second.decodeRestock($0) { true } else { false }
+        }
+        try require(isSame, "not the same restock: \(String(decoding: again, as: UTF8.self))")
+
+        var fruits = FruitStore(menu: menu)
+        do throws(StockEditError) {
+            try fruits.apply(restock.edit)
+        } catch {
+            return try check(.restock, restock.id, Rejection(error))
+        }
+        let value = written { encoder.restocked(restock, store: store, left: fruits, into: &$0) }
+        try check(value, answers: .restock, restock.id, encoder.compactRestocked(restock, left: fruits))
+    }
+
+    private func check(
+        _ kind: CommandKind,
+        _ id: BorrowedText,
+        _ rejection: Rejection
+    ) throws(InvariantViolation) {
+        try requireName(id)
+        let value = written {
+            encoder.rejected(kind, id: id, store: store, rejection: rejection, into: &$0)
+        }
+        // Whatever was sent: 128 bytes of id and 1,024 of echo, each six bytes when escaped, and a sentence.
+        try require(value.count < 8 * 1024, "a rejection of \(value.count) bytes")
+        try check(value, answers: kind, id, nil)
+        let outcome = try answerDecoder.decodeOwn(value).outcome
+        try require(outcome == .rejected(reason: rejection.reason.rawValue), "\(outcome)")
+    }
+
+    private func check(
+        _ value: [UInt8],
+        answers kind: CommandKind,
+        _ id: BorrowedText,
+        _ compact: CompactAnswer?
+    ) throws(InvariantViolation) {
+        let answer = try answerDecoder.decodeOwn(value)
+        try require(answer.command == kind && !answer.isDuplicate, "\(answer)")
+        try require(answer.id.utf8.elementsEqual(id.bytes), "\(answer)")
+        try require(answer.store.utf8.elementsEqual(store.bytes), "\(answer)")
+        let remembered = try answers.compact(of: value)
+        try require(
+            remembered == compact,
+            "remembered differently: \(String(decoding: value, as: UTF8.self))"
+        )
+    }
+
+    private func check(
+        _ reason: DeadLetterReason,
+        of value: UnsafeRawBufferPointer
+    ) throws(InvariantViolation) {
+        switch reason {
+        case .emptyValue: try require(value.isEmpty, "\(value.count) bytes are no value")
+        case .tooLarge:
+            try require(value.count > CommandKind.maximumLength, "\(value.count) bytes are too large")
+        case .notJSON, .tooDeep, .missingID, .badID:
+            try require(
+                (1...CommandKind.maximumLength).contains(value.count),
+                "\(value.count) bytes: \(reason)"
+            )
+        case .badStore, .misplaced: try require(false, "\(reason) of a value")
+        }
+    }
+}
