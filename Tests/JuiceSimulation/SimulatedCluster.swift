@@ -4,7 +4,7 @@ import JuiceEngine
 /// coordinator, and a clock. Everything that takes time in a real one, such as markers and sessions, takes it at the
 /// scheduler's pleasure.
 package final class SimulatedCluster {
-    package enum Topic: Hashable, CaseIterable {
+    package enum Topic: Int, CaseIterable {
         case orders, restocks, results, stock, deadLetters
 
         package init(_ topic: InputTopic) {
@@ -43,7 +43,7 @@ package final class SimulatedCluster {
 
         /// The same order in every run, which that of a dictionary is not.
         package static func < (first: Place, second: Place) -> Bool {
-            (first.partition, "\(first.topic)") < (second.partition, "\(second.topic)")
+            (first.partition, first.topic.rawValue) < (second.partition, second.topic.rawValue)
         }
     }
 
@@ -54,23 +54,17 @@ package final class SimulatedCluster {
     package var isDown = false
     package var group: SimulatedGroup
     package var transactions = SimulatedTransactions()
-    private let partitions: [Place: SimulatedPartition]
+    /// By topic, then by number.
+    private let partitions: [[SimulatedPartition]]
 
     package init(partitionCount: Int32) {
         self.partitionCount = partitionCount
         group = SimulatedGroup(partitionCount: partitionCount)
-        var partitions: [Place: SimulatedPartition] = [:]
-        for topic in Topic.allCases {
-            for partition in 0..<partitionCount {
-                partitions[Place(topic: topic, partition: partition)] = SimulatedPartition()
-            }
-        }
-        self.partitions = partitions
+        partitions = Topic.allCases.map { _ in (0..<partitionCount).map { _ in SimulatedPartition() } }
     }
 
     package subscript(place: Place) -> SimulatedPartition {
-        guard let partition = partitions[place] else { preconditionFailure("there is no \(place)") }
-        return partition
+        partitions[place.topic.rawValue][Int(place.partition)]
     }
 
     package subscript(topic: Topic, partition: Int32) -> SimulatedPartition {
