@@ -4,8 +4,9 @@
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
 
-/* Swift cannot call variadic C functions; this is the one such call the package needs.
- * On success librdkafka owns `headers`; on failure they are still the caller's. */
+/* Swift cannot call variadic C functions; these are the two such calls the package needs. */
+
+/* On success librdkafka owns `headers`; on failure they are still the caller's. */
 static inline rd_kafka_resp_err_t crdkafka_produce_with_headers(
     rd_kafka_t *rk, rd_kafka_topic_t *topic, int32_t partition,
     const void *key, size_t key_size, const void *value, size_t value_size,
@@ -15,6 +16,12 @@ static inline rd_kafka_resp_err_t crdkafka_produce_with_headers(
         RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
         RD_KAFKA_V_KEY((void *)key, key_size), RD_KAFKA_V_VALUE((void *)value, value_size),
         RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(opaque), RD_KAFKA_V_END);
+}
+
+/* Answers one request of a kind, at one broker of a mock cluster, with an error. */
+static inline rd_kafka_resp_err_t crdkafka_mock_broker_push_request_error(
+    rd_kafka_mock_cluster_t *cluster, int32_t broker, int16_t api_key, rd_kafka_resp_err_t error) {
+    return rd_kafka_mock_broker_push_request_error_rtts(cluster, broker, api_key, 1, error, 0);
 }
 
 #endif

@@ -13,7 +13,7 @@ import Logging
 /// which is why `Sendable` need not be checked.
 public final class EmbeddedBroker: @unchecked Sendable {
     private let handle: ClientHandle
-    private let cluster: OpaquePointer
+    let cluster: OpaquePointer
 
     /// `host:port` pairs, separated by commas, for the property `bootstrap.servers`.
     public let bootstrapServers: String
@@ -88,23 +88,5 @@ extension EmbeddedBroker {
         public static let endTransaction = Self(rawValue: 26)
         /// Store a group's offsets in a transaction.
         public static let transactionalOffsetCommit = Self(rawValue: 28)
-    }
-
-    /// Answers the next requests of a kind with these errors, one each, before answering normally again.
-    public func fail(next request: Request, with codes: [KafkaError.Code]) {
-        let codes = codes.map { rd_kafka_resp_err_t($0.rawValue) }
-        rd_kafka_mock_push_request_errors_array(cluster, request.rawValue, codes.count, codes)
-    }
-
-    /// Delays each answer of a broker.
-    public func setRoundTrip(_ delay: Duration, ofBroker broker: Int32 = 1) {
-        rd_kafka_mock_broker_set_rtt(cluster, broker, delay.milliseconds)
-    }
-
-    /// Cuts a broker's connections and refuses new ones, or takes it up again.
-    public func setUp(_ isUp: Bool, broker: Int32 = 1) {
-        _ =
-            isUp
-            ? rd_kafka_mock_broker_set_up(cluster, broker) : rd_kafka_mock_broker_set_down(cluster, broker)
     }
 }

@@ -1,0 +1,58 @@
+import CRdKafka
+
+/// Faults on purpose, for tests.
+extension EmbeddedBroker {
+    /// Answers a broker's next requests of a kind with these errors, one each, before it answers normally again.
+    ///
+    /// Requests for metadata are not among them; see ``setError(_:ofTopic:)``.
+    public func fail(next request: Request, with codes: [KafkaError.Code], broker: Int32 = 1) {
+        for code in codes {
+            crdkafka_mock_broker_push_request_error(
+                cluster,
+                broker,
+                request.rawValue,
+                rd_kafka_resp_err_t(code.rawValue)
+            )
+        }
+    }
+
+    /// How many of a broker's next requests of a kind will still be answered with an error.
+    public func pendingFailures(of request: Request, broker: Int32 = 1) -> Int {
+        var count = 0
+        rd_kafka_mock_broker_error_stack_cnt(cluster, broker, request.rawValue, &count)
+        return count
+    }
+
+    /// What metadata says of a topic from now on; nil is that all is well.
+    public func setError(_ code: KafkaError.Code?, ofTopic topic: String) {
+        let code = code.map { rd_kafka_resp_err_t($0.rawValue) } ?? RD_KAFKA_RESP_ERR_NO_ERROR
+        rd_kafka_mock_topic_set_error(cluster, topic, code)
+    }
+
+    /// Makes a broker the leader of a partition.
+    public func setLeader(_ broker: Int32, of partition: TopicPartition) {
+        _ = rd_kafka_mock_partition_set_leader(cluster, partition.topic, partition.partition, broker)
+    }
+
+    /// Makes a broker the coordinator of a group.
+    public func setCoordinator(_ broker: Int32, ofGroup group: String) {
+        _ = rd_kafka_mock_coordinator_set(cluster, "group", group, broker)
+    }
+
+    /// Makes a broker the coordinator of a transactional id.
+    public func setCoordinator(_ broker: Int32, ofTransactionalID id: String) {
+        _ = rd_kafka_mock_coordinator_set(cluster, "transaction", id, broker)
+    }
+
+    /// Delays each answer of a broker.
+    public func setRoundTrip(_ delay: Duration, ofBroker broker: Int32 = 1) {
+        rd_kafka_mock_broker_set_rtt(cluster, broker, delay.milliseconds)
+    }
+
+    /// Cuts a broker's connections and refuses new ones, or takes it up again.
+    public func setUp(_ isUp: Bool, broker: Int32 = 1) {
+        _ =
+            isUp
+            ? rd_kafka_mock_broker_set_up(cluster, broker) : rd_kafka_mock_broker_set_down(cluster, broker)
+    }
+}
