@@ -88,6 +88,8 @@ extension ServiceConfiguration {
             // next heartbeat, so these are frequent.
             "session.timeout.ms": "10000",
             "heartbeat.interval.ms": "500",
+            // A topic that a broker did not know for a moment is subscribed to again within this time.
+            "topic.metadata.refresh.interval.ms": "10000",
             // librdkafka keeps some 500 bytes per record it holds ready. Two transactions ahead are enough, since
             // the log asks for more as soon as it takes a full one.
             "queued.min.messages": "20000",

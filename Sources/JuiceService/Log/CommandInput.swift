@@ -16,6 +16,8 @@ final class CommandInput {
     /// Rebalances told during the last poll and not yet handed on.
     private let rebalances = RebalanceQueue()
     private var startedPartitions: [TopicPartition] = []
+    /// The present assignment cannot be worked on.
+    private var unlikeAssignment: (since: ContinuousClock.Instant, error: LogError)?
     /// Codes of errors that were logged already.
     private var toldCodes: Set<KafkaError.Code> = []
     /// What a record's ``ConsumedRecord/topicIdentity`` stands for, so that its name is not copied for every record.
@@ -23,6 +25,10 @@ final class CommandInput {
     /// The records of the last poll; kept to reuse their memory.
     private var records: [CommandRecord] = []
     private var ends: [InputPosition] = []
+
+    /// A broker that has just started may not know all topics yet, and librdkafka then subscribes to those it knows, until it
+    /// asks again. Only an unlike assignment that outlasts that is a mistake in the setup.
+    private static let patience = Duration.seconds(30)
 
     /// Joins the group.
     init(
@@ -50,6 +56,9 @@ final class CommandInput {
         records.removeAll(keepingCapacity: true)
         ends.removeAll(keepingCapacity: true)
         if let result = try nextRebalance() { return .success(result) }
+        if let unlikeAssignment, .now - unlikeAssignment.since > Self.patience {
+            throw unlikeAssignment.error
+        }
         if wait, watch.needsProbe { probe() }
 
         let batch: RecordBatch
@@ -59,7 +68,10 @@ final class CommandInput {
             return .failure(error)
         }
         // A change of the assignment makes the records of the same poll void: nothing is read under the new one
-        // before `start`.
+        // before `start`. Errors are not void: librdkafka tells some of them only once.
+        if !rebalances.isEmpty {
+            for case .failure(_, let error) in batch where !Self.isOutOfRange(error) { try note(error) }
+        }
         if let result = try nextRebalance() { return .success(result) }
         if wait, batch.count == maxRecords { wakeFetchers() }
         return .success(try takeIn(batch))
@@ -76,14 +88,17 @@ final class CommandInput {
             case .endOfPartition(let partition, let next):
                 let topic: InputTopic = partition.topic == configuration.topics.orders ? .orders : .restocks
                 ends.append(InputPosition(topic: topic, partition: partition.partition, offset: next))
-            case .failure(let partition?, let error)
-            where error.code == .autoOffsetReset || error.code == .offsetOutOfRange:
-                return .outOfRange(partition: partition.partition, reason: "\(partition): \(error.message)")
+            case .failure(let partition?, let error) where Self.isOutOfRange(error):
+                return .outOfRange(partition: partition.partition, reason: error.message)
             case .failure(_, let error):
                 try note(error)
             }
         }
         return .records(records, ends: ends)
+    }
+
+    private static func isOutOfRange(_ error: KafkaError) -> Bool {
+        error.code == .autoOffsetReset || error.code == .offsetOutOfRange
     }
 
     private func commandRecord(_ record: ConsumedRecord) -> CommandRecord {
@@ -155,8 +170,15 @@ extension CommandInput {
         switch rebalance {
         case .assigned(let partitions, let membership):
             watch.reached()
+            guard let numbers = coPartitioned(partitions) else {
+                let error = unlikeness(of: partitions)
+                logger.warning("waiting for another assignment: \(error.message)")
+                unlikeAssignment = (unlikeAssignment?.since ?? .now, error)
+                return .records([], ends: [])
+            }
+            unlikeAssignment = nil
             self.membership = membership
-            return .assigned(try coPartitioned(partitions))
+            return .assigned(numbers)
         case .revoked:
             giveUp()
             return .revoked
@@ -174,20 +196,22 @@ extension CommandInput {
 
     /// The partition numbers of an assignment, provided that it has the same ones of each topic. The state of a
     /// store is in one place only if orders and restocks of its partition are.
-    private func coPartitioned(_ partitions: [TopicPartition]) throws(LogError) -> [Int32] {
+    private func coPartitioned(_ partitions: [TopicPartition]) -> [Int32]? {
         let numbers = InputTopic.allCases.map { topic in
             partitions.filter { $0.topic == configuration.topics[topic] }.map(\.partition).sorted()
         }
-        guard let first = numbers.first, numbers.allSatisfy({ $0 == first }) else {
-            throw LogError(
-                .stop,
-                "the group \(configuration.group) assigned unlike partitions of orders and restocks"
-                    + " (\(partitions.map(\.description).sorted().joined(separator: ", "))); every member must"
-                    + " subscribe to both with partition.assignment.strategy=range, and both must have the same"
-                    + " number of partitions"
-            )
-        }
+        guard let first = numbers.first, numbers.allSatisfy({ $0 == first }) else { return nil }
         return first
+    }
+
+    private func unlikeness(of partitions: [TopicPartition]) -> LogError {
+        LogError(
+            .stop,
+            "the group \(configuration.group) assigned unlike partitions of orders and restocks"
+                + " (\(partitions.map(\.description).sorted().joined(separator: ", "))); every member must"
+                + " subscribe to both with partition.assignment.strategy=range, and both must have the same"
+                + " number of partitions"
+        )
     }
 }
 
@@ -196,6 +220,8 @@ private final class RebalanceQueue {
     private var rebalances: [Rebalance] = []
 
     func append(_ rebalance: Rebalance) { rebalances.append(rebalance) }
+
+    var isEmpty: Bool { rebalances.isEmpty }
 
     func popFirst() -> Rebalance? { rebalances.isEmpty ? nil : rebalances.removeFirst() }
 }

@@ -64,13 +64,15 @@ extension ClientHandle {
         let hosts = UnsafeBufferPointer(start: metadata.brokers, count: Int(metadata.broker_cnt))
             .map { "\(String(cString: $0.host)):\($0.port)" }
         guard metadata.topic_cnt > 0, let found = metadata.topics?.pointee else { return (hosts, nil) }
+        let foundName = String(cString: found.topic)
+        let reason = String(cString: rd_kafka_err2str(found.err))
         return (
             hosts,
             ClusterMetadata.Topic(
-                name: String(cString: found.topic),
+                name: foundName,
                 partitionCount: Int(found.partition_cnt),
                 replicationFactor: found.partition_cnt > 0 ? Int(found.partitions.pointee.replica_cnt) : 0,
-                error: KafkaError(found.err)
+                error: KafkaError(found.err, message: "topic \(foundName): \(reason)")
             )
         )
     }

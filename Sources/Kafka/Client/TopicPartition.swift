@@ -104,11 +104,13 @@ final class PartitionList {
     ) throws(KafkaError) -> [TopicPartition: Value] {
         var values: [TopicPartition: Value] = [:]
         for element in Self.elements(of: pointer) {
-            if let error = KafkaError(element.err) { throw error }
             let partition = TopicPartition(
                 topic: String(cString: element.topic),
                 partition: element.partition
             )
+            if let error = KafkaError(element.err) {
+                throw KafkaError(element.err, message: "\(partition): \(error.message)") ?? error
+            }
             values[partition] = value(element)
         }
         return values

@@ -71,7 +71,18 @@ public struct RecordBatch: RandomAccessCollection {
         if let partition, message.pointee.err == RD_KAFKA_RESP_ERR__PARTITION_EOF {
             return .endOfPartition(partition, next: message.pointee.offset)
         }
-        let reason = rd_kafka_message_errstr(message).map { String(cString: $0) }
-        return .failure(partition, KafkaError(message.pointee.err, message: reason) ?? .outOfMemory)
+        return .failure(partition, Self.error(of: message, at: partition))
+    }
+    /// librdkafka's sentence, after the name of what it is about.
+    private static func error(
+        of message: UnsafePointer<rd_kafka_message_t>,
+        at partition: TopicPartition?
+    ) -> KafkaError {
+        var reason = rd_kafka_message_errstr(message).map { String(cString: $0) }
+        if let partition {
+            let name = partition.partition < 0 ? partition.topic : partition.description
+            reason = "\(name): \(reason ?? "")"
+        }
+        return KafkaError(message.pointee.err, message: reason) ?? .outOfMemory
     }
 }

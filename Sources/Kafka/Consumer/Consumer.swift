@@ -91,7 +91,7 @@ public final class Consumer {
             held += receive(into: 1, count: maxRecords - 1, timeout: .zero)
         }
         // Records taken before a revocation in the same call are another member's to process by now.
-        if context.hasRevoked { releaseMessages() }
+        if context.hasRevoked { releaseRecords() }
         if let error = handle.fatalError { throw error }
         return RecordBatch(messages: UnsafeBufferPointer(rebasing: messages[..<held]))
     }
@@ -99,6 +99,21 @@ public final class Consumer {
     private func receive(into start: Int, count: Int, timeout: Duration) -> Int {
         guard let base = messages.baseAddress else { return 0 }
         return max(0, rd_kafka_consume_batch_queue(queue, timeout.milliseconds, base + start, count))
+    }
+
+    /// Keeps errors: librdkafka tells some of them only once.
+    private func releaseRecords() {
+        var kept = 0
+        for index in 0..<held {
+            guard let message = messages[index] else { continue }
+            if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+                rd_kafka_message_destroy(message)
+            } else {
+                messages[kept] = message
+                kept += 1
+            }
+        }
+        held = kept
     }
 
     private func releaseMessages() {
@@ -129,6 +144,8 @@ public final class Consumer {
         timeout: Duration
     ) throws(KafkaError) -> PartitionList {
         let list = PartitionList(partitions)
+        // librdkafka takes a question about nothing for an error.
+        guard !partitions.isEmpty else { return list }
         let code = list.withPointer { rd_kafka_committed(handle.pointer, $0, timeout.milliseconds) }
         if let error = KafkaError(code) { throw error }
         return list
@@ -181,6 +198,9 @@ public final class Consumer {
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         // In the place of a time the protocol knows the two logical offsets.
         let list = PartitionList(offsets: partitions.map { ($0, time) })
+        guard !partitions.isEmpty else { return [:] }
+        // The place of a time may hold one of the two logical offsets.
+        let list = PartitionList(offsets: partitions.map { ($0, Offset(end)) })
         let code = list.withPointer { rd_kafka_offsets_for_times(handle.pointer, $0, timeout.milliseconds) }
         if let error = KafkaError(code) { throw error }
         return try list.offsets().compactMapValues { $0 }
