@@ -5,8 +5,9 @@ extension LogError {
     /// What no retry and no new client will change: a right that is denied, a setting that is refused.
     private static let hopeless: Set<KafkaError.Code> = [
         .topicAuthorizationFailed, .groupAuthorizationFailed, .transactionalIDAuthorizationFailed,
-        .clusterAuthorizationFailed, .inconsistentGroupProtocol, .invalidTransactionTimeout, .invalidArgument,
-        .unsupportedFeature,
+        .clusterAuthorizationFailed, .inconsistentGroupProtocol, .invalidTransactionTimeout,
+        .invalidSessionTimeout, .invalidGroupID, .invalidArgument, .unsupportedFeature, .unsupportedVersion,
+        .unsupportedForMessageFormat,
     ]
 
     /// The engine's view of a client's error.

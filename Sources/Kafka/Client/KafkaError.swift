@@ -155,6 +155,14 @@ extension KafkaError.Code {
     public static let inconsistentGroupProtocol = Self(RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL)
     /// The broker allows no transaction to last as long as `transaction.timeout.ms`.
     public static let invalidTransactionTimeout = Self(RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT)
+    /// The broker allows no session as short or long as `session.timeout.ms`.
+    public static let invalidSessionTimeout = Self(RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT)
+    /// The group's name is refused.
+    public static let invalidGroupID = Self(RD_KAFKA_RESP_ERR_INVALID_GROUP_ID)
+    /// The broker is too old or too new for the request.
+    public static let unsupportedVersion = Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION)
+    /// The topic keeps its records in a format from before transactions.
+    public static let unsupportedForMessageFormat = Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT)
     static let purgedFromQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
     static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
     static let outOfMemory = Self(RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE)
