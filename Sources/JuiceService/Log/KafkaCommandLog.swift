@@ -24,6 +24,9 @@ final class KafkaCommandLog: CommandLog {
     private var sentOffsets: [TopicPartition: Offset] = [:]
 
     private static let callTimeout = Duration.seconds(1)
+    /// How long calls wait that librdkafka cannot resume. From a slow broker each attempt would have its answer too late, so
+    /// each waits longer than the one before.
+    private var patience = callTimeout
     /// Being fenced twice within this time is another process's doing,
     private static let rivalry = Duration.seconds(60)
     /// unless the worker was away from its group for this long: half the session timeout.
@@ -142,11 +145,13 @@ extension KafkaCommandLog {
                 partitions,
                 group: input.consumer,
                 answersSince: time,
-                timeout: Self.callTimeout
+                timeout: patience
             )
             restorePointReader = nil
+            answered()
             return points
         } catch {
+            waitedInVain(error)
             throw LogError(error)
         }
     }
@@ -226,7 +231,7 @@ extension KafkaCommandLog {
                 sentOffsets,
                 note: configuration.ownerName(worker: worker),
                 membership: membership,
-                timeout: Self.callTimeout
+                timeout: patience
             )
         }
     }
@@ -235,6 +240,7 @@ extension KafkaCommandLog {
         try onProducers { (pair) throws(KafkaError) in
             try Self.ready(pair).current.commit(timeout: Self.callTimeout)
         }
+        answered()
         guard configuration.isEmbedded, !sentOffsets.isEmpty else { return }
         do throws(KafkaError) {
             try input.consumer.commit(sentOffsets)
@@ -263,9 +269,21 @@ extension KafkaCommandLog {
         do throws(KafkaError) {
             try body(&producers)
         } catch {
+            waitedInVain(error)
             if error.remedy == .startOver { producers = nil }
             if error.remedy == .retry { input.probe() }
             throw LogError(error)
         }
+    }
+
+    private func answered() {
+        patience = Self.callTimeout
+        // A slow broker may never answer a probe in time.
+        watch.reached()
+    }
+
+    private func waitedInVain(_ error: KafkaError) {
+        guard error.code == .timedOut else { return }
+        patience = min(patience * 2, .seconds(8))
     }
 }

@@ -199,8 +199,6 @@ public final class Consumer {
         // In the place of a time the protocol knows the two logical offsets.
         let list = PartitionList(offsets: partitions.map { ($0, time) })
         guard !partitions.isEmpty else { return [:] }
-        // The place of a time may hold one of the two logical offsets.
-        let list = PartitionList(offsets: partitions.map { ($0, Offset(end)) })
         let code = list.withPointer { rd_kafka_offsets_for_times(handle.pointer, $0, timeout.milliseconds) }
         if let error = KafkaError(code) { throw error }
         return try list.offsets().compactMapValues { $0 }
