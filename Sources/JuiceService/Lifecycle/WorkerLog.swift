@@ -25,7 +25,9 @@ struct WorkerLog {
         case .revoked:
             logger.info("partitions given up")
         case .restored(let partitions, let state):
-            logger.notice(
+            // Restored to try once more what has just failed, it is not news.
+            logger.log(
+                level: isAborting ? .debug : .notice,
                 "ready: \(state.stores) stores, \(state.commands) commands remembered, \(state.records) records read",
                 metadata: Self.metadata(partitions)
             )
