@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func aBrokerThatComesBackIsToldOnceAndUsed() async throws {
-        let cluster = try TestCluster.embedded(partitionCount: 1)
+        let cluster = try await TestCluster.single()
         let recorder = LogRecorder()
         let told = Mutex<[String]>([])
         try await withRunningService(cluster.serviceConfiguration(), logger: recorder.makeLogger()) {
@@ -46,7 +46,7 @@ import Testing
 
     /// In the middle of a transaction that cannot end, and while everything is still well.
     @Test(arguments: [false, true]) func itStopsInTimeWhateverTheBrokerDoes(isHung: Bool) async throws {
-        let cluster = try TestCluster.embedded(partitionCount: 1)
+        let cluster = try await TestCluster.single()
         let configuration = cluster.serviceConfiguration()
         let clock = ContinuousClock()
         let stopping = Mutex(clock.now)
@@ -74,7 +74,7 @@ import Testing
         (.inconsistentGroupProtocol, "partition.assignment.strategy=range"),
     ])
     func aGroupThatCannotBeJoinedEndsTheService(code: KafkaError.Code, reason: String) async throws {
-        let cluster = try TestCluster.embedded(partitionCount: 1)
+        let cluster = try await TestCluster.single()
         cluster.broker?.fail(next: .joinGroup, with: Array(repeating: code, count: 20))
         let error = await #expect(throws: ServiceError.self) {
             try await OrderService(configuration: cluster.serviceConfiguration(), logger: quietLogger).run()

@@ -38,4 +38,16 @@ import Testing
             #expect(stock.contains { $0.text.contains(#""revision":5"#) })
         }
     }
+
+    /// More workers than partitions: one of them waits, ready to take over.
+    @Test func aWorkerWithoutPartitionsIsReady() async throws {
+        let cluster = try await TestCluster.single()
+        try await withRunningService(cluster.serviceConfiguration(workers: 2)) { events in
+            func restoredCount() -> Int {
+                events.all.count { if case .restored = $0 { true } else { false } }
+            }
+            #expect(wait { restoredCount() == 2 || events.hasFailed })
+            #expect(!events.hasFailed)
+        }
+    }
 }

@@ -138,12 +138,14 @@ func withRunningService<Result: Sendable>(
     let group = ServiceGroup(
         configuration: .init(services: [.init(service: service)], logger: quietLogger)
     )
-    return try await withThrowingTaskGroup(of: Void.self) { tasks in
-        tasks.addTask { try await group.run() }
-        let result = try await OwnThread.run("test") { try body(events) }
-        await group.triggerGracefulShutdown()
-        try await tasks.waitForAll()
-        return result
+    return try await Places.forServices.withPlace {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            let result = try await OwnThread.run("test") { try body(events) }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+            return result
+        }
     }
 }
 
@@ -196,8 +198,10 @@ final class LogRecorder: Sendable {
     }
 }
 
-/// Blocks until a condition holds or half a minute is over.
-func wait(until condition: () -> Bool) {
-    let deadline = ContinuousClock.now + .seconds(30)
+/// Blocks until a condition holds or the timeout is over, and says whether it holds.
+@discardableResult
+func wait(upTo timeout: Duration = .seconds(30), until condition: () -> Bool) -> Bool {
+    let deadline = ContinuousClock.now + timeout
     while !condition(), ContinuousClock.now < deadline { Thread.sleep(forTimeInterval: 0.01) }
+    return condition()
 }

@@ -1,0 +1,228 @@
+import Foundation
+import Kafka
+import Testing
+
+@testable import JuiceService
+
+extension TestCluster {
+    /// An embedded cluster on which faults hit the service alone: broker 1 coordinates and has the answers and the stock,
+    /// broker 2 has the commands. So nobody else produces to broker 1 or fetches from broker 2.
+    ///
+    /// Made on a thread of its own: the embedded broker's answers to its settings have to be waited for.
+    static func split() async throws -> TestCluster {
+        try await OwnThread.run("cluster") { try makeSplit() }
+    }
+
+    /// An embedded broker with one partition of each topic, made on a thread of its own.
+    static func single(
+        _ prepare: @escaping @Sendable (TestCluster) throws -> Void = { _ in }
+    ) async throws -> TestCluster {
+        try await OwnThread.run("cluster") {
+            let cluster = try embedded(partitionCount: 1)
+            try prepare(cluster)
+            return cluster
+        }
+    }
+
+    private static func makeSplit() throws -> TestCluster {
+        let broker = try EmbeddedBroker(brokerCount: 2, logger: quietLogger)
+        let topics = TopicNames()
+        let commands = [topics.orders, topics.restocks]
+        for name in topics.all {
+            try broker.createTopic(name, partitionCount: 1)
+            broker.setLeader(commands.contains(name) ? 2 : 1, of: TopicPartition(topic: name, partition: 0))
+        }
+        let cluster = TestCluster(
+            bootstrapServers: broker.bootstrapServers,
+            isEmbedded: true,
+            broker: broker,
+            topics: topics
+        )
+        let configuration = cluster.serviceConfiguration()
+        broker.setCoordinator(1, ofGroup: configuration.group)
+        for turn in 0...1 {
+            let id = configuration.producer(worker: 0, turn: turn)["transactional.id"]
+            broker.setCoordinator(1, ofTransactionalID: id ?? "")
+        }
+        return cluster
+    }
+
+    /// Stock and committed offsets, as if a service had run before.
+    func leaveSomeStock() throws {
+        try makeProducer().send(
+            topic: topics.stock,
+            key: Array("main".utf8),
+            value: Array(#"{"store":"main","revision":1,"stock":{"kiwi":1000}}"#.utf8),
+            timeout: .seconds(20)
+        )
+        let consumer = try Consumer(
+            configuration: KafkaConfiguration([
+                "bootstrap.servers": bootstrapServers, "group.id": serviceConfiguration().group,
+            ]),
+            hooks: ClientHooks(logger: quietLogger)
+        )
+        let inputs = [topics.orders, topics.restocks].map { TopicPartition(topic: $0, partition: 0) }
+        try consumer.commit(Dictionary(uniqueKeysWithValues: inputs.map { ($0, 0) }))
+        consumer.close()
+    }
+
+    /// A service that notices faults of its membership soon, so that tests need not wait for that.
+    func impatientConfiguration(_ properties: [String: String] = [:]) -> ServiceConfiguration {
+        var configuration = serviceConfiguration()
+        // The embedded broker makes a member that joins again wait until a second before the session timeout, and one that
+        // joins for the first time 3 seconds.
+        configuration.kafkaProperties = ["heartbeat.interval.ms": "200", "session.timeout.ms": "3500"]
+            .merging(properties) { $1 }
+        return configuration
+    }
+}
+
+/// Errors of one kind of request.
+struct Fault: CustomTestStringConvertible {
+    let request: EmbeddedBroker.Request
+    let broker: Int32
+    let codes: [KafkaError.Code]
+    /// A heartbeat's error that makes the service send such requests.
+    let trigger: KafkaError.Code?
+    let testDescription: String
+
+    init(
+        _ name: String,
+        _ request: EmbeddedBroker.Request,
+        broker: Int32 = 1,
+        trigger: KafkaError.Code? = nil,
+        _ codes: [KafkaError.Code]
+    ) {
+        testDescription = name
+        self.request = request
+        self.broker = broker
+        self.codes = codes
+        self.trigger = trigger
+    }
+}
+
+/// A point of sale: sends orders and looks for their answers.
+final class Till {
+    private let topics: TopicNames
+    private let producer: Producer
+    private let consumer: Consumer
+    private var count = 0
+    private var results: [String] = []
+
+    init(_ cluster: TestCluster) throws {
+        topics = cluster.topics
+        producer = try cluster.makeProducer()
+        consumer = try Consumer(
+            configuration: KafkaConfiguration([
+                "bootstrap.servers": cluster.bootstrapServers, "group.id": "till", "fetch.wait.max.ms": "20",
+                "reconnect.backoff.max.ms": "1000",
+            ]),
+            hooks: ClientHooks(logger: quietLogger)
+        )
+        try consumer.assign([TopicPartition(topic: topics.results, partition: 0): 0])
+    }
+
+    /// Orders a juice, and returns the order's id.
+    func order() throws -> String {
+        count += 1
+        let id = "order-\(count)."
+        try producer.send(
+            topic: topics.orders,
+            key: nil,
+            value: Array(#"{"orderId":"\#(id)","juice":"kiwi"}"#.utf8),
+            timeout: .seconds(20)
+        )
+        return id
+    }
+
+    /// Waits for the answer to an order, but no longer than the service lives.
+    func isAnswered(_ id: String, by events: EventLog, within timeout: Duration = .seconds(20)) throws -> Bool
+    {
+        let deadline = ContinuousClock.now + timeout
+        while !results.contains(where: { $0.contains(id) }) {
+            guard ContinuousClock.now < deadline, !events.hasFailed else { return false }
+            for case .record(let record) in try consumer.poll(
+                maxRecords: 1000,
+                timeout: .milliseconds(20)
+            ) {
+                results.append(record.value.map { String(decoding: $0, as: UTF8.self) } ?? "")
+            }
+        }
+        return true
+    }
+
+    deinit { consumer.close() }
+}
+
+extension EventLog {
+    /// Whether a worker gave up.
+    var hasFailed: Bool {
+        all.contains { if case .failed = $0 { true } else { false } }
+    }
+
+    /// Calls made again, transactions given up, and beginnings anew.
+    var setbacks: Int {
+        all.count {
+            switch $0 {
+            case .retrying, .aborted, .startingOver: true
+            default: false
+            }
+        }
+    }
+}
+
+/// What a service says that runs until it ends by itself; nil when it still runs at the end of `timeout`.
+func reasonToEnd(
+    _ configuration: ServiceConfiguration,
+    within timeout: Duration = .seconds(25)
+) async throws -> String? {
+    try await Places.forServices.withPlace {
+        try await withThrowingTaskGroup(of: String?.self) { tasks in
+            tasks.addTask {
+                do {
+                    try await OrderService(configuration: configuration, logger: quietLogger).run()
+                    return nil
+                } catch {
+                    return "\(error)"
+                }
+            }
+            tasks.addTask {
+                try await Task.sleep(for: timeout)
+                return nil
+            }
+            defer { tasks.cancelAll() }
+            return try await tasks.next() ?? nil
+        }
+    }
+}
+
+extension KafkaError.Code {
+    static let corruptMessage = Self(rawValue: 2)
+    static let leaderNotAvailable = Self(rawValue: 5)
+    static let notLeaderForPartition = Self(rawValue: 6)
+    static let requestTimedOut = Self(rawValue: 7)
+    static let brokerNotAvailable = Self(rawValue: 8)
+    static let replicaNotAvailable = Self(rawValue: 9)
+    static let networkException = Self(rawValue: 13)
+    static let coordinatorLoadInProgress = Self(rawValue: 14)
+    static let coordinatorNotAvailable = Self(rawValue: 15)
+    static let notCoordinator = Self(rawValue: 16)
+    static let notEnoughReplicas = Self(rawValue: 19)
+    static let notEnoughReplicasAfterAppend = Self(rawValue: 20)
+    static let illegalGeneration = Self(rawValue: 22)
+    static let unknownMemberID = Self(rawValue: 25)
+    static let rebalanceInProgress = Self(rawValue: 27)
+    static let outOfOrderSequence = Self(rawValue: 45)
+    static let invalidProducerEpoch = Self(rawValue: 47)
+    static let invalidTransactionState = Self(rawValue: 48)
+    static let invalidProducerIDMapping = Self(rawValue: 49)
+    static let concurrentTransactions = Self(rawValue: 51)
+    static let storageError = Self(rawValue: 56)
+    static let unknownProducerID = Self(rawValue: 59)
+    static let fencedLeaderEpoch = Self(rawValue: 74)
+    static let unknownLeaderEpoch = Self(rawValue: 75)
+    static let offsetNotAvailable = Self(rawValue: 78)
+    static let groupMaxSizeReached = Self(rawValue: 81)
+    static let unstableOffsetCommit = Self(rawValue: 88)
+    static let producerFenced = Self(rawValue: 90)
+}

@@ -1,0 +1,90 @@
+import Kafka
+import Testing
+
+@testable import JuiceService
+
+/// Brokers that answer late, or not for a while.
+@Suite struct SlowBrokerTests {
+    /// More than the service's calls wait at a time, and less.
+    static let roundTrips: [Duration] = [.milliseconds(200), .milliseconds(1500)]
+
+    @Test(arguments: roundTrips) func lateAnswersUnderLoad(roundTrip: Duration) async throws {
+        let cluster = try await TestCluster.split()
+        try await withRunningService(cluster.serviceConfiguration()) { events in
+            let till = try Till(cluster)
+            #expect(try till.isAnswered(till.order(), by: events))
+            // The till's own requests are late, too, but for those to broker 2.
+            cluster.broker?.setRoundTrip(roundTrip, ofBroker: 1)
+            for _ in 0..<2 {
+                let orders = try (0..<3).map { _ in try till.order() }
+                let areAnswered = try orders.allSatisfy {
+                    try till.isAnswered($0, by: events, within: .seconds(25))
+                }
+                #expect(areAnswered, "\(roundTrip): \(events.all.suffix(10))")
+            }
+            #expect(events.setbacks <= 40, "\(roundTrip)")
+        }
+    }
+
+    @Test(arguments: roundTrips) func lateAnswersAtTheStart(roundTrip: Duration) async throws {
+        let cluster = try await TestCluster.single { cluster in
+            try cluster.leaveSomeStock()
+            cluster.broker?.setRoundTrip(roundTrip)
+        }
+        try await withRunningService(cluster.serviceConfiguration()) { events in
+            let till = try Till(cluster)
+            #expect(try till.isAnswered(till.order(), by: events, within: .seconds(80)), "\(events.all)")
+        }
+    }
+
+    // MARK: - Away for a while
+
+    /// Shorter and longer than the service's calls wait, and than a transaction may last.
+    static let absences: [Duration] = [.seconds(1), .seconds(3), .seconds(12)]
+
+    @Test(arguments: absences) func awayAtTheStart(absence: Duration) async throws {
+        let cluster = try await TestCluster.single { $0.broker?.setUp(false) }
+        try await withRunningService(cluster.serviceConfiguration()) { events in
+            wait(upTo: absence) { events.hasFailed }
+            cluster.broker?.setUp(true)
+            let till = try Till(cluster)
+            #expect(try till.isAnswered(till.order(), by: events), "\(absence): \(events.all)")
+        }
+    }
+
+    @Test(arguments: absences) func awayDuringTheRestore(absence: Duration) async throws {
+        let cluster = try await TestCluster.single { try $0.leaveSomeStock() }
+        try await withRunningService(cluster.serviceConfiguration()) { events in
+            wait { events.all.contains { if case .assigned = $0 { true } else { false } } }
+            cluster.broker?.setUp(false)
+            wait(upTo: absence) { events.hasFailed }
+            cluster.broker?.setUp(true)
+            let till = try Till(cluster)
+            #expect(
+                try till.isAnswered(till.order(), by: events, within: .seconds(30)),
+                "\(absence): \(events.all)"
+            )
+        }
+    }
+
+    /// The orders are in the topic already, and the service is in the middle of answering them.
+    @Test(arguments: absences) func awayDuringACommit(absence: Duration) async throws {
+        let cluster = try await TestCluster.single()
+        try await withRunningService(cluster.serviceConfiguration()) { events in
+            let till = try Till(cluster)
+            #expect(try till.isAnswered(till.order(), by: events))
+            let orders = try (0..<5).map { _ in try till.order() }
+            cluster.broker?.setUp(false)
+            wait(upTo: absence) { events.hasFailed }
+            cluster.broker?.setUp(true)
+            for order in orders {
+                #expect(
+                    try till.isAnswered(order, by: events, within: .seconds(30)),
+                    "\(absence): \(events.all)"
+                )
+            }
+            #expect(try till.isAnswered(till.order(), by: events), "\(absence): \(events.all)")
+            #expect(events.setbacks <= 40)
+        }
+    }
+}
