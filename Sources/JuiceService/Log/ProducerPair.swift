@@ -27,7 +27,9 @@ struct ProducerPair {
 
     private let slots: [Slot]
     private var turn = 0
-    private var readyCount = 0
+    /// Producers whose transactional id is taken over, by their place in `slots`. Asking them again would be an error.
+    private var ready: Set<Int> = []
+    private var hasBegun = false
 
     init(configuration: ServiceConfiguration, worker: Int, hooks: ClientHooks) throws(KafkaError) {
         let topics = configuration.topics
@@ -82,16 +84,23 @@ struct ProducerPair {
     mutating func takeTurns() { turn = 1 - turn }
 
     /// Whether both transactional ids are taken over.
-    var isReady: Bool { readyCount == slots.count }
+    var isReady: Bool { ready.count == slots.count }
 
     /// Takes over both transactional ids: a predecessor may have left a transaction open under either. A call that ends
     /// with ``KafkaError/Remedy/retry`` is resumed by the next.
     mutating func initTransactions(timeout: Duration) throws(KafkaError) {
-        beginInit()
-        while !isReady {
-            try slots[readyCount].producer.initTransactions(timeout: timeout)
-            readyCount += 1
+        if !hasBegun {
+            hasBegun = true
+            // All connect and ask at the same time: each goes on in the background after its call has ended.
+            for index in slots.indices.dropFirst() { _ = try? takeOver(index, timeout: .milliseconds(1)) }
         }
+        for index in slots.indices { try takeOver(index, timeout: timeout) }
+    }
+
+    private mutating func takeOver(_ index: Int, timeout: Duration) throws(KafkaError) {
+        guard !ready.contains(index) else { return }
+        try slots[index].producer.initTransactions(timeout: timeout)
+        ready.insert(index)
     }
 
     /// The same, for whoever does not want to know why it failed.
@@ -99,12 +108,5 @@ struct ProducerPair {
     /// - Returns: whether both are taken over.
     mutating func tryInitTransactions(timeout: Duration) -> Bool {
         (try? initTransactions(timeout: timeout)) != nil
-    }
-
-    /// Lets all producers connect and ask at the same time: each goes on in the background after its call has ended.
-    private func beginInit() {
-        for slot in slots[readyCount...].dropFirst() {
-            try? slot.producer.initTransactions(timeout: .milliseconds(1))
-        }
     }
 }

@@ -9,9 +9,8 @@ final class RestorePointReader {
     /// Sees past undecided transactions, which the group's consumer does not.
     private let logEnds: Consumer
     private var formerOwners: FormerOwners
-
-    /// How long the group's coordinator may take before an undecided transaction is suspected.
-    private static let patience = Duration.milliseconds(200)
+    /// How long the group's coordinator may take before an undecided transaction is suspected. It is suspected once.
+    private var patience: Duration? = .milliseconds(200)
 
     init(configuration: ServiceConfiguration, worker: Int, hooks: ClientHooks) throws(KafkaError) {
         self.configuration = configuration
@@ -39,7 +38,7 @@ final class RestorePointReader {
             partitions.map { TopicPartition(topic: topics[topic], partition: $0) }
         }
 
-        let committed = try committed(inputs, group: group)
+        let committed = try committed(inputs, group: group, timeout: timeout)
         // Read from here on: whatever those offsets cover was written to the changelogs before.
         let logs = try logEnds.watermarks(of: inputs + changelogs, timeout: timeout)
         let answers = try firstAnswers(partitions, since: time, in: logs, timeout: timeout)
@@ -70,16 +69,18 @@ final class RestorePointReader {
 
     private func committed(
         _ inputs: [TopicPartition],
-        group: Consumer
+        group: Consumer,
+        timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset?] {
+        guard let patience else { return try group.committed(inputs, timeout: timeout) }
         do throws(KafkaError) {
-            return try group.committed(inputs, timeout: Self.patience)
+            return try group.committed(inputs, timeout: patience)
         } catch {
-            if error.remedy == .retry {
-                formerOwners.endTransactions(of: inputs, askedOf: logEnds, timeout: Self.patience)
-            }
-            throw error
+            guard error.code == .timedOut else { throw error }
         }
+        self.patience = nil
+        formerOwners.endTransactions(of: inputs, askedOf: logEnds, timeout: timeout)
+        return try group.committed(inputs, timeout: timeout)
     }
 
     private func firstAnswers(

@@ -198,6 +198,7 @@ public final class Consumer {
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         // In the place of a time the protocol knows the two logical offsets.
         let list = PartitionList(offsets: partitions.map { ($0, time) })
+        // librdkafka takes a question about nothing for an error.
         guard !partitions.isEmpty else { return [:] }
         let code = list.withPointer { rd_kafka_offsets_for_times(handle.pointer, $0, timeout.milliseconds) }
         if let error = KafkaError(code) { throw error }
