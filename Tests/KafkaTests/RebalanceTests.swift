@@ -65,4 +65,25 @@ import Testing
             consumer.close()
         }
     }
+
+    /// Without a wait in between, librdkafka would stop partitions twice and end the process.
+    @Test func partitionsAreRewoundInQuickSuccession() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["t": 8])
+            let producer = try broker.producer()
+            for number in 0..<8 {
+                try producer.send(topic: "t", key: [UInt8(number)], value: [1], timeout: .seconds(10))
+            }
+            let start = (0..<8).map { (TopicPartition(topic: "t", partition: $0), Offset(0)) }
+            let consumer = try broker.consumer()
+            for _ in 0..<50 {
+                try consumer.assign(Dictionary(uniqueKeysWithValues: start))
+                try consumer.assign(Dictionary(uniqueKeysWithValues: start))
+            }
+            var count = 0
+            try poll(consumer, until: { count == 8 }) { if case .record = $0 { count += 1 } }
+            #expect(count == 8)
+            consumer.close()
+        }
+    }
 }

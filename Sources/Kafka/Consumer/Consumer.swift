@@ -70,6 +70,21 @@ public final class Consumer {
         let list = PartitionList(offsets: offsets)
         let code = list.withPointer { rd_kafka_assign(handle.pointer, $0) }
         if let error = KafkaError(code) { throw error }
+        awaitStops()
+    }
+
+    /// Waits until librdkafka has stopped reading what was assigned before, which it does in the background.
+    ///
+    /// If these partitions were taken away once more meanwhile, as by a rebalance that is told right after they were
+    /// rewound, it would stop them twice and end the process with an assertion (librdkafka issue 5573, in all versions
+    /// up to 2.15). Its main thread works in order: at the first answer it has told the partitions to stop, at the
+    /// second it knows that they have.
+    private func awaitStops() {
+        for _ in 0..<2 {
+            var assignment: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+            rd_kafka_assignment(handle.pointer, &assignment)
+            if let assignment { rd_kafka_topic_partition_list_destroy(assignment) }
+        }
     }
 
     /// Takes the records at hand: waits up to `timeout` for the first, then takes what has arrived already.
