@@ -13,14 +13,27 @@ CONFIGURATION := release
 # What `make fuzz` takes its inputs for, and how many it tries.
 FUZZ ?= commands
 RUNS ?= 1000000
+# What `make torture` is told: where the broker is, how many bad things to do, and how to restart the broker.
+BOOTSTRAP ?=
+ROUNDS ?= 100
+BROKER_RESTART ?=
+export BROKER_RESTART
 
-.PHONY: help demo test simulate fuzz build lint format check-format setup clean
+.PHONY: help demo test simulate fuzz torture build lint format check-format setup clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
 
 demo: build ## Watch orders become juice: embedded broker, service and simulated shops (ARGS="--orders 2000")
 	@exec "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/juice" demo $(ARGS)
+
+torture: setup ## Kill, freeze and crowd the service on a real broker, and audit its answers (BOOTSTRAP=host:port)
+	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make torture BOOTSTRAP=host:port [ROUNDS=100] [BROKER_RESTART='command'] [ARGS='--rate 200']"; exit 64; }
+	@echo "Building juice and torture ($(CONFIGURATION)); the first time takes a few minutes"
+	@$(SWIFT) build -c $(CONFIGURATION) --product juice
+	@$(SWIFT) build -c $(CONFIGURATION) --product torture
+	@exec "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/torture" --bootstrap-servers "$(BOOTSTRAP)" \
+		--rounds $(ROUNDS) $${BROKER_RESTART:+--broker-restart "$$BROKER_RESTART"} $(ARGS)
 
 build: setup ## Build the juice command
 	@echo "Building juice ($(CONFIGURATION)); the first time takes a few minutes"

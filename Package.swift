@@ -67,6 +67,15 @@ let package = Package(
         // Knows the contract and nothing of the service, so that the one can be held against the other.
         .target(name: "JuiceAudit", path: "Tests/JuiceAudit"),
         .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit"]),
+        .executableTarget(
+            name: "torture",
+            dependencies: [
+                "Kafka", "JuiceAudit",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Tests/torture"
+        ),
 
         .target(
             name: "JuiceSimulation",

@@ -1,10 +1,10 @@
 import CRdKafka
 
-/// Creates and describes topics.
+/// Creates, describes and deletes topics, and describes consumer groups.
 ///
 /// It belongs to one thread, which its calls block. The hooks are served inside them.
 public final class Admin {
-    private let handle: ClientHandle
+    let handle: ClientHandle
 
     /// A topic to be created.
     public struct NewTopic: Sendable, Equatable {
@@ -157,7 +157,7 @@ public final class Admin {
     }
 
     /// Sends an admin request and waits for its one event, which the caller destroys.
-    private func request(
+    func request(
         _ operation: rd_kafka_admin_op_t,
         timeout: Duration,
         send: (_ options: OpaquePointer?, _ queue: OpaquePointer?) -> Void

@@ -1,0 +1,60 @@
+import Foundation
+import Kafka
+import Testing
+
+private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"]
+
+/// What the embedded broker does not know how to answer.
+@Suite(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on"))
+struct AdminTests {
+    @Test func groupsAreDescribedAndTopicsDeleted() async throws {
+        let servers = try #require(realBroker)
+        try await onOwnThread {
+            let name = "test-\(UUID().uuidString.prefix(8))"
+            let client = KafkaConfiguration(["bootstrap.servers": servers])
+            let admin = try Admin(configuration: client, hooks: quietHooks)
+            let topic = Admin.NewTopic(name: name, partitionCount: 3)
+            #expect(try admin.create([topic], timeout: .seconds(20)) == [name])
+
+            let consumer = try Consumer(
+                configuration: client.merging(["group.id": name, "group.instance.id": "till-1"]),
+                hooks: quietHooks
+            )
+            var isAssigned = false
+            try consumer.subscribe(to: [name]) {
+                if case .assigned = $0 { isAssigned = true }
+                return .fromCommitted
+            }
+            try poll(consumer, until: { isAssigned }) { _ in }
+            let group = try admin.describe(group: name, timeout: .seconds(10))
+            #expect(group.isStable)
+            #expect(group.members.map(\.instanceID) == ["till-1"])
+            let partitions = Set((0..<3).map { TopicPartition(topic: name, partition: $0) })
+            #expect(group.members.first.map { Set($0.partitions) } == partitions)
+            consumer.close()
+
+            try admin.delete(topics: [name], timeout: .seconds(20))
+            // Again, and of one that never was: it is gone, which is what was asked for.
+            try admin.delete(topics: [name, name + "-never"], timeout: .seconds(20))
+            let deadline = ContinuousClock.now + .seconds(20)
+            var isThere = true
+            while isThere, ContinuousClock.now < deadline {
+                isThere = try admin.metadata(topics: [name], timeout: .seconds(5))[name] != nil
+            }
+            #expect(!isThere)
+        }
+    }
+
+    @Test func aGroupThatIsNotThereHasNoMembers() async throws {
+        let servers = try #require(realBroker)
+        try await onOwnThread {
+            let admin = try Admin(
+                configuration: KafkaConfiguration(["bootstrap.servers": servers]),
+                hooks: quietHooks
+            )
+            let group = try admin.describe(group: "test-\(UUID().uuidString)", timeout: .seconds(10))
+            #expect(group.members.isEmpty)
+            #expect(!group.isStable)
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Kafka
+
+/// A client that sends commands at a steady rate, in its own way of choosing partitions.
+struct Client {
+    private let number: Int
+    private let plan: Plan
+    private let load: Load
+    private let producer: Producer
+    private let outstanding = Outstanding()
+
+    /// Records that no broker has confirmed yet; more than that are not sent.
+    private static let mostOutstanding = 5_000
+
+    private final class Outstanding { var count = 0 }
+
+    /// How clients of different makers choose a partition.
+    private static let partitioners = ["murmur2_random", "consistent_random", "random"]
+
+    init(number: Int, plan: Plan, load: Load) throws(KafkaError) {
+        self.number = number
+        self.plan = plan
+        self.load = load
+        let partitioner =
+            plan.isPlain ? "murmur2_random" : Self.partitioners[number % Self.partitioners.count]
+        producer = try Producer(
+            configuration: plan.client.merging([
+                "partitioner": partitioner, "linger.ms": "2", "message.timeout.ms": "120000",
+                // Only some clients take care that their own retries double nothing.
+                "enable.idempotence": number % 2 == 0 ? "true" : "false",
+            ]),
+            hooks: silentHooks
+        )
+    }
+
+    func run() throws(KafkaError) {
+        var mix = CommandMix(client: number, plan: plan)
+        var random = SeededGenerator(seed: plan.seed &* 17 &+ UInt64(number))
+        let start = ContinuousClock.now
+        var due = 0
+        while load.isWanted {
+            let elapsed = (ContinuousClock.now - start).seconds
+            let target = Int(elapsed * plan.rate / Double(plan.clients))
+            for _ in due..<max(due, target) where outstanding.count < Self.mostOutstanding {
+                let command = mix.next()
+                try send(command)
+                if !plan.isPlain, random.chance(12) { schedule(command, &mix, &random) }
+            }
+            due = max(due, target)
+            try sendRepeats()
+            producer.poll(timeout: .milliseconds(10))
+        }
+        try sendRepeats()
+        while outstanding.count > 0, !Interruption.isRequested { producer.poll(timeout: .milliseconds(100)) }
+    }
+
+    /// Once or twice more, at once or later.
+    private func schedule(_ command: Command, _ mix: inout CommandMix, _ random: inout SeededGenerator) {
+        for _ in 0..<(random.chance(70) ? 1 : 2) {
+            let delay = random.chance(50) ? 0 : Int.random(in: 0..<20_000, using: &random)
+            // Another client, where there is one.
+            let step = plan.clients > 1 ? Int.random(in: 1..<plan.clients, using: &random) : 0
+            load.schedule(
+                mix.repeating(command),
+                by: (number + step) % plan.clients,
+                after: .milliseconds(delay)
+            )
+        }
+    }
+
+    private func sendRepeats() throws(KafkaError) {
+        for command in load.dueRepeats(for: number) { try send(command) }
+    }
+
+    private func send(_ command: Command) throws(KafkaError) {
+        let (load, outstanding) = (load, outstanding)
+        let topic = plan.topic(command.topic)
+        try producer.produce(
+            topic: topic,
+            key: command.key,
+            value: command.value,
+            headers: command.headers
+        ) { result in
+            outstanding.count -= 1
+            switch result {
+            case .success(let delivery):
+                load.note(
+                    Load.Acknowledged(
+                        topic: command.topic,
+                        partition: delivery.partition,
+                        offset: delivery.offset,
+                        value: command.value
+                    )
+                )
+            case .failure: load.noteUnconfirmed()
+            }
+        }
+        outstanding.count += 1
+        load.note(sent: 1)
+    }
+}

@@ -1,0 +1,110 @@
+import Kafka
+
+/// A record as a client sends it.
+struct Command: Sendable {
+    /// `orders` or `restocks`.
+    let topic: String
+    let key: [UInt8]?
+    var value: [UInt8]?
+    var headers: [RecordHeader] = []
+}
+
+/// Makes up commands: mostly sound ones, and some of each kind of unsound ones.
+struct CommandMix {
+    private var random: SeededGenerator
+    private let client: Int
+    private let stores: Int
+    private let isPlain: Bool
+    private var count = 0
+
+    private static let fruits = ["strawberry", "banana", "pineapple", "kiwi", "mango"]
+    private static let juices = [
+        "strawberry", "banana", "kiwi", "pineapple", "strawberryBanana", "mango", "mangoKiwi", "durian",
+    ]
+
+    init(client: Int, plan: Plan) {
+        random = SeededGenerator(seed: plan.seed &* 31 &+ UInt64(client))
+        self.client = client
+        stores = plan.stores
+        isPlain = plan.isPlain
+    }
+
+    mutating func next() -> Command {
+        count += 1
+        let isOrder = random.chance(70)
+        var command = Command(
+            topic: isOrder ? "orders" : "restocks",
+            key: key(),
+            value: Array((isOrder ? order() : restock()).utf8)
+        )
+        if random.chance(20) {
+            let trace = "00-\(String(count, radix: 16))-\(client)-01"
+            command.headers.append(RecordHeader(name: "traceparent", value: trace))
+            if random.chance(20) {
+                command.headers.append(RecordHeader(name: "tracestate", value: "till=\(client)"))
+            }
+        }
+        if random.chance(10) { command.headers.append(RecordHeader(name: "shop", value: nil)) }
+        return random.chance(2) ? poisoned(command) : command
+    }
+
+    /// The same command sent again, which some clients do with another body.
+    mutating func repeating(_ command: Command) -> Command {
+        guard random.chance(5), let value = command.value else { return command }
+        var other = command
+        other.value = Array(
+            String(decoding: value, as: UTF8.self).replacing(#""juice":"kiwi""#, with: #""juice":"mango""#)
+                .utf8
+        )
+        return other
+    }
+
+    private mutating func key() -> [UInt8]? {
+        // A client of the usual partitioner may place a record without a key anywhere.
+        if !isPlain, random.chance(3) { return random.chance(50) ? nil : [] }
+        return Array("store-\(Int.random(in: 0..<stores, using: &random))".utf8)
+    }
+
+    private var id: String { "\(client)-\(count)" }
+
+    private mutating func order() -> String {
+        let juice = Self.juices.randomElement(using: &random) ?? ""
+        let quantity = random.chance(50) ? "" : #","quantity":\#(Int.random(in: 0...3, using: &random))"#
+        return #"{"orderId":"\#(id)","juice":"\#(juice)"\#(quantity)}"#
+    }
+
+    private mutating func restock() -> String {
+        let isStep = random.chance(80)
+        var fruits = Self.fruits.shuffled(using: &random).prefix(Int.random(in: 1...3, using: &random))
+        if random.chance(2) { fruits.append("durian") }
+        let amounts = fruits.map { fruit in
+            #""\#(fruit)":\#(Int.random(in: isStep ? -4...16 : 0...30, using: &random))"#
+        }
+        return #"{"restockId":"\#(id)","\#(isStep ? "add" : "set")":{\#(amounts.joined(separator: ","))}}"#
+    }
+
+    /// A record that cannot be answered, each for another reason.
+    private mutating func poisoned(_ command: Command) -> Command {
+        func with(value: [UInt8]?) -> Command {
+            Command(topic: command.topic, key: command.key, value: value, headers: command.headers)
+        }
+        switch Int.random(in: 0..<(isPlain ? 7 : 8), using: &random) {
+        case 0: return with(value: nil)
+        case 1: return with(value: Array("order a juice, please".utf8))
+        case 2: return with(value: Array(#"{"juice":"kiwi"}"#.utf8))
+        case 3: return with(value: Array(#"{"orderId":7,"restockId":""}"#.utf8))
+        case 4: return with(value: Array(repeating: UInt8(ascii: "["), count: 200))
+        case 5: return with(value: Array(repeating: UInt8(ascii: " "), count: 70_000))
+        case 6: return Command(topic: command.topic, key: [0xFF, 0x00], value: command.value)
+        // It says that it was forwarded, and from an offset that there is not.
+        default:
+            let origin = RecordHeader(name: "juice.forwarded.from", value: "0/\(Int64.max)")
+            return Command(
+                topic: command.topic,
+                key: command.key,
+                value: command.value,
+                headers: command.headers + [origin]
+            )
+        }
+    }
+}

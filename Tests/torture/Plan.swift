@@ -1,0 +1,66 @@
+import Foundation
+import Kafka
+import Logging
+
+/// What to do, as the command line says.
+struct Plan: Sendable {
+    let bootstrapServers: String
+    let rounds: Int
+    let brokerRestart: String?
+    let instances: Int
+    let clients: Int
+    /// Commands a second.
+    let rate: Double
+    let stores: Int
+    let partitions: Int
+    let session: Duration
+    let seed: UInt64
+    let juice: URL
+    let isPlain: Bool
+    let keeps: Bool
+    /// What the names of this run's topics, its group and its folder begin with.
+    let prefix = "juice-torture-\(UInt32.random(in: 1_000..<1_000_000))."
+
+    var group: String { prefix + "group" }
+
+    /// Long enough for a session and a transaction of a dead instance to time out, one after the other.
+    var patience: Duration { session + .seconds(50) }
+
+    func topic(_ name: String) -> String { prefix + name }
+
+    /// What every client of this process has in common.
+    var client: KafkaConfiguration {
+        KafkaConfiguration([
+            "bootstrap.servers": bootstrapServers, "client.id": "torture", "reconnect.backoff.max.ms": "500",
+        ])
+    }
+
+    /// A consumer that sees what is committed, from the first record on.
+    var reader: KafkaConfiguration {
+        client.merging([
+            "group.id": group, "isolation.level": "read_committed", "enable.auto.commit": "false",
+            "enable.partition.eof": "true", "auto.offset.reset": "error", "fetch.wait.max.ms": "50",
+            "fetch.error.backoff.ms": "50",
+        ])
+    }
+}
+
+/// librdkafka's lines are not for people here: what matters comes back from the calls.
+let silentHooks = ClientHooks(logger: Logger(label: "torture") { _ in SwiftLogNoOpLogHandler() })
+
+/// A seeded random number generator (SplitMix64).
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    mutating func chance(_ percent: Double) -> Bool { Double.random(in: 0..<100, using: &self) < percent }
+}

@@ -1,0 +1,55 @@
+import JuiceAudit
+
+/// What came of a run.
+struct Report {
+    let audit: Audit
+    /// Records that a broker had confirmed and that are not there.
+    let lost: [String]
+    /// What went wrong besides the contract.
+    let problems: [String]
+    let recoveries: RecoveryTable
+
+    var isSound: Bool { audit.faults.isEmpty && lost.isEmpty && problems.isEmpty }
+
+    /// Faults beyond these are counted but not shown: one cause often has many.
+    private static let mostShown = 50
+
+    func print(rounds: Int) {
+        for line in recoveries.lines { Console.line(line) }
+        let counts = audit.counts
+        Console.line(
+            """
+            \(counts.records) records of clients, \(counts.forwarded) forwarded, \(counts.deadLetters) put aside, \
+            \(counts.stores) stores
+            \(counts.answers) answers: \(counts.juicesMade) juice made, \(counts.outOfStock) out of stock, \
+            \(counts.restocked) restocked, \(counts.rejected) rejected, \(counts.duplicates) duplicates
+            """
+        )
+        let faults = audit.faults.map(\.description) + lost
+        for fault in faults.prefix(Self.mostShown) { Console.line(fault) }
+        if faults.count > Self.mostShown { Console.line("and \(faults.count - Self.mostShown) more") }
+        for problem in problems { Console.line(problem) }
+        let missing = audit.count(of: .missing) + lost.count
+        Console.line(
+            "torture: \(rounds) rounds, \(counts.commands) commands, \(missing) missing, "
+                + "\(audit.count(of: .doubled)) doubled, \(audit.count(of: .wrong)) wrong"
+                + (problems.isEmpty ? "" : ", \(problems.count) problems")
+        )
+    }
+
+    /// The audit goes by what is in the topics, so what should be in them is looked for here.
+    static func lost(_ acknowledged: [Load.Acknowledged], in topics: AuditTopics) -> [String] {
+        var values: [String: [[Int64: [UInt8]?]]] = [:]
+        for (name, partitions) in [("orders", topics.orders), ("restocks", topics.restocks)] {
+            values[name] = partitions.map { records in
+                Dictionary(records.map { ($0.offset, $0.value) }) { first, _ in first }
+            }
+        }
+        return acknowledged.compactMap { record in
+            let found = values[record.topic]?[Int(record.partition)][record.offset]
+            guard found != .some(record.value) else { return nil }
+            return
+                "missing: \(record.topic) \(record.partition)@\(record.offset): it was acknowledged and is not there"
+        }
+    }
+}

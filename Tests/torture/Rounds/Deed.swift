@@ -1,0 +1,25 @@
+/// What a round does to the service.
+enum Deed: CaseIterable {
+    case restart, takeover, freeze, restartTwo, crowd, restartBroker
+
+    /// How often it is chosen, of the sum of all.
+    private var weight: Int {
+        switch self {
+        case .restart: 35
+        case .takeover, .freeze, .restartTwo: 15
+        case .crowd: 15
+        case .restartBroker: 5
+        }
+    }
+
+    /// One of them by chance.
+    static func random(hasBroker: Bool, using random: inout SeededGenerator) -> Deed {
+        let deeds = allCases.filter { hasBroker || $0 != .restartBroker }
+        var draw = Int.random(in: 0..<deeds.reduce(0) { $0 + $1.weight }, using: &random)
+        for deed in deeds {
+            draw -= deed.weight
+            if draw < 0 { return deed }
+        }
+        return .restart
+    }
+}

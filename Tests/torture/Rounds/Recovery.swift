@@ -1,0 +1,55 @@
+import Foundation
+
+/// How long the service took to answer again.
+struct Recovery {
+    /// What had been done to it.
+    enum Cause: String, CaseIterable {
+        case restart = "kill -9, start again"
+        case restartOfTwo = "kill -9 two, start again"
+        case takeover = "kill -9, others take over"
+        case frozen = "freeze, others take over"
+        case left = "SIGTERM, others take over"
+        case joined = "one more instance"
+        case broker = "broker restart"
+
+        /// Whether the group has to find out first that a member is gone.
+        var waitsForSession: Bool { self == .takeover || self == .frozen }
+    }
+
+    let cause: Cause
+    /// Until the first answer from a partition that had lost its reader.
+    let first: Duration
+    /// Until every such partition had answered.
+    let all: Duration
+}
+
+/// The recovery times of a run, as a table.
+struct RecoveryTable {
+    let recoveries: [Recovery]
+    let session: Duration
+
+    var lines: [String] {
+        guard !recoveries.isEmpty else { return [] }
+        let title = Self.row("recovery", "times", "median", "max", "all parts", "limit")
+        return [title]
+            + Recovery.Cause.allCases.compactMap { cause in
+                let mine = recoveries.filter { $0.cause == cause }
+                let first = mine.map(\.first).sorted()
+                guard let longest = first.last, let all = mine.map(\.all).max() else { return nil }
+                let limit = cause.waitsForSession ? session + .seconds(1) : nil
+                return Self.row(
+                    cause.rawValue,
+                    "\(mine.count)",
+                    first[first.count / 2].text,
+                    longest.text,
+                    all.text,
+                    limit.map { "\($0.text)\(longest > $0 ? " exceeded" : "")" } ?? ""
+                )
+            }
+    }
+
+    private static func row(_ name: String, _ columns: String...) -> String {
+        let cells = columns.map { String(repeating: " ", count: max(0, 10 - $0.count)) + $0 }
+        return name.padding(toLength: 26, withPad: " ", startingAt: 0) + cells.joined()
+    }
+}

@@ -1,0 +1,181 @@
+import Foundation
+
+/// Does one bad thing after the other and looks how long the service takes to answer again.
+final class Rounds {
+    private(set) var recoveries: [Recovery] = []
+    /// What went wrong besides the contract, such as a service that never answered again.
+    private(set) var problems: [String] = []
+
+    private let plan: Plan
+    private let fleet: Fleet
+    private let watch: AnswerWatch
+    private let load: Load
+    private var random: SeededGenerator
+    private var assignment: [String: Set<Int32>] = [:]
+    private var round = 0
+
+    init(plan: Plan, fleet: Fleet, watch: AnswerWatch, load: Load) {
+        self.plan = plan
+        self.fleet = fleet
+        self.watch = watch
+        self.load = load
+        random = SeededGenerator(seed: plan.seed)
+    }
+
+    func run() throws {
+        for number in 1...plan.rounds {
+            round = number
+            try prepare()
+            let deed = Deed.random(hasBroker: plan.brokerRestart != nil, using: &random)
+            switch deed {
+            case .restart: try restart(count: 1)
+            case .restartTwo: try restart(count: 2)
+            case .takeover: try takeOver()
+            case .freeze: try freeze()
+            case .crowd: try crowd()
+            case .restartBroker: try restartBroker()
+            }
+            for fallen in fleet.takeFallen() { note(problem: fallen) }
+            if let failure = load.failure ?? watch.failure { throw TortureError(failure) }
+        }
+    }
+
+    /// A pause that is part of the load, and mostly the wait for a settled group: the worst may come at any time.
+    private func prepare() throws {
+        let pause = ContinuousClock.now + .milliseconds(Int.random(in: 200..<1_500, using: &random))
+        try wait(for: plan.patience) {
+            Console.status(
+                "round \(round) of \(plan.rounds): \(load.sent) records sent, \(watch.count) answers"
+            )
+            return ContinuousClock.now > pause
+        }
+        if random.chance(75) {
+            let settled = try fleet.settle(within: plan.patience)
+            if settled == nil { note(problem: "the group does not settle") }
+            assignment = settled ?? [:]
+        } else {
+            assignment = fleet.assignment() ?? [:]
+        }
+    }
+
+    func note(problem: String) {
+        problems.append("round \(round): \(problem)")
+        Console.line("round \(pad(round))  \(problem)")
+    }
+
+    private func pad(_ number: Int) -> String {
+        let text = "\(number)"
+        return String(repeating: " ", count: max(0, "\(plan.rounds)".count - text.count)) + text
+    }
+}
+
+// MARK: - Deeds
+
+extension Rounds {
+    /// Kills instances and starts them again under the same ids.
+    private func restart(count: Int) throws {
+        let victims = fleet.running.shuffled(using: &random).prefix(count)
+        let names = victims.map(\.id).joined(separator: " and ")
+        try measure(
+            victims.count == 2 ? .restartOfTwo : .restart,
+            "kill -9 \(names), start again",
+            of: Array(victims)
+        ) {
+            for victim in victims { victim.killAtOnce() }
+        } afterwards: {
+            for victim in victims { try victim.start() }
+        }
+    }
+
+    /// Kills an instance and leaves it dead until the others have its partitions.
+    private func takeOver() throws {
+        guard fleet.running.count > 1, let victim = fleet.running.randomElement(using: &random) else {
+            return try restart(count: 1)
+        }
+        try measure(.takeover, "kill -9 \(victim.id), others take over", of: [victim]) {
+            victim.killAtOnce()
+        }
+        if random.chance(70) { try victim.start() }
+    }
+
+    /// Freezes an instance until the others have its partitions, then lets it go on as if nothing had been.
+    private func freeze() throws {
+        guard fleet.running.count > 1, let victim = fleet.running.randomElement(using: &random) else {
+            return try restart(count: 1)
+        }
+        try measure(.frozen, "SIGSTOP \(victim.id), others take over, SIGCONT", of: [victim]) {
+            victim.freeze()
+        }
+        victim.thaw()
+    }
+
+    /// Starts one more instance, or ends one.
+    private func crowd() throws {
+        if let resting = fleet.resting.randomElement(using: &random) {
+            try join(resting)
+        } else if fleet.instances.count <= plan.instances {
+            try join(fleet.add())
+        } else if let victim = fleet.running.randomElement(using: &random) {
+            var status: Int32 = 0
+            try measure(.left, "SIGTERM \(victim.id), others take over", of: [victim]) {
+                status = try victim.stop()
+            }
+            if status != 0 { note(problem: "\(victim.id) ended with status \(status) on SIGTERM") }
+        }
+    }
+
+    /// Starts an instance, and waits for answers from the partitions that the others have to give up to it.
+    private func join(_ instance: Instance) throws {
+        try instance.start()
+        let start = ContinuousClock.now
+        guard let settled = try fleet.settle(with: instance, within: plan.patience) else {
+            return note(problem: "\(instance.id) gets no partitions")
+        }
+        assignment = settled
+        try measure(.joined, "start \(instance.id)", of: [instance], since: start) {}
+    }
+
+    private func restartBroker() throws {
+        guard let command = plan.brokerRestart else { return }
+        try measure(.broker, "restart the broker", of: []) {
+            let result = try Child.run("/bin/sh", ["-c", command])
+            if result.status != 0 {
+                throw TortureError(
+                    "the command that restarts the broker ends with status \(result.status): \(result.output)"
+                )
+            }
+        }
+    }
+
+    /// Does something to instances and waits for answers from the partitions that they had.
+    private func measure(
+        _ cause: Recovery.Cause,
+        _ text: String,
+        of victims: [Instance],
+        since beginning: ContinuousClock.Instant? = nil,
+        doing deed: () throws -> Void,
+        afterwards: () throws -> Void = {}
+    ) throws {
+        let known = victims.reduce(into: Set<Int32>()) { $0.formUnion(assignment[$1.id] ?? []) }
+        let partitions = known.isEmpty ? Set(0..<Int32(plan.partitions)) : known
+        Console.status("round \(pad(round))  \(text)")
+        let start = beginning ?? .now
+        try deed()
+        // What was made until now and a moment longer may be on its way still.
+        watch.expect(from: partitions, madeAfter: wallClock() + (victims.isEmpty ? 0 : 20))
+        try afterwards()
+        let hasAnswered = try wait(for: plan.patience) { watch.expectation?.all != nil }
+        guard hasAnswered, let first = watch.expectation?.first, let all = watch.expectation?.all else {
+            let silent = partitions.subtracting(watch.expectation?.arrivals.keys.map { $0 } ?? [])
+            let list = silent.sorted().map(String.init).joined(separator: ", ")
+            return note(problem: "\(text): no answer from partitions \(list) within \(plan.patience.text)")
+        }
+        let recovery = Recovery(cause: cause, first: first - start, all: all - start)
+        // Of a victim that had nothing to lose there is nothing to tell.
+        if !known.isEmpty || victims.isEmpty { recoveries.append(recovery) }
+        Console.line(
+            "round \(pad(round))  \(text): first answer after \(recovery.first.text), "
+                + "\(partitions.count == 1 ? "the one partition" : "all \(partitions.count) partitions") after \(recovery.all.text)"
+        )
+    }
+}

@@ -1,0 +1,97 @@
+import JuiceAudit
+import Kafka
+
+/// Reads the topics to their ends.
+struct TopicReader {
+    let plan: Plan
+
+    private static let timeout = Duration.seconds(20)
+
+    /// All committed records of the five topics.
+    ///
+    /// Nobody may write to them any more: an open transaction would hold the reading up.
+    func readAll() throws -> AuditTopics {
+        AuditTopics(
+            orders: try read("orders"),
+            restocks: try read("restocks"),
+            results: try read("results"),
+            stock: try read("stock"),
+            deadLetters: try read("dead-letters")
+        )
+    }
+
+    private func partitions(_ topic: String) -> [TopicPartition] {
+        (0..<Int32(plan.partitions)).map { TopicPartition(topic: plan.topic(topic), partition: $0) }
+    }
+
+    private func read(_ topic: String) throws -> [[AuditRecord]] {
+        let partitions = partitions(topic)
+        // The true ends, past transactions that are decided but whose markers are still to be written.
+        let uncommitted = try Consumer(
+            configuration: plan.reader.merging(["isolation.level": "read_uncommitted"]),
+            hooks: silentHooks
+        )
+        let ends = try uncommitted.endOffsets(of: partitions, timeout: Self.timeout)
+        uncommitted.close()
+
+        let consumer = try Consumer(configuration: plan.reader, hooks: silentHooks)
+        defer { consumer.close() }
+        try consumer.assign(Dictionary(uniqueKeysWithValues: partitions.map { ($0, 0) }))
+        var records: [[AuditRecord]] = Array(repeating: [], count: plan.partitions)
+        var unread = Set(partitions.filter { ends[$0, default: 0] > 0 })
+        let isRead = try wait(for: .seconds(600)) {
+            for element in try consumer.poll(maxRecords: 5_000, timeout: .milliseconds(100)) {
+                switch element {
+                case .record(let record):
+                    records[Int(record.partition)].append(AuditRecord(record))
+                case .endOfPartition(let partition, let next):
+                    if next >= ends[partition, default: 0] { unread.remove(partition) }
+                case .failure(_, let error):
+                    if !error.isRetriable { throw TortureError("\(topic) cannot be read: \(error)") }
+                }
+            }
+            return unread.isEmpty
+        }
+        guard isRead else { throw TortureError("\(topic) cannot be read to its end") }
+        return records
+    }
+
+    /// Whether the group has processed all commands: behind its offsets there is no record any more.
+    func isDrained() throws(KafkaError) -> Bool {
+        let inputs = partitions("orders") + partitions("restocks")
+        let consumer = try Consumer(configuration: plan.reader, hooks: silentHooks)
+        defer { consumer.close() }
+        let committed = try consumer.committed(inputs, timeout: Self.timeout)
+        let ends = try consumer.endOffsets(of: inputs, timeout: Self.timeout)
+        // What lies between the two may be records or only the markers of transactions that forwarded some.
+        let starts = inputs.reduce(into: [TopicPartition: Offset]()) { starts, partition in
+            let start = (committed[partition] ?? nil) ?? 0
+            if start < ends[partition, default: 0] { starts[partition] = start }
+        }
+        try consumer.assign(starts)
+        var unread = Set(starts.keys)
+        let deadline = ContinuousClock.now + Self.timeout
+        while !unread.isEmpty, ContinuousClock.now < deadline {
+            for element in try consumer.poll(maxRecords: 100, timeout: .milliseconds(100)) {
+                switch element {
+                case .record: return false
+                case .endOfPartition(let partition, _): unread.remove(partition)
+                case .failure: continue
+                }
+            }
+        }
+        return unread.isEmpty
+    }
+}
+
+extension AuditRecord {
+    fileprivate init(_ record: ConsumedRecord) {
+        self.init(
+            offset: record.offset,
+            timestamp: record.timestamp ?? 0,
+            key: record.key.map(Array.init),
+            value: record.value.map(Array.init),
+            headers: record.headers.map { AuditHeader($0.name, $0.value) }
+        )
+    }
+}

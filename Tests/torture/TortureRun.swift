@@ -1,0 +1,91 @@
+import Foundation
+import JuiceAudit
+import Kafka
+
+/// A run from the creation of the topics to the verdict.
+struct TortureRun {
+    let plan: Plan
+    private let folder: URL
+
+    init(plan: Plan) {
+        self.plan = plan
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent(String(plan.prefix.dropLast()))
+    }
+
+    /// - Returns: whether the contract was kept, and the service answered again after each round.
+    func run() throws -> Bool {
+        let admin = try Admin(configuration: plan.client, hooks: silentHooks)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        Console.line("torture: seed \(plan.seed), topics \(plan.prefix)*, logs in \(folder.path)")
+        let fleet = Fleet(plan: plan, folder: folder, admin: admin)
+        var isSound = false
+        defer {
+            fleet.killAll()
+            if isSound || Interruption.isRequested, !plan.keeps { clean(admin) }
+        }
+        try createTopics()
+        let (rounds, acknowledged) = try torment(fleet)
+        Console.status("reading the topics")
+        let topics = try TopicReader(plan: plan).readAll()
+        Console.status("auditing")
+        let report = Report(
+            audit: Audit(
+                of: topics,
+                by: AuditRules(partitionCount: plan.partitions, topicPrefix: plan.prefix)
+            ),
+            lost: Report.lost(acknowledged, in: topics),
+            problems: rounds.problems,
+            recoveries: RecoveryTable(recoveries: rounds.recoveries, session: plan.session)
+        )
+        report.print(rounds: plan.rounds)
+        isSound = report.isSound
+        if !isSound { Console.line("The topics \(plan.prefix)* and the logs in \(folder.path) are kept.") }
+        return isSound
+    }
+
+    private func createTopics() throws {
+        let result = try Child.run(
+            plan.juice.path,
+            [
+                "topics", "create", "--bootstrap-servers", plan.bootstrapServers, "--topic-prefix",
+                plan.prefix,
+                "--partitions", "\(plan.partitions)",
+            ]
+        )
+        guard result.status == 0 else {
+            throw TortureError(result.output.trimmingCharacters(in: .whitespacesAndNewlines))
+        }
+    }
+
+    /// Runs service and clients, does what the plan says, and lets the service answer everything.
+    private func torment(_ fleet: Fleet) throws -> (Rounds, [Load.Acknowledged]) {
+        for _ in 0..<plan.instances { try fleet.add().start() }
+        guard try wait(for: plan.patience, until: { fleet.instances.allSatisfy(\.isReady) }) else {
+            throw TortureError("the instances do not get ready; their logs are in \(folder.path)")
+        }
+        let watch = AnswerWatch(plan: plan)
+        defer { watch.stop() }
+        watch.expect(from: Set(0..<Int32(plan.partitions)), madeAfter: 0)
+        let load = Load(plan: plan)
+        guard try wait(for: plan.patience, until: { watch.expectation?.all != nil }) else {
+            throw TortureError("not every partition answers; the logs are in \(folder.path)")
+        }
+        let rounds = Rounds(plan: plan, fleet: fleet, watch: watch, load: load)
+        try rounds.run()
+
+        Console.status("waiting for the last answers")
+        try load.stop()
+        for instance in fleet.resting { try instance.start() }
+        let reader = TopicReader(plan: plan)
+        let isDrained = try wait(for: plan.patience + plan.patience) { (try? reader.isDrained()) ?? false }
+        if !isDrained { rounds.note(problem: "the service has not processed all commands") }
+        for problem in fleet.takeFallen() + (try fleet.stopAll()) { rounds.note(problem: problem) }
+        return (rounds, load.acknowledged)
+    }
+
+    private func clean(_ admin: Admin) {
+        let names = ["orders", "restocks", "results", "stock", "dead-letters"].map(plan.topic)
+        try? admin.delete(topics: names, timeout: .seconds(10))
+        try? FileManager.default.removeItem(at: folder)
+    }
+}
