@@ -41,7 +41,9 @@ extension TestCluster {
         let configuration = cluster.serviceConfiguration()
         broker.setCoordinator(1, ofGroup: configuration.group)
         for turn in 0...1 {
-            let id = configuration.producer(owner: configuration.ownerName(worker: 0), turn: turn)["transactional.id"]
+            let id = configuration.producer(owner: configuration.ownerName(worker: 0), turn: turn)[
+                "transactional.id"
+            ]
             broker.setCoordinator(1, ofTransactionalID: id ?? "")
         }
         return cluster
