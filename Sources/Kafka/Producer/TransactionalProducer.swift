@@ -86,6 +86,11 @@ public final class TransactionalProducer {
         try check(rd_kafka_abort_transaction(handle.pointer, timeout.milliseconds))
     }
 
+    /// Waits until everything that was produced is written, if not yet decided about. A commit does so by itself.
+    public func flush(timeout: Duration) throws(KafkaError) {
+        if let error = KafkaError(rd_kafka_flush(handle.pointer, timeout.milliseconds)) { throw error }
+    }
+
     /// Serves the hooks, waiting for at most `timeout`.
     public func poll(timeout: Duration) {
         rd_kafka_poll(handle.pointer, timeout.milliseconds)

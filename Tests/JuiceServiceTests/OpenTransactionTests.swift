@@ -1,0 +1,168 @@
+import Foundation
+import JuiceEngine
+import Kafka
+import Testing
+
+@testable import JuiceService
+
+/// Transactions that somebody left open, on a real broker.
+@Suite(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on"))
+struct OpenTransactionTests {
+    /// Nobody else ends it: the broker would only after a minute.
+    @Test func aDeadInstancesTransactionIsEndedByItsSuccessor() async throws {
+        let cluster = try await OwnThread.run("test") { () -> TestCluster in
+            let cluster = try TestCluster.real(try #require(realBroker), partitionCount: 1)
+            let dead = try FormerInstance(cluster, name: "dead")
+            try dead.commit(orders: 0, stock: nil)
+            try dead.leaveOpen(orders: 1)
+            dead.leave()
+            return cluster
+        }
+        try await withRunningService(cluster.serviceConfiguration(instanceID: "heir")) { events in
+            let start = ContinuousClock.now
+            wait { events.isRestored }
+            #expect(events.isRestored && ContinuousClock.now - start < .seconds(20))
+            let answer = try Self.answer(cluster)
+            #expect(answer.contains(#""left":{"kiwi":7}"#))
+        }
+    }
+
+    /// What is committed lies behind what somebody else is undecided about: the last stable offset is not the end.
+    @Test func stockBehindAnUndecidedRecordIsWaitedFor() async throws {
+        let cluster = try await OwnThread.run("test") { () -> TestCluster in
+            try .real(try #require(realBroker), partitionCount: 1)
+        }
+        let stranger = try await OwnThread.run("test") { () -> OpenTransaction in
+            let stranger = try OpenTransaction(cluster)
+            let former = try FormerInstance(cluster, name: "former")
+            try former.commit(orders: 0, stock: 5)
+            former.leave()
+            return stranger
+        }
+        try await withRunningService(cluster.serviceConfiguration(instanceID: "heir")) { events in
+            wait { events.hasAssignment }
+            wait(upTo: .seconds(2)) { events.isRestored }
+            #expect(!events.isRestored)
+            try stranger.abort()
+            let answer = try Self.answer(cluster)
+            #expect(answer.contains(#""left":{"kiwi":2}"#))
+        }
+    }
+
+    private static func answer(_ cluster: TestCluster) throws -> String {
+        try cluster.makeProducer().send(
+            topic: cluster.topics.orders,
+            key: Array("gangnam".utf8),
+            value: Array(#"{"orderId":"a","juice":"kiwi"}"#.utf8),
+            timeout: .seconds(10)
+        )
+        let answers = try cluster.read(cluster.topics.results, partitionCount: 1) { !$0.isEmpty }
+        return answers.first?.text ?? ""
+    }
+}
+
+extension EventLog {
+    fileprivate var hasAssignment: Bool { all.contains { if case .assigned = $0 { true } else { false } } }
+}
+
+/// An instance of the service as its successor finds its traces.
+private final class FormerInstance {
+    private let cluster: TestCluster
+    private let owner: String
+    private let producer: TransactionalProducer
+    private let stock: TransactionalTopic
+    private let consumer: Consumer
+    private let seat = Seat()
+
+    private final class Seat {
+        var membership: ConsumerGroupMetadata?
+    }
+
+    init(_ cluster: TestCluster, name: String) throws {
+        self.cluster = cluster
+        let configuration = cluster.serviceConfiguration(instanceID: name)
+        owner = configuration.ownerName(worker: 0)
+        let hooks = ClientHooks(logger: quietLogger)
+        producer = try TransactionalProducer(
+            configuration: configuration.producer(owner: owner, turn: 0)
+                .merging(["transaction.timeout.ms": "60000"]),
+            hooks: hooks
+        )
+        try producer.initTransactions(timeout: .seconds(20))
+        stock = try producer.topic(cluster.topics.stock)
+        // Not a static member, so that it is gone when it leaves.
+        consumer = try Consumer(
+            configuration: KafkaConfiguration([
+                "bootstrap.servers": cluster.bootstrapServers, "group.id": configuration.group,
+                "partition.assignment.strategy": "range",
+            ]),
+            hooks: hooks
+        )
+        try consumer.subscribe(to: [cluster.topics.orders, cluster.topics.restocks]) { [seat] rebalance in
+            if case .assigned(_, let membership) = rebalance { seat.membership = membership }
+            return .hold
+        }
+        wait {
+            _ = try? consumer.poll(maxRecords: 1, timeout: .milliseconds(50))
+            return seat.membership != nil
+        }
+    }
+
+    func commit(orders: Offset, stock level: Int?) throws {
+        try begin(orders: orders, stock: level)
+        try producer.commit(timeout: .seconds(20))
+    }
+
+    /// A transaction with answers to come, that nobody will commit.
+    func leaveOpen(orders: Offset) throws { try begin(orders: orders, stock: 1) }
+
+    private func begin(orders: Offset, stock level: Int?) throws {
+        try producer.begin()
+        if let level {
+            let record = #"{"store":"gangnam","revision":1,"stock":{"kiwi":\#(level)}}"#
+            try Array("gangnam".utf8).withUnsafeBytes { key in
+                try Array(record.utf8).withUnsafeBytes { value in
+                    try stock.produce(partition: 0, key: key, value: value, headers: [])
+                }
+            }
+        }
+        let topics = [cluster.topics.orders: orders, cluster.topics.restocks: 0]
+        try producer.sendOffsets(
+            Dictionary(
+                uniqueKeysWithValues: topics.map { (TopicPartition(topic: $0.key, partition: 0), $0.value) }
+            ),
+            note: owner,
+            membership: try #require(seat.membership),
+            timeout: .seconds(20)
+        )
+    }
+
+    func leave() { consumer.close() }
+}
+
+/// A transaction of nobody the service knows, which has written to the stock topic. It belongs to whoever calls last.
+private final class OpenTransaction: @unchecked Sendable {
+    private let producer: TransactionalProducer
+
+    init(_ cluster: TestCluster) throws {
+        producer = try TransactionalProducer(
+            configuration: KafkaConfiguration([
+                "bootstrap.servers": cluster.bootstrapServers, "transactional.id": UUID().uuidString,
+                "transaction.timeout.ms": "60000",
+            ]),
+            hooks: ClientHooks(logger: quietLogger)
+        )
+        try producer.initTransactions(timeout: .seconds(20))
+        try producer.begin()
+        let stock = try producer.topic(cluster.topics.stock)
+        try Array("jamsil".utf8).withUnsafeBytes { key in
+            try Array("{}".utf8).withUnsafeBytes { value in
+                try stock.produce(partition: 0, key: key, value: value, headers: [])
+            }
+        }
+        // Written, before anything that comes after it.
+        try producer.flush(timeout: .seconds(20))
+    }
+
+    func abort() throws { try producer.abort(timeout: .seconds(20)) }
+}
