@@ -90,6 +90,12 @@ let package = Package(
             path: "Tests/simulate"
         ),
 
+        // Run by `make soak`.
+        .executableTarget(
+            name: "soak",
+            dependencies: ["Kafka", "CRdKafka", .product(name: "Logging", package: "swift-log")],
+            path: "Tests/soak"
+        ),
         .testTarget(name: "KafkaTests", dependencies: ["Kafka"]),
         .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"]),
         .target(

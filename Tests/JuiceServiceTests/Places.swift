@@ -1,7 +1,7 @@
 /// Lets so many tests at a time run a service that each gets its share of the CPU: with too many at once, group sessions
 /// time out, and the tests would show the machine's limits rather than the service's.
 actor Places {
-    static let forServices = Places(count: 32)
+    static let forServices = Places(count: 16)
 
     private var free: Int
     private var waiting: [CheckedContinuation<Void, Never>] = []
