@@ -1,3 +1,4 @@
+import JuiceMaker
 import JuiceMessages
 import JuiceSimulation
 import Testing
@@ -95,6 +96,22 @@ import Testing
         memory.remember(command(1), answer(1), at: 0)
         memory.commit(at: 0)
         #expect(memory.count == 0 && memory.firstAnswer(to: command(1)) == nil)
+    }
+
+    @Test func aMillionCommandsTakeFortyTwoBytesEach() {
+        var memory = DuplicateMemory(window: .standard)
+        let encoder = AnswerEncoder(menu: .standard)
+        let kiwi = BorrowedText.withText("any") { OrderCommand(id: $0, juice: 2, quantity: 1) }
+        let answer = encoder.compactJuiceMade(kiwi, left: FruitStore(menu: .standard)).map(
+            FirstAnswer.compact
+        )
+        // As many as there are, and a batch that is not committed yet.
+        for id in 0..<1_010_000 { memory.remember(command(id), answer ?? .verbatim([]), at: 0) }
+        memory.commit(at: 0)
+        #expect(memory.count == 1_000_000)
+        #expect(memory.firstAnswer(to: command(10_000)) == answer)
+        #expect(memory.firstAnswer(to: command(9_999)) == nil)
+        #expect(memory.footprint <= 42 * memory.count)
     }
 
     /// Thousands of remembered, committed, undone and forgotten commands, through several growths of the ring.

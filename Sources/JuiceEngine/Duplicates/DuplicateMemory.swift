@@ -49,6 +49,11 @@ struct DuplicateMemory {
     /// How many commands are remembered.
     var count: Int { next - first }
 
+    /// The memory that it holds, in bytes, apart from answers that are not compact.
+    var footprint: Int {
+        ring.capacity * MemoryLayout<Entry>.stride + slots.capacity * MemoryLayout<UInt32>.stride
+    }
+
     /// The first answer to a command, if it is remembered.
     func firstAnswer(to command: CommandFingerprint) -> FirstAnswer? {
         guard let slot = slot(of: command) else { return nil }
