@@ -118,7 +118,10 @@ extension ServiceConfiguration {
         KafkaConfiguration([
             // Each partition is read to its end, and the end is only reported after a fetch has waited there.
             "fetch.wait.max.ms": "10",
-            "queued.max.messages.kbytes": "16384",
+            // Whoever restores answers nobody: large pieces, and enough of them that the reader never waits.
+            "fetch.message.max.bytes": "4194304",
+            "queued.min.messages": "400000",
+            "queued.max.messages.kbytes": "32768",
         ])
         .merging(client.properties)
         .merging([

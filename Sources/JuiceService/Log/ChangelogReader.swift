@@ -5,6 +5,7 @@ import Kafka
 final class ChangelogReader {
     private let consumer: Consumer
     private let topics: TopicNames
+    private let partitions: [TopicPartition]
 
     init(
         positions: [ChangelogPosition],
@@ -12,21 +13,17 @@ final class ChangelogReader {
         hooks: ClientHooks
     ) throws(KafkaError) {
         consumer = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
-        topics = configuration.topics
-        try consumer.assign(
-            Dictionary(
-                uniqueKeysWithValues: positions.map { [topics] in
-                    (TopicPartition(topic: topics[$0.topic], partition: $0.partition), $0.offset)
-                }
-            )
-        )
+        let topics = configuration.topics
+        self.topics = topics
+        partitions = positions.map { TopicPartition(topic: topics[$0.topic], partition: $0.partition) }
+        try consumer.assign(Dictionary(uniqueKeysWithValues: zip(partitions, positions.map(\.offset))))
     }
 
     /// The next records, and the partitions found at their end.
     func read(timeout: Duration) throws(KafkaError) -> ChangelogBatch {
         var records: [ChangelogBatch.Record] = []
         var ends: [ChangelogPosition] = []
-        for element in try consumer.poll(maxRecords: 10_000, timeout: timeout) {
+        for element in try nextElements(timeout: timeout) {
             switch element {
             case .record(let record):
                 records.append(
@@ -54,6 +51,15 @@ final class ChangelogReader {
             }
         }
         return ChangelogBatch(records: records, ends: ends)
+    }
+
+    /// librdkafka stops fetching when its queue is full, and version 2.0.2 looks again only when something wakes the leader's
+    /// thread, at the latest after a second. So when nothing comes, the leaders are asked something small.
+    private func nextElements(timeout: Duration) throws(KafkaError) -> RecordBatch {
+        let elements = try consumer.poll(maxRecords: 10_000, timeout: min(timeout, .milliseconds(10)))
+        guard elements.isEmpty else { return elements }
+        _ = try? consumer.endOffsets(of: partitions, timeout: timeout)
+        return try consumer.poll(maxRecords: 10_000, timeout: timeout)
     }
 
     private func topic(_ name: String) -> ChangelogTopic { name == topics.stock ? .stock : .results }
