@@ -67,8 +67,8 @@ soak: setup ## 10,000 transactions and 100 rebalances: memory and threads must s
 
 # Each sanitizer has a build of its own. ThreadSanitizer must be told of librdkafka's threads: see c11threads.c. It is not
 # asked about threads that never end: a worker that hangs in librdkafka is left behind on purpose when the service stops.
-# The engine's simulation is left out: it has no threads and would take very long.
-SANITIZED := --testing-library swift-testing --skip SimulationTests
+# The engine's tests are left out: it has no threads, and its simulation would take very long.
+SANITIZED := --testing-library swift-testing --filter 'KafkaTests|JuiceServiceTests|JuiceMessagesTests'
 sanitize: setup ## Thread and address sanitizer on the tests, leak sanitizer on the soak (Linux; about 20 minutes)
 	@echo "ThreadSanitizer on the tests"
 	@$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build/tsan

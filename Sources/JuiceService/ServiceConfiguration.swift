@@ -88,6 +88,8 @@ extension ServiceConfiguration {
             // next heartbeat, so these are frequent.
             "session.timeout.ms": "10000",
             "heartbeat.interval.ms": "500",
+            // A worker that is held up by an outage must not hold up the others' rebalance for the default 5 minutes.
+            "max.poll.interval.ms": "60000",
             // A topic that a broker did not know for a moment is subscribed to again within this time.
             "topic.metadata.refresh.interval.ms": "10000",
             // librdkafka keeps some 500 bytes per record it holds ready. Two transactions ahead are enough, since
@@ -145,7 +147,7 @@ extension ServiceConfiguration {
     /// What the names of all workers of this group begin with.
     var ownerPrefix: String { "\(group)/" }
 
-    /// Names a worker among all of its group. It is noted beside the offsets that the worker commits.
+    /// Names a worker among all of its group.
     func ownerName(worker: Int) -> String { "\(ownerPrefix)\(instanceID)/\(worker)" }
 
     /// One of the two producers of the worker of that name.

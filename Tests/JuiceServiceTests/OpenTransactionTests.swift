@@ -131,7 +131,7 @@ private final class FormerInstance {
             Dictionary(
                 uniqueKeysWithValues: topics.map { (TopicPartition(topic: $0.key, partition: 0), $0.value) }
             ),
-            note: owner,
+            note: OwnerNote(owner: owner, partitionCount: 1).text,
             membership: try #require(seat.membership),
             timeout: .seconds(20)
         )

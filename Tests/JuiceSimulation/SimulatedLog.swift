@@ -30,6 +30,8 @@ package final class SimulatedLog: CommandLog {
     /// The generation of the assignment that the worker was told of.
     private var assignedGeneration: Int?
     private var positions: [SimulatedCluster.Place: Offset] = [:]
+    /// An end is told once, as librdkafka does.
+    private var toldEnds: [SimulatedCluster.Place: Offset] = [:]
     private var changelog: [SimulatedCluster.Place: (topic: ChangelogTopic, next: Offset)] = [:]
     private var lentRecords: [SimulatedPartition.Record] = []
 
@@ -139,7 +141,9 @@ extension SimulatedLog {
                         headers: record.headers
                     )
                 }
-                if next == cluster[place].lastStableOffset, flaw != .markersNotPassed {
+                if next == cluster[place].lastStableOffset, toldEnds[place] != next, flaw != .markersNotPassed
+                {
+                    toldEnds[place] = next
                     ends.append(InputPosition(topic: topic, partition: partition, offset: next))
                 }
             }
@@ -165,6 +169,7 @@ extension SimulatedLog {
     package func start(at positions: [InputPosition]) throws(LogError) {
         try call(.start) { () throws(LogError) in
             defer { isRewinding = false }
+            toldEnds = [:]
             if flaw == .notRewound, isRewinding { return }
             self.positions = places(positions)
         }

@@ -16,10 +16,14 @@ final class ChangelogApplier {
     }
 
     /// - Throws: ``ChangelogFault`` for a stock record that is none.
-    func apply(_ record: ChangelogBatch.Record, to state: PartitionState) throws(ChangelogFault) {
+    func apply(
+        _ record: ChangelogBatch.Record,
+        to state: PartitionState,
+        now: Timestamp
+    ) throws(ChangelogFault) {
         switch record.topic {
         case .stock: try applyStock(record, to: state)
-        case .results: applyAnswer(record, to: state)
+        case .results: applyAnswer(record, to: state, now: now)
         }
     }
 
@@ -51,11 +55,11 @@ final class ChangelogApplier {
     }
 
     /// What is no answer is passed over: whoever wrote it, no command is known by it.
-    private func applyAnswer(_ record: ChangelogBatch.Record, to state: PartitionState) {
+    private func applyAnswer(_ record: ChangelogBatch.Record, to state: PartitionState, now: Timestamp) {
         guard let value = record.value, let answer = try? answers.read(value), !answer.isDuplicate else {
             return
         }
-        let time = record.timestamp ?? 0
+        let time = min(record.timestamp ?? now, now)
         state.duplicates.remember(
             CommandFingerprint(answer.command, store: answer.store, id: answer.id),
             answer.compact.map(FirstAnswer.compact) ?? .verbatim(Array(value)),

@@ -83,9 +83,11 @@ struct Restore {
                 continue
             }
             if let state = kept[point.partition], state.stands(at: point) {
+                state.takeUp()
                 restored.append(state)
                 continue
             }
+            kept[point.partition] = nil
             if inputs.contains(where: { $0.1.committed == nil }) { uncommitted.insert(point.partition) }
             let partition = PendingPartition(point, state: factory.makeState(at: point), factory.window)
             pending[point.partition] = partition
@@ -99,11 +101,12 @@ struct Restore {
 
     /// Applies a piece of the changelogs.
     ///
+    /// - Parameter now: no answer is taken to be younger, whatever the clock said of whoever wrote it.
     /// - Throws: ``ChangelogFault`` for a record that is none: state would be lost by going on.
-    mutating func read(_ batch: ChangelogBatch) throws(ChangelogFault) {
+    mutating func read(_ batch: ChangelogBatch, now: Timestamp) throws(ChangelogFault) {
         for record in batch.records {
             guard let partition = pending[record.partition], partition.wants(record) else { continue }
-            try applier.apply(record, to: partition.state)
+            try applier.apply(record, to: partition.state, now: now)
             recordCount += 1
             if record.offset + 1 == partition.end(of: record.topic) {
                 reached(record.topic, record.partition)

@@ -8,9 +8,11 @@ open class PartitionState {
     var stores: StoreTable
     var duplicates: DuplicateMemory
     private var applied: [InputTopic: Offset]
-    /// Lacks a topic of which nothing was ever committed. The first transaction then commits both, so that later a topic
-    /// without a committed offset can only be one whose offset was lost.
+    /// Lacks a topic of which nothing was ever committed. The first transaction commits both, so that later a topic without
+    /// a committed offset can only be one whose offset was lost.
     private var committed: [InputTopic: Offset]
+    /// Whether the last commit for this partition is known to be this worker's. Until then its next one commits both topics.
+    private var isClaimed = false
     private let start: [InputTopic: Offset]
 
     /// A partition of which nothing is restored yet.
@@ -47,14 +49,18 @@ open class PartitionState {
 
     /// The same, of topics that moved since the last commit.
     var uncommittedPositions: [InputPosition] {
-        positions(applied.filter { committed[$0.key] != $0.value })
+        isClaimed ? positions(applied.filter { committed[$0.key] != $0.value }) : positions
     }
+
+    /// Notes that others may have committed for the partition meanwhile, though nothing else than where it stands.
+    func takeUp() { isClaimed = false }
 
     /// Keeps what was applied.
     func commit(at time: Timestamp) {
         stores.commit()
         duplicates.commit(at: time)
         committed = applied
+        isClaimed = true
     }
 
     /// Takes back what was applied since the last commit.

@@ -213,8 +213,11 @@ extension Worker {
     private mutating func keepChanges() {
         let now = log.now
         for state in partitions { state.commit(at: now) }
-        failedTransactions = 0
-        hasRefusedSize = false
+        // One that only claims partitions shows nothing: what makes commands fail may go on.
+        if summary.commands > 0 {
+            failedTransactions = 0
+            hasRefusedSize = false
+        }
         onEvent(.committed(summary))
         phase = .polling
     }
@@ -367,7 +370,7 @@ extension Worker {
         case .readChangelog:
             let batch = try log.readChangelog()
             do throws(ChangelogFault) {
-                try restore.read(batch)
+                try restore.read(batch, now: log.now)
             } catch {
                 throw LogError(.stop, error.message)
             }
@@ -394,6 +397,8 @@ extension Worker {
                 )
             )
         )
-        phase = .polling
+        // Before anything else the partitions are claimed: should this worker die with a transaction open, its successor
+        // knows by the last committed offsets whose that is.
+        phase = states.isEmpty ? .polling : .beginning(Batch(records: [], ends: []))
     }
 }

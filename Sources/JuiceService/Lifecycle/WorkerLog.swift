@@ -32,8 +32,10 @@ struct WorkerLog {
                 metadata: Self.metadata(partitions)
             )
         case .committed(let summary):
-            if isRetrying || isAborting { logger.notice("transactions commit again") }
-            (isRetrying, isAborting) = (false, false)
+            if summary.commands > 0 {
+                if isRetrying || isAborting { logger.notice("transactions commit again") }
+                (isRetrying, isAborting) = (false, false)
+            }
             logger.trace("committed", metadata: Self.metadata(summary))
         case .aborted(let error):
             logger.log(

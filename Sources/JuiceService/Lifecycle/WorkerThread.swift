@@ -23,7 +23,7 @@ struct WorkerThread: Sendable {
             log = try KafkaCommandLog(
                 configuration: configuration,
                 worker: number,
-                deadLetterPartitions: topics.deadLetterPartitions,
+                topics: topics,
                 watch: watch,
                 logger: logger
             )

@@ -16,8 +16,9 @@ final class CommandInput {
     /// Rebalances told during the last poll and not yet handed on.
     private let rebalances = RebalanceQueue()
     private var startedPartitions: [TopicPartition] = []
-    /// The present assignment cannot be worked on.
-    private var unlikeAssignment: (since: ContinuousClock.Instant, error: LogError)?
+    /// Why the present assignment cannot be worked on, and since when none could.
+    private var unlikeAssignment: LogError?
+    private var unlikeSince: ContinuousClock.Instant?
     /// Codes of errors that were logged already.
     private var toldCodes: Set<KafkaError.Code> = []
     /// What a record's ``ConsumedRecord/topicIdentity`` stands for, so that its name is not copied for every record.
@@ -56,8 +57,8 @@ final class CommandInput {
         records.removeAll(keepingCapacity: true)
         ends.removeAll(keepingCapacity: true)
         if let result = try nextRebalance() { return .success(result) }
-        if let unlikeAssignment, .now - unlikeAssignment.since > Self.patience {
-            throw unlikeAssignment.error
+        if let unlikeAssignment, let unlikeSince, .now - unlikeSince > Self.patience {
+            throw unlikeAssignment
         }
         if wait, watch.needsProbe { probe() }
 
@@ -173,10 +174,11 @@ extension CommandInput {
             guard let numbers = coPartitioned(partitions) else {
                 let error = unlikeness(of: partitions)
                 logger.warning("waiting for another assignment: \(error.message)")
-                unlikeAssignment = (unlikeAssignment?.since ?? .now, error)
+                unlikeAssignment = error
+                unlikeSince = unlikeSince ?? .now
                 return .records([], ends: [])
             }
-            unlikeAssignment = nil
+            unlikeSince = nil
             self.membership = membership
             return .assigned(numbers)
         case .revoked:
@@ -192,6 +194,7 @@ extension CommandInput {
     private func giveUp() {
         membership = nil
         startedPartitions = []
+        unlikeAssignment = nil
     }
 
     /// The partition numbers of an assignment, provided that it has the same ones of each topic. The state of a

@@ -14,26 +14,18 @@ struct FormerOwners {
     /// Those that take over, by the former owner's name. They work in the background for as long as they are kept.
     private var successors: [String: [TransactionalProducer]] = [:]
 
-    init(configuration: ServiceConfiguration, worker: Int, hooks: ClientHooks) {
+    init(configuration: ServiceConfiguration, ownName: String, hooks: ClientHooks) {
         self.configuration = configuration
-        ownName = configuration.ownerName(worker: worker)
+        self.ownName = ownName
         self.hooks = hooks
     }
 
-    /// Begins to end what the last to commit these partitions' offsets have left open, each of them once.
-    ///
-    /// - Parameter consumer: sees committed offsets also while a transaction is undecided about them. That it answers
-    ///   where the group's consumer does not is what tells such a transaction from a slow broker.
-    mutating func endTransactions(
-        of partitions: [TopicPartition],
-        askedOf consumer: Consumer,
-        timeout: Duration
-    ) {
-        guard let notes = try? consumer.committedNotes(partitions, timeout: timeout) else { return }
-        let owners = Set(notes.values).filter {
+    /// Begins to end what these workers have left open, each of them once.
+    mutating func endTransactions(of owners: Set<String>) {
+        let others = owners.filter {
             $0 != ownName && $0.hasPrefix(configuration.ownerPrefix) && successors[$0] == nil
         }
-        for owner in owners.sorted() {
+        for owner in others.sorted() {
             hooks.logger.info("ending the transaction that \(owner) has left open")
             successors[owner] = ServiceConfiguration.turns.compactMap { successor(of: owner, turn: $0) }
         }
@@ -45,7 +37,7 @@ struct FormerOwners {
                 configuration: configuration.producer(owner: owner, turn: turn),
                 hooks: hooks
             )
-            // The first request of its kind ends the transaction; its outcome is seen by the offsets becoming stable.
+            // The first request of its kind ends the transaction; its outcome is seen by the log becoming stable.
             _ = try? producer.initTransactions(timeout: .milliseconds(1))
             return producer
         } catch {

@@ -12,7 +12,7 @@ final class KafkaCommandLog: CommandLog {
     private let worker: Int
     private let watch: BrokerWatch
     private let hooks: ClientHooks
-    private let deadLetterPartitions: Int32
+    private let topics: TopicPreparation.Ready
 
     private var input: CommandInput
     private var rejoinedAt: ContinuousClock.Instant?
@@ -33,24 +33,24 @@ final class KafkaCommandLog: CommandLog {
     private static let absence = Duration.seconds(5)
 
     /// Joins the consumer group.
-    ///
-    /// - Parameter deadLetterPartitions: how many partitions the topic has; it need not equal the others' count.
     init(
         configuration: ServiceConfiguration,
         worker: Int,
-        deadLetterPartitions: Int32,
+        topics: TopicPreparation.Ready,
         watch: BrokerWatch,
         logger: Logger
     ) throws(KafkaError) {
         self.configuration = configuration
         self.worker = worker
         self.watch = watch
-        self.deadLetterPartitions = deadLetterPartitions
+        self.topics = topics
         hooks = ClientHooks(logger: logger, logCeiling: .info)
         input = try CommandInput(configuration: configuration, worker: worker, watch: watch, hooks: hooks)
     }
 
     var now: Timestamp { Timestamp(Date().timeIntervalSince1970 * 1000) }
+
+    private var owner: String { configuration.ownerName(worker: worker) }
 
     func name(of topic: InputTopic) -> String { configuration.topics[topic] }
 
@@ -138,7 +138,12 @@ extension KafkaCommandLog {
             if let restorePointReader {
                 reader = restorePointReader
             } else {
-                reader = try RestorePointReader(configuration: configuration, worker: worker, hooks: hooks)
+                reader = try RestorePointReader(
+                    configuration: configuration,
+                    owner: owner,
+                    partitionCount: topics.partitionCount,
+                    hooks: hooks
+                )
             }
             restorePointReader = reader
             let points = try reader.read(
@@ -211,7 +216,7 @@ extension KafkaCommandLog {
     func produce(_ record: OutputRecord) throws(LogError) {
         // The dead letters may have fewer partitions than the commands.
         let partition =
-            record.topic == .deadLetters ? record.partition % deadLetterPartitions : record.partition
+            record.topic == .deadLetters ? record.partition % topics.deadLetterPartitions : record.partition
         try onProducers { (pair) throws(KafkaError) in
             try Self.ready(pair).produce(record, partition: partition)
         }
@@ -229,7 +234,7 @@ extension KafkaCommandLog {
             }
             try Self.ready(pair).current.sendOffsets(
                 sentOffsets,
-                note: configuration.ownerName(worker: worker),
+                note: OwnerNote(owner: owner, partitionCount: topics.partitionCount).text,
                 membership: membership,
                 timeout: patience
             )
@@ -277,7 +282,7 @@ extension KafkaCommandLog {
     }
 
     private func answered() {
-        patience = Self.callTimeout
+        patience = max(Self.callTimeout, patience / 2)
         // A slow broker may never answer a probe in time.
         watch.reached()
     }

@@ -7,7 +7,7 @@ extension LogError {
         .topicAuthorizationFailed, .groupAuthorizationFailed, .transactionalIDAuthorizationFailed,
         .clusterAuthorizationFailed, .inconsistentGroupProtocol, .invalidTransactionTimeout,
         .invalidSessionTimeout, .invalidGroupID, .invalidArgument, .unsupportedFeature, .unsupportedVersion,
-        .unsupportedForMessageFormat,
+        .unsupportedForMessageFormat, .invalidPartitions,
     ]
 
     /// The engine's view of a client's error.

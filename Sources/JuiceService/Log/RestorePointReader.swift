@@ -1,3 +1,4 @@
+import Foundation
 import JuiceEngine
 import Kafka
 
@@ -6,16 +7,26 @@ import Kafka
 /// It is kept until it succeeds, so that its connection is not made anew for each attempt.
 final class RestorePointReader {
     private let configuration: ServiceConfiguration
+    private let partitionCount: Int32
     /// Sees past undecided transactions, which the group's consumer does not.
     private let logEnds: Consumer
     private var formerOwners: FormerOwners
-    /// How long the group's coordinator may take before an undecided transaction is suspected. It is suspected once.
-    private var patience: Duration? = .milliseconds(200)
 
-    init(configuration: ServiceConfiguration, worker: Int, hooks: ClientHooks) throws(KafkaError) {
+    /// A transaction that takes longer than this to be decided, and than the cluster takes to answer anything, is suspected
+    /// to be a dead instance's.
+    private static let patience = Duration.milliseconds(200)
+
+    /// - Parameter owner: the worker that restores.
+    init(
+        configuration: ServiceConfiguration,
+        owner: String,
+        partitionCount: Int32,
+        hooks: ClientHooks
+    ) throws(KafkaError) {
         self.configuration = configuration
+        self.partitionCount = partitionCount
         logEnds = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
-        formerOwners = FormerOwners(configuration: configuration, worker: worker, hooks: hooks)
+        formerOwners = FormerOwners(configuration: configuration, ownName: owner, hooks: hooks)
     }
 
     deinit { logEnds.close() }
@@ -30,35 +41,31 @@ final class RestorePointReader {
         answersSince time: Timestamp,
         timeout: Duration
     ) throws(KafkaError) -> [RestorePoint] {
-        let topics = configuration.topics
-        let inputs = InputTopic.allCases.flatMap { topic in
-            partitions.map { TopicPartition(topic: topics[topic], partition: $0) }
-        }
-        let changelogs = ChangelogTopic.allCases.flatMap { topic in
-            partitions.map { TopicPartition(topic: topics[topic], partition: $0) }
-        }
+        let start = ContinuousClock.now
+        let owners = try owners(timeout: timeout)
+        // Both are asked the same, so that the one's time says what the other's may be.
+        let patience = Self.patience + (ContinuousClock.now - start) * 3
 
-        let committed = try committed(inputs, group: group, timeout: timeout)
+        let inputs = self.partitions(partitions, of: InputTopic.allCases.map { configuration.topics[$0] })
+        let changelogs = self.partitions(
+            partitions,
+            of: ChangelogTopic.allCases.map { configuration.topics[$0] }
+        )
+        let suspects = Set(inputs.compactMap { owners[$0] })
+        let committed = try committed(inputs, group, suspects, patience: patience, timeout: timeout)
         // Read from here on: whatever those offsets cover was written to the changelogs before.
         let logs = try logEnds.watermarks(of: inputs + changelogs, timeout: timeout)
+        try waitUntilDecided(changelogs, in: logs, group, suspects, patience: patience, timeout: timeout)
         let answers = try firstAnswers(partitions, since: time, in: logs, timeout: timeout)
 
-        func input(_ topic: InputTopic, _ number: Int32) throws(KafkaError) -> RestorePoint.Input {
-            let partition = TopicPartition(topic: topics[topic], partition: number)
-            let log = try Self.watermarks(of: partition, in: logs)
-            return RestorePoint.Input(
-                committed: committed[partition] ?? nil,
-                log: log.low..<max(log.low, log.high)
-            )
-        }
         var points: [RestorePoint] = []
         for number in partitions {
-            let stock = TopicPartition(topic: topics.stock, partition: number)
+            let stock = TopicPartition(topic: configuration.topics.stock, partition: number)
             points.append(
                 RestorePoint(
                     partition: number,
-                    orders: try input(.orders, number),
-                    restocks: try input(.restocks, number),
+                    orders: try input(.orders, number, committed, logs),
+                    restocks: try input(.restocks, number, committed, logs),
                     stockEnd: try Self.watermarks(of: stock, in: logs).high,
                     results: answers[number] ?? 0..<0
                 )
@@ -67,20 +74,104 @@ final class RestorePointReader {
         return points
     }
 
+    private func partitions(_ numbers: [Int32], of topics: [String]) -> [TopicPartition] {
+        topics.flatMap { topic in numbers.map { TopicPartition(topic: topic, partition: $0) } }
+    }
+
+    private func input(
+        _ topic: InputTopic,
+        _ number: Int32,
+        _ committed: [TopicPartition: Offset?],
+        _ logs: [TopicPartition: Watermarks]
+    ) throws(KafkaError) -> RestorePoint.Input {
+        let partition = TopicPartition(topic: configuration.topics[topic], partition: number)
+        let log = try Self.watermarks(of: partition, in: logs)
+        return RestorePoint.Input(
+            committed: committed[partition] ?? nil,
+            log: log.low..<max(log.low, log.high)
+        )
+    }
+
+    private static func watermarks(
+        of partition: TopicPartition,
+        in logs: [TopicPartition: Watermarks]
+    ) throws(KafkaError) -> Watermarks {
+        guard let watermarks = logs[partition] else {
+            throw KafkaError(code: .timedOut, message: "\(partition): no answer", isRetriable: true)
+        }
+        return watermarks
+    }
+}
+
+// MARK: - Undecided transactions
+
+extension RestorePointReader {
+    /// Who committed last for each input partition of the whole group, also while a transaction is undecided about them.
+    ///
+    /// - Throws: ``KafkaError`` when somebody counted other partitions: the stores would be split in two.
+    private func owners(timeout: Duration) throws(KafkaError) -> [TopicPartition: String] {
+        let all = partitions(
+            Array(0..<partitionCount),
+            of: InputTopic.allCases.map { configuration.topics[$0] }
+        )
+        var owners: [TopicPartition: String] = [:]
+        for (partition, text) in try logEnds.committedNotes(all, timeout: timeout) {
+            guard let note = OwnerNote(text) else { continue }
+            guard note.partitionCount == partitionCount else {
+                throw KafkaError(
+                    code: .invalidPartitions,
+                    message:
+                        "\(partition) was served as one of \(note.partitionCount) partitions, and now there are"
+                        + " \(partitionCount); their number must not change while there is stock. Make topics with"
+                        + " another --topic-prefix and copy the commands there"
+                )
+            }
+            owners[partition] = note.owner
+        }
+        return owners
+    }
+
     private func committed(
         _ inputs: [TopicPartition],
-        group: Consumer,
+        _ group: Consumer,
+        _ suspects: Set<String>,
+        patience: Duration,
         timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset?] {
-        guard let patience else { return try group.committed(inputs, timeout: timeout) }
         do throws(KafkaError) {
             return try group.committed(inputs, timeout: patience)
         } catch {
             guard error.code == .timedOut else { throw error }
         }
-        self.patience = nil
-        formerOwners.endTransactions(of: inputs, askedOf: logEnds, timeout: timeout)
+        formerOwners.endTransactions(of: suspects)
         return try group.committed(inputs, timeout: timeout)
+    }
+
+    /// A transaction that has written answers or stock, and was not yet asked to commit any offsets, shows only there.
+    private func waitUntilDecided(
+        _ changelogs: [TopicPartition],
+        in logs: [TopicPartition: Watermarks],
+        _ group: Consumer,
+        _ suspects: Set<String>,
+        patience: Duration,
+        timeout: Duration
+    ) throws(KafkaError) {
+        let start = ContinuousClock.now
+        while true {
+            let stable = try group.endOffsets(of: changelogs, timeout: timeout)
+            let undecided = changelogs.first { stable[$0, default: 0] < logs[$0]?.high ?? 0 }
+            guard let undecided else { return }
+            let waited = ContinuousClock.now - start
+            if waited > patience { formerOwners.endTransactions(of: suspects) }
+            guard waited < patience + timeout else {
+                throw KafkaError(
+                    code: .timedOut,
+                    message: "\(undecided): somebody's transaction is undecided",
+                    isRetriable: true
+                )
+            }
+            Thread.sleep(forTimeInterval: 0.01)
+        }
     }
 
     private func firstAnswers(
@@ -89,7 +180,7 @@ final class RestorePointReader {
         in logs: [TopicPartition: Watermarks],
         timeout: Duration
     ) throws(KafkaError) -> [Int32: Range<Offset>] {
-        let results = partitions.map { TopicPartition(topic: configuration.topics.results, partition: $0) }
+        let results = self.partitions(partitions, of: [configuration.topics.results])
         // The embedded broker knows no times, and forgets everything before long by itself.
         let first =
             configuration.isEmbedded ? [:] : try logEnds.offsets(of: results, since: time, timeout: timeout)
@@ -101,15 +192,5 @@ final class RestorePointReader {
             ranges[partition.partition] = min(start, log.high)..<log.high
         }
         return ranges
-    }
-
-    private static func watermarks(
-        of partition: TopicPartition,
-        in logs: [TopicPartition: Watermarks]
-    ) throws(KafkaError) -> Watermarks {
-        guard let watermarks = logs[partition] else {
-            throw KafkaError(code: .timedOut, message: "\(partition): no answer", isRetriable: true)
-        }
-        return watermarks
     }
 }

@@ -163,6 +163,8 @@ extension KafkaError.Code {
     public static let unsupportedVersion = Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION)
     /// The topic keeps its records in a format from before transactions.
     public static let unsupportedForMessageFormat = Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT)
+    /// A topic has another number of partitions than it must.
+    public static let invalidPartitions = Self(RD_KAFKA_RESP_ERR_INVALID_PARTITIONS)
     static let purgedFromQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
     static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
     static let outOfMemory = Self(RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE)

@@ -29,7 +29,10 @@ struct AnswerWaiter {
                 guard found == nil, let value = record.value, let answer = try? decoder.decode(value) else {
                     return
                 }
-                guard answer.command == kind, answer.id == id, answer.store == store else { return }
+                // By their bytes: to Swift, strings are equal that only look the same.
+                guard answer.command == kind, answer.id.utf8.elementsEqual(id.utf8),
+                    answer.store.utf8.elementsEqual(store.utf8)
+                else { return }
                 found = (answer, Array(value))
             }
         }
