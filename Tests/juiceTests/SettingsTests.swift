@@ -134,4 +134,52 @@ struct SettingsTests {
         let failure = #expect(throws: Failure.self) { try KafkaProperties.read(malformed) }
         #expect(failure?.message.contains("hunter2") == false)
     }
+
+    @Test func secretsAreRefusedOnTheCommandLineAlone() throws {
+        let flag = try settings(flags: [.kafkaProperty: "client.id=a\nsasl.password=hunter2"])
+        let failure = #expect(throws: Failure.self) { try KafkaProperties.read(flag) }
+        #expect(failure?.status == .usage)
+        #expect(failure?.message.hasPrefix("sasl.password must not be on the command line") == true)
+        #expect(failure?.report.contains("hunter2") == false)
+
+        let elsewhere = [
+            try settings(environment: ["JUICE_KAFKA_PROPERTY": "sasl.password=hunter2"]),
+            try settings(file: #"{"kafka-property":{"sasl.password":"hunter2"}}"#),
+        ]
+        for settings in elsewhere {
+            #expect(try KafkaProperties.read(settings) == ["sasl.password": "hunter2"])
+        }
+    }
+
+    @Test func findsFilesThatCannotBeRead() throws {
+        let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString).pem"
+        let properties = ["ssl.ca.location": path]
+        let failure = #expect(throws: Failure.self) { try KafkaProperties.check(properties) }
+        #expect(failure?.status == .configuration)
+        #expect(failure?.message == "ssl.ca.location: \(path) cannot be read")
+
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data().write(to: URL(fileURLWithPath: path))
+        try KafkaProperties.check(properties)
+        try KafkaProperties.check(["ssl.ca.location": "probe"])
+    }
+
+    @Test func asksForTheMechanism() throws {
+        let failure = #expect(throws: Failure.self) {
+            try KafkaProperties.check(["security.protocol": "SASL_SSL"])
+        }
+        #expect(failure?.status == .configuration)
+        #expect(failure?.message == "security.protocol=SASL_SSL needs a sasl.mechanism")
+        try KafkaProperties.check(["security.protocol": "SASL_SSL", "sasl.mechanisms": "PLAIN"])
+        try KafkaProperties.check(["security.protocol": "SSL"])
+    }
+
+    @Test func readsPropertiesFromAPipe() throws {
+        let pipe = Pipe()
+        try pipe.fileHandleForWriting.write(contentsOf: Data("sasl.password=hunter2\n".utf8))
+        try pipe.fileHandleForWriting.close()
+        let path = "/dev/fd/\(pipe.fileHandleForReading.fileDescriptor)"
+        let settings = try settings(flags: [.kafkaPropertyFile: path])
+        #expect(try KafkaProperties.read(settings) == ["sasl.password": "hunter2"])
+    }
 }

@@ -53,8 +53,9 @@ struct Serve: AsyncParsableCommand {
 
         // Everything is read before anything is started, and so that librdkafka's word on its properties is not
         // preceded by a welcome, it is asked for it.
-        _ = try Connection(settings).admin()
-        var configuration = try ServiceConfiguration(settings)
+        let connection = try Connection(settings)
+        _ = try connection.admin()
+        var configuration = try ServiceConfiguration(settings, kafkaProperties: connection.properties)
         let partitions = try settings.partitions()
         let plan = TopicPlan(
             names: configuration.topics,

@@ -47,7 +47,7 @@ struct KafkaOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A librdkafka property, such as security.protocol=SSL. May be given more than once.",
+            "A librdkafka property, such as security.protocol=SSL; no passwords. May be given more than once.",
             valueName: "name=value"
         )
     )

@@ -1,5 +1,6 @@
 import Foundation
 import JuiceService
+import Kafka
 
 /// librdkafka's properties as people write them down: `name=value`.
 ///
@@ -10,10 +11,7 @@ enum KafkaProperties {
     static func read(_ settings: Settings) throws(Failure) -> [String: String] {
         var properties: [String: String] = [:]
         if let path = settings.string(.kafkaPropertyFile) {
-            guard let contents = try? String(contentsOfFile: path, encoding: .utf8) else {
-                throw Failure(.configuration, "the property file \(path) cannot be read")
-            }
-            properties = try parse(file: contents, path: path)
+            properties = try parse(file: try contents(of: path), path: path)
         }
         for (text, source) in settings.all(.kafkaProperty).reversed() {
             for (position, entry) in split(text).enumerated() {
@@ -24,9 +22,23 @@ enum KafkaProperties {
                         "must be name=value, which its entry \(position + 1) is not"
                     )
                 }
+                if source == .commandLine, KafkaConfiguration.isSecret(name) {
+                    throw Failure(
+                        .usage,
+                        "\(name) must not be on the command line, where every user of this machine can read it",
+                        hint: "put it in a file that --kafka-property-file names, or in the environment as"
+                            + " \(Setting.kafkaProperty.environmentName)"
+                    )
+                }
                 properties[name] = value
             }
         }
+        try check(properties)
+        return properties
+    }
+
+    /// Finds what librdkafka would refuse without naming the cause.
+    static func check(_ properties: [String: String]) throws(Failure) {
         if let name = properties.keys.sorted().first(where: ServiceConfiguration.reservedProperties.contains)
         {
             throw Failure(
@@ -35,7 +47,31 @@ enum KafkaProperties {
                 hint: name == "bootstrap.servers" ? "use --bootstrap-servers" : nil
             )
         }
-        return properties
+        for (name, path) in properties.sorted(by: { $0.key < $1.key }) {
+            // librdkafka looks for the system's certificates where ssl.ca.location is "probe".
+            guard name.hasPrefix("ssl."), name.hasSuffix(".location"), path != "probe" else { continue }
+            guard access(path, R_OK) == 0 else {
+                throw Failure(.configuration, "\(name): \(path.printable) cannot be read")
+            }
+        }
+        let isSASL = properties["security.protocol"]?.lowercased().hasPrefix("sasl_") ?? false
+        if isSASL, properties["sasl.mechanism"] == nil, properties["sasl.mechanisms"] == nil {
+            throw Failure(
+                .configuration,
+                "security.protocol=\(properties["security.protocol"] ?? "") needs a sasl.mechanism",
+                hint: "such as SCRAM-SHA-512, SCRAM-SHA-256 or PLAIN"
+            )
+        }
+    }
+
+    /// The text of a file, which may be a pipe: so passwords can come from a program and never touch a disk.
+    private static func contents(of path: String) throws(Failure) -> String {
+        guard let file = FileHandle(forReadingAtPath: path), let data = try? file.readToEnd() ?? Data(),
+            let text = String(data: data, encoding: .utf8)
+        else {
+            throw Failure(.configuration, "the property file \(path) cannot be read")
+        }
+        return text
     }
 
     /// Entries on lines of their own; or, all on one line, after commas.

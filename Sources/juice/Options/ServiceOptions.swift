@@ -88,7 +88,9 @@ extension DuplicateWindow {
 
 extension ServiceConfiguration {
     /// What the settings say. Where they name no brokers, `bootstrapServers` is empty.
-    init(_ settings: Settings) throws(Failure) {
+    ///
+    /// - Parameter kafkaProperties: those of the settings, which can be read only once: their file may be a pipe.
+    init(_ settings: Settings, kafkaProperties: [String: String]) throws(Failure) {
         self.init(
             bootstrapServers: settings.string(.bootstrapServers) ?? "",
             group: settings.string(.group) ?? "juice-maker",
@@ -97,7 +99,7 @@ extension ServiceConfiguration {
             topics: settings.topics(),
             menu: try settings.menu(),
             language: try settings.language(),
-            kafkaProperties: try KafkaProperties.read(settings),
+            kafkaProperties: kafkaProperties,
             duplicateWindow: try DuplicateWindow(settings)
         )
     }
