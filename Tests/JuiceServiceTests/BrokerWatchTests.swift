@@ -49,6 +49,23 @@ import Testing
         #expect(recorder.all.count == 2)
     }
 
+    @Test func aRefusalAfterAnOutageIsSaid() {
+        let watch = makeWatch()
+        watch.failed(slow)
+        for _ in 0..<2 {
+            watch.noticed(KafkaError(code: .authentication, message: "wrong password"))
+            watch.failed(slow)
+        }
+        watch.reached()
+        #expect(
+            recorder.all == [
+                "warning no Kafka broker answers at broker:9092; waiting for one",
+                "error no connection to broker:9092: wrong password; trying again",
+                "notice Kafka answers at broker:9092 again",
+            ]
+        )
+    }
+
     @Test func aRefusalIsSaidRatherThanTheBrokenConnection() {
         let watch = makeWatch()
         watch.noticed(down)
@@ -56,7 +73,7 @@ import Testing
         watch.noticed(down)
         watch.failed(slow)
         #expect(
-            recorder.all == ["error broker:9092 refuses the connection: wrong password; trying again"]
+            recorder.all == ["error no connection to broker:9092: wrong password; trying again"]
         )
     }
 }

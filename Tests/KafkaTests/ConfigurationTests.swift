@@ -6,6 +6,8 @@ import Testing
     @Test(arguments: [
         ("sasl.password", true), ("ssl.key.password", true), ("ssl.keystore.password", true),
         ("ssl.key.pem", true), ("sasl.oauthbearer.client.secret", true), ("sasl.oauthbearer.config", true),
+        ("sasl.oauthbearer.assertion.private.key.passphrase", true),
+        ("sasl.oauthbearer.token.endpoint.url", false), ("ssl.key.location", false),
         ("sasl.username", false), ("bootstrap.servers", false), ("client.id", false),
     ])
     func secretsAreKnownByName(name: String, isSecret: Bool) {

@@ -12,6 +12,8 @@ final class BrokerWatch: Sendable {
         /// A client met this error. Nothing is known until somebody asks.
         case suspected(KafkaError)
         case unreachable
+        /// A broker is there again, but refuses the connection; that is told.
+        case refusing
     }
 
     /// How long after a recovery a failure may still be of before.
@@ -34,14 +36,19 @@ final class BrokerWatch: Sendable {
     /// Takes note of what a client met by itself.
     func noticed(_ error: KafkaError) {
         logger.debug("\(error)")
-        state.withLock { state in
+        let isNews = state.withLock { state in
             switch state.now {
             case .reachable: state.now = .suspected(error)
             // A refusal says more than the broken connections that follow from it.
-            case .suspected where Self.isRefusal(error): state.now = .suspected(error)
-            case .suspected, .unreachable: break
+            case .suspected where error.code.isRefusal: state.now = .suspected(error)
+            case .unreachable where error.code.isRefusal:
+                state.now = .refusing
+                return true
+            case .suspected, .unreachable, .refusing: break
             }
+            return false
         }
+        if isNews { tell(error) }
     }
 
     /// Takes note that the cluster did not answer when it was asked.
@@ -52,18 +59,25 @@ final class BrokerWatch: Sendable {
                 state.now = .suspected(error)
                 return nil
             }
-            defer { state.now = .unreachable }
-            return switch state.now {
-            case .reachable: error
-            case .suspected(let suspicion): suspicion
-            case .unreachable: nil
+            let cause: KafkaError
+            switch state.now {
+            case .reachable: cause = error
+            case .suspected(let suspicion): cause = suspicion
+            case .unreachable, .refusing: return nil
             }
+            state.now = cause.code.isRefusal ? .refusing : .unreachable
+            return cause
         }
-        guard let cause else { return }
-        if Self.isRefusal(cause) {
-            logger.error("\(bootstrapServers) refuses the connection: \(cause.message); trying again")
+        if let cause { tell(cause) }
+    }
+
+    private func tell(_ cause: KafkaError) {
+        if cause.code.isRefusal {
+            logger.error("no connection to \(bootstrapServers): \(cause.message); trying again")
         } else if cause.code == .resolve {
             logger.warning("\(cause.message); trying again")
+        } else if cause.suspectsConfiguration {
+            logger.warning("no Kafka broker answers at \(bootstrapServers): \(cause.message); trying again")
         } else {
             logger.warning("no Kafka broker answers at \(bootstrapServers); waiting for one")
         }
@@ -73,14 +87,12 @@ final class BrokerWatch: Sendable {
     func reached() {
         let wasUnreachable = state.withLock { state in
             defer { state.now = .reachable }
-            guard case .unreachable = state.now else { return false }
-            state.recoveredAt = .now
+            switch state.now {
+            case .reachable, .suspected: return false
+            case .unreachable, .refusing: state.recoveredAt = .now
+            }
             return true
         }
         if wasUnreachable { logger.notice("Kafka answers at \(bootstrapServers) again") }
-    }
-
-    private static func isRefusal(_ error: KafkaError) -> Bool {
-        error.code == .authentication || error.code == .ssl
     }
 }

@@ -19,6 +19,28 @@ extension LogError {
             case .retry: .retry
             case .startOver: .startOver
             }
-        self.init(remedy, error.description, isRecordTooLarge: error.code == .messageTooLarge)
+        self.init(
+            remedy,
+            error.description + error.code.neededRights,
+            isRecordTooLarge: error.code == .messageTooLarge
+        )
+    }
+}
+
+extension KafkaError.Code {
+    /// Which rights the service needs, where it lacks one, to go after the error: librdkafka tells the resource of a denied
+    /// request at best, and never the right.
+    var neededRights: String {
+        let needs: String
+        switch self {
+        case .topicAuthorizationFailed:
+            needs =
+                "Read and Write on its topics (on dead letters only Write), DescribeConfigs, and Create with --create-topics"
+        case .groupAuthorizationFailed: needs = "Read on its group"
+        case .transactionalIDAuthorizationFailed: needs = "Write on transactional ids that begin with GROUP/"
+        case .clusterAuthorizationFailed: needs = "no right on the cluster, unless it is to create topics"
+        default: return ""
+        }
+        return "; the service needs \(needs): see docs/SECURITY.md"
     }
 }

@@ -44,7 +44,7 @@ struct TopicPreparation: Sendable {
                 watch.failed(error)
                 stop.wait(for: .milliseconds(200))
             case .failure(.kafka(let error)):
-                throw .failed(error.description)
+                throw .failed(error.description + error.code.neededRights)
             }
         }
         return nil

@@ -35,7 +35,7 @@ final class ClientHandle {
         guard let pointer = reason.withBuffer({ rd_kafka_new(type, handle, $0, $1) }) else {
             // rd_kafka_new takes the configuration only when it succeeds.
             rd_kafka_conf_destroy(handle)
-            throw KafkaError(code: .invalidArgument, message: reason.text)
+            throw .refusedConfiguration(reason.text)
         }
         self.pointer = pointer
         self.context = context
@@ -49,12 +49,32 @@ final class ClientHandle {
         rd_kafka_destroy_flags(pointer, flags)
     }
 
+    /// The error, in clearer words where there are any.
+    func explained(_ error: KafkaError) -> KafkaError { context.faults.explained(error) }
+
     /// The error that put the client beyond recovery, if there is one.
     var fatalError: KafkaError? {
         var reason = ErrorText()
         let code = reason.withBuffer { rd_kafka_fatal_error(pointer, $0, $1) }
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
         return KafkaError(code: .init(code), message: reason.text, isFatal: true)
+    }
+
+    /// Learns what is wrong with a broker's certificate. OpenSSL's verdict stands.
+    private static func explainCertificates(_ handle: OpaquePointer) {
+        var value = ErrorText()
+        var size = 512
+        _ = value.withBuffer { buffer, _ in
+            rd_kafka_conf_get(handle, "enable.ssl.certificate.verification", buffer, &size)
+        }
+        guard value.text != "false" else { return }
+        rd_kafka_conf_set_ssl_cert_verify_cb(handle) { client, _, _, verdict, _, _, _, _, _, _ in
+            guard let verdict else { return 0 }
+            guard let client, let context = ClientContext.of(client) else {
+                return verdict.pointee == 0 ? 1 : 0
+            }
+            return context.faults.noteVerdict(verdict.pointee) ? 1 : 0
+        }
     }
 
     private static func setCallbacks(_ handle: OpaquePointer, statistics: Bool) {
@@ -65,8 +85,9 @@ final class ClientHandle {
         rd_kafka_conf_set_error_cb(handle) { client, code, reason, _ in
             guard let client, let context = ClientContext.of(client) else { return }
             let error = KafkaError(rd_kafka_resp_err_t(code), message: reason.map { String(cString: $0) })
-            if let error { context.hooks?.onError?(error) }
+            if let error { context.hooks?.onError?(context.faults.explained(error)) }
         }
+        explainCertificates(handle)
         guard statistics else { return }
         rd_kafka_conf_set_stats_cb(handle) { client, json, length, _ in
             guard let client, let context = ClientContext.of(client), let json else { return 0 }
@@ -82,16 +103,19 @@ final class ClientHandle {
 /// `hooks` is set before librdkafka's threads exist and never again, so they may read it freely.
 class ClientContext {
     fileprivate(set) var hooks: ClientHooks?
+    /// What librdkafka tells besides its errors.
+    let faults = FaultNotes()
 
     static func of(_ client: OpaquePointer) -> ClientContext? {
         rd_kafka_opaque(client).map { Unmanaged<ClientContext>.fromOpaque($0).takeUnretainedValue() }
     }
 
     fileprivate func log(level: Int32, facility: String, line: String) {
+        faults.note(facility: facility, line: line)
         guard let hooks else { return }
         hooks.logger.log(
             level: min(Self.level(syslog: level), hooks.logCeiling),
-            "\(line)",
+            "\(KafkaConfiguration.hidingSecret(in: line))",
             metadata: ["librdkafka": .string(facility)]
         )
     }

@@ -31,9 +31,20 @@ public struct KafkaConfiguration: Sendable, Equatable {
 
     /// Whether a property holds something that must not reach a log, an error or a screen.
     public static func isSecret(_ name: String) -> Bool {
-        let marks = ["password", "secret", "token", "key.pem", "ssl_key", "oauthbearer.config", "jaas"]
+        let marks = [
+            "password", "passphrase", "secret", "token", "key.pem", "ssl_key", "oauthbearer.config", "jaas",
+        ]
         let lowercased = name.lowercased()
-        return marks.contains { lowercased.contains($0) }
+        return marks.contains { lowercased.contains($0) } && !lowercased.hasSuffix(".url")
+    }
+
+    /// A line of librdkafka's log. With `debug=conf` it shows properties as `name = value`, and 2.0.2 hides most secrets,
+    /// but not the one of an OAuth client.
+    static func hidingSecret(in line: String) -> String {
+        guard let equals = line.firstRange(of: " = "),
+            let name = line[..<equals.lowerBound].split(separator: " ").last, isSecret(String(name))
+        else { return line }
+        return "\(line[..<equals.upperBound])********"
     }
 
     /// librdkafka's configuration object, owned by the caller until `rd_kafka_new` takes it.

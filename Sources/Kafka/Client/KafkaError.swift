@@ -98,7 +98,25 @@ extension KafkaError {
     }
 }
 
+extension KafkaError {
+    /// librdkafka's guess is that the listener and `security.protocol` do not fit. It guesses so of any broker that hangs up
+    /// early.
+    public var suspectsConfiguration: Bool { message.contains("security.protocol") }
+}
+
 extension KafkaError.Code {
+    /// Broker and client do not come together as they are configured: a wrong password, a certificate that is not trusted.
+    public var isRefusal: Bool { self == .authentication || self == .ssl }
+
+    /// The principal lacks a right.
+    public var isDenial: Bool {
+        let denials: [Self] = [
+            .topicAuthorizationFailed, .groupAuthorizationFailed, .transactionalIDAuthorizationFailed,
+            .clusterAuthorizationFailed,
+        ]
+        return denials.contains(self)
+    }
+
     /// A client in this state must be dropped.
     public static let fatal = Self(RD_KAFKA_RESP_ERR__FATAL)
     /// No answer in time.

@@ -29,6 +29,7 @@ public final class Consumer {
     private var messages: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
     private var held = 0
     private var isClosed = false
+    private var isReading = false
 
     /// A consumer that reads nothing yet.
     ///
@@ -58,6 +59,7 @@ public final class Consumer {
     /// Joins the group and takes part in sharing out the topics' partitions.
     public func subscribe(to topics: [String], onRebalance: @escaping RebalanceHandler) throws(KafkaError) {
         context.handler = onRebalance
+        isReading = true
         let list = PartitionList(topics.map { TopicPartition(topic: $0, partition: -1) })
         let code = list.withPointer { rd_kafka_subscribe(handle.pointer, $0) }
         if let error = KafkaError(code) { throw error }
@@ -67,6 +69,7 @@ public final class Consumer {
     ///
     /// With a group it chooses where to begin within what the group assigned.
     public func assign(_ offsets: [TopicPartition: Offset]) throws(KafkaError) {
+        isReading = true
         let list = PartitionList(offsets: offsets)
         let code = list.withPointer { rd_kafka_assign(handle.pointer, $0) }
         if let error = KafkaError(code) { throw error }
@@ -222,7 +225,9 @@ public final class Consumer {
 
     /// The cluster's brokers and the partitions of the topics named.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
-        try handle.metadata(topics: topics, timeout: timeout)
+        // What went wrong in the background says more than that no answer came. Once something is read, `poll` tells it.
+        defer { if !isReading { _ = receive(into: 0, count: 1, timeout: .zero) } }
+        return try handle.metadata(topics: topics, timeout: timeout)
     }
 
     /// Leaves the group and ends all reading; the rebalance handler is told of the partitions given up. A static

@@ -92,7 +92,9 @@ public final class Producer {
 
     /// The cluster's brokers and the partitions of the topics named.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
-        try handle.metadata(topics: topics, timeout: timeout)
+        // What went wrong in the background says more than that no answer came.
+        defer { rd_kafka_poll(handle.pointer, 0) }
+        return try handle.metadata(topics: topics, timeout: timeout)
     }
 
     /// Takes back what is not delivered; every completion that is still due is called.
@@ -140,7 +142,8 @@ private final class DeliveryReport {
 
     func complete(_ message: rd_kafka_message_t) {
         if let error = KafkaError(message.err) {
-            completion(.failure(error))
+            let topic = message.rkt.map { "topic \(String(cString: rd_kafka_topic_name($0))): " } ?? ""
+            completion(.failure(error.saying(topic + error.message)))
         } else {
             completion(.success(.init(partition: message.partition, offset: message.offset)))
         }

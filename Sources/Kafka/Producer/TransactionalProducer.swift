@@ -97,7 +97,7 @@ public final class TransactionalProducer {
     }
 
     private func check(_ error: OpaquePointer?) throws(KafkaError) {
-        if let error = KafkaError(consuming: error) { throw error }
+        if let error = KafkaError(consuming: error) { throw handle.explained(error) }
     }
 }
 

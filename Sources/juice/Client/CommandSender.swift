@@ -39,6 +39,7 @@ struct CommandSender {
     init(_ connection: Connection, timeout: Duration) throws(Failure) {
         self.connection = connection
         producer = try connection.producer(timeout: timeout)
+        try connection.reach(producer, deadline: Deadline(after: timeout))
     }
 
     /// Sends one command.

@@ -145,18 +145,31 @@ struct Connection: Sendable {
                 hint: "`juice topics create` makes them, `juice topics check` tells what is missing"
             )
         case .invalidArgument: Failure(.configuration, error.message)
+        case _ where error.code.isDenial:
+            Failure(
+                .software,
+                error.description,
+                hint: "docs/SECURITY.md lists the rights that each command needs"
+            )
         case _ where error.remedy == .retry || error.code == .timedOut || complaints.last != nil: unavailable
         default: Failure(.software, error.description)
         }
     }
 
+    /// Whether a broker and this client do not come together as they are configured.
+    var isRefused: Bool { complaints.last?.code.isRefusal ?? false }
+
     /// Nobody answers.
     var unavailable: Failure {
-        if let refusal = complaints.last, [.authentication, .ssl].contains(refusal.code) {
-            return Failure(.unavailable, "\(bootstrapServers) refuses the connection: \(refusal.message)")
-        }
         let message = "no Kafka broker answers at \(bootstrapServers)"
         switch origin {
+        case _ where isRefused:
+            return Failure(
+                .unavailable,
+                "no connection to \(bootstrapServers): \(complaints.last?.message ?? "")"
+            )
+        case .configured where complaints.last?.suspectsConfiguration ?? false:
+            return Failure(.unavailable, message, hint: complaints.last?.message)
         case .configured:
             return Failure(.unavailable, message)
         case .embedded(let running):
@@ -184,8 +197,8 @@ private final class Complaints: Sendable {
 
     func note(_ error: KafkaError) {
         mutex.withLock { last in
-            // A refusal says more than the broken connections that follow from it.
-            if let refusal = last, [.authentication, .ssl].contains(refusal.code) { return }
+            // A refusal says more than the broken connections that follow from it, and so does a suspicion.
+            if let last, last.code.isRefusal || last.suspectsConfiguration && !error.code.isRefusal { return }
             last = error
         }
     }

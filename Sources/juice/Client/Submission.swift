@@ -66,8 +66,9 @@ struct Submission {
     }
 
     private func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
+        let sender = try CommandSender(connection, timeout: deadline.remaining)
         do throws(Failure) {
-            return try CommandSender(connection, timeout: timeout).send(command, deadline: deadline)
+            return try sender.send(command, deadline: deadline)
         } catch  where error.status == .unavailable {
             var failure = error
             let again =

@@ -52,6 +52,7 @@ struct Topics: ParsableCommand {
             }
             let created: [String]
             let admin = try connection.admin()
+            try connection.reach(admin, deadline: Deadline(after: timeout))
             do throws(KafkaError) {
                 created = try admin.create(plan.topics, timeout: timeout)
             } catch {
@@ -89,6 +90,7 @@ struct Topics: ParsableCommand {
             let connection = try Connection(settings)
             let timeout = try settings.timeout()
             let admin = try connection.admin()
+            try connection.reach(admin, deadline: Deadline(after: timeout))
             let check = TopicCheck(
                 names: connection.topics,
                 bootstrapServers: connection.bootstrapServers,

@@ -1,0 +1,103 @@
+import CRdKafka
+import Synchronization
+
+/// Puts a name to a fault where librdkafka's own error leaves it open, from what librdkafka tells besides.
+///
+/// Version 2.0.2 says of every broker certificate that it could not be verified, and suspects the CA: what was wrong with it
+/// only the verification callback learns. And which partition could not be added to a transaction it only logs.
+final class FaultNotes: Sendable {
+    private let certificate = Mutex<String?>(nil)
+    private let partition = Mutex<String?>(nil)
+
+    /// Takes note of a line of librdkafka's log.
+    func note(facility: String, line: String) {
+        // The broker also names the partitions that it did not try to add because of that one.
+        guard facility == "ADDPARTS", line.contains("authorization failed"),
+            let start = line.firstRange(of: "Failed to add partition")
+        else {
+            return
+        }
+        partition.withLock { $0 = String(line[start.lowerBound...]) }
+    }
+
+    /// Takes note of OpenSSL's verdict on a certificate of a broker's chain.
+    ///
+    /// - Returns: whether it is good.
+    func noteVerdict(_ code: Int32) -> Bool {
+        guard code != 0 else { return true }
+        certificate.withLock { $0 = Self.fault(ofCertificate: code) }
+        return false
+    }
+
+    /// The same error, in clearer words where there are any.
+    func explained(_ error: KafkaError) -> KafkaError {
+        let message = error.message
+        if message.hasPrefix("Failed to add partition(s)"), let detail = partition.withLock({ $0 }) {
+            return error.saying(detail)
+        }
+        if message.contains("certificate verify failed"), let fault = certificate.withLock({ $0 }) {
+            return Self.ssl("\(Self.place(of: message)): \(fault)")
+        }
+        if message.contains(/alert (bad )?certificate|alert unknown ca/) {
+            return Self.ssl(
+                "\(Self.place(of: message)): the broker wants another client certificate, or one at all"
+                    + " (see ssl.certificate.location and ssl.key.location)"
+            )
+        }
+        if message.contains("wrong version number") {
+            return Self.ssl(
+                "\(Self.place(of: message)): the listener does not speak TLS (see security.protocol)"
+            )
+        }
+        if message.contains(/handshake failed.*unexpected eof/) {
+            return KafkaError(
+                code: .transport,
+                message:
+                    "\(Self.place(of: message)): hung up during the TLS handshake; perhaps the listener does not"
+                    + " speak TLS (see security.protocol)"
+            )
+        }
+        // A connection that breaks while the password is checked is no refusal.
+        if error.code == .authentication, message.contains(/Sasl\w+Request failed: Local:/) {
+            return KafkaError(code: .transport, message: message)
+        }
+        return error
+    }
+
+    private static func ssl(_ message: String) -> KafkaError { KafkaError(code: .ssl, message: message) }
+
+    /// librdkafka begins with the connection's name, such as `ssl://kafka:9093/bootstrap`.
+    private static func place(of message: String) -> Substring { message.prefix { $0 != " " }.dropLast() }
+
+    /// OpenSSL's codes, from `openssl/x509_vfy.h`.
+    static func fault(ofCertificate code: Int32) -> String {
+        switch code {
+        case 9: "the broker's certificate is not valid yet"
+        case 10: "the broker's certificate has expired"
+        case 18, 19, 20, 21:
+            "the broker's certificate is of no authority that is trusted here (see ssl.ca.location)"
+        case 23: "the broker's certificate is revoked"
+        case 62, 64: "the broker's certificate is for another host name"
+        default: "the broker's certificate is not valid (OpenSSL's error \(code))"
+        }
+    }
+}
+
+extension KafkaError {
+    /// The same error in other words.
+    func saying(_ message: String) -> KafkaError {
+        KafkaError(
+            code: code,
+            message: message,
+            isFatal: isFatal,
+            isRetriable: isRetriable,
+            requiresAbort: requiresAbort
+        )
+    }
+
+    /// Why no client can be made, in clearer words where there are any.
+    static func refusedConfiguration(_ reason: String) -> KafkaError {
+        let hint = reason.hasPrefix("ssl.key.location failed") ? " (is ssl.key.password right?)" : ""
+        return KafkaError(code: .invalidArgument, message: reason + hint)
+    }
+}

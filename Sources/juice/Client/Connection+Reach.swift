@@ -1,0 +1,30 @@
+import Kafka
+
+/// A client that can ask for something small.
+protocol ClusterAsker {
+    func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata
+}
+
+extension Admin: ClusterAsker {}
+extension Consumer: ClusterAsker {}
+extension Producer: ClusterAsker {}
+
+extension Connection {
+    /// Waits until a broker answers.
+    ///
+    /// librdkafka tries a refused connection again until the time is over, but no wrong password becomes right by that. A
+    /// broker that is only slow gets more time with each attempt.
+    /// - Throws: ``Failure`` of status ``Failure/Status/unavailable``; when the connection is refused, soon.
+    func reach(_ client: some ClusterAsker, deadline: Deadline) throws(Failure) {
+        var patience = Duration.seconds(2)
+        while true {
+            do throws(KafkaError) {
+                _ = try client.metadata(topics: [], timeout: deadline.step(patience))
+                return
+            } catch {
+                if isRefused || deadline.isOver || error.remedy != .retry { throw failure(error) }
+            }
+            patience *= 2
+        }
+    }
+}
