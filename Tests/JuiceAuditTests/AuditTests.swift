@@ -200,6 +200,11 @@ struct Breach: CustomTestStringConvertible, Sendable {
             $0.results[0][2] = $0.results[0][2].with(value: Story.made("o1", "mango", 1, "3", "7"))
             $0.stock[0][1] = $0.stock[0][1].replacing(#""revision":4"#, with: #""revision":5"#)
         },
+        Breach("restock carried out again to the same effect", "doubled: results 0@9: restock \"r2\"") {
+            $0.restocks[0].append($0.restocks[0][1].with(offset: 9))
+            $0.results[0].append($0.results[0][5].with(offset: 9))
+            $0.stock[0][1] = $0.stock[0][1].replacing(#""revision":4"#, with: #""revision":5"#)
+        },
         Breach("first answer given again unmarked", "doubled: results 0@3") {
             $0.results[0][2] = $0.results[0][2].replacing(#""duplicate":true,"#, with: "")
         },

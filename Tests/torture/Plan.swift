@@ -1,4 +1,5 @@
 import Foundation
+import JuiceAudit
 import Kafka
 import Logging
 
@@ -14,6 +15,9 @@ struct Plan: Sendable {
     let stores: Int
     let partitions: Int
     let session: Duration
+    /// In seconds.
+    let duplicateWindow: Int?
+    let duplicateIDs: Int?
     let seed: UInt64
     let juice: URL
     let isPlain: Bool
@@ -25,6 +29,14 @@ struct Plan: Sendable {
 
     /// Long enough for a session and a transaction of a dead instance to time out, one after the other.
     var patience: Duration { session + .seconds(50) }
+
+    /// What the service was told, for its audit.
+    var rules: AuditRules {
+        var rules = AuditRules(partitionCount: partitions, topicPrefix: prefix)
+        if let duplicateWindow { rules.memoryWindow = Int64(duplicateWindow) * 1_000 }
+        if let duplicateIDs { rules.memoryCount = duplicateIDs }
+        return rules
+    }
 
     func topic(_ name: String) -> String { prefix + name }
 

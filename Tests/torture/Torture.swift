@@ -52,6 +52,12 @@ struct Torture: ParsableCommand {
     @Option(help: ArgumentHelp("The instances' session timeout.", valueName: "seconds"))
     var session = 10.0
 
+    @Option(help: ArgumentHelp("The instances' --duplicate-window. (default: theirs)", valueName: "seconds"))
+    var duplicateWindow: Int?
+
+    @Option(help: ArgumentHelp("The instances' --duplicate-ids. (default: theirs)", valueName: "count"))
+    var duplicateIds: Int?
+
     @Option(
         help: "The same number does the same things, though not at the same moments. (default: by chance)"
     )
@@ -107,6 +113,8 @@ struct Torture: ParsableCommand {
             stores: stores,
             partitions: partitions,
             session: .milliseconds(Int(session * 1_000)),
+            duplicateWindow: duplicateWindow,
+            duplicateIDs: duplicateIds,
             seed: seed ?? UInt64.random(in: 0..<1_000_000),
             juice: juice.map { URL(fileURLWithPath: $0) } ?? beside.appendingPathComponent("juice"),
             isPlain: plain,

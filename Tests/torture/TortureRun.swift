@@ -29,10 +29,7 @@ struct TortureRun {
         let topics = try TopicReader(plan: plan).readAll()
         Console.status("auditing")
         let report = Report(
-            audit: Audit(
-                of: topics,
-                by: AuditRules(partitionCount: plan.partitions, topicPrefix: plan.prefix)
-            ),
+            audit: Audit(of: topics, by: plan.rules),
             lost: Report.lost(acknowledged, in: topics),
             problems: rounds.problems,
             recoveries: RecoveryTable(recoveries: rounds.recoveries, session: plan.session)

@@ -15,12 +15,16 @@ final class Instance {
         executable = plan.juice
         log = folder.appendingPathComponent("\(id).log")
         readyFile = folder.appendingPathComponent("\(id).ready")
-        arguments = [
-            "serve", "--bootstrap-servers", plan.bootstrapServers, "--topic-prefix", plan.prefix,
-            "--group", plan.group, "--instance-id", id, "--workers", "\(workers)",
-            "--kafka-property", "session.timeout.ms=\(Int(plan.session.seconds * 1_000))",
-            "--log-level", "debug", "--ready-file", readyFile.path,
-        ]
+        let memory =
+            (plan.duplicateWindow.map { ["--duplicate-window", "\($0)"] } ?? [])
+            + (plan.duplicateIDs.map { ["--duplicate-ids", "\($0)"] } ?? [])
+        arguments =
+            [
+                "serve", "--bootstrap-servers", plan.bootstrapServers, "--topic-prefix", plan.prefix,
+                "--group", plan.group, "--instance-id", id, "--workers", "\(workers)",
+                "--kafka-property", "session.timeout.ms=\(Int(plan.session.seconds * 1_000))",
+                "--log-level", "debug", "--ready-file", readyFile.path,
+            ] + memory
     }
 
     var isRunning: Bool { child?.isRunning ?? false }
