@@ -27,14 +27,6 @@ help: ## Show this list
 demo: build ## Watch orders become juice: embedded broker, service and simulated shops (ARGS="--orders 2000")
 	@exec "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/juice" demo $(ARGS)
 
-torture: setup ## Kill, freeze and crowd the service on a real broker, and audit its answers (BOOTSTRAP=host:port)
-	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make torture BOOTSTRAP=host:port [ROUNDS=100] [BROKER_RESTART='command'] [ARGS='--rate 200']"; exit 64; }
-	@echo "Building juice and torture ($(CONFIGURATION)); the first time takes a few minutes"
-	@$(SWIFT) build -c $(CONFIGURATION) --product juice
-	@$(SWIFT) build -c $(CONFIGURATION) --product torture
-	@exec "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/torture" --bootstrap-servers "$(BOOTSTRAP)" \
-		--rounds $(ROUNDS) $${BROKER_RESTART:+--broker-restart "$$BROKER_RESTART"} $(ARGS)
-
 build: setup ## Build the juice command
 	@echo "Building juice ($(CONFIGURATION)); the first time takes a few minutes"
 	@$(SWIFT) build -c $(CONFIGURATION) --product juice
@@ -50,6 +42,14 @@ simulate: setup ## Run the engine in simulated clusters that fail in every way (
 	@$(SWIFT) build -c release --product simulate
 	@exec "$$($(SWIFT) build -c release --show-bin-path)/simulate" \
 		$(if $(SEED),--seed $(SEED),--seeds $(SEEDS)) $(if $(FLAW),--flaw $(FLAW))
+
+torture: setup ## Kill, freeze and crowd the service on a real broker, and audit its answers (BOOTSTRAP=host:port)
+	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make torture BOOTSTRAP=host:port [ROUNDS=100] [BROKER_RESTART='command'] [ARGS='--rate 200']"; exit 64; }
+	@echo "Building juice and torture ($(CONFIGURATION)); the first time takes a few minutes"
+	@$(SWIFT) build -c $(CONFIGURATION) --product juice
+	@$(SWIFT) build -c $(CONFIGURATION) --product torture
+	@exec "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/torture" --bootstrap-servers "$(BOOTSTRAP)" \
+		--rounds $(ROUNDS) $${BROKER_RESTART:+--broker-restart "$$BROKER_RESTART"} $(ARGS)
 
 fuzz: setup ## Try random inputs on the decoders (RUNS=10000000 FUZZ=commands|answers|stock)
 	@echo "Building the fuzzer with libFuzzer and AddressSanitizer; the first time takes a few minutes"
