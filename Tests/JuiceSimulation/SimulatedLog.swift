@@ -19,14 +19,14 @@ package final class SimulatedLog: CommandLog {
     package let cluster: SimulatedCluster
     package let member: String
     let flaw: Flaw?
-    private let ids: [String]
-    private var epochs: [Int] = []
-    private var turn = 0
+    let ids: [String]
+    var epochs: [Int] = []
+    var turn = 0
     /// A record of the open transaction was not delivered.
-    private var isIncomplete = false
-    private var isRewinding = false
+    var isIncomplete = false
+    var isRewinding = false
 
-    private var membership: SimulatedGroup.Membership
+    var membership: SimulatedGroup.Membership
     /// The generation of the assignment that the worker was told of.
     private var assignedGeneration: Int?
     private var positions: [SimulatedCluster.Place: Offset] = [:]
@@ -64,7 +64,7 @@ package final class SimulatedLog: CommandLog {
     }
 
     /// Makes a call, unless a fault is due or the cluster is down.
-    private func call<Result>(
+    func call<Result>(
         _ call: Call,
         _ body: () throws(LogError) -> Result
     ) throws(LogError) -> Result {
@@ -175,7 +175,7 @@ extension SimulatedLog {
         }
     }
 
-    private func places(_ positions: [InputPosition]) -> [SimulatedCluster.Place: Offset] {
+    func places(_ positions: [InputPosition]) -> [SimulatedCluster.Place: Offset] {
         Dictionary(
             uniqueKeysWithValues: positions.map {
                 (SimulatedCluster.Place(topic: .init($0.topic), partition: $0.partition), $0.offset)
@@ -266,104 +266,6 @@ extension SimulatedLog {
                 }
             }
             return ChangelogBatch(records: batch, ends: ends)
-        }
-    }
-}
-
-// MARK: - Transactions
-
-extension SimulatedLog {
-    private var id: String { ids[turn] }
-
-    private func checkFence() throws(LogError) {
-        guard epochs.indices.contains(turn) else { throw LogError(.startOver, "no producer") }
-        if flaw == .noProducerFence { return }
-        guard cluster.transactions.isCurrent(id, epoch: epochs[turn]) else {
-            throw LogError(.startOver, "\(id) is fenced")
-        }
-    }
-
-    private func checkCompleteness() throws(LogError) {
-        guard isIncomplete, flaw != .failedDeliveryIgnored else { return }
-        throw LogError(.abort, "a record was not delivered")
-    }
-
-    package func initTransactions() throws(LogError) {
-        try call(.initTransactions) { () throws(LogError) in
-            epochs = []
-            for id in ids {
-                guard let epoch = cluster.transactions.takeOver(id) else {
-                    throw LogError(.retry, "markers of \(id) are not written yet")
-                }
-                epochs.append(epoch)
-            }
-        }
-    }
-
-    package func begin() throws(LogError) {
-        try call(.begin) { () throws(LogError) in
-            // The other producer's turn; and like a broker, none while its last markers are being written.
-            if cluster.transactions.hasUnwrittenMarkers(ids[1 - turn]) {
-                throw LogError(.retry, "concurrent transactions")
-            }
-            turn = 1 - turn
-            isIncomplete = false
-        }
-    }
-
-    package func produce(_ record: OutputRecord) throws(LogError) {
-        try call(.produce) { () throws(LogError) in
-            try checkFence()
-            let headerSize = record.headers.reduce(0) { $0 + ($1.value?.count ?? 0) }
-            if headerSize + (record.value?.count ?? 0) > largestRecord {
-                throw LogError(.abort, "the record is too large", isRecordTooLarge: true)
-            }
-            guard !losesDelivery else {
-                losesDelivery = false
-                isIncomplete = true
-                return
-            }
-            if flaw == .forwardedOutsideTransaction, record.topic == .orders || record.topic == .restocks {
-                cluster.write(record, transaction: nil)
-            } else {
-                cluster.produce(id, record)
-            }
-        }
-    }
-
-    package func sendOffsets(_ positions: [InputPosition]) throws(LogError) {
-        try call(.sendOffsets) { () throws(LogError) in
-            try checkFence()
-            try checkCompleteness()
-            guard cluster.group.isCurrent(membership) || flaw == .noGenerationFence else {
-                throw LogError(.abort, "generation \(membership.generation) is over")
-            }
-            if flaw == .offsetsOutsideTransaction {
-                cluster.commitAtOnce(places(positions))
-            } else {
-                cluster.transactions.addOffsets(id, places(positions))
-            }
-        }
-    }
-
-    package func commit() throws(LogError) {
-        do throws(LogError) {
-            try call(.commit) { () throws(LogError) in
-                try checkFence()
-                try checkCompleteness()
-                cluster.transactions.decide(id, isCommit: true)
-            }
-        } catch {
-            guard flaw == .unconfirmedCommitTakenForFailed else { throw error }
-            throw LogError(.abort, error.message)
-        }
-    }
-
-    package func abort() throws(LogError) {
-        try call(.abort) { () throws(LogError) in
-            try checkFence()
-            cluster.transactions.decide(id, isCommit: false)
-            isRewinding = true
         }
     }
 }

@@ -1,0 +1,137 @@
+/// How a worker comes by its partitions, and what it reads of them.
+extension Worker {
+    mutating func poll() throws(LogError) -> Step {
+        if isStopping { return leave() }
+        switch try log.poll(maxRecords: maxBatch, wait: true) {
+        case .records(let records, let ends):
+            // Markers after the last command are committed too, else a partition that is read to its end would seem to
+            // lag.
+            let hasPassedMarkers = ends.contains { partitions[$0.partition]?.isBefore($0) ?? false }
+            guard !records.isEmpty || hasPassedMarkers else { return .idle }
+            phase = .beginning(Batch(records: records, ends: ends))
+        case .assigned(let assigned):
+            try take(assigned)
+        case .revoked:
+            giveUpPartitions()
+        case .outOfRange(let partition, let reason):
+            stop(partition, reason)
+            phase = .rewinding
+        }
+        return .worked
+    }
+
+    private mutating func take(_ assigned: [Int32]) throws(LogError) {
+        if let unknown = assigned.first(where: { $0 >= factory.partitionCount }) {
+            throw LogError(
+                .stop,
+                "the group assigned partition \(unknown), but at the start there were \(factory.partitionCount) partitions;"
+                    + " their number must not change while there is stock"
+            )
+        }
+        onEvent(.assigned(assigned))
+        assignment = assigned
+        restore(assigned)
+    }
+
+    mutating func restore(_ assigned: [Int32]) {
+        phase = .restoring(Restore(partitions: assigned, kept: kept, factory: factory))
+        kept = PartitionTable()
+    }
+
+    private mutating func giveUpPartitions() {
+        onEvent(.revoked)
+        assignment = []
+        if case .restoring(let restore) = phase { kept = restore.kept } else { keepStates(partitions) }
+        phase = .polling
+    }
+
+    /// Puts states away as of their last known commit, until it turns out whether that still is the last.
+    mutating func keepStates(_ states: PartitionTable) {
+        for state in states { state.undo() }
+        kept = states
+        partitions = PartitionTable()
+    }
+
+    /// Partitions that are stopped keep their place in the assignment, so that no other worker skips on either.
+    private mutating func stop(_ partition: Int32, _ reason: String) {
+        partitions[partition] = nil
+        onEvent(.partitionStopped(partition, reason: reason))
+    }
+
+    func startReading() throws(LogError) {
+        try log.start(at: partitions.flatMap(\.positions))
+    }
+
+    mutating func leave() -> Step {
+        log.leave()
+        onEvent(.left)
+        phase = .stopped
+        return .stopped
+    }
+}
+
+// MARK: - Restoring
+
+extension Worker {
+    /// Restoring can take long, so between any two pieces of it the worker looks whether the group wants the
+    /// partitions back, or its owner wants it to stop.
+    mutating func advance(_ restore: Restore) throws(LogError) -> Step {
+        if isStopping { return leave() }
+        switch try log.poll(maxRecords: 1, wait: false) {
+        case .assigned(let assigned):
+            try take(assigned)
+            return .worked
+        case .revoked:
+            giveUpPartitions()
+            return .worked
+        case .records, .outOfRange:
+            // Left over from before: nothing is read on until `start`, and these will be read again.
+            break
+        }
+
+        var restore = restore
+        switch restore.action {
+        case .findRestorePoints(let partitions):
+            let points = try log.restorePoints(
+                of: partitions,
+                answersSince: log.now - factory.window.age
+            )
+            for refusal in restore.found(points) { stop(refusal.partition, refusal.reason) }
+        case .openChangelog(let positions):
+            try log.openChangelog(positions)
+            restore.opened()
+        case .readChangelog:
+            let batch = try log.readChangelog()
+            do throws(ChangelogFault) {
+                try restore.read(batch, now: log.now)
+            } catch {
+                throw LogError(.stop, error.message)
+            }
+        case .finish:
+            try finish(restore)
+            return .worked
+        }
+        phase = .restoring(restore)
+        return .worked
+    }
+
+    private mutating func finish(_ restore: Restore) throws(LogError) {
+        let (states, refusals) = restore.finished()
+        for refusal in refusals { stop(refusal.partition, refusal.reason) }
+        partitions = PartitionTable(states)
+        try startReading()
+        onEvent(
+            .restored(
+                partitions: states.map(\.partition),
+                RestoredState(
+                    stores: states.reduce(0) { $0 + $1.stores.count },
+                    commands: states.reduce(0) { $0 + $1.duplicates.count },
+                    records: restore.recordCount
+                )
+            )
+        )
+        // Before anything else the partitions are claimed: should this worker die with a transaction open, its successor
+        // knows by the last committed offsets whose that is.
+        phase = states.isEmpty ? .polling : .beginning(Batch(records: [], ends: []))
+    }
+}
