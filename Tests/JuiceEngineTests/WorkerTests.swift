@@ -428,15 +428,43 @@ extension WorkerTests {
         #expect(answer.headers == [headers[0]])
     }
 
-    @Test func aStockRecordThatCannotBeReadStopsTheWorkerRatherThanLosingState() {
-        let cluster = SimulatedCluster(partitionCount: 1)
-        cluster.send(.stock, partition: 0, key: Array("gangnam".utf8), value: Array("{".utf8))
+    @Test func aStockRecordThatCannotBeReadStopsItsPartitionOnly() {
+        let cluster = SimulatedCluster(partitionCount: 2)
+        cluster.send(.stock, partition: 0, key: Array(cluster.store(in: 0).utf8), value: Array("{".utf8))
         let harness = Harness(cluster)
-        guard case .failed(let error) = harness.run() else {
-            Issue.record("the worker went on")
-            return
+        cluster.order("a", "banana", partition: 0)
+        cluster.order("b", "banana", partition: 1)
+        harness.run()
+        #expect(cluster.answers(partition: 0).isEmpty)
+        #expect(cluster.answers(partition: 1) == ["juiceMade b"])
+        let faults = harness.events.compactMap { event -> PartitionFault? in
+            if case .partitionStopped(0, let fault) = event { fault } else { nil }
         }
-        #expect(error.message.contains("partition 0, offset 0"))
+        #expect(faults.map(\.kind) == [.stock])
+        #expect(faults.first?.reason.contains("partition 0, offset 0") == true)
+    }
+
+    @Test func aLaterStockRecordMendsAnEarlierOne() {
+        let cluster = SimulatedCluster(partitionCount: 1)
+        let first = Harness(cluster, member: "first")
+        cluster.order("a", "banana")
+        first.run()
+        first.log.leave()
+        let right = #"{"store":"gangnam","revision":7,"stock":{"banana":4}}"#
+        for (stock, isServed) in [("{", false), (right, true)] {
+            cluster.send(.stock, partition: 0, key: Array("gangnam".utf8), value: Array(stock.utf8))
+            let harness = Harness(cluster, member: "next")
+            harness.run()
+            #expect(
+                harness.events.contains { if case .partitionStopped = $0 { true } else { false } } != isServed
+            )
+            harness.log.leave()
+        }
+        let last = Harness(cluster, member: "last")
+        cluster.order("b", "banana")
+        last.run()
+        #expect(cluster.values(.stock).last?.contains(#""revision":8"#) == true)
+        #expect(cluster.values(.results).last?.contains(#""left":{"banana":2}"#) == true)
     }
 
     @Test func stoppingFinishesTheTransactionAndLeaves() {

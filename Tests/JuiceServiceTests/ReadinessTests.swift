@@ -24,10 +24,16 @@ import Testing
         (bothReady + [(1, .revoked), (1, .assigned([])), (1, restored)], [true, false, true]),
         (bothReady + [(0, .startingOver(error)), (0, restored)], [true, false, true]),
         (
-            bothReady + [(0, .partitionStopped(0, reason: "")), (0, .committed(TransactionSummary()))],
+            bothReady + [
+                (0, .partitionStopped(0, PartitionFault(.offsets, ""))),
+                (0, .committed(TransactionSummary())),
+            ],
             [true, false]
         ),
-        ([(0, .partitionStopped(0, reason: ""))] + bothReady + [(0, .revoked)] + bothReady, [true]),
+        (
+            [(0, .partitionStopped(0, PartitionFault(.offsets, "")))] + bothReady + [(0, .revoked)]
+                + bothReady, [true]
+        ),
         (bothReady + [(0, .left), (1, .left)], [true, false]),
         (bothReady + [(0, .failed(error))], [true, false]),
     ]

@@ -15,42 +15,50 @@ final class ChangelogApplier {
         )
     }
 
-    /// - Throws: ``ChangelogFault`` for a stock record that is none.
+    /// - Returns: what is wrong with a stock record that cannot be restored from; nil when it was.
+    /// - Throws: ``LogError`` for stock that belongs in another partition.
     func apply(
         _ record: ChangelogBatch.Record,
         to state: PartitionState,
         now: Timestamp
-    ) throws(ChangelogFault) {
+    ) throws(LogError) -> String? {
         switch record.topic {
-        case .stock: try applyStock(record, to: state)
-        case .results: applyAnswer(record, to: state, now: now)
+        case .stock:
+            return try applyStock(record, to: state).map {
+                "stock record at partition \(record.partition), offset \(record.offset): \($0)"
+            }
+        case .results:
+            applyAnswer(record, to: state, now: now)
+            return nil
         }
     }
 
     private func applyStock(
         _ record: ChangelogBatch.Record,
         to state: PartitionState
-    ) throws(ChangelogFault) {
-        guard let key = record.key else { throw ChangelogFault(record, "it has no key") }
+    ) throws(LogError) -> String? {
+        guard let key = record.key else { return "it has no key" }
         let store = BorrowedText(key)
         // A tombstone is nothing this service writes: somebody reset the store to the menu's initial stock.
         guard let value = record.value else {
             state.stores.restore(store, FruitStore(menu: factory.menu), revision: 0)
-            return
+            return nil
         }
         let owner = Murmur2.partition(of: key, count: factory.partitionCount)
         guard owner == record.partition else {
-            throw ChangelogFault(
-                record,
-                "the store \"\(String(store))\" belongs in partition \(owner) of \(factory.partitionCount);"
-                    + " the number of partitions must not change while there is stock"
+            throw LogError(
+                .stop,
+                "stock record at partition \(record.partition), offset \(record.offset): the store"
+                    + " \"\(String(store))\" belongs in partition \(owner) of \(factory.partitionCount); the number of"
+                    + " partitions must not change while there is stock"
             )
         }
         do throws(MalformedMessage) {
             let restored = try stock.restore(value)
             state.stores.restore(store, restored.levels, revision: restored.revision)
+            return nil
         } catch {
-            throw ChangelogFault(record, error.description)
+            return error.description
         }
     }
 
@@ -66,14 +74,5 @@ final class ChangelogApplier {
             at: time
         )
         state.duplicates.commit(at: time)
-    }
-}
-
-/// A changelog record that cannot be restored from.
-struct ChangelogFault: Error {
-    let message: String
-
-    init(_ record: ChangelogBatch.Record, _ reason: String) {
-        message = "stock record at partition \(record.partition), offset \(record.offset): \(reason)"
     }
 }

@@ -8,6 +8,8 @@ struct PendingPartition {
     private var remaining: Set<ChangelogTopic> = []
     /// The answers read were too few; what remains is to read more of them.
     private var needsMoreAnswers = false
+    /// Stores whose latest stock record cannot be restored from, by their keys.
+    private var faults: [[UInt8]: String] = [:]
 
     init(_ point: RestorePoint, state: PartitionState, _ window: DuplicateWindow) {
         self.state = state
@@ -19,6 +21,15 @@ struct PendingPartition {
     }
 
     var isComplete: Bool { remaining.isEmpty }
+
+    /// What is wrong with the stock; nil when nothing is.
+    var firstFault: String? { faults.values.min() }
+
+    /// Takes note of how a stock record was found. A later one of the same store makes an earlier one void.
+    mutating func note(_ fault: String?, of key: UnsafeRawBufferPointer?) {
+        guard fault != nil || !faults.isEmpty else { return }
+        faults[key.map { Array($0) } ?? []] = fault
+    }
 
     /// Whether there is nothing left to do but to read answers from further back.
     var isToBeReopened: Bool { needsMoreAnswers && remaining == [.results] }

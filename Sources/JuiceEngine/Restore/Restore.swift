@@ -19,7 +19,7 @@ struct Restore {
     /// A partition that must not be read on, and why.
     struct Refusal: Equatable {
         let partition: Int32
-        let reason: String
+        let fault: PartitionFault
     }
 
     private let partitions: [Int32]
@@ -28,6 +28,8 @@ struct Restore {
     private(set) var kept: PartitionTable
     private let applier: ChangelogApplier
     private var restored: [PartitionState] = []
+    /// Partitions with a stock record that cannot be restored from.
+    private var faulty: [Refusal] = []
     private var pending: [Int32: PendingPartition] = [:]
     /// Partitions of which not every input has a committed offset.
     private var uncommitted: Set<Int32> = []
@@ -61,12 +63,14 @@ struct Restore {
         let refusals = restored.filter(isLost).map {
             Refusal(
                 partition: $0.partition,
-                reason:
+                fault: PartitionFault(
+                    .offsets,
                     "its stock is there but the group has no committed offset for orders or restocks: the offsets"
-                    + " expired or were deleted, or the group is another one than before"
+                        + " expired or were deleted, or the group is another one than before"
+                )
             )
         }
-        return (restored.filter { !isLost($0) }, refusals)
+        return (restored.filter { !isLost($0) }, refusals + faulty)
     }
 
     /// Takes note of where the partitions stand.
@@ -79,7 +83,7 @@ struct Restore {
         for point in points {
             let inputs = [(InputTopic.orders, point.orders), (.restocks, point.restocks)]
             if let reason = inputs.lazy.compactMap({ Self.refusal(topic: $0, $1) }).first {
-                refusals.append(Refusal(partition: point.partition, reason: reason))
+                refusals.append(Refusal(partition: point.partition, fault: PartitionFault(.offsets, reason)))
                 continue
             }
             if let state = kept[point.partition], state.stands(at: point) {
@@ -102,11 +106,12 @@ struct Restore {
     /// Applies a piece of the changelogs.
     ///
     /// - Parameter now: no answer is taken to be younger, whatever the clock said of whoever wrote it.
-    /// - Throws: ``ChangelogFault`` for a record that is none: state would be lost by going on.
-    mutating func read(_ batch: ChangelogBatch, now: Timestamp) throws(ChangelogFault) {
+    /// - Throws: ``LogError`` for stock that belongs elsewhere: then nothing here can be trusted.
+    mutating func read(_ batch: ChangelogBatch, now: Timestamp) throws(LogError) {
         for record in batch.records {
             guard let partition = pending[record.partition], partition.wants(record) else { continue }
-            try applier.apply(record, to: partition.state, now: now)
+            let fault = try applier.apply(record, to: partition.state, now: now)
+            if record.topic == .stock { pending[record.partition]?.note(fault, of: record.key) }
             recordCount += 1
             if record.offset + 1 == partition.end(of: record.topic) {
                 reached(record.topic, record.partition)
@@ -133,6 +138,10 @@ struct Restore {
     private mutating func settle(_ partition: PendingPartition) {
         guard partition.isComplete else { return }
         pending[partition.state.partition] = nil
+        if let fault = partition.firstFault {
+            faulty.append(Refusal(partition: partition.state.partition, fault: PartitionFault(.stock, fault)))
+            return
+        }
         kept[partition.state.partition] = partition.state
         restored.append(partition.state)
     }

@@ -14,7 +14,7 @@ extension Worker {
         case .revoked:
             giveUpPartitions()
         case .outOfRange(let partition, let reason):
-            stop(partition, reason)
+            stop(partition, PartitionFault(.offsets, reason))
             phase = .rewinding
         }
         return .worked
@@ -53,9 +53,9 @@ extension Worker {
     }
 
     /// Partitions that are stopped keep their place in the assignment, so that no other worker skips on either.
-    private mutating func stop(_ partition: Int32, _ reason: String) {
+    private mutating func stop(_ partition: Int32, _ fault: PartitionFault) {
         partitions[partition] = nil
-        onEvent(.partitionStopped(partition, reason: reason))
+        onEvent(.partitionStopped(partition, fault))
     }
 
     func startReading() throws(LogError) {
@@ -96,17 +96,12 @@ extension Worker {
                 of: partitions,
                 answersSince: log.now - factory.window.age
             )
-            for refusal in restore.found(points) { stop(refusal.partition, refusal.reason) }
+            for refusal in restore.found(points) { stop(refusal.partition, refusal.fault) }
         case .openChangelog(let positions):
             try log.openChangelog(positions)
             restore.opened()
         case .readChangelog:
-            let batch = try log.readChangelog()
-            do throws(ChangelogFault) {
-                try restore.read(batch, now: log.now)
-            } catch {
-                throw LogError(.stop, error.message)
-            }
+            try restore.read(try log.readChangelog(), now: log.now)
         case .finish:
             try finish(restore)
             return .worked
@@ -117,7 +112,7 @@ extension Worker {
 
     private mutating func finish(_ restore: Restore) throws(LogError) {
         let (states, refusals) = restore.finished()
-        for refusal in refusals { stop(refusal.partition, refusal.reason) }
+        for refusal in refusals { stop(refusal.partition, refusal.fault) }
         partitions = PartitionTable(states)
         try startReading()
         onEvent(

@@ -17,11 +17,33 @@ public enum WorkerEvent: Sendable {
     /// Producers and state are dropped and made anew.
     case startingOver(LogError)
     /// A partition is not read on until somebody mends it.
-    case partitionStopped(Int32, reason: String)
+    case partitionStopped(Int32, PartitionFault)
     /// The worker gave up.
     case failed(LogError)
     /// The worker left its group.
     case left
+}
+
+/// Why a partition is not read on.
+public struct PartitionFault: Sendable, Equatable {
+    /// What has to be mended.
+    public enum Kind: Sendable {
+        /// The group's committed offsets: what they say is no longer, or not yet, in the log.
+        case offsets
+        /// The latest stock record of a store.
+        case stock
+    }
+
+    /// What has to be mended.
+    public let kind: Kind
+    /// What is wrong, in a sentence for a person.
+    public let reason: String
+
+    /// A fault of this kind.
+    public init(_ kind: Kind, _ reason: String) {
+        self.kind = kind
+        self.reason = reason
+    }
 }
 
 /// What a worker has after restoring.

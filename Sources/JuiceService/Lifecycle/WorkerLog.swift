@@ -53,20 +53,31 @@ struct WorkerLog {
                 "starting over with new producers and restored state: \(error.message)"
             )
             isAborting = true
-        case .partitionStopped(let partition, let reason):
+        case .partitionStopped(let partition, let fault):
             logger.critical(
-                """
-                partition stopped, its commands wait: \(reason). To go on: stop all instances, wait until the group is \
-                empty (the session timeout, 10 s), then \(resetCommand(partition)), with N after the last order that was \
-                answered, and likewise for \(configuration.topics.restocks). From an earlier N orders are made again, \
-                from a later one they are skipped
-                """,
+                "partition stopped, its commands wait: \(fault.reason). To go on: \(mend(partition, fault.kind))",
                 metadata: ["partition": "\(partition)"]
             )
         case .failed(let error):
             logger.critical("\(error.message)")
         case .left:
             logger.info("left the consumer group")
+        }
+    }
+
+    private func mend(_ partition: Int32, _ kind: PartitionFault.Kind) -> String {
+        switch kind {
+        case .offsets:
+            """
+            stop all instances, wait until the group is empty (the session timeout, 10 s), then \
+            \(resetCommand(partition)), with N after the last order that was answered, and likewise for \
+            \(configuration.topics.restocks). From an earlier N orders are made again, from a later one they are skipped
+            """
+        case .stock:
+            """
+            write that store's right stock to \(configuration.topics.stock) once more, under the same key and to the same \
+            partition, then restart this instance. What is right, the answers in \(configuration.topics.results) say
+            """
         }
     }
 
