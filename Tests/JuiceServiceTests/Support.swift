@@ -157,8 +157,9 @@ final class EventLog: Sendable {
 
     var all: [WorkerEvent] { events.withLock { $0 } }
 
+    /// Transactions with commands in them: not those that only claim partitions.
     var committed: [TransactionSummary] {
-        all.compactMap { if case .committed(let summary) = $0 { summary } else { nil } }
+        all.compactMap { if case .committed(let summary) = $0, summary.commands > 0 { summary } else { nil } }
     }
 }
 
