@@ -41,9 +41,10 @@ final class RestorePointReader {
         answersSince time: Timestamp,
         timeout: Duration
     ) throws(KafkaError) -> [RestorePoint] {
-        let start = ContinuousClock.now
         let owners = try owners(timeout: timeout)
-        // Both are asked the same, so that the one's time says what the other's may be.
+        // Asked again, now that it is connected: how long that takes says how long the group's consumer may.
+        let start = ContinuousClock.now
+        _ = try self.owners(timeout: timeout)
         let patience = Self.patience + (ContinuousClock.now - start) * 3
 
         let inputs = self.partitions(partitions, of: InputTopic.allCases.map { configuration.topics[$0] })
