@@ -27,6 +27,8 @@ final class KafkaCommandLog: CommandLog {
     /// How long calls wait that librdkafka cannot resume. From a slow broker each attempt would have its answer too late, so
     /// each waits longer than the one before.
     private var patience = callTimeout
+    /// How often new producers ask for their transactional ids before they wait for a slow broker.
+    private static let eagerness = 3
     /// Being fenced twice within this time is another process's doing,
     private static let rivalry = Duration.seconds(60)
     /// unless the worker was away from its group for this long: half the session timeout.
@@ -194,10 +196,12 @@ extension KafkaCommandLog {
     func initTransactions() throws(LogError) {
         try onProducers { (pair) throws(KafkaError) in
             if pair?.isReady ?? true {
-                pair = try ProducerPair(configuration: configuration, worker: worker, hooks: hooks)
                 // A transaction that the predecessor left open is ended by the first to ask, who is told to ask again.
                 // librdkafka would do so after half a second; producers made anew do it at once.
-                if pair?.tryInitTransactions(timeout: .milliseconds(100)) ?? false { return }
+                for _ in 0..<Self.eagerness {
+                    pair = try ProducerPair(configuration: configuration, worker: worker, hooks: hooks)
+                    if pair?.tryInitTransactions(timeout: .milliseconds(100)) ?? false { return }
+                }
                 pair = try ProducerPair(configuration: configuration, worker: worker, hooks: hooks)
             }
             // Producers that are still being initialised go on where the last call ran into its timeout.
