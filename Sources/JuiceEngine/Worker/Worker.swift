@@ -9,13 +9,15 @@ import JuiceMessages
 ///
 /// A transaction is one batch: all commands at hand, up to a limit. When little comes it is committed at once, and
 /// under load batches grow by themselves while the previous one is being committed. No transaction is ever open
-/// while the log is polled, so no change of the assignment can come in the middle of one.
+/// while the log is polled, so no change of the assignment can come in the middle of one. The first after a restore has
+/// no commands and only claims the partitions.
 ///
 /// ```
 /// starting ─▶ polling ─▶ beginning ─▶ processing ─▶ sendingOffsets ─▶ committing ─▶ polling
 ///               │ ▲                  └───────── requires abort ─────────┘
 ///    assigned   ▼ │                                    ▼
 ///            restoring ◀── startingOver             aborting ─▶ rewinding ─▶ polling
+///               └─▶ beginning
 /// ```
 public struct Worker<Log: CommandLog> {
     /// How a step went, for whoever drives the steps.
