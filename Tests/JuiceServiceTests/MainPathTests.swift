@@ -43,10 +43,7 @@ import Testing
     @Test func aWorkerWithoutPartitionsIsReady() async throws {
         let cluster = try await TestCluster.single()
         try await withRunningService(cluster.serviceConfiguration(workers: 2)) { events in
-            func restoredCount() -> Int {
-                events.all.count { if case .restored = $0 { true } else { false } }
-            }
-            #expect(wait { restoredCount() == 2 || events.hasFailed })
+            #expect(wait { events.isReady || events.hasFailed }, "\(events.all)")
             #expect(!events.hasFailed)
         }
     }

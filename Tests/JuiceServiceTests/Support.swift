@@ -133,7 +133,8 @@ func withRunningService<Result: Sendable>(
         configuration: configuration,
         topicPlan: topicPlan,
         logger: logger,
-        onEvent: { events.append($0) }
+        onEvent: { events.append($0) },
+        onReadiness: { events.isReady = $0 }
     )
     let group = ServiceGroup(
         configuration: .init(services: [.init(service: service)], logger: quietLogger)
@@ -152,10 +153,17 @@ func withRunningService<Result: Sendable>(
 /// What the workers of a service did.
 final class EventLog: Sendable {
     private let events = Mutex<[WorkerEvent]>([])
+    private let readiness = Mutex(false)
 
     func append(_ event: WorkerEvent) { events.withLock { $0.append(event) } }
 
     var all: [WorkerEvent] { events.withLock { $0 } }
+
+    /// Whether every worker has restored what it was assigned, be it in one rebalance or in several.
+    var isReady: Bool {
+        get { readiness.withLock { $0 } }
+        set { readiness.withLock { $0 = newValue } }
+    }
 
     /// Transactions with commands in them: not those that only claim partitions.
     var committed: [TransactionSummary] {
