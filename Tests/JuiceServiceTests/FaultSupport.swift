@@ -67,16 +67,6 @@ extension TestCluster {
         try consumer.commit(Dictionary(uniqueKeysWithValues: inputs.map { ($0, 0) }))
         consumer.close()
     }
-
-    /// A service that notices faults of its membership soon, so that tests need not wait for that.
-    func impatientConfiguration(_ properties: [String: String] = [:]) -> ServiceConfiguration {
-        var configuration = serviceConfiguration()
-        // The embedded broker makes a member that joins again wait until a second before the session timeout, and one that
-        // joins for the first time 3 seconds.
-        configuration.kafkaProperties = ["heartbeat.interval.ms": "200", "session.timeout.ms": "3500"]
-            .merging(properties) { $1 }
-        return configuration
-    }
 }
 
 /// Errors of one kind of request.

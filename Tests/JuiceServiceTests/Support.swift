@@ -59,6 +59,22 @@ struct TestCluster: Sendable {
         )
     }
 
+    /// A service that notices faults of its membership soon, so that tests need not wait for that.
+    ///
+    /// The embedded broker makes a member that joins again wait until a second before the session timeout, and one that
+    /// joins for the first time 3 seconds. Of two members it makes both join again if the follower's SyncGroup comes after
+    /// the leader's (it answers INVALID_REQUEST).
+    func impatientConfiguration(_ properties: [String: String] = [:], workers: Int = 1)
+        -> ServiceConfiguration
+    {
+        var configuration = serviceConfiguration(workers: workers)
+        configuration.kafkaProperties = [
+            "heartbeat.interval.ms": "200", "session.timeout.ms": isEmbedded ? "3500" : "10000",
+        ]
+        .merging(properties) { $1 }
+        return configuration
+    }
+
     /// - Parameter partitioner: by default that of Java clients.
     func makeProducer(partitioner: String = "murmur2_random") throws -> Producer {
         try Producer(
