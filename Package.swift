@@ -52,10 +52,12 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
+        // What `juice bench core` and `make microbench` measure.
+        .target(name: "JuiceBench", dependencies: ["JuiceMaker", "JuiceMessages", "JuiceEngine"]),
         .executableTarget(
             name: "juice",
             dependencies: [
-                "Kafka", "JuiceMaker", "JuiceMessages", "JuiceEngine", "JuiceService",
+                "JuiceBench", "Kafka", "JuiceMaker", "JuiceMessages", "JuiceEngine", "JuiceService",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -88,6 +90,16 @@ let package = Package(
                 "JuiceSimulation", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/simulate"
+        ),
+
+        // Run by `make microbench`. Its malloc counts, so it is an executable of its own.
+        .target(name: "CMallocCount", path: "Tests/CMallocCount"),
+        .executableTarget(
+            name: "microbench",
+            dependencies: [
+                "CMallocCount", "JuiceBench", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/microbench"
         ),
 
         // Run by `make soak`.

@@ -4,7 +4,7 @@ import JuiceMessages
 ///
 /// Ids are as long as their senders like. With a million of them in memory, the chance that a new one is taken for
 /// another is 10^-32, far below that of a memory error, and as nobody outside knows the key, nobody can look for one.
-struct CommandFingerprint: Equatable {
+package struct CommandFingerprint: Equatable {
     let low: UInt64
     let high: UInt64
 
@@ -16,7 +16,7 @@ struct CommandFingerprint: Equatable {
         self.high = high
     }
 
-    init(_ kind: CommandKind, store: BorrowedText, id: BorrowedText) {
+    package init(_ kind: CommandKind, store: BorrowedText, id: BorrowedText) {
         var hasher = Hasher()
         // The length keeps store and id apart.
         hasher.combine(store.bytes.count << 1 | (kind == .order ? 0 : 1))

@@ -8,7 +8,7 @@ import JuiceMessages
 /// The answers lie in a ring, 32 bytes each, and a hash table of 4-byte positions finds them: a million commands take
 /// 42 bytes each, however long their ids are. Remembering and forgetting take no memory from the heap once both have
 /// grown to the window's size.
-struct DuplicateMemory {
+package struct DuplicateMemory {
     private struct Entry {
         let command: CommandFingerprint
         /// Nil where the answer is not compact.
@@ -40,7 +40,7 @@ struct DuplicateMemory {
 
     private static let smallest = 16
 
-    init(window: DuplicateWindow) {
+    package init(window: DuplicateWindow) {
         self.window = window
         ring = Array(repeating: .none, count: Self.smallest)
         slots = Array(repeating: 0, count: Self.smallest * 2)
@@ -55,14 +55,14 @@ struct DuplicateMemory {
     }
 
     /// The first answer to a command, if it is remembered.
-    func firstAnswer(to command: CommandFingerprint) -> FirstAnswer? {
+    package func firstAnswer(to command: CommandFingerprint) -> FirstAnswer? {
         guard let slot = slot(of: command) else { return nil }
         let position = Int(slots[slot]) - 1
         return ring[position].answer.map(FirstAnswer.compact) ?? verbatim[position].map(FirstAnswer.verbatim)
     }
 
     /// Remembers the answer to a command, given at this time. It is the command's latest first answer from now on.
-    mutating func remember(_ command: CommandFingerprint, _ answer: FirstAnswer, at time: Timestamp) {
+    package mutating func remember(_ command: CommandFingerprint, _ answer: FirstAnswer, at time: Timestamp) {
         if count == ring.count { grow() }
         mark(time)
         let position = next & (ring.count - 1)
@@ -80,7 +80,7 @@ struct DuplicateMemory {
     /// Keeps what was remembered since the last commit, and forgets what the window no longer holds.
     ///
     /// Nothing is forgotten before a commit: an undo could not bring it back.
-    mutating func commit(at time: Timestamp) {
+    package mutating func commit(at time: Timestamp) {
         uncommitted = next
         while let oldest = marks.first, oldest.time + granule + window.age < time {
             let end = marks.count > 1 ? marks[1].sequence : next

@@ -1,0 +1,64 @@
+import JuiceEngine
+import JuiceMessages
+
+/// A log that has orders without end and forgets what is written to it: the engine alone, without Kafka.
+final class DiscardingLog: CommandLog {
+    private let workload: OrderWorkload
+    private let partitionCount: Int32
+    private var isAssigned = false
+    private var records: [CommandRecord] = []
+    private var next = 0
+    private(set) var producedBytes = 0
+
+    init(workload: OrderWorkload, partitionCount: Int32) {
+        self.workload = workload
+        self.partitionCount = partitionCount
+    }
+
+    let now: Timestamp = 0
+
+    func poll(maxRecords: Int, wait: Bool) throws(LogError) -> PollResult {
+        guard isAssigned else {
+            isAssigned = true
+            return .assigned(Array(0..<partitionCount))
+        }
+        guard wait else { return .records([], ends: []) }
+        records.removeAll(keepingCapacity: true)
+        // No more than there are, else two of them would share their bytes.
+        for number in next..<next + min(maxRecords, workload.count) {
+            let key = workload.key(of: number)
+            records.append(
+                CommandRecord(
+                    topic: .orders,
+                    partition: Murmur2.partition(of: key, count: partitionCount),
+                    offset: Offset(number),
+                    key: key,
+                    value: workload.value(of: number),
+                    headers: []
+                )
+            )
+        }
+        next += records.count
+        return .records(records, ends: [])
+    }
+
+    func produce(_ record: OutputRecord) throws(LogError) { producedBytes += record.value?.count ?? 0 }
+
+    func restorePoints(of partitions: [Int32], answersSince: Timestamp) throws(LogError) -> [RestorePoint] {
+        let empty = RestorePoint.Input(committed: nil, log: 0..<0)
+        return partitions.map {
+            RestorePoint(partition: $0, orders: empty, restocks: empty, stockEnd: 0, results: 0..<0)
+        }
+    }
+
+    func readChangelog() throws(LogError) -> ChangelogBatch { ChangelogBatch(records: [], ends: []) }
+    func openChangelog(_ positions: [ChangelogPosition]) throws(LogError) {}
+    func initTransactions() throws(LogError) {}
+    func start(at positions: [InputPosition]) throws(LogError) {}
+    func begin() throws(LogError) {}
+    func sendOffsets(_ positions: [InputPosition]) throws(LogError) {}
+    func commit() throws(LogError) {}
+    func abort() throws(LogError) {}
+    func name(of topic: InputTopic) -> String { "" }
+    func leave() {}
+}

@@ -1,0 +1,113 @@
+import JuiceMaker
+import JuiceMessages
+
+/// Orders as POS systems send them: their bytes, side by side in memory, for stores chosen at random from a seed.
+public final class OrderWorkload {
+    /// Fruits enough for ever, but for strawberries: strawberry juices are out of stock, all others are made.
+    public static let menu: Menu = {
+        let standard = Menu.standard
+        let fruits = standard.fruits.map { fruit in
+            Fruit(
+                id: fruit.id,
+                name: fruit.name,
+                initialStock: fruit.id == "strawberry" ? fruit.initialStock : FruitStore.maximumLevel
+            )
+        }
+        return (try? Menu(fruits: fruits, juices: standard.juices.map { JuiceSpec($0, of: standard) })) ?? standard
+    }()
+
+    /// How many orders there are; further ones are the same again under other ids.
+    public let count: Int
+    /// How many stores they are for.
+    public let storeCount: Int
+
+    private let memory: UnsafeMutableRawBufferPointer
+    private let stride: Int
+    private var orders: [Order] = []
+
+    private struct Order {
+        let store: Int
+        let keyLength: Int
+        let valueLength: Int
+    }
+
+    private static let keyRoom = 16
+    private static let idDigits = 12
+    private static let beforeID = Array(#"{"orderId":"pos-7-"#.utf8)
+
+    /// So many orders for so many stores.
+    ///
+    /// - Parameter seed: the same seed gives the same orders.
+    public init(count: Int, storeCount: Int, seed: UInt64 = 1) {
+        self.count = count
+        self.storeCount = storeCount
+        let longest = Self.menu.juices.map(\.id.utf8.count).max() ?? 0
+        stride = Self.keyRoom + Self.value(juice: String(repeating: "x", count: longest)).count
+        memory = .allocate(byteCount: count * stride, alignment: 8)
+        var random = SplitMix(state: seed)
+        orders.reserveCapacity(count)
+        for number in 0..<count {
+            let store = Int(random.next() % UInt64(storeCount))
+            let juice = Self.menu.juices[Int(random.next() % UInt64(Self.menu.juices.count))]
+            let key = Array("store-\(store)".utf8)
+            let value = Self.value(juice: juice.id)
+            let slot = UnsafeMutableRawBufferPointer(rebasing: memory[number * stride..<(number + 1) * stride])
+            slot.copyBytes(from: key)
+            UnsafeMutableRawBufferPointer(rebasing: slot[Self.keyRoom...]).copyBytes(from: value)
+            orders.append(Order(store: store, keyLength: key.count, valueLength: value.count))
+        }
+    }
+
+    deinit { memory.deallocate() }
+
+    /// Some 110 bytes, with a field that the service does not know.
+    private static func value(juice: String) -> [UInt8] {
+        beforeID + Array(repeating: UInt8(ascii: "0"), count: idDigits)
+            + Array(#"","juice":"\#(juice)","quantity":1,"register":"7","at":"2026-01-01T12:00:00Z"}"#.utf8)
+    }
+
+    /// The key of an order.
+    public func key(of number: Int) -> UnsafeRawBufferPointer {
+        let start = number % count * stride
+        return UnsafeRawBufferPointer(rebasing: memory[start..<start + orders[number % count].keyLength])
+    }
+
+    /// The value of an order, with an id that only this number has. It is valid until that of a number that differs by
+    /// a multiple of ``count`` is asked for.
+    public func value(of number: Int) -> UnsafeRawBufferPointer {
+        let start = number % count * stride + Self.keyRoom
+        let value = UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + orders[number % count].valueLength])
+        var rest = number
+        for digit in (0..<Self.idDigits).reversed() {
+            value[Self.beforeID.count + digit] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+        }
+        return UnsafeRawBufferPointer(value)
+    }
+
+    /// The store of an order, counted from 0.
+    public func store(of number: Int) -> Int { orders[number % count].store }
+}
+
+extension JuiceSpec {
+    init(_ juice: Juice, of menu: Menu) {
+        self.init(
+            id: juice.id,
+            name: juice.name,
+            recipe: Recipe(juice.recipe.map { (menu.fruits[$0.fruit].id, $0.amount) })
+        )
+    }
+}
+
+/// Sebastiano Vigna's SplitMix64: small, and the same everywhere.
+struct SplitMix: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}

@@ -1,0 +1,88 @@
+import ArgumentParser
+import CMallocCount
+import JuiceBench
+
+/// Counts what a piece of an order's work costs: requests for memory, which are the same on every machine, and time.
+@main
+struct Microbench: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "microbench",
+        abstract: "Count the memory requests and nanoseconds of each piece of an order's work, without Kafka.",
+        discussion: """
+            Counted in steady state: every piece is done so many times before. Instructions are counted by \
+            valgrind, as the difference of two runs: make instructions.
+            """
+    )
+
+    @Option(help: "How many orders are counted.")
+    var orders = 1_000_000
+
+    @Option(help: "How many stores they are for.")
+    var stores = 1_000
+
+    @Option(help: "Only this piece.")
+    var only: String?
+
+    @Flag(help: "Do the piece that --only names, once, and print nothing: for valgrind.")
+    var bare = false
+
+    @Flag(help: "Fail when a piece that needs no memory asks for some.")
+    var check = false
+
+    func validate() throws {
+        guard orders >= 1, stores >= 1 else { throw ValidationError("--orders and --stores are at least 1") }
+        guard !bare || only != nil else { throw ValidationError("--bare needs --only") }
+    }
+
+    func run() throws {
+        let all = CoreCase.all(storeCount: stores)
+        let cases = all.filter { only == nil || only == $0.name }
+        guard !cases.isEmpty else {
+            throw ValidationError("the pieces are \(all.map(\.name).joined(separator: ", "))")
+        }
+        if bare { return cases[0].run(orders) }
+
+        guard malloc_count() >= 0 else {
+            print("Skipped: memory requests can be counted with glibc only")
+            return
+        }
+        print("\(padded("piece", 10))\(padded("requests/order", -16))\(padded("ns/order", -10))")
+        var wasteful: [String] = []
+        for piece in cases {
+            let counted = count(piece)
+            let ratio = Double(counted.requests) / Double(orders)
+            print("\(padded(piece.name, 10))\(padded(text(ratio, 4), -16))\(padded(text(counted.nanoseconds, 1), -10))")
+            if piece.isAllocationFree, ratio >= Self.tolerance { wasteful.append(piece.name) }
+        }
+        guard check else { return }
+        guard wasteful.isEmpty else {
+            print("These take memory from the heap for each order: \(wasteful.joined(separator: ", "))")
+            throw ExitCode.failure
+        }
+        print("No piece takes memory from the heap for an order")
+    }
+
+    /// A request for each thousand orders: a transaction takes some, an order takes none.
+    private static let tolerance = 0.001
+
+    private func count(_ piece: CoreCase) -> (requests: Int64, nanoseconds: Double) {
+        piece.run(max(orders, 300_000))
+        let (before, start) = (malloc_count(), ContinuousClock.now)
+        piece.run(orders)
+        let (requests, time) = (malloc_count() - before, ContinuousClock.now - start)
+        return (requests, time / .nanoseconds(1) / Double(orders))
+    }
+
+    private func text(_ number: Double, _ digits: Int) -> String {
+        let scale = (0..<digits).reduce(1) { scale, _ in scale * 10 }
+        let (whole, rest) = Int((number * Double(scale)).rounded()).quotientAndRemainder(dividingBy: scale)
+        let fraction = String(rest)
+        return "\(whole)." + String(repeating: "0", count: digits - fraction.count) + fraction
+    }
+
+    /// A column: to the left of a positive width, to the right of a negative one.
+    private func padded(_ text: String, _ width: Int) -> String {
+        let space = String(repeating: " ", count: max(0, abs(width) - text.count))
+        return width > 0 ? text + space : space + text
+    }
+}
