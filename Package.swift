@@ -97,7 +97,8 @@ let package = Package(
         .executableTarget(
             name: "microbench",
             dependencies: [
-                "CMallocCount", "JuiceBench", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "CMallocCount", "JuiceBench",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/microbench"
         ),

@@ -5,6 +5,8 @@
 // On-Demand then also finds, at each closing bracket, that an outer object or array was never closed.
 #define SIMDJSON_CHECK_EOF 1
 #define SIMDJSON_DEVELOPMENT_CHECKS 0
+// SwiftPM leaves assertions in, also in release.
+#define NDEBUG
 #include <simdjson.h>
 
 #include <algorithm>

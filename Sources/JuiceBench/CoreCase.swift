@@ -17,7 +17,8 @@ public struct CoreCase {
     public static func all(storeCount: Int) -> [CoreCase] {
         let workload = OrderWorkload(count: 100_000, storeCount: storeCount)
         return [
-            decode(workload), apply(workload), encode(workload), decodeApplyEncode(workload), remember(workload),
+            decode(workload), apply(workload), encode(workload), decodeApplyEncode(workload),
+            remember(workload),
             engine(workload), restore(workload),
         ]
     }
@@ -31,7 +32,9 @@ extension CoreCase {
         var (number, sum) = (0, 0)
         return CoreCase(name: "decode", summary: "bytes to an order", isAllocationFree: true) { count in
             for _ in 0..<count {
-                if case .command(let order) = decoder.decodeOrder(workload.value(of: number)) { sum &+= order.juice }
+                if case .command(let order) = decoder.decodeOrder(workload.value(of: number)) {
+                    sum &+= order.juice
+                }
                 number += 1
             }
             keep(sum)
@@ -43,7 +46,8 @@ extension CoreCase {
         var stores = Stores(workload)
         let juices = maker.menu.juices.count
         var (number, sum) = (0, 0)
-        return CoreCase(name: "apply", summary: "an order to a store's stock", isAllocationFree: true) { count in
+        return CoreCase(name: "apply", summary: "an order to a store's stock", isAllocationFree: true) {
+            count in
             for _ in 0..<count {
                 stores.withStore(of: number) { store in
                     if case .made = maker.make(number % juices, quantity: 1, from: &store) { sum &+= 1 }
@@ -69,7 +73,8 @@ extension CoreCase {
                 buffer.removeAll()
                 switch outcomes[juice] {
                 case .made: encoder.juiceMade(order, store: name, left: store, into: &buffer)
-                case .outOfStock(let short): encoder.outOfStock(order, store: name, shortages: short, into: &buffer)
+                case .outOfStock(let short):
+                    encoder.outOfStock(order, store: name, shortages: short, into: &buffer)
                 }
                 number += 1
             }
@@ -78,7 +83,9 @@ extension CoreCase {
     }
 
     private static func decodeApplyEncode(_ workload: OrderWorkload) -> CoreCase {
-        let (decoder, maker) = (CommandDecoder(menu: OrderWorkload.menu), JuiceMaker(menu: OrderWorkload.menu))
+        let (decoder, maker) = (
+            CommandDecoder(menu: OrderWorkload.menu), JuiceMaker(menu: OrderWorkload.menu)
+        )
         let encoder = AnswerEncoder(menu: OrderWorkload.menu)
         var stores = Stores(workload)
         var buffer = OutputBuffer()
@@ -174,7 +181,8 @@ extension CoreCase {
         let value = buffer.bytes
         let restorer = StockRestorer(menu: menu)
         var sum = 0
-        return CoreCase(name: "restore", summary: "a stock record to a store", isAllocationFree: false) { count in
+        return CoreCase(name: "restore", summary: "a stock record to a store", isAllocationFree: false) {
+            count in
             value.withUnsafeBytes { bytes in
                 for _ in 0..<count {
                     if let restored = try? restorer.restore(bytes) { sum &+= restored.revision }

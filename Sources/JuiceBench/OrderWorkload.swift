@@ -3,17 +3,18 @@ import JuiceMessages
 
 /// Orders as POS systems send them: their bytes, side by side in memory, for stores chosen at random from a seed.
 public final class OrderWorkload {
-    /// Fruits enough for ever, but for strawberries: strawberry juices are out of stock, all others are made.
+    /// Fruits enough for long, but for strawberries: strawberry juices are out of stock, all others are made.
     public static let menu: Menu = {
         let standard = Menu.standard
         let fruits = standard.fruits.map { fruit in
             Fruit(
                 id: fruit.id,
                 name: fruit.name,
-                initialStock: fruit.id == "strawberry" ? fruit.initialStock : FruitStore.maximumLevel
+                initialStock: fruit.id == "strawberry" ? fruit.initialStock : 100_000
             )
         }
-        return (try? Menu(fruits: fruits, juices: standard.juices.map { JuiceSpec($0, of: standard) })) ?? standard
+        return (try? Menu(fruits: fruits, juices: standard.juices.map { JuiceSpec($0, of: standard) }))
+            ?? standard
     }()
 
     /// How many orders there are; further ones are the same again under other ids.
@@ -51,7 +52,9 @@ public final class OrderWorkload {
             let juice = Self.menu.juices[Int(random.next() % UInt64(Self.menu.juices.count))]
             let key = Array("store-\(store)".utf8)
             let value = Self.value(juice: juice.id)
-            let slot = UnsafeMutableRawBufferPointer(rebasing: memory[number * stride..<(number + 1) * stride])
+            let slot = UnsafeMutableRawBufferPointer(
+                rebasing: memory[number * stride..<(number + 1) * stride]
+            )
             slot.copyBytes(from: key)
             UnsafeMutableRawBufferPointer(rebasing: slot[Self.keyRoom...]).copyBytes(from: value)
             orders.append(Order(store: store, keyLength: key.count, valueLength: value.count))
@@ -76,7 +79,9 @@ public final class OrderWorkload {
     /// a multiple of ``count`` is asked for.
     public func value(of number: Int) -> UnsafeRawBufferPointer {
         let start = number % count * stride + Self.keyRoom
-        let value = UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + orders[number % count].valueLength])
+        let value = UnsafeMutableRawBufferPointer(
+            rebasing: memory[start..<start + orders[number % count].valueLength]
+        )
         var rest = number
         for digit in (0..<Self.idDigits).reversed() {
             value[Self.beforeID.count + digit] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)

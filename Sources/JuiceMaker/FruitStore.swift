@@ -53,10 +53,19 @@ extension FruitStore {
         snapshot.append(contentsOf: stored)
     }
 
-    /// Takes the levels back from where ``save(to:)`` put them.
-    public mutating func restore(from snapshot: ArraySlice<Int32>) {
-        precondition(snapshot.count == stored.count, "a snapshot has one level for each fruit")
-        stored.replaceSubrange(stored.indices, with: snapshot)
+    /// Puts the levels into a snapshot of many stores, from this place on, where there is room for them.
+    public func save(to snapshot: inout [Int32], at place: Int) {
+        for fruit in stored.indices { snapshot[place + fruit] = stored[fruit] }
+    }
+
+    /// Takes the levels from where ``save(to:)`` put them.
+    public mutating func restore(from snapshot: [Int32], at place: Int) {
+        for fruit in stored.indices { stored[fruit] = snapshot[place + fruit] }
+    }
+
+    /// Takes the levels of another store of the same menu. Unlike an assignment it keeps to memory of its own.
+    public mutating func restore(from other: FruitStore) {
+        for fruit in stored.indices { stored[fruit] = other.stored[fruit] }
     }
 }
 

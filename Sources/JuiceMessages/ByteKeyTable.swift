@@ -5,9 +5,9 @@
 /// its own. Looking a key up takes no memory. Keys are bytes: two ids that differ in a byte are two keys,
 /// whatever Unicode thinks of them.
 public struct ByteKeyTable: Sendable {
-    private var keyBytes: [UInt8] = []
+    @usableFromInline internal private(set) var keyBytes: [UInt8] = []
     // Where each key ends in `keyBytes`, which is where the next one begins.
-    private var keyEnds: [UInt32] = []
+    @usableFromInline internal private(set) var keyEnds: [UInt32] = []
     // A power of two of them.
     private var slots: [Slot]
 
@@ -51,6 +51,7 @@ public struct ByteKeyTable: Sendable {
     }
 
     /// Calls `body` with the key of an index. The bytes are valid during the call.
+    @inlinable
     public func withKey<Result, Failure: Error>(
         at index: Int,
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
@@ -84,11 +85,9 @@ extension ByteKeyTable {
         var index: Int? { isFree ? nil : Int(UInt32(truncatingIfNeeded: bits)) - 1 }
     }
 
-    // Swift's hash is seeded for each process: a sender cannot choose ids that all fall into one place.
+    // Under this process's own key: a sender cannot choose ids that all fall into one place.
     private static func hash(_ key: UnsafeRawBufferPointer) -> UInt32 {
-        var hasher = Hasher()
-        hasher.combine(bytes: key)
-        return UInt32(truncatingIfNeeded: hasher.finalize())
+        UInt32(truncatingIfNeeded: SipHash.hash(key))
     }
 
     private static func emptySlots(forKeys count: Int) -> [Slot] {

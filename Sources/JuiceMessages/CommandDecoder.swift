@@ -31,33 +31,33 @@ public final class CommandDecoder {
 
     /// Reads the value of a record of the orders topic.
     public func decodeOrder(_ value: UnsafeRawBufferPointer?) -> Decoded<OrderCommand> {
-        decode(value, .order) { id, object throws(Rejection) in
-            OrderCommand(id: id, juice: try juice(of: object), quantity: try quantity(of: object))
+        decode(value, ("orderId", "juice", "quantity")) { id, juice, quantity throws(Rejection) in
+            OrderCommand(id: id, juice: try self.juice(juice), quantity: try self.quantity(quantity))
         }
     }
 
     /// Reads the value of a record of the restocks topic.
     public func decodeRestock(_ value: UnsafeRawBufferPointer?) -> Decoded<RestockCommand> {
-        decode(value, .restock) { id, object throws(Rejection) in
-            RestockCommand(id: id, edit: try edit(of: object))
+        decode(value, ("restockId", "add", "set")) { id, add, set throws(Rejection) in
+            RestockCommand(id: id, edit: try edit(add: add, set: set))
         }
     }
 
     private func decode<Command>(
         _ value: UnsafeRawBufferPointer?,
-        _ kind: CommandKind,
-        command: (BorrowedText, JSONObject) throws(Rejection) -> Command
+        _ fields: (id: StaticString, StaticString, StaticString),
+        command: (BorrowedText, JSONObject.Member, JSONObject.Member) throws(Rejection) -> Command
     ) -> Decoded<Command> {
-        let object: JSONObject
+        let members: (id: JSONObject.Member, JSONObject.Member, JSONObject.Member)
         let id: BorrowedText
         do throws(DeadLetterReason) {
-            object = try self.object(in: value)
-            id = try self.id(of: object, field: kind.idField)
+            members = try object(in: value).members(fields.id, fields.1, fields.2)
+            id = try self.id(members.id)
         } catch {
             return .undecodable(error)
         }
         do throws(Rejection) {
-            return .command(try command(id, object))
+            return .command(try command(id, members.1, members.2))
         } catch {
             return .rejected(id: id, error)
         }
@@ -82,8 +82,8 @@ extension CommandDecoder {
         }
     }
 
-    private func id(of object: JSONObject, field: StaticString) throws(DeadLetterReason) -> BorrowedText {
-        switch object.member(field) {
+    private func id(_ member: JSONObject.Member) throws(DeadLetterReason) -> BorrowedText {
+        switch member {
         case .absent: throw .missingID
         case .repeated: throw .badID
         case .value(let value) where value.isNull: throw .missingID
@@ -96,11 +96,10 @@ extension CommandDecoder {
     }
 
     private func given(
-        _ name: StaticString,
-        _ field: Rejection.Field,
-        of object: JSONObject
+        _ member: JSONObject.Member,
+        _ field: Rejection.Field
     ) throws(Rejection) -> JSONValue? {
-        switch object.member(name) {
+        switch member {
         case .absent: nil
         case .repeated: throw .badCommand(.repeatedField(field))
         case .value(let value): value.isNull ? nil : value
@@ -111,15 +110,15 @@ extension CommandDecoder {
 // MARK: - Orders
 
 extension CommandDecoder {
-    private func juice(of order: JSONObject) throws(Rejection) -> Int {
-        guard let value = try given("juice", .juice, of: order) else { throw .badCommand(.missingJuice) }
+    private func juice(_ member: JSONObject.Member) throws(Rejection) -> Int {
+        guard let value = try given(member, .juice) else { throw .badCommand(.missingJuice) }
         guard let id = value.string else { throw .badCommand(.juiceNotText) }
         guard let juice = juices.find(id.bytes) else { throw .unknownJuice(id.clipped()) }
         return juice
     }
 
-    private func quantity(of order: JSONObject) throws(Rejection) -> Int {
-        guard let value = try given("quantity", .quantity, of: order) else { return 1 }
+    private func quantity(_ member: JSONObject.Member) throws(Rejection) -> Int {
+        guard let value = try given(member, .quantity) else { return 1 }
         guard let quantity = value.integer, JuiceMaker.quantities.contains(quantity) else {
             throw .badQuantity
         }
@@ -130,9 +129,9 @@ extension CommandDecoder {
 // MARK: - Restocks
 
 extension CommandDecoder {
-    private func edit(of restock: JSONObject) throws(Rejection) -> StockEdit {
-        let add = try given("add", .add, of: restock)
-        let set = try given("set", .set, of: restock)
+    private func edit(add: JSONObject.Member, set: JSONObject.Member) throws(Rejection) -> StockEdit {
+        let add = try given(add, .add)
+        let set = try given(set, .set)
         switch (add, set) {
         case (nil, nil): throw .emptyRestock
         case (.some, .some): throw .badCommand(.addAndSet)

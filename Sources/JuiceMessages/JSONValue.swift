@@ -81,6 +81,13 @@ struct JSONObject: Sequence {
         case value(JSONValue)
         /// JSON leaves open what a name given twice means, so no reader here chooses.
         case repeated
+
+        fileprivate mutating func note(_ value: JSONValue) {
+            switch self {
+            case .absent: self = .value(value)
+            case .value, .repeated: self = .repeated
+            }
+        }
     }
 
     /// Looks a member up. Linear, which for the few members of a command is faster than any table.
@@ -92,6 +99,26 @@ struct JSONObject: Sequence {
             found = value
         }
         return found.map(Member.value) ?? .absent
+    }
+
+    /// Looks three members up in one go.
+    func members(
+        _ first: StaticString,
+        _ second: StaticString,
+        _ third: StaticString
+    ) -> (Member, Member, Member) {
+        let names = (BorrowedText(first), BorrowedText(second), BorrowedText(third))
+        var found = (Member.absent, Member.absent, Member.absent)
+        for (key, value) in self {
+            if key == names.0 {
+                found.0.note(value)
+            } else if key == names.1 {
+                found.1.note(value)
+            } else if key == names.2 {
+                found.2.note(value)
+            }
+        }
+        return found
     }
 
     var isEmpty: Bool {

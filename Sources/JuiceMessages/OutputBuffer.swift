@@ -4,14 +4,16 @@
 /// since it owns its memory itself: an array would make sure of its uniqueness before each of the twenty
 /// pieces of an answer.
 public struct OutputBuffer: ~Copyable {
-    private var memory: UnsafeMutableRawBufferPointer
+    private var memory: UnsafeMutableRawPointer
+    private var capacity: Int
 
     /// How many bytes there are.
     public private(set) var count = 0
 
     /// An empty buffer with room for `capacity` bytes. It grows when there are more.
     public init(capacity: Int = 1024) {
-        memory = Self.allocate(max(capacity, 64))
+        self.capacity = max(capacity, 64)
+        memory = Self.allocate(self.capacity)
     }
 
     deinit {
@@ -23,28 +25,27 @@ public struct OutputBuffer: ~Copyable {
         count = 0
     }
 
-    /// Calls `body` with the bytes, valid during the call.
-    public func withUnsafeBytes<Result>(
-        _ body: (UnsafeRawBufferPointer) throws -> Result
-    ) rethrows -> Result {
-        try body(UnsafeRawBufferPointer(rebasing: memory[..<count]))
+    /// The bytes, valid until some are appended or the buffer is gone.
+    public var unsafeBytes: UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: memory, count: count)
     }
 
     /// A copy of the bytes.
     public var bytes: [UInt8] {
-        withUnsafeBytes { Array($0) }
+        Array(unsafeBytes)
     }
 
     /// A copy of the bytes as text.
     public var text: String {
-        withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        String(decoding: unsafeBytes, as: UTF8.self)
     }
 }
 
 extension OutputBuffer {
+    @inline(__always)
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard let source = bytes.baseAddress else { return }
-        free(bytes.count).copyMemory(from: UnsafeRawBufferPointer(start: source, count: bytes.count))
+        free(bytes.count).copyMemory(from: source, byteCount: bytes.count)
         count += bytes.count
     }
 
@@ -52,20 +53,27 @@ extension OutputBuffer {
         append(BorrowedText(literal).bytes)
     }
 
+    @inline(__always)
     mutating func append(byte: UInt8) {
-        free(1)[0] = byte
+        free(1).storeBytes(of: byte, as: UInt8.self)
         count += 1
     }
 
     /// Appends an integer in decimal digits.
     mutating func append(decimal value: Int) {
+        // Most numbers are a fruit's or a juice's, which have one digit.
+        if 0..<10 ~= value { return append(byte: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value)) }
         if value < 0 { append(byte: UInt8(ascii: "-")) }
         let digits = Self.digitCount(value.magnitude)
         let free = free(digits)
         var rest = value.magnitude
         for position in stride(from: digits - 1, through: 0, by: -1) {
             let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-            free[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
+            free.storeBytes(
+                of: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit),
+                toByteOffset: position,
+                as: UInt8.self
+            )
             rest = quotient
         }
         count += digits
@@ -84,21 +92,22 @@ extension OutputBuffer {
 
     // Where the next bytes go, with room for so many.
     @inline(__always)
-    private mutating func free(_ wanted: Int) -> UnsafeMutableRawBufferPointer {
-        if memory.count - count < wanted { grow(by: wanted) }
-        return UnsafeMutableRawBufferPointer(rebasing: memory[count...])
+    private mutating func free(_ wanted: Int) -> UnsafeMutableRawPointer {
+        if capacity - count < wanted { grow(by: wanted) }
+        return memory + count
     }
 
     // Apart from `free`, which is then small enough to become a part of every append.
     @inline(never)
     private mutating func grow(by wanted: Int) {
-        let larger = Self.allocate(max(memory.count * 2, count + wanted))
-        larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<count]))
+        capacity = max(capacity * 2, count + wanted)
+        let larger = Self.allocate(capacity)
+        larger.copyMemory(from: memory, byteCount: count)
         memory.deallocate()
         memory = larger
     }
 
-    private static func allocate(_ capacity: Int) -> UnsafeMutableRawBufferPointer {
+    private static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
         .allocate(byteCount: capacity, alignment: 1)
     }
 }

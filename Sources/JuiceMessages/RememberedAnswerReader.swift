@@ -51,7 +51,7 @@ public final class RememberedAnswerReader {
         if let made = compact {
             rewritten.removeAll()
             let isOfMenu = encoder.write(made, id: id, store: store, duplicate: isDuplicate, into: &rewritten)
-            let isSame = rewritten.withUnsafeBytes { $0.hasSameBytes(as: value) }
+            let isSame = rewritten.unsafeBytes.hasSameBytes(as: value)
             if !isOfMenu || !isSame { compact = nil }
         }
         return RememberedAnswer(

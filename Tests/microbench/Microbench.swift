@@ -7,7 +7,8 @@ import JuiceBench
 struct Microbench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "microbench",
-        abstract: "Count the memory requests and nanoseconds of each piece of an order's work, without Kafka.",
+        abstract:
+            "Count the memory requests and nanoseconds of each piece of an order's work, without Kafka.",
         discussion: """
             Counted in steady state: every piece is done so many times before. Instructions are counted by \
             valgrind, as the difference of two runs: make instructions.
@@ -51,7 +52,9 @@ struct Microbench: ParsableCommand {
         for piece in cases {
             let counted = count(piece)
             let ratio = Double(counted.requests) / Double(orders)
-            print("\(padded(piece.name, 10))\(padded(text(ratio, 4), -16))\(padded(text(counted.nanoseconds, 1), -10))")
+            print(
+                "\(padded(piece.name, 10))\(padded(text(ratio, 4), -16))\(padded(text(counted.nanoseconds, 1), -10))"
+            )
             if piece.isAllocationFree, ratio >= Self.tolerance { wasteful.append(piece.name) }
         }
         guard check else { return }

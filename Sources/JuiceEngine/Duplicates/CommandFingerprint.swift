@@ -11,21 +11,17 @@ package struct CommandFingerprint: Equatable {
     /// Stands for no command.
     static let none = CommandFingerprint(low: 0, high: 0)
 
+    /// Orders and restocks with the same id are different commands: each kind has a key of its own.
+    private static let orderKey = SipHash.Key.random()
+    private static let restockKey = SipHash.Key.random()
+
     private init(low: UInt64, high: UInt64) {
         self.low = low
         self.high = high
     }
 
     package init(_ kind: CommandKind, store: BorrowedText, id: BorrowedText) {
-        var hasher = Hasher()
-        // The length keeps store and id apart.
-        hasher.combine(store.bytes.count << 1 | (kind == .order ? 0 : 1))
-        hasher.combine(bytes: store.bytes)
-        hasher.combine(bytes: id.bytes)
-        // Both halves come from the hasher's whole state, which has 256 bits.
-        var second = hasher
-        second.combine(UInt8(1))
-        low = UInt64(bitPattern: Int64(hasher.finalize()))
-        high = UInt64(bitPattern: Int64(second.finalize()))
+        let key = kind == .order ? Self.orderKey : Self.restockKey
+        (low, high) = SipHash.wideHash(store.bytes, id.bytes, key: key)
     }
 }

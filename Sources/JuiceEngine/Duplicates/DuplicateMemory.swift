@@ -27,8 +27,8 @@ package struct DuplicateMemory {
     private let window: DuplicateWindow
     /// A power of two of them; answer number `n` lies at `n & (ring.count - 1)`.
     private var ring: [Entry]
-    /// Positions in the ring plus one, each at its fingerprint's place or soon after it; 0 is free. Twice as many as
-    /// the ring has, so that free ones are near.
+    /// Positions in the ring plus one, and bits of the fingerprint, each at its fingerprint's place or soon after it; 0 is
+    /// free. Twice as many as the ring has, so that free ones are near.
     private var slots: [UInt32]
     /// Answers that are not compact, by their position in the ring.
     private var verbatim: [Int: [UInt8]] = [:]
@@ -56,8 +56,9 @@ package struct DuplicateMemory {
 
     /// The first answer to a command, if it is remembered.
     package func firstAnswer(to command: CommandFingerprint) -> FirstAnswer? {
-        guard let slot = slot(of: command) else { return nil }
-        let position = Int(slots[slot]) - 1
+        let (slot, isFound) = find(command)
+        guard isFound else { return nil }
+        let position = position(in: slot)
         return ring[position].answer.map(FirstAnswer.compact) ?? verbatim[position].map(FirstAnswer.verbatim)
     }
 
@@ -73,7 +74,7 @@ package struct DuplicateMemory {
             ring[position] = Entry(command: command, answer: nil)
             verbatim[position] = bytes
         }
-        slots[slot(of: command) ?? freeSlot(for: command)] = UInt32(position + 1)
+        slots[find(command).slot] = content(command, at: position)
         next += 1
     }
 
@@ -119,19 +120,28 @@ extension DuplicateMemory {
         Int(truncatingIfNeeded: command.low) & (slots.count - 1)
     }
 
-    private func slot(of command: CommandFingerprint) -> Int? {
-        var slot = home(of: command)
-        while slots[slot] != 0 {
-            if ring[Int(slots[slot]) - 1].command == command { return slot }
-            slot = (slot + 1) & (slots.count - 1)
-        }
-        return nil
+    /// The bits of a slot that hold a position in the ring plus one. The bits above them are the fingerprint's: they tell
+    /// almost every other command apart without a look at the ring, which would be a cache miss.
+    private var positionBits: UInt32 { UInt32(truncatingIfNeeded: ring.count * 2 - 1) }
+
+    private func content(_ command: CommandFingerprint, at position: Int) -> UInt32 {
+        UInt32(truncatingIfNeeded: command.high) & ~positionBits | UInt32(truncatingIfNeeded: position + 1)
     }
 
-    private func freeSlot(for command: CommandFingerprint) -> Int {
+    private func position(in slot: Int) -> Int { Int(slots[slot] & positionBits) - 1 }
+
+    /// The slot that leads to a command, or else the free one that would.
+    private func find(_ command: CommandFingerprint) -> (slot: Int, isFound: Bool) {
+        let (positionBits, mask) = (positionBits, slots.count - 1)
+        let tag = UInt32(truncatingIfNeeded: command.high) & ~positionBits
         var slot = home(of: command)
-        while slots[slot] != 0 { slot = (slot + 1) & (slots.count - 1) }
-        return slot
+        while slots[slot] != 0 {
+            if slots[slot] & ~positionBits == tag, ring[position(in: slot)].command == command {
+                return (slot, true)
+            }
+            slot = (slot + 1) & mask
+        }
+        return (slot, false)
     }
 
     private mutating func forgetOldest() {
@@ -142,8 +152,8 @@ extension DuplicateMemory {
     private mutating func forget(position: Int) {
         if !verbatim.isEmpty { verbatim[position] = nil }
         // Where a command was restored twice, its slot belongs to the later answer.
-        guard let slot = slot(of: ring[position].command), Int(slots[slot]) == position + 1 else { return }
-        free(slot)
+        let (slot, isFound) = find(ring[position].command)
+        if isFound, self.position(in: slot) == position { free(slot) }
     }
 
     /// Frees a slot and closes the gap: whatever comes after it and belongs before it moves up.
@@ -152,7 +162,7 @@ extension DuplicateMemory {
         var gap = freed
         var slot = (gap + 1) & mask
         while slots[slot] != 0 {
-            let distanceFromHome = (slot - home(of: ring[Int(slots[slot]) - 1].command)) & mask
+            let distanceFromHome = (slot - home(of: ring[position(in: slot)].command)) & mask
             if distanceFromHome >= (slot - gap) & mask {
                 slots[gap] = slots[slot]
                 gap = slot
@@ -171,9 +181,9 @@ extension DuplicateMemory {
             let before = number & (old.ring.count - 1)
             let position = number & (ring.count - 1)
             ring[position] = old.ring[before]
-            verbatim[position] = old.verbatim[before]
+            if !old.verbatim.isEmpty { verbatim[position] = old.verbatim[before] }
             let command = ring[position].command
-            slots[slot(of: command) ?? freeSlot(for: command)] = UInt32(position + 1)
+            slots[find(command).slot] = content(command, at: position)
         }
     }
 }

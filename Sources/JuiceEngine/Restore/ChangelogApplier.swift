@@ -41,7 +41,7 @@ final class ChangelogApplier {
         let store = BorrowedText(key)
         // A tombstone is nothing this service writes: somebody reset the store to the menu's initial stock.
         guard let value = record.value else {
-            state.stores.restore(store, FruitStore(menu: factory.menu), revision: 0)
+            state.applied.stores.restore(store, FruitStore(menu: factory.menu), revision: 0)
             return nil
         }
         let owner = Murmur2.partition(of: key, count: factory.partitionCount)
@@ -55,7 +55,7 @@ final class ChangelogApplier {
         }
         do throws(MalformedMessage) {
             let restored = try stock.restore(value)
-            state.stores.restore(store, restored.levels, revision: restored.revision)
+            state.applied.stores.restore(store, restored.levels, revision: restored.revision)
             return nil
         } catch {
             return error.description
@@ -68,11 +68,11 @@ final class ChangelogApplier {
             return
         }
         let time = min(record.timestamp ?? now, now)
-        state.duplicates.remember(
+        state.applied.duplicates.remember(
             CommandFingerprint(answer.command, store: answer.store, id: answer.id),
             answer.compact.map(FirstAnswer.compact) ?? .verbatim(Array(value)),
             at: time
         )
-        state.duplicates.commit(at: time)
+        state.applied.duplicates.commit(at: time)
     }
 }

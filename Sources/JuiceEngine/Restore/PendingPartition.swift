@@ -68,7 +68,7 @@ struct PendingPartition {
             if topic == .stock { remaining.remove(topic) }
             return
         }
-        if state.duplicates.count < window.count, start(of: .results) > point.results.lowerBound {
+        if state.applied.duplicates.count < window.count, start(of: .results) > point.results.lowerBound {
             needsMoreAnswers = true
         } else {
             remaining.remove(topic)
@@ -79,6 +79,6 @@ struct PendingPartition {
     mutating func reopen() {
         span *= 2
         needsMoreAnswers = false
-        state.duplicates = DuplicateMemory(window: window)
+        state.applied.duplicates = DuplicateMemory(window: window)
     }
 }

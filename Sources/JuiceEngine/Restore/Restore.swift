@@ -58,7 +58,7 @@ struct Restore {
     /// oldest command would carry out again what the stock holds already.
     func finished() -> (states: [PartitionState], refusals: [Refusal]) {
         let isLost = { (state: PartitionState) in
-            uncommitted.contains(state.partition) && state.stores.count > 0
+            uncommitted.contains(state.partition) && state.applied.stores.count > 0
         }
         let refusals = restored.filter(isLost).map {
             Refusal(

@@ -1,17 +1,16 @@
 import JuiceMaker
 import JuiceMessages
 
-/// Carries out one command: decodes it, changes its store, writes its answer. A repeat gets its first answer again, a
+/// Carries out commands: decodes each, changes its store, writes its answer. A repeat gets its first answer again, a
 /// command of another partition's store is forwarded there, and what cannot be decoded is put aside as a dead letter.
 ///
 /// In steady state it allocates nothing for an order: texts are views into the record, the answer is written into a
 /// buffer that is kept.
-final class CommandProcessor {
+struct CommandProcessor {
+    let encoder: AnswerEncoder
     private let maker: JuiceMaker
     private let decoder: CommandDecoder
-    private let encoder: AnswerEncoder
     private let partitionCount: Int32
-    private var buffer = OutputBuffer()
 
     /// For what is not answered here.
     var relay = Relay()
@@ -24,51 +23,50 @@ final class CommandProcessor {
         self.partitionCount = partitionCount
     }
 
-    /// Answers one record and applies it to its partition's state, or hands it on.
+    /// Answers records of one partition and applies them to its state, or hands them on. Those that were applied before
+    /// are passed over.
     func process(
+        _ records: ArraySlice<CommandRecord>,
+        at time: Timestamp,
+        state: inout AppliedState,
+        output: inout Output<some CommandLog>,
+        summary: inout TransactionSummary
+    ) throws(LogError) {
+        for record in records where state.advance(record.topic, to: record.offset + 1) {
+            try process(record, at: time, state: &state, output: &output, summary: &summary)
+        }
+    }
+
+    private func process(
         _ record: CommandRecord,
         at time: Timestamp,
-        state: PartitionState,
-        log: some CommandLog,
+        state: inout AppliedState,
+        output: inout Output<some CommandLog>,
         summary: inout TransactionSummary
     ) throws(LogError) {
         guard let store = StoreID.read(key: record.key) else {
-            return try relay.putAside(record, because: .badStore, log: log, summary: &summary)
+            return try relay.putAside(record, because: .badStore, log: output.log, summary: &summary)
         }
         let command: ReceivedCommand
         switch decode(record, for: store) {
         case .success(let decoded): command = decoded
         case .failure(let reason):
-            return try relay.putAside(record, because: reason, log: log, summary: &summary)
+            return try relay.putAside(record, because: reason, log: output.log, summary: &summary)
         }
         let owner = Murmur2.partition(of: store.bytes, count: partitionCount)
         guard owner == record.partition else {
-            return try relay.forward(record, to: owner, log: log, summary: &summary)
+            return try relay.forward(record, to: owner, log: output.log, summary: &summary)
         }
 
-        buffer.removeAll()
+        output.buffer.removeAll()
         let fingerprint = CommandFingerprint(command.kind, store: store, id: command.id)
         if let firstAnswer = state.duplicates.firstAnswer(to: fingerprint) {
-            repeatAnswer(firstAnswer, to: command, &summary)
+            repeatAnswer(firstAnswer, to: command, &output.buffer, &summary)
         } else {
-            let answer = carryOut(command, on: &state.stores, &summary)
+            let answer = carryOut(command, on: &state.stores, &output.buffer, &summary)
             state.duplicates.remember(fingerprint, answer, at: time)
         }
-        try write(.results, record.partition, key: store, headers: record.traceHeaders, to: log)
-    }
-
-    /// Writes the stock of every store that the present transaction changed, once for each.
-    func writeChanges(
-        of state: PartitionState,
-        log: some CommandLog,
-        summary: inout TransactionSummary
-    ) throws(LogError) {
-        summary.storesChanged += state.stores.changes.count
-        try state.stores.forEachChange { (store, levels, revision) throws(LogError) in
-            buffer.removeAll()
-            encoder.stock(store: store, revision: revision, levels: levels, into: &buffer)
-            try write(.stock, state.partition, key: store, headers: [], to: log)
-        }
+        try output.write(.results, record.partition, key: store, headers: record.traceHeaders)
     }
 }
 
@@ -122,13 +120,14 @@ extension CommandProcessor {
     private func carryOut(
         _ command: ReceivedCommand,
         on stores: inout StoreTable,
+        _ buffer: inout OutputBuffer,
         _ summary: inout TransactionSummary
     ) -> FirstAnswer {
         let compact: CompactAnswer? =
             switch command.content {
-            case .make(let order): make(order, for: command.store, &stores, &summary)
-            case .apply(let restock): apply(restock, to: command, &stores, &summary)
-            case .reject(let rejection): reject(command, rejection, &summary)
+            case .make(let order): make(order, for: command.store, &stores, &buffer, &summary)
+            case .apply(let restock): apply(restock, to: command, &stores, &buffer, &summary)
+            case .reject(let rejection): reject(command, rejection, &buffer, &summary)
             }
         return compact.map(FirstAnswer.compact) ?? .verbatim(buffer.bytes)
     }
@@ -137,6 +136,7 @@ extension CommandProcessor {
         _ order: OrderCommand,
         for store: BorrowedText,
         _ stores: inout StoreTable,
+        _ buffer: inout OutputBuffer,
         _ summary: inout TransactionSummary
     ) -> CompactAnswer? {
         var compact: CompactAnswer?
@@ -161,6 +161,7 @@ extension CommandProcessor {
         _ restock: RestockCommand,
         to command: ReceivedCommand,
         _ stores: inout StoreTable,
+        _ buffer: inout OutputBuffer,
         _ summary: inout TransactionSummary
     ) -> CompactAnswer? {
         var compact: CompactAnswer?
@@ -168,7 +169,7 @@ extension CommandProcessor {
             do throws(StockEditError) {
                 try fruits.apply(restock.edit)
             } catch {
-                compact = reject(command, Rejection(error), &summary)
+                compact = reject(command, Rejection(error), &buffer, &summary)
                 return false
             }
             encoder.restocked(restock, store: command.store, left: fruits, into: &buffer)
@@ -182,6 +183,7 @@ extension CommandProcessor {
     private func reject(
         _ command: ReceivedCommand,
         _ rejection: Rejection,
+        _ buffer: inout OutputBuffer,
         _ summary: inout TransactionSummary
     ) -> CompactAnswer? {
         encoder.rejected(
@@ -198,6 +200,7 @@ extension CommandProcessor {
     private func repeatAnswer(
         _ answer: FirstAnswer,
         to command: ReceivedCommand,
+        _ buffer: inout OutputBuffer,
         _ summary: inout TransactionSummary
     ) {
         switch answer {
@@ -207,32 +210,5 @@ extension CommandProcessor {
             bytes.withUnsafeBytes { AnswerEncoder.duplicate(of: $0, into: &buffer) }
         }
         summary.duplicates += 1
-    }
-}
-
-// MARK: - Records
-
-extension CommandProcessor {
-    private func write(
-        _ topic: OutputTopic,
-        _ partition: Int32,
-        key: BorrowedText,
-        headers: [Header],
-        to log: some CommandLog
-    ) throws(LogError) {
-        let result = buffer.withUnsafeBytes { value in
-            Result { () throws(LogError) in
-                try log.produce(
-                    OutputRecord(
-                        topic: topic,
-                        partition: partition,
-                        key: key.bytes,
-                        value: value,
-                        headers: headers
-                    )
-                )
-            }
-        }
-        try result.get()
     }
 }

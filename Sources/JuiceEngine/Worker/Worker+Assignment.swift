@@ -119,8 +119,8 @@ extension Worker {
             .restored(
                 partitions: states.map(\.partition),
                 RestoredState(
-                    stores: states.reduce(0) { $0 + $1.stores.count },
-                    commands: states.reduce(0) { $0 + $1.duplicates.count },
+                    stores: states.reduce(0) { $0 + $1.applied.stores.count },
+                    commands: states.reduce(0) { $0 + $1.applied.duplicates.count },
                     records: restore.recordCount
                 )
             )

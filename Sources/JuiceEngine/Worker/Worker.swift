@@ -59,7 +59,7 @@ public struct Worker<Log: CommandLog> {
     let maxBatch: Int
     let factory: PartitionFactory
     let onEvent: (WorkerEvent) -> Void
-    private let processor: CommandProcessor
+    private var processor: CommandProcessor
     var phase = Phase.starting
     /// What the group gave this worker.
     var assignment: [Int32] = []
@@ -199,16 +199,19 @@ extension Worker {
         summary = TransactionSummary()
         // A record that the broker refuses for its size would keep its partition from ever going on.
         processor.relay.abridges = hasRefusedSize
+        var output = Output(log)
         let now = log.now
-        for record in batch.records {
-            guard let state = partitions[record.partition],
-                state.advance(record.topic, to: record.offset + 1)
-            else { continue }
-            try processor.process(record, at: now, state: state, log: log, summary: &summary)
+        var rest = batch.records[...]
+        // Records come in runs of one partition.
+        while let partition = rest.first?.partition {
+            let run = rest.prefix { $0.partition == partition }
+            rest = rest[run.endIndex...]
+            guard let state = partitions[partition] else { continue }
+            try processor.process(run, at: now, state: &state.applied, output: &output, summary: &summary)
         }
-        for end in batch.ends { _ = partitions[end.partition]?.advance(end.topic, to: end.offset) }
+        for end in batch.ends { _ = partitions[end.partition]?.applied.advance(end.topic, to: end.offset) }
         for state in partitions {
-            try processor.writeChanges(of: state, log: log, summary: &summary)
+            try output.writeStock(of: state, encoder: processor.encoder, summary: &summary)
         }
     }
 

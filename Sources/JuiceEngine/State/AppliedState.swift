@@ -1,0 +1,18 @@
+/// What the commands of one partition have made of it: its stores, its latest answers, and how far they are applied.
+///
+/// A value in one piece, so that a run of commands gets hold of it once.
+struct AppliedState {
+    var stores: StoreTable
+    var duplicates: DuplicateMemory
+    /// The next record of each topic.
+    var offsets: InputOffsets
+
+    /// Notes that everything below `next` is applied.
+    ///
+    /// - Returns: false when it was applied before, which a record read again is.
+    mutating func advance(_ topic: InputTopic, to next: Offset) -> Bool {
+        guard let applied = offsets[topic], next > applied else { return false }
+        offsets[topic] = next
+        return true
+    }
+}

@@ -1,0 +1,42 @@
+import JuiceMessages
+
+/// Where answers and stock go: into a buffer, record by record, and from there to the log.
+struct Output<Log: CommandLog>: ~Copyable {
+    let log: Log
+    /// The value of the record that is being written.
+    var buffer = OutputBuffer()
+
+    init(_ log: Log) { self.log = log }
+
+    /// Writes a record with the buffer as its value.
+    func write(
+        _ topic: OutputTopic,
+        _ partition: Int32,
+        key: BorrowedText,
+        headers: [Header] = []
+    ) throws(LogError) {
+        try log.produce(
+            OutputRecord(
+                topic: topic,
+                partition: partition,
+                key: key.bytes,
+                value: buffer.unsafeBytes,
+                headers: headers
+            )
+        )
+    }
+
+    /// Writes the stock of every store that the present transaction changed, once for each.
+    mutating func writeStock(
+        of state: PartitionState,
+        encoder: AnswerEncoder,
+        summary: inout TransactionSummary
+    ) throws(LogError) {
+        summary.storesChanged += state.applied.stores.changeCount
+        try state.applied.stores.forEachChange { (store, levels, revision) throws(LogError) in
+            buffer.removeAll()
+            encoder.stock(store: store, revision: revision, levels: levels, into: &buffer)
+            try write(.stock, state.partition, key: store)
+        }
+    }
+}
