@@ -21,8 +21,8 @@ final class CommandInput {
     private var unlikeSince: ContinuousClock.Instant?
     /// Codes of errors that were logged already.
     private var toldCodes: Set<KafkaError.Code> = []
-    /// What a record's ``ConsumedRecord/topicIdentity`` stands for, so that its name is not copied for every record.
-    private var knownTopics: [OpaquePointer?: InputTopic] = [:]
+    /// The topic of the last record: records come in runs, and a topic's name is not copied for each of them.
+    private var lastTopic: (identity: OpaquePointer?, topic: InputTopic)?
     /// The records of the last poll; kept to reuse their memory.
     private var records: [CommandRecord] = []
     private var ends: [InputPosition] = []
@@ -114,9 +114,9 @@ final class CommandInput {
     }
 
     private func topic(of record: ConsumedRecord) -> InputTopic {
-        if let topic = knownTopics[record.topicIdentity] { return topic }
+        if let lastTopic, lastTopic.identity == record.topicIdentity { return lastTopic.topic }
         let topic: InputTopic = record.topic == configuration.topics.orders ? .orders : .restocks
-        knownTopics[record.topicIdentity] = topic
+        lastTopic = (record.topicIdentity, topic)
         return topic
     }
 

@@ -45,29 +45,17 @@ struct ProducerPair {
     /// The producer of the present transaction.
     var current: TransactionalProducer { slots[turn].producer }
 
-    /// Adds a record to the present transaction, and while the producer's queue is full waits for some of it to be sent.
+    /// Adds a record to the present transaction.
     ///
-    /// - Throws: ``KafkaError``, always with ``KafkaError/Remedy/abort``: whatever keeps one record out keeps the
-    ///   transaction from being complete.
+    /// - Throws: ``KafkaError``, always with ``KafkaError/Remedy/abort``.
     func produce(_ record: OutputRecord, partition: Int32) throws(KafkaError) {
-        let topic = topic(record.topic)
         let headers = record.headers.map { RecordHeader(name: $0.name, value: $0.value) }
-        let deadline = ContinuousClock.now + .seconds(1)
-        while true {
-            do throws(KafkaError) {
-                return try topic.produce(
-                    partition: partition,
-                    key: record.key,
-                    value: record.value,
-                    headers: headers
-                )
-            } catch {
-                guard error.code == .queueFull, ContinuousClock.now < deadline else {
-                    throw KafkaError(code: error.code, message: error.message, requiresAbort: true)
-                }
-                current.poll(timeout: .milliseconds(10))
-            }
-        }
+        try topic(record.topic).produce(
+            partition: partition,
+            key: record.key,
+            value: record.value,
+            headers: headers
+        )
     }
 
     private func topic(_ topic: OutputTopic) -> TransactionalTopic {

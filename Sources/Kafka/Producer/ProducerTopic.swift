@@ -85,6 +85,17 @@ final class ProducerTopic {
         }
     }
 
+    /// Hands records for one partition to librdkafka, which copies them and sends them in the background.
+    ///
+    /// - Parameter messages: of each, key and payload are read, and `err` is set.
+    /// - Returns: how many it took.
+    func enqueue(_ messages: UnsafeMutableBufferPointer<rd_kafka_message_t>, partition: Int32) -> Int {
+        let count = Int32(messages.count)
+        return Int(
+            rd_kafka_produce_batch(pointer, partition, RD_KAFKA_MSG_F_COPY, messages.baseAddress, count)
+        )
+    }
+
     /// Null stays null, which is Kafka's null; empty needs some address, and an empty buffer may have none.
     private static func address(of bytes: UnsafeRawBufferPointer?) -> UnsafeRawPointer? {
         bytes.flatMap { $0.baseAddress ?? UnsafeRawPointer(bitPattern: 1) }

@@ -16,6 +16,8 @@ import CRdKafka
 /// ```
 public final class TransactionalProducer {
     private let handle: ClientHandle
+    /// What was produced to each topic and is not handed to librdkafka yet.
+    private var batches: [ProduceBatch] = []
 
     /// A producer that must be initialised before its first transaction.
     ///
@@ -36,7 +38,12 @@ public final class TransactionalProducer {
         _ name: String,
         properties: [String: String] = [:]
     ) throws(KafkaError) -> TransactionalTopic {
-        TransactionalTopic(topic: try ProducerTopic(name, properties: properties, of: handle))
+        let batch = ProduceBatch(
+            topic: try ProducerTopic(name, properties: properties, of: handle),
+            of: handle
+        )
+        batches.append(batch)
+        return TransactionalTopic(batch: batch)
     }
 
     /// Takes over the transactional id: fences its former user and ends what that left open.
@@ -46,6 +53,7 @@ public final class TransactionalProducer {
 
     /// Begins a transaction. A local call.
     public func begin() throws(KafkaError) {
+        for batch in batches { batch.removeAll() }
         try check(rd_kafka_begin_transaction(handle.pointer))
     }
 
@@ -61,6 +69,7 @@ public final class TransactionalProducer {
         membership: ConsumerGroupMetadata,
         timeout: Duration
     ) throws(KafkaError) {
+        try handOver()
         let list = PartitionList(offsets: offsets, note: note)
         try check(
             list.withPointer {
@@ -78,22 +87,29 @@ public final class TransactionalProducer {
     ///
     /// After ``KafkaError/Remedy/retry``, such as at the end of `timeout`, the same call goes on waiting.
     public func commit(timeout: Duration) throws(KafkaError) {
+        try handOver()
         try check(rd_kafka_commit_transaction(handle.pointer, timeout.milliseconds))
     }
 
     /// Throws away what is not sent yet, then aborts. When it returns, nothing of the transaction will be seen.
     public func abort(timeout: Duration) throws(KafkaError) {
+        for batch in batches { batch.removeAll() }
         try check(rd_kafka_abort_transaction(handle.pointer, timeout.milliseconds))
     }
 
     /// Waits until everything that was produced is written, if not yet decided about. A commit does so by itself.
     public func flush(timeout: Duration) throws(KafkaError) {
+        try handOver()
         if let error = KafkaError(rd_kafka_flush(handle.pointer, timeout.milliseconds)) { throw error }
     }
 
     /// Serves the hooks, waiting for at most `timeout`.
     public func poll(timeout: Duration) {
         rd_kafka_poll(handle.pointer, timeout.milliseconds)
+    }
+
+    private func handOver() throws(KafkaError) {
+        for batch in batches { try batch.flush() }
     }
 
     private func check(_ error: OpaquePointer?) throws(KafkaError) {
@@ -103,18 +119,20 @@ public final class TransactionalProducer {
 
 /// A topic as a ``TransactionalProducer`` addresses it.
 public struct TransactionalTopic {
-    fileprivate let topic: ProducerTopic
+    fileprivate let batch: ProduceBatch
 
-    /// Hands a record to librdkafka, which copies it and sends it in the background; the commit waits for it.
+    /// Adds a record to the present transaction. It is copied, and sent in the background together with others, at the
+    /// latest by ``TransactionalProducer/sendOffsets(_:note:membership:timeout:)`` or
+    /// ``TransactionalProducer/commit(timeout:)``, either of which waits while the producer's queue is full.
     ///
-    /// - Throws: ``KafkaError`` with ``KafkaError/Code/queueFull`` while the producer's queue is full, or what is
-    ///   wrong with the record.
+    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/abort``, for this record or one before it: whatever keeps one out
+    ///   keeps the transaction from being complete.
     public func produce(
         partition: Int32,
         key: UnsafeRawBufferPointer?,
         value: UnsafeRawBufferPointer?,
         headers: [RecordHeader]
     ) throws(KafkaError) {
-        try topic.enqueue(partition: partition, key: key, value: value, headers: headers)
+        try batch.add(partition: partition, key: key, value: value, headers: headers)
     }
 }

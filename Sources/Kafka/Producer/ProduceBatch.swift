@@ -1,0 +1,121 @@
+import CRdKafka
+
+/// Records on their way to a topic, handed to librdkafka many at a time: for each alone it takes three locks and looks at
+/// the clock twice.
+///
+/// They are of one partition. A record of another one, one with headers, for which librdkafka has no such call, and one
+/// that finds no room send those before it on their way, so that the order within a partition stays.
+final class ProduceBatch {
+    private let topic: ProducerTopic
+    private let handle: ClientHandle
+    private var partition: Int32 = 0
+    private var messages: UnsafeMutableBufferPointer<rd_kafka_message_t>
+    private var bytes: UnsafeMutableRawBufferPointer
+    private var count = 0
+    private var byteCount = 0
+
+    /// Few enough that librdkafka has begun to send while a large transaction is still being worked on.
+    private static let maximumCount = 256
+    private static let maximumByteCount = 128 * 1024
+    /// How long a full queue is waited for. Longer than this nothing was delivered: the broker does not answer.
+    private static let patience = Duration.seconds(1)
+
+    init(topic: ProducerTopic, of handle: ClientHandle) {
+        self.topic = topic
+        self.handle = handle
+        messages = .allocate(capacity: Self.maximumCount)
+        bytes = .allocate(byteCount: Self.maximumByteCount, alignment: 1)
+    }
+
+    deinit {
+        messages.deallocate()
+        bytes.deallocate()
+    }
+
+    /// Adds a record. Its bytes are copied.
+    ///
+    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/abort``, for this record or an earlier one: whatever keeps one out
+    ///   keeps the transaction from being complete.
+    func add(
+        partition: Int32,
+        key: UnsafeRawBufferPointer?,
+        value: UnsafeRawBufferPointer?,
+        headers: [RecordHeader]
+    ) throws(KafkaError) {
+        let size = (key?.count ?? 0) + (value?.count ?? 0)
+        guard headers.isEmpty, size <= Self.maximumByteCount else {
+            try flush()
+            return try waitingForRoom { () throws(KafkaError) in
+                try topic.enqueue(partition: partition, key: key, value: value, headers: headers)
+            }
+        }
+        if partition != self.partition || count == Self.maximumCount
+            || byteCount + size > Self.maximumByteCount
+        {
+            try flush()
+        }
+        self.partition = partition
+        var message = rd_kafka_message_t()
+        (message.key, message.key_len) = copy(key)
+        (message.payload, message.len) = copy(value)
+        messages.initializeElement(at: count, to: message)
+        count += 1
+    }
+
+    /// Null stays null, which is Kafka's null.
+    private func copy(_ source: UnsafeRawBufferPointer?) -> (UnsafeMutableRawPointer?, Int) {
+        guard let source, let base = bytes.baseAddress else { return (nil, 0) }
+        let place = base + byteCount
+        if let start = source.baseAddress { place.copyMemory(from: start, byteCount: source.count) }
+        byteCount += source.count
+        return (place, source.count)
+    }
+
+    /// Forgets what is not handed over yet: it belonged to a transaction that is given up.
+    func removeAll() {
+        count = 0
+        byteCount = 0
+    }
+
+    /// Hands everything over to librdkafka, which copies it and sends it in the background.
+    func flush() throws(KafkaError) {
+        guard count > 0 else { return }
+        defer { removeAll() }
+        var next = 0
+        try waitingForRoom { () throws(KafkaError) in
+            next += try enqueue(from: next)
+            if next < count { throw KafkaError(code: .queueFull, isRetriable: true) }
+        }
+    }
+
+    /// - Returns: how many were taken, fewer than there are only where the producer's queue is full.
+    private func enqueue(from first: Int) throws(KafkaError) -> Int {
+        guard let start = messages.baseAddress else { return 0 }
+        let rest = UnsafeMutableBufferPointer(start: start + first, count: count - first)
+        let taken = topic.enqueue(rest, partition: partition)
+        guard taken < rest.count else { return taken }
+        // Once the queue is full, librdkafka refuses all that follow.
+        let refused = rest.firstIndex { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR } ?? rest.endIndex
+        guard refused == taken, rest[refused].err == RD_KAFKA_RESP_ERR__QUEUE_FULL else {
+            throw KafkaError(
+                rest.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }?.err ?? RD_KAFKA_RESP_ERR__FAIL
+            )
+                ?? .outOfMemory
+        }
+        return taken
+    }
+
+    private func waitingForRoom(_ body: () throws(KafkaError) -> Void) throws(KafkaError) {
+        let deadline = ContinuousClock.now + Self.patience
+        while true {
+            do throws(KafkaError) {
+                return try body()
+            } catch {
+                guard error.code == .queueFull, ContinuousClock.now < deadline else {
+                    throw KafkaError(code: error.code, message: error.message, requiresAbort: true)
+                }
+                rd_kafka_poll(handle.pointer, 10)
+            }
+        }
+    }
+}
