@@ -13,14 +13,17 @@ public struct FruitStore: Sendable, Hashable {
     }
 
     /// A store at these levels, in menu order.
-    public init(levels: some Sequence<Int>) throws(LevelOutOfRange) {
-        stored = []
-        for level in levels {
-            guard (0...Self.maximumLevel).contains(level) else {
-                throw LevelOutOfRange(fruit: stored.count, level: level)
-            }
-            stored.append(Int32(level))
+    public init(levels: [Int]) throws(LevelOutOfRange) {
+        stored = Array(repeating: 0, count: levels.count)
+        try setLevels(levels)
+    }
+
+    /// Sets all levels, in menu order, or none if one of them is out of range.
+    public mutating func setLevels(_ levels: [Int]) throws(LevelOutOfRange) {
+        for (fruit, level) in levels.enumerated() where !(0...Self.maximumLevel).contains(level) {
+            throw LevelOutOfRange(fruit: fruit, level: level)
         }
+        for fruit in stored.indices { stored[fruit] = Int32(levels[fruit]) }
     }
 
     /// How many fruits there are levels of.

@@ -4,35 +4,39 @@ import JuiceMaker
 ///
 /// The menu may have changed since a record was written: a fruit that the record lacks is at its initial
 /// stock, one that the menu lacks is ignored. One restorer is for one thread.
+///
+/// Restoring takes no memory, provided that the store restored before is let go of.
 public final class StockRestorer {
     private let reader = JSONReader(capacity: 4096)
     private let menu: Menu
     private let fruits: ByteKeyTable
+    private let initialLevels: [Int]
     // Kept from record to record: there may be a million.
     private var levels: [Int]
     private var isGiven: [Bool]
+    private var restored: FruitStore
 
     /// A restorer for stores of this menu's fruits.
     public init(menu: Menu) {
         self.menu = menu
         fruits = ByteKeyTable(keys: menu.fruits.lazy.map(\.id))
-        levels = menu.fruits.map(\.initialStock)
+        initialLevels = menu.fruits.map(\.initialStock)
+        levels = initialLevels
         isGiven = Array(repeating: false, count: menu.fruits.count)
+        restored = FruitStore(menu: menu)
     }
 
     /// The store in the value of a record.
     public func restore(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> RestoredStore {
         let record = try reader.readObject(value)
-        return RestoredStore(
-            store: try record.text("store"),
-            revision: try record.revision(),
-            levels: try store(of: try record.object("stock"))
-        )
+        let (store, revision) = (try record.text("store"), try record.revision())
+        try setLevels(try record.object("stock"))
+        return RestoredStore(store: store, revision: revision, levels: restored)
     }
 
-    private func store(of stock: JSONObject) throws(MalformedMessage) -> FruitStore {
-        for fruit in menu.fruits.indices {
-            levels[fruit] = menu.fruits[fruit].initialStock
+    private func setLevels(_ stock: JSONObject) throws(MalformedMessage) {
+        for fruit in initialLevels.indices {
+            levels[fruit] = initialLevels[fruit]
             isGiven[fruit] = false
         }
         for (id, value) in stock {
@@ -43,7 +47,7 @@ public final class StockRestorer {
             levels[fruit] = level
         }
         do throws(FruitStore.LevelOutOfRange) {
-            return try FruitStore(levels: levels)
+            try restored.setLevels(levels)
         } catch {
             throw fault(of: error.fruit, "must be from 0 to \(FruitStore.maximumLevel)")
         }

@@ -15,47 +15,53 @@ final class ChangelogApplier {
         )
     }
 
-    /// - Returns: what is wrong with a stock record that cannot be restored from; nil when it was.
+    /// Applies records of one topic partition.
+    ///
+    /// - Parameter note: told of each stock record whether it could be restored from; nil says that it could.
     /// - Throws: ``LogError`` for stock that belongs in another partition.
     func apply(
-        _ record: ChangelogBatch.Record,
+        _ records: ArraySlice<ChangelogBatch.Record>,
         to state: PartitionState,
-        now: Timestamp
-    ) throws(LogError) -> String? {
-        switch record.topic {
-        case .stock:
-            return try applyStock(record, to: state).map {
-                "stock record at partition \(record.partition), offset \(record.offset): \($0)"
+        now: Timestamp,
+        note: (ChangelogBatch.Record, String?) -> Void
+    ) throws(LogError) {
+        for record in records {
+            switch record.topic {
+            case .stock:
+                let fault = try applyStock(record, to: &state.applied.stores)
+                note(record, fault.map { "stock record at \(Self.place(of: record)): \($0)" })
+            case .results:
+                applyAnswer(record, to: &state.applied.duplicates, now: now)
             }
-        case .results:
-            applyAnswer(record, to: state, now: now)
-            return nil
         }
+    }
+
+    private static func place(of record: ChangelogBatch.Record) -> String {
+        "partition \(record.partition), offset \(record.offset)"
     }
 
     private func applyStock(
         _ record: ChangelogBatch.Record,
-        to state: PartitionState
+        to stores: inout StoreTable
     ) throws(LogError) -> String? {
         guard let key = record.key else { return "it has no key" }
         let store = BorrowedText(key)
         // A tombstone is nothing this service writes: somebody reset the store to the menu's initial stock.
         guard let value = record.value else {
-            state.applied.stores.restore(store, FruitStore(menu: factory.menu), revision: 0)
+            stores.restore(store, FruitStore(menu: factory.menu), revision: 0)
             return nil
         }
         let owner = Murmur2.partition(of: key, count: factory.partitionCount)
         guard owner == record.partition else {
             throw LogError(
                 .stop,
-                "stock record at partition \(record.partition), offset \(record.offset): the store"
-                    + " \"\(String(store))\" belongs in partition \(owner) of \(factory.partitionCount); the number of"
-                    + " partitions must not change while there is stock"
+                "stock record at \(Self.place(of: record)): the store \"\(String(store))\" belongs in partition"
+                    + " \(owner) of \(factory.partitionCount); the number of partitions must not change while there is stock"
             )
         }
         do throws(MalformedMessage) {
             let restored = try stock.restore(value)
-            state.applied.stores.restore(store, restored.levels, revision: restored.revision)
+            stores.restore(store, restored.levels, revision: restored.revision)
             return nil
         } catch {
             return error.description
@@ -63,16 +69,20 @@ final class ChangelogApplier {
     }
 
     /// What is no answer is passed over: whoever wrote it, no command is known by it.
-    private func applyAnswer(_ record: ChangelogBatch.Record, to state: PartitionState, now: Timestamp) {
+    private func applyAnswer(
+        _ record: ChangelogBatch.Record,
+        to duplicates: inout DuplicateMemory,
+        now: Timestamp
+    ) {
         guard let value = record.value, let answer = try? answers.read(value), !answer.isDuplicate else {
             return
         }
         let time = min(record.timestamp ?? now, now)
-        state.applied.duplicates.remember(
+        duplicates.remember(
             CommandFingerprint(answer.command, store: answer.store, id: answer.id),
             answer.compact.map(FirstAnswer.compact) ?? .verbatim(Array(value)),
             at: time
         )
-        state.applied.duplicates.commit(at: time)
+        duplicates.commit(at: time)
     }
 }

@@ -108,13 +108,18 @@ struct Restore {
     /// - Parameter now: no answer is taken to be younger, whatever the clock said of whoever wrote it.
     /// - Throws: ``LogError`` for stock that belongs elsewhere: then nothing here can be trusted.
     mutating func read(_ batch: ChangelogBatch, now: Timestamp) throws(LogError) {
-        for record in batch.records {
-            guard let partition = pending[record.partition], partition.wants(record) else { continue }
-            let fault = try applier.apply(record, to: partition.state, now: now)
-            if record.topic == .stock { pending[record.partition]?.note(fault, of: record.key) }
-            recordCount += 1
-            if record.offset + 1 == partition.end(of: record.topic) {
-                reached(record.topic, record.partition)
+        var rest = batch.records[...]
+        // Records come in runs of one topic partition.
+        while let first = rest.first {
+            let run = rest.prefix { $0.partition == first.partition && $0.topic == first.topic }
+            rest = rest[run.endIndex...]
+            guard var partition = pending[first.partition] else { continue }
+            let wanted = run.prefix(while: partition.wants)
+            try applier.apply(wanted, to: partition.state, now: now) { partition.note($1, of: $0.key) }
+            pending[first.partition] = partition
+            recordCount += wanted.count
+            if let last = wanted.last, last.offset + 1 == partition.end(of: last.topic) {
+                reached(last.topic, last.partition)
             }
         }
         for end in batch.ends {

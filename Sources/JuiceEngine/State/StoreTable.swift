@@ -60,7 +60,7 @@ struct StoreTable {
 
     /// Takes over a store as the changelog has it.
     mutating func restore(_ name: BorrowedText, _ store: FruitStore, revision: Int) {
-        let index = names.find(name.bytes) ?? insert(name)
+        let index = insert(name)
         put(store, at: index)
         revisions[index] = revision
     }
@@ -118,10 +118,12 @@ struct StoreTable {
     }
 
     private mutating func insert(_ name: BorrowedText) -> Int {
-        let (index, _) = names.insert(name.bytes)
-        initial.save(to: &levels)
-        revisions.append(0)
-        isChanged.append(false)
+        let (index, isNew) = names.insert(name.bytes)
+        if isNew {
+            initial.save(to: &levels)
+            revisions.append(0)
+            isChanged.append(false)
+        }
         return index
     }
 }

@@ -6,6 +6,10 @@ final class ChangelogReader {
     private let consumer: Consumer
     private let topics: TopicNames
     private let partitions: [TopicPartition]
+    /// The topic of the last record: records come in runs, and a topic's name is not copied for each of them.
+    private var lastTopic: (identity: OpaquePointer?, topic: ChangelogTopic)?
+    /// The records of the last read; kept to reuse their memory.
+    private var records: [ChangelogBatch.Record] = []
 
     init(
         positions: [ChangelogPosition],
@@ -21,14 +25,14 @@ final class ChangelogReader {
 
     /// The next records, and the partitions found at their end.
     func read(timeout: Duration) throws(KafkaError) -> ChangelogBatch {
-        var records: [ChangelogBatch.Record] = []
+        records.removeAll(keepingCapacity: true)
         var ends: [ChangelogPosition] = []
         for element in try nextElements(timeout: timeout) {
             switch element {
             case .record(let record):
                 records.append(
                     ChangelogBatch.Record(
-                        topic: topic(record.topic),
+                        topic: topic(of: record),
                         partition: record.partition,
                         offset: record.offset,
                         timestamp: record.timestamp,
@@ -60,6 +64,13 @@ final class ChangelogReader {
         guard elements.isEmpty else { return elements }
         _ = try? consumer.endOffsets(of: partitions, timeout: timeout)
         return try consumer.poll(maxRecords: 10_000, timeout: timeout)
+    }
+
+    private func topic(of record: ConsumedRecord) -> ChangelogTopic {
+        if let lastTopic, lastTopic.identity == record.topicIdentity { return lastTopic.topic }
+        let topic = topic(record.topic)
+        lastTopic = (record.topicIdentity, topic)
+        return topic
     }
 
     private func topic(_ name: String) -> ChangelogTopic { name == topics.stock ? .stock : .results }
