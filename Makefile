@@ -19,7 +19,7 @@ ROUNDS ?= 100
 BROKER_RESTART ?=
 export BROKER_RESTART
 
-.PHONY: help demo test simulate fuzz torture soak sanitize build lint format check-format setup clean
+.PHONY: help demo test simulate fuzz torture soak sanitize microbench instructions build lint format setup clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -36,6 +36,9 @@ test: setup lint ## Everything CI checks: format, build without warnings, all te
 	@$(SWIFT) build --build-tests -Xswiftc -warnings-as-errors
 	@echo "Running the tests"
 	@$(SWIFT) test --skip-build -Xswiftc -warnings-as-errors
+	@echo "Counting the memory that an order takes from the heap: none"
+	@$(SWIFT) build -c release --product microbench -Xswiftc -warnings-as-errors
+	@"$$($(SWIFT) build -c release --show-bin-path)/microbench" --orders 200000 --check
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
 
 simulate: setup ## Run the engine in simulated clusters that fail in every way (SEEDS=100000, or SEED=7 for one with a trace)
@@ -64,6 +67,14 @@ fuzz: setup ## Try random inputs on the decoders (RUNS=10000000 FUZZ=commands|an
 soak: setup ## 10,000 transactions and 100 rebalances: memory and threads must stay as they are (about 2 minutes)
 	@$(SWIFT) build --product soak
 	@"$$($(SWIFT) build --show-bin-path)/soak"
+
+microbench: setup ## What each piece of an order's work costs without Kafka: memory requests and nanoseconds
+	@$(SWIFT) build -c release --product microbench
+	@"$$($(SWIFT) build -c release --show-bin-path)/microbench" $(ARGS)
+
+instructions: setup ## The same in instructions, counted by valgrind (Linux; about 3 minutes)
+	@$(SWIFT) build -c release --product microbench
+	@./scripts/instructions.sh "$$($(SWIFT) build -c release --show-bin-path)/microbench"
 
 # Each sanitizer has a build of its own. ThreadSanitizer must be told of librdkafka's threads: see c11threads.c. It is not
 # asked about threads that never end: a worker that hangs in librdkafka is left behind on purpose when the service stops.

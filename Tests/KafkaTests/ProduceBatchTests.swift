@@ -1,0 +1,144 @@
+import Kafka
+import Testing
+
+/// Records that a transactional producer hands to librdkafka many at a time.
+@Suite struct ProduceBatchTests {
+    private struct Written: Equatable {
+        let partition: Int32
+        let key: String?
+        let value: String?
+        let headers: [RecordHeader]
+    }
+
+    /// More than one hand-over's worth, changing partition now and then; some records have headers or are large, which go
+    /// another way than the others and must not overtake them.
+    private static let records: [Written] = (0..<2_000).map { number in
+        Written(
+            partition: Int32(number / 7 % 3),
+            key: number % 5 == 0 ? nil : "key-\(number)",
+            value: value(number),
+            headers: number % 97 == 0 ? [RecordHeader(name: "number", value: "\(number)")] : []
+        )
+    }
+
+    private static func value(_ number: Int) -> String? {
+        if number % 11 == 0 { return nil }
+        let padding = number % 301 == 0 ? String(repeating: "x", count: 200_000) : ""
+        return padding + "\(number)"
+    }
+
+    @Test func everyRecordIsWrittenOnceAndInOrder() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 3])
+            let producer = try broker.transactionalProducer()
+            try producer.initTransactions(timeout: .seconds(10))
+            let out = try producer.topic("out")
+            try producer.begin()
+            for record in Self.records { try produce(record, to: out) }
+            try producer.commit(timeout: .seconds(20))
+
+            let written = try read(from: broker, count: Self.records.count)
+            for partition in Int32(0)..<3 {
+                #expect(
+                    written.filter { $0.partition == partition }
+                        == Self.records.filter { $0.partition == partition }
+                )
+            }
+        }
+    }
+
+    /// The queue holds 100 of the 2,000: the others wait until those are delivered.
+    @Test func aFullQueueIsWaitedFor() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 3])
+            let producer = try TransactionalProducer(
+                configuration: broker.client([
+                    "transactional.id": "transactional", "queue.buffering.max.messages": "100",
+                ]),
+                hooks: quietHooks
+            )
+            try producer.initTransactions(timeout: .seconds(10))
+            let out = try producer.topic("out")
+            try producer.begin()
+            let records = Self.records.filter { $0.value?.count ?? 0 < 100 }
+            for record in records { try produce(record, to: out) }
+            try producer.commit(timeout: .seconds(20))
+            let written = try read(from: broker, count: records.count)
+            #expect(written.count == records.count)
+            #expect(written.filter { $0.partition == 1 } == records.filter { $0.partition == 1 })
+        }
+    }
+
+    /// What an aborted transaction had not handed over yet is not part of the next one.
+    @Test func anAbortForgetsWhatIsNotHandedOver() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 3])
+            let producer = try broker.transactionalProducer()
+            try producer.initTransactions(timeout: .seconds(10))
+            let out = try producer.topic("out")
+            try producer.begin()
+            for record in Self.records.prefix(50) { try produce(record, to: out) }
+            try producer.abort(timeout: .seconds(10))
+            try producer.begin()
+            let last = Written(partition: 0, key: "last", value: "last", headers: [])
+            try produce(last, to: out)
+            try producer.commit(timeout: .seconds(10))
+            #expect(try read(from: broker, count: 1).last == last)
+            #expect(try read(from: broker, count: 1).count < 50)
+        }
+    }
+
+    /// A record that is too large for the producer keeps the transaction from being complete.
+    @Test func aRefusedRecordAsksForAnAbort() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 3])
+            let producer = try TransactionalProducer(
+                configuration: broker.client(["transactional.id": "transactional", "message.max.bytes": "2000"]),
+                hooks: quietHooks
+            )
+            try producer.initTransactions(timeout: .seconds(10))
+            let out = try producer.topic("out")
+            try producer.begin()
+            let small = Written(partition: 0, key: nil, value: "small", headers: [])
+            let large = Written(partition: 0, key: nil, value: String(repeating: "x", count: 5_000), headers: [])
+            for record in [small, large, small] { try produce(record, to: out) }
+            let error = #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(10)) }
+            #expect(error?.remedy == .abort)
+            try producer.abort(timeout: .seconds(10))
+        }
+    }
+
+    private func produce(_ record: Written, to topic: TransactionalTopic) throws {
+        let (key, value) = (record.key.map { Array($0.utf8) }, record.value.map { Array($0.utf8) })
+        try (key ?? []).withUnsafeBytes { keyBytes in
+            try (value ?? []).withUnsafeBytes { valueBytes in
+                try topic.produce(
+                    partition: record.partition,
+                    key: key == nil ? nil : keyBytes,
+                    value: value == nil ? nil : valueBytes,
+                    headers: record.headers
+                )
+            }
+        }
+    }
+
+    private func read(from broker: EmbeddedBroker, count: Int) throws -> [Written] {
+        let reader = try broker.consumer(["fetch.message.max.bytes": "10000000"])
+        defer { reader.close() }
+        let partitions = (Int32(0)..<3).map { TopicPartition(topic: "out", partition: $0) }
+        try reader.assign(Dictionary(uniqueKeysWithValues: partitions.map { ($0, 0) }))
+        var written: [Written] = []
+        try poll(reader, until: { written.count >= count }) { element in
+            guard case .record(let record) = element else { return }
+            written.append(
+                Written(
+                    partition: record.partition,
+                    key: record.key?.text,
+                    value: record.value?.text,
+                    headers: record.headers
+                )
+            )
+        }
+        return written
+    }
+}

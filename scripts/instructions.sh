@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Counts the instructions of each piece of an order's work with valgrind: the same number on every run, however busy the
+# machine is. What is counted is the difference between a long and a short run of microbench, so starting up costs nothing.
+#
+# Usage: scripts/instructions.sh path/to/microbench [piece ...]
+set -euo pipefail
+
+microbench=$1
+shift
+pieces=("$@")
+[ ${#pieces[@]} -gt 0 ] || pieces=(decode apply encode order remember engine restore)
+command -v valgrind > /dev/null || { echo "valgrind is not installed: apt-get install valgrind" >&2; exit 69; }
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+# Debian 12's valgrind cannot read the debugging information of newer compilers.
+strip --strip-debug -o "$folder/microbench" "$microbench"
+
+# Prints how many instructions a run of so many orders takes.
+count() {
+    valgrind --tool=callgrind --callgrind-out-file="$folder/out" "$folder/microbench" --bare --only "$1" --orders "$2" \
+        2>&1 | awk '/Collected/ { print $NF }'
+}
+
+# The first 200,000 fill the duplicate memory, after which every order costs the same.
+short=200000
+long=300000
+printf '%-10s%18s\n' piece instructions/order
+for piece in "${pieces[@]}"; do
+    fewer=$(count "$piece" $short)
+    more=$(count "$piece" $long)
+    printf '%-10s%18d\n' "$piece" $(((more - fewer) / (long - short)))
+done
