@@ -37,13 +37,15 @@ let package = Package(
         ),
         .target(name: "CSimdJSON", dependencies: ["SimdJSON"], linkerSettings: [.linkedLibrary("simdjson")]),
 
+        .systemLibrary(name: "CPrefetch"),
+
         .target(
             name: "Kafka",
             dependencies: ["CRdKafka", .product(name: "Logging", package: "swift-log")]
         ),
         .target(name: "JuiceMaker"),
-        .target(name: "JuiceMessages", dependencies: ["JuiceMaker", "CSimdJSON"]),
-        .target(name: "JuiceEngine", dependencies: ["JuiceMaker", "JuiceMessages"]),
+        .target(name: "JuiceMessages", dependencies: ["JuiceMaker", "CPrefetch", "CSimdJSON"]),
+        .target(name: "JuiceEngine", dependencies: ["JuiceMaker", "JuiceMessages", "CPrefetch"]),
         .target(
             name: "JuiceService",
             dependencies: [

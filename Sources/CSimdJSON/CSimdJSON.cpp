@@ -53,6 +53,26 @@ bool is_json_number(std::string_view text) {
     return at == text.size();
 }
 
+// The first quote or backslash from here on, where there is one. Eight bytes at a time: a loop over single bytes ends at
+// another place for every string, which no processor can predict. Reads up to seven bytes past it, into the padding.
+const char *find_quote_or_backslash(const char *at) {
+    constexpr uint64_t ones = 0x0101010101010101;
+    constexpr uint64_t highs = 0x8080808080808080;
+    for (;; at += 8) {
+        uint64_t word;
+        std::memcpy(&word, at, sizeof word);
+        uint64_t quotes = word ^ (ones * '"');
+        uint64_t backslashes = word ^ (ones * '\\');
+        // A byte's high bit is set where the byte is zero; above the first such byte others may be set too.
+        uint64_t found = ((quotes - ones) & ~quotes & highs) | ((backslashes - ones) & ~backslashes & highs);
+        if (!found) { continue; }
+        // Little-endian, as all processors are that this runs on, else byte by byte.
+        if constexpr (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) { return at + __builtin_ctzll(found) / 8; }
+        while (*at != '"' && *at != '\\') { ++at; }
+        return at;
+    }
+}
+
 csj_error error_from(simdjson::error_code error) {
     switch (error) {
     case simdjson::SUCCESS: return csj_error_none;
@@ -220,8 +240,7 @@ csj_error csj_parser::flatten_text(ondemand::raw_json_string raw, csj_token &tok
     // A string without escapes is used where it lies in the copy. simdjson has seen to it that a quote ends
     // it.
     const char *first = raw.raw();
-    const char *end = first;
-    while (*end != '"' && *end != '\\') { ++end; }
+    const char *end = find_quote_or_backslash(first);
     std::string_view text(first, size_t(end - first));
     if (*end == '\\') {
         if (auto error = simdjson.unescape(raw, texts_end).get(text)) { return error_from(error); }

@@ -15,7 +15,7 @@ public struct CoreCase {
 
     /// All pieces, smallest first, for orders of so many stores.
     public static func all(storeCount: Int) -> [CoreCase] {
-        let workload = OrderWorkload(count: 100_000, storeCount: storeCount)
+        let workload = OrderWorkload(count: 1_000_000, storeCount: storeCount)
         return [
             decode(workload), apply(workload), encode(workload), decodeApplyEncode(workload),
             remember(workload),
@@ -114,7 +114,7 @@ extension CoreCase {
 
 extension CoreCase {
     /// A window that is full soon, so that what is measured is its steady state.
-    private static let window = DuplicateWindow(age: 3_600_000, count: 100_000)
+    private static let window = DuplicateWindow(age: 3_600_000, count: 1_000_000)
 
     private static func remember(_ workload: OrderWorkload) -> CoreCase {
         var memory = DuplicateMemory(window: window)
@@ -149,7 +149,7 @@ extension CoreCase {
     }
 
     private static func engine(_ workload: OrderWorkload) -> CoreCase {
-        let partitionCount: Int32 = 4
+        let partitionCount: Int32 = 1
         let log = DiscardingLog(workload: workload, partitionCount: partitionCount)
         let answered = Counter()
         var worker = Worker(

@@ -1,3 +1,5 @@
+import CPrefetch
+
 /// Gives every distinct key a dense index: the first key gets 0, the next new one 1, and so on.
 ///
 /// Made for a million ids. All keys lie in one array, one behind the other, and an open-addressing table of
@@ -25,15 +27,58 @@ public struct ByteKeyTable: Sendable {
         keyEnds.count
     }
 
+    /// A key with its hash, to be looked up more than once.
+    public struct Key {
+        /// The key's bytes.
+        public let bytes: UnsafeRawBufferPointer
+        fileprivate let hash: UInt32
+
+        /// A key of these bytes, valid as long as they are.
+        public init(_ bytes: UnsafeRawBufferPointer) {
+            self.bytes = bytes
+            // Under this process's own key: a sender cannot choose ids that all fall into one place.
+            hash = UInt32(truncatingIfNeeded: SipHash.hash(bytes))
+        }
+    }
+
+    /// Brings the place of a key that is soon looked up into the processor's caches.
+    public func prefetch(_ key: Key) {
+        slots.withUnsafeBufferPointer { slots in
+            if let start = slots.baseAddress { CPrefetch.prefetch(start + Int(key.hash) & (slots.count - 1)) }
+        }
+    }
+
     /// The index of a key, or `nil` if it was never inserted.
     public func find(_ key: UnsafeRawBufferPointer) -> Int? {
-        let hash = Self.hash(key)
-        return slots[position(of: key, hash: hash)].index
+        count <= Self.fewKeys ? search(key) : find(Key(key))
+    }
+
+    // So few keys are compared one by one sooner than a hash is made, as are the juices of most menus.
+    private static let fewKeys = 8
+
+    private func search(_ key: UnsafeRawBufferPointer) -> Int? {
+        var start = 0
+        for index in keyEnds.indices {
+            let end = Int(keyEnds[index])
+            if end - start == key.count, withKey(at: index, { $0.hasSameBytes(as: key) }) { return index }
+            start = end
+        }
+        return nil
+    }
+
+    /// The index of a key, or `nil` if it was never inserted.
+    public func find(_ key: Key) -> Int? {
+        slots[position(of: key.bytes, hash: key.hash)].index
     }
 
     /// The index of a key, which is inserted if it is new.
     public mutating func insert(_ key: UnsafeRawBufferPointer) -> (index: Int, inserted: Bool) {
-        let hash = Self.hash(key)
+        insert(Key(key))
+    }
+
+    /// The index of a key, which is inserted if it is new.
+    public mutating func insert(_ key: Key) -> (index: Int, inserted: Bool) {
+        let (key, hash) = (key.bytes, key.hash)
         var position = position(of: key, hash: hash)
         if let index = slots[position].index { return (index, false) }
 
@@ -83,11 +128,6 @@ extension ByteKeyTable {
         var isFree: Bool { bits == 0 }
         var hash: UInt32 { UInt32(truncatingIfNeeded: bits >> 32) }
         var index: Int? { isFree ? nil : Int(UInt32(truncatingIfNeeded: bits)) - 1 }
-    }
-
-    // Under this process's own key: a sender cannot choose ids that all fall into one place.
-    private static func hash(_ key: UnsafeRawBufferPointer) -> UInt32 {
-        UInt32(truncatingIfNeeded: SipHash.hash(key))
     }
 
     private static func emptySlots(forKeys count: Int) -> [Slot] {

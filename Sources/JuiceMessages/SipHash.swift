@@ -73,14 +73,21 @@ public struct SipHash {
             combine(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)))
             offset += 8
         }
-        var last = UInt64(truncatingIfNeeded: bytes.count) << 56
-        var shift: UInt64 = 0
-        while offset < bytes.count {
-            last |= UInt64(bytes[offset]) << shift
-            shift += 8
-            offset += 1
+        combine(UInt64(truncatingIfNeeded: bytes.count) << 56 | Self.rest(of: bytes, from: offset))
+    }
+
+    /// Fewer than eight bytes at the end, as a word.
+    @inline(__always)
+    private static func rest(of bytes: UnsafeRawBufferPointer, from offset: Int) -> UInt64 {
+        let count = bytes.count - offset
+        guard count > 0 else { return 0 }
+        if bytes.count >= 8 {
+            let end = bytes.loadUnaligned(fromByteOffset: bytes.count - 8, as: UInt64.self)
+            return UInt64(littleEndian: end) >> UInt64(8 * (8 - count))
         }
-        combine(last)
+        var rest: UInt64 = 0
+        for position in (offset..<bytes.count).reversed() { rest = rest << 8 | UInt64(bytes[position]) }
+        return rest
     }
 
     @inline(__always)

@@ -7,7 +7,7 @@ import Testing
 /// The stores of a partition and their undo.
 @Suite struct StoreTableTests {
     private func take(_ amount: Int, _ store: StaticString, from table: inout StoreTable) {
-        table.update(BorrowedText(store)) { fruits in
+        table.update(ByteKeyTable.Key(BorrowedText(store).bytes)) { fruits in
             (try? fruits.apply(StockEdit(.add, [.init(fruit: 1, amount: -amount)]))) != nil
         }
     }
@@ -25,7 +25,7 @@ import Testing
 
     @Test func aStoreThatWasNotChangedIsNotKept() {
         var table = StoreTable(menu: .standard)
-        table.update(BorrowedText("a")) { _ in false }
+        table.update(ByteKeyTable.Key(BorrowedText("a").bytes)) { _ in false }
         #expect(table.count == 0)
         #expect(table.changeCount == 0)
     }

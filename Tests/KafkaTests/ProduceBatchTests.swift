@@ -93,14 +93,21 @@ import Testing
         try await onOwnThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 3])
             let producer = try TransactionalProducer(
-                configuration: broker.client(["transactional.id": "transactional", "message.max.bytes": "2000"]),
+                configuration: broker.client([
+                    "transactional.id": "transactional", "message.max.bytes": "2000",
+                ]),
                 hooks: quietHooks
             )
             try producer.initTransactions(timeout: .seconds(10))
             let out = try producer.topic("out")
             try producer.begin()
             let small = Written(partition: 0, key: nil, value: "small", headers: [])
-            let large = Written(partition: 0, key: nil, value: String(repeating: "x", count: 5_000), headers: [])
+            let large = Written(
+                partition: 0,
+                key: nil,
+                value: String(repeating: "x", count: 5_000),
+                headers: []
+            )
             for record in [small, large, small] { try produce(record, to: out) }
             let error = #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(10)) }
             #expect(error?.remedy == .abort)

@@ -7,6 +7,12 @@ struct AppliedState {
     /// The next record of each topic.
     var offsets: InputOffsets
 
+    /// Brings what a command is soon going to need into the processor's caches.
+    func prefetch(_ command: ReceivedCommand) {
+        duplicates.prefetch(command.fingerprint)
+        stores.prefetch(command.storeKey)
+    }
+
     /// Notes that everything below `next` is applied.
     ///
     /// - Returns: false when it was applied before, which a record read again is.

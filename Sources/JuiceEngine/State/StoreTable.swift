@@ -39,9 +39,12 @@ struct StoreTable {
     /// How many of them were changed since the last commit.
     var changeCount: Int { changes.count }
 
+    /// Brings the place of a store that is soon looked at into the processor's caches.
+    func prefetch(_ name: ByteKeyTable.Key) { names.prefetch(name) }
+
     /// Lets `body` look at a store and change it. `body` says whether it did.
-    mutating func update(_ name: BorrowedText, _ body: (inout FruitStore) -> Bool) {
-        guard let index = names.find(name.bytes) else {
+    mutating func update(_ name: ByteKeyTable.Key, _ body: (inout FruitStore) -> Bool) {
+        guard let index = names.find(name) else {
             current.restore(from: initial)
             if body(&current) {
                 let index = insert(name)
@@ -60,7 +63,7 @@ struct StoreTable {
 
     /// Takes over a store as the changelog has it.
     mutating func restore(_ name: BorrowedText, _ store: FruitStore, revision: Int) {
-        let index = insert(name)
+        let index = insert(ByteKeyTable.Key(name.bytes))
         put(store, at: index)
         revisions[index] = revision
     }
@@ -117,8 +120,8 @@ struct StoreTable {
         undoLevels.append(contentsOf: levels[place..<place + initial.fruitCount])
     }
 
-    private mutating func insert(_ name: BorrowedText) -> Int {
-        let (index, isNew) = names.insert(name.bytes)
+    private mutating func insert(_ name: ByteKeyTable.Key) -> Int {
+        let (index, isNew) = names.insert(name)
         if isNew {
             initial.save(to: &levels)
             revisions.append(0)

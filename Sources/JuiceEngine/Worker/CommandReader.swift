@@ -1,0 +1,85 @@
+import JuiceMaker
+import JuiceMessages
+
+/// A command with what every one has.
+struct ReceivedCommand {
+    enum Content {
+        case make(OrderCommand)
+        case apply(RestockCommand)
+        case reject(Rejection)
+    }
+
+    let kind: CommandKind
+    let store: BorrowedText
+    let storeKey: ByteKeyTable.Key
+    let id: BorrowedText
+    let fingerprint: CommandFingerprint
+    let content: Content
+
+    init(_ kind: CommandKind, store: BorrowedText, id: BorrowedText, _ content: Content) {
+        self.kind = kind
+        self.store = store
+        self.id = id
+        self.content = content
+        storeKey = ByteKeyTable.Key(store.bytes)
+        fingerprint = CommandFingerprint(kind, store: store, id: id)
+    }
+}
+
+/// Finds out what a record is, by itself: it knows nothing of what came before.
+///
+/// What it returns is valid until it reads again.
+struct CommandReader {
+    /// What a record turned out to be.
+    enum Reading {
+        /// A command to be carried out.
+        case command(ReceivedCommand)
+        /// A command for a store of another partition.
+        case foreign(owner: Int32)
+        /// No command, and why.
+        case undecodable(DeadLetterReason)
+        /// No record: there are no more.
+        case end
+    }
+
+    private let decoder: CommandDecoder
+    private let partitionCount: Int32
+
+    /// - Parameter partitionCount: how many partitions the stores are spread over.
+    init(menu: Menu, partitionCount: Int32) {
+        decoder = CommandDecoder(menu: menu)
+        self.partitionCount = partitionCount
+    }
+
+    func read(_ record: CommandRecord) -> Reading {
+        guard let store = StoreID.read(key: record.key) else { return .undecodable(.badStore) }
+        let reading =
+            switch record.topic {
+            case .orders: decodeOrder(record.value, for: store)
+            case .restocks: decodeRestock(record.value, for: store)
+            }
+        // What cannot be decoded is put aside where it was read.
+        guard case .command = reading else { return reading }
+        let owner = Murmur2.partition(of: store.bytes, count: partitionCount)
+        return owner == record.partition ? reading : .foreign(owner: owner)
+    }
+
+    private func decodeOrder(_ value: UnsafeRawBufferPointer?, for store: BorrowedText) -> Reading {
+        switch decoder.decodeOrder(value) {
+        case .command(let order): .command(ReceivedCommand(.order, store: store, id: order.id, .make(order)))
+        case .rejected(let id, let reason):
+            .command(ReceivedCommand(.order, store: store, id: id, .reject(reason)))
+        case .undecodable(let reason): .undecodable(reason)
+        }
+    }
+
+    private func decodeRestock(_ value: UnsafeRawBufferPointer?, for store: BorrowedText) -> Reading {
+        switch decoder.decodeRestock(value) {
+        case .command(let restock):
+            .command(ReceivedCommand(.restock, store: store, id: restock.id, .apply(restock)))
+        case .rejected(let id, let reason):
+            .command(ReceivedCommand(.restock, store: store, id: id, .reject(reason)))
+        case .undecodable(let reason): .undecodable(reason)
+        }
+    }
+}
