@@ -56,10 +56,12 @@ let package = Package(
         ),
         // What `juice bench core` and `make microbench` measure.
         .target(name: "JuiceBench", dependencies: ["JuiceMaker", "JuiceMessages", "JuiceEngine"]),
+        // What `juice bench` holds the service against: the same loop in plain C on librdkafka.
+        .target(name: "CBareLoop", dependencies: ["CRdKafka"]),
         .executableTarget(
             name: "juice",
             dependencies: [
-                "JuiceBench", "Kafka", "JuiceMaker", "JuiceMessages", "JuiceEngine", "JuiceService",
+                "CBareLoop", "JuiceBench", "Kafka", "JuiceMaker", "JuiceMessages", "JuiceEngine", "JuiceService",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),

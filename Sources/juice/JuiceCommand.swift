@@ -27,7 +27,7 @@ struct JuiceCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             Serve.self, Demo.self, Order.self, Restock.self, Stock.self, Results.self, Topics.self,
-            MenuCommand.self, SendTraffic.self,
+            MenuCommand.self, SendTraffic.self, Bench.self,
         ]
     )
 

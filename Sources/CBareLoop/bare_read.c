@@ -1,0 +1,83 @@
+/* The bare read: how fast librdkafka alone brings a partition's records into a process. */
+#include "bare_client.h"
+
+#include <stdlib.h>
+
+enum { BATCH = 10000, POLL_MS = 100, TIMEOUT_MS = 30000 };
+
+static rd_kafka_t *open_reader(const bare_read_plan *plan, const bare_client *client) {
+    const bare_property defaults[] = {
+        /* Never enough, so that it never stops fetching; in large pieces; and told of the end at once. */
+        {"queued.min.messages", "1000000"},
+        {"queued.max.messages.kbytes", "1000000"},
+        {"fetch.message.max.bytes", "4194304"},
+        {"fetch.wait.max.ms", "10"},
+        {NULL, NULL}};
+    const bare_property fixed[] = {
+        {"bootstrap.servers", plan->bootstrap_servers}, {"group.id", "juice-bench"},
+        {"enable.auto.commit", "false"}, {"enable.auto.offset.store", "false"},
+        {"isolation.level", "read_committed"}, {"auto.offset.reset", "earliest"},
+        {"enable.partition.eof", "true"}, {NULL, NULL}};
+    rd_kafka_t *reader = bare_new_client(client, RD_KAFKA_CONSUMER, defaults, fixed, NULL, NULL);
+    if (reader) rd_kafka_poll_set_consumer(reader);
+    return reader;
+}
+
+static int start(rd_kafka_t *reader, const bare_read_plan *plan, const bare_client *client) {
+    rd_kafka_topic_partition_list_t *partitions = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(partitions, plan->topic, plan->partition)->offset = RD_KAFKA_OFFSET_BEGINNING;
+    rd_kafka_resp_err_t error = rd_kafka_assign(reader, partitions);
+    rd_kafka_topic_partition_list_destroy(partitions);
+    return error ? bare_fail(client, "reading %s: %s", plan->topic, rd_kafka_err2str(error)) : 0;
+}
+
+/* Counts the records at hand. Returns 1 at the partition's end, -1 when it cannot be read. */
+static int count(rd_kafka_message_t **records, ssize_t taken, const bare_read_plan *plan, const bare_client *client,
+                 bare_read_result *result) {
+    int state = 0;
+    for (ssize_t i = 0; i < taken; i++) {
+        const rd_kafka_message_t *record = records[i];
+        if (!record->err) {
+            result->records++;
+            result->bytes += record->key_len + record->len;
+        } else if (record->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+            /* Markers of transactions take offsets, too: only librdkafka knows that nothing else comes. */
+            state = 1;
+        } else if (!bare_is_transient(record->err)) {
+            state = bare_fail(client, "reading %s: %s", plan->topic, rd_kafka_message_errstr(record));
+        }
+        rd_kafka_message_destroy(records[i]);
+    }
+    return state;
+}
+
+int bare_read(const bare_read_plan *plan, const bare_client *client, bare_read_result *result) {
+    *result = (bare_read_result){0, 0};
+    rd_kafka_message_t **records = calloc(BATCH, sizeof *records);
+    if (!records) return bare_fail(client, "out of memory");
+    rd_kafka_t *reader = open_reader(plan, client);
+    rd_kafka_queue_t *queue = reader ? rd_kafka_queue_get_consumer(reader) : NULL;
+
+    int state = reader ? start(reader, plan, client) : -1;
+    int idle_ms = 0;
+    while (state == 0) {
+        ssize_t taken = rd_kafka_consume_batch_queue(queue, POLL_MS, records, 1);
+        if (taken <= 0) {
+            idle_ms += POLL_MS;
+            if (idle_ms >= TIMEOUT_MS) state = bare_fail(client, "nothing comes from %s", plan->topic);
+            continue;
+        }
+        idle_ms = 0;
+        ssize_t rest = rd_kafka_consume_batch_queue(queue, 0, records + 1, BATCH - 1);
+        if (rest > 0) taken += rest;
+        state = count(records, taken, plan, client, result);
+    }
+
+    if (queue) rd_kafka_queue_destroy(queue);
+    if (reader) {
+        rd_kafka_consumer_close(reader);
+        rd_kafka_destroy(reader);
+    }
+    free(records);
+    return state < 0 ? -1 : 0;
+}

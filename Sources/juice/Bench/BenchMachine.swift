@@ -1,0 +1,31 @@
+import CBareLoop
+import Foundation
+import Kafka
+
+/// Where something was measured, as far as it matters to the numbers.
+struct BenchMachine: Encodable, Equatable {
+    let cores: Int
+    let system: String
+    /// `host:port` of each broker; Kafka's protocol does not tell their version.
+    let brokers: [String]
+    let librdkafka: String
+    let juice: String
+
+    init(brokers: [String]) {
+        var names = utsname()
+        uname(&names)
+        func text(_ field: some Any) -> String {
+            withUnsafeBytes(of: field) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        }
+        cores = ProcessInfo.processInfo.activeProcessorCount
+        system = "\(text(names.sysname)) \(text(names.release)) \(text(names.machine))"
+        self.brokers = brokers
+        librdkafka = String(cString: bare_librdkafka_version())
+        juice = JuiceCommand.configuration.version
+    }
+
+    /// One line above a table.
+    var line: String {
+        "\(cores) cores, \(system), librdkafka \(librdkafka), broker \(brokers.joined(separator: ", "))"
+    }
+}

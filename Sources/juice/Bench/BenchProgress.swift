@@ -1,0 +1,41 @@
+import Foundation
+
+/// How far a measurement is, on standard error: a bar on a terminal, a line for each finished step elsewhere.
+final class BenchProgress {
+    private static let columns = 30
+    private let isTerminal: Bool
+    private var isShown = false
+    private var lastDrawing = ContinuousClock.now - .seconds(1)
+
+    /// - Parameter isTerminal: whether there is a terminal to draw a bar on; nil finds out.
+    init(isTerminal: Bool? = nil) {
+        self.isTerminal =
+            isTerminal
+            ?? (isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb")
+    }
+
+    /// Draws what is being done and how far it is.
+    func show(_ step: String, _ done: Int, of total: Int) {
+        guard isTerminal, ContinuousClock.now - lastDrawing > .milliseconds(100) else { return }
+        lastDrawing = .now
+        isShown = true
+        StandardError.write("\r" + Self.line(step, done, of: total) + ANSI.clearToEndOfLine)
+    }
+
+    /// Tells of something that is done.
+    func finish(_ step: String) {
+        clear()
+        StandardError.write("\(step)\n")
+    }
+
+    /// Takes the bar away.
+    func clear() {
+        if isShown { StandardError.write("\r" + ANSI.clearToEndOfLine) }
+        isShown = false
+    }
+
+    static func line(_ step: String, _ done: Int, of total: Int) -> String {
+        let bar = DisplayWidth.pad(Bar.text(done, full: total, columns: columns), to: columns)
+        return "\(step)  \(bar)  \(total > 0 ? min(100, done * 100 / total) : 100)%"
+    }
+}

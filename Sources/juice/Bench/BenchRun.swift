@@ -1,0 +1,46 @@
+import ArgumentParser
+import Foundation
+import Kafka
+
+/// What a measurement found: a table for people, JSON for programs, and whether its goals are met.
+protocol BenchReport: Encodable {
+    var goals: [Goal] { get }
+    func lines(paint: Paint) -> [String]
+}
+
+/// Runs a measurement and prints what it found.
+enum BenchRun {
+    /// - Parameter configFile: the configuration file that the command line names.
+    static func run(
+        _ settings: Settings,
+        configFile: String?,
+        _ measure: (BenchSite) throws -> any BenchReport
+    ) throws {
+        let printsJSON = try settings.boolean(.json)
+        let checks = try settings.boolean(.check)
+        let interruption = Interruption()
+        let site = try BenchSite(
+            settings,
+            configFile: configFile,
+            isInterrupted: { interruption.isRequested }
+        )
+        defer { site.close() }
+        let report = try measure(site)
+        site.progress.clear()
+        StandardOutput.line(
+            printsJSON
+                ? try json(report)
+                : report.lines(paint: .forStandardOutput()).joined(separator: "\n")
+        )
+        let missed = report.goals.filter { $0.isMet == false }
+        guard checks, !missed.isEmpty else { return }
+        StandardError.write("juice: missed: \(missed.map(\.name).joined(separator: ", "))\n")
+        throw ExitCode.failure
+    }
+
+    static func json(_ report: some BenchReport) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(report), as: UTF8.self)
+    }
+}

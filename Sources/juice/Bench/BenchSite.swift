@@ -1,0 +1,226 @@
+import ArgumentParser
+import Foundation
+import JuiceService
+import Kafka
+
+/// The place where something is measured: a broker, topics that go again, a folder for logs, the processes measured.
+///
+/// It belongs to one thread, which its calls block and which the processes do not outlive.
+final class BenchSite {
+    static let patience = Duration.seconds(30)
+
+    let connection: Connection
+    let machine: BenchMachine
+    let progress: BenchProgress
+    /// What all names begin with that this run makes on the broker.
+    let prefix: String
+
+    private let admin: Admin
+    private let executable: String
+    private let folder: URL
+    private let replicationFactor: Int?
+    private let configFile: String?
+    private let isInterrupted: () -> Bool
+    private var topics: Set<String> = []
+    private var children: [BenchChild] = []
+    private var fileCount = 0
+
+    /// - Parameters:
+    ///   - configFile: the configuration file that the command line names: the service is to read it, too.
+    ///   - executable: the `juice` to be measured; nil is this very one.
+    ///   - isInterrupted: whether somebody wants it to end.
+    init(
+        _ settings: Settings,
+        configFile: String? = nil,
+        executable: String? = nil,
+        progress: BenchProgress = BenchProgress(),
+        isInterrupted: @escaping () -> Bool
+    ) throws(Failure) {
+        connection = try Connection(settings)
+        guard !connection.isEmbedded else {
+            throw Failure(
+                .unavailable,
+                "the embedded broker at \(connection.bootstrapServers) is none to measure on",
+                hint: "name a real one with --bootstrap-servers"
+            )
+        }
+        guard let executable = executable ?? Bundle.main.executablePath else {
+            throw Failure(.software, "this process cannot tell where its executable is")
+        }
+        self.executable = executable
+        self.progress = progress
+        self.isInterrupted = isInterrupted
+        self.configFile = configFile
+        replicationFactor = try settings.integer(.replicationFactor, in: 1...100)
+        let name = "bench-" + String(UInt32.random(in: 0...(.max)), radix: 36)
+        prefix = (settings.string(.topicPrefix) ?? "juice.") + name + "."
+        Self.handDown(connection.properties)
+
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("juice-\(name)")
+        do {
+            try FileManager.default.createDirectory(
+                at: folder,
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw Failure(.software, "the folder \(folder.path) cannot be made")
+        }
+        do throws(Failure) {
+            admin = try connection.admin()
+            try connection.reach(admin, deadline: Deadline(after: .seconds(10)))
+        } catch {
+            try? FileManager.default.removeItem(at: folder)
+            throw error
+        }
+        machine = BenchMachine(brokers: (try? admin.metadata(topics: [], timeout: .seconds(5)).brokers) ?? [])
+    }
+
+    /// Properties may be secrets, which neither a command line nor a disk is to see.
+    private static func handDown(_ properties: [String: String]) {
+        guard !properties.isEmpty else { return }
+        let lines = properties.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        // A single line would be taken apart at its commas.
+        setenv(Setting.kafkaProperty.environmentName, (lines + lines).joined(separator: "\n"), 1)
+    }
+
+    /// Ends the processes and removes topics, logs and whatever else was made.
+    func close() {
+        progress.clear()
+        for child in children { child.stop() }
+        children = []
+        delete(topics: topics)
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// - Throws: `ExitCode` when somebody pressed Ctrl-C.
+    func checkInterruption() throws {
+        // As a shell reports a process that SIGINT has ended.
+        if isInterrupted() { throw ExitCode(130) }
+    }
+}
+
+// MARK: - Topics
+
+extension BenchSite {
+    /// Makes the service's topics.
+    ///
+    /// - Parameter name: of the set of topics; part of theirs.
+    func makeServiceTopics(_ name: String, partitions: Int) throws(Failure) -> TopicNames {
+        let names = TopicNames(prefix: prefix + name + ".")
+        let plan = TopicPlan(
+            names: names,
+            partitionCount: partitions,
+            replicationFactor: replicationFactor
+        )
+        try make(plan.topics)
+        return names
+    }
+
+    /// Makes one topic without any properties.
+    func makeTopic(_ name: String, partitions: Int) throws(Failure) -> String {
+        let topic = Admin.NewTopic(
+            name: prefix + name,
+            partitionCount: partitions,
+            replicationFactor: replicationFactor
+        )
+        try make([topic])
+        return topic.name
+    }
+
+    private func make(_ new: [Admin.NewTopic]) throws(Failure) {
+        topics.formUnion(new.map(\.name))
+        do throws(KafkaError) {
+            _ = try admin.create(new, timeout: .seconds(30))
+        } catch {
+            throw connection.failure(error)
+        }
+    }
+
+    /// Deletes topics. The broker forgets the offsets of groups with them, and then the groups.
+    func delete(topics names: some Sequence<String>) {
+        let names = names.sorted()
+        guard !names.isEmpty else { return }
+        do throws(KafkaError) {
+            try admin.delete(topics: names, timeout: .seconds(30))
+            topics.subtract(names)
+        } catch {
+            StandardError.write("juice: topics are left behind, \(names[0]) among them: \(error.message)\n")
+        }
+    }
+}
+
+// MARK: - Processes
+
+extension BenchSite {
+    /// A `juice serve` on these topics.
+    ///
+    /// - Parameter arguments: more of them.
+    func startService(
+        _ topics: TopicNames,
+        group: String,
+        readyFile: String,
+        arguments: [String] = []
+    ) throws(Failure) -> BenchChild {
+        let prefix = String(topics.orders.dropLast("orders".count))
+        return try start(
+            "the service",
+            ["serve", "--topic-prefix", prefix, "--group", group, "--instance-id", "bench"]
+                + ["--ready-file", readyFile] + arguments
+                + (configFile.map { ["--config", $0] } ?? [])
+        )
+    }
+
+    /// The bare loop, from one topic to another.
+    func startCopy(
+        from input: String,
+        to output: String,
+        group: String,
+        readyFile: String
+    ) throws(Failure) -> BenchChild {
+        try start(
+            "the bare copy",
+            ["bench", "bare-copy", "--input", input, "--output", output, "--group", group]
+                + ["--ready-file", readyFile]
+        )
+    }
+
+    /// The bare read of one partition.
+    func startRead(of topic: String, partition: Int) throws(Failure) -> BenchChild {
+        try start("the bare read", ["bench", "bare-read", "--topic", topic, "--partition", "\(partition)"])
+    }
+
+    private func start(_ name: String, _ arguments: [String]) throws(Failure) -> BenchChild {
+        let child = try BenchChild(
+            name,
+            executable: executable,
+            arguments: arguments + ["--bootstrap-servers", connection.bootstrapServers],
+            log: makePath("log")
+        )
+        children.append(child)
+        return child
+    }
+
+    /// Ends a process that has been measured.
+    func stop(_ child: BenchChild) {
+        child.stop()
+        children.removeAll { $0 === child }
+    }
+
+    /// A path in the folder that goes with the site.
+    func makePath(_ kind: String) -> String {
+        fileCount += 1
+        return folder.appendingPathComponent("\(fileCount).\(kind)").path
+    }
+
+    /// Waits until a process says that it is ready.
+    func waitUntilReady(_ child: BenchChild, readyFile: String) throws {
+        let deadline = Deadline(after: Self.patience)
+        while access(readyFile, F_OK) != 0 {
+            try checkInterruption()
+            try child.check()
+            if deadline.isOver { throw child.failure("is not ready after \(Self.patience.inSeconds)") }
+            Pause.briefly()
+        }
+    }
+}

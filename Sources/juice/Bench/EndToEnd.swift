@@ -1,0 +1,75 @@
+import ArgumentParser
+
+extension Bench {
+    /// `juice bench end-to-end`: how fast orders are answered, and what that costs.
+    struct EndToEnd: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "end-to-end",
+            abstract: "Throughput and processor time per order, beside a bare copy of the same orders.",
+            discussion: """
+                Each round fills a new topic with orders, and both the service and a bare exactly-once copy loop go \
+                through all of them, one after the other and in alternating order. Both are watched from outside in \
+                the same way: by the offsets that they commit.
+
+                Goals: at least 0.85 of the bare copy's orders a second, and at most 1.5 times its processor time \
+                per order.
+
+                Examples:
+                  juice bench end-to-end --bootstrap-servers kafka:9092
+                  juice bench end-to-end --bootstrap-servers kafka:9092 --orders 2000000 --stores 1000000
+                  juice bench end-to-end --bootstrap-servers kafka:9092 --partitions 64 --json > numbers.json
+                """
+        )
+
+        @Option(help: ArgumentHelp("Orders in each round. (default: 1000000)", valueName: "count"))
+        var orders: Int?
+
+        @Option(help: ArgumentHelp("How many stores they are for. (default: 1000)", valueName: "count"))
+        var stores: Int?
+
+        @Option(
+            help: ArgumentHelp(
+                """
+                What each store has of each fruit at first: with 10 most orders run out of stock soon, with \
+                1000000 every one is made and changes the stock. (default: 10)
+                """,
+                valueName: "count"
+            )
+        )
+        var initialStock: Int?
+
+        @OptionGroup var options: BenchOptions
+
+        func run() throws {
+            var flags = Flags()
+            flags.set(.orders, orders)
+            flags.set(.stores, stores)
+            flags.set(.initialStock, initialStock)
+            let settings = try options.settings(flags)
+            let plan = try EndToEndPlan(settings)
+            try BenchRun.run(settings, configFile: options.kafka.general.config) { site in
+                try EndToEndMeasurement(site, plan).report()
+            }
+        }
+    }
+}
+
+/// What is measured end to end.
+struct EndToEndPlan: Encodable, Equatable {
+    /// Fewer are done before they can be timed.
+    static let fewestOrders = 50_000
+
+    let orders: Int
+    let stores: Int
+    let initialStock: Int
+    let partitions: Int
+    let rounds: Int
+
+    init(_ settings: Settings) throws(Failure) {
+        orders = try settings.integer(.orders, in: Self.fewestOrders...999_999_999) ?? 1_000_000
+        stores = try settings.storeCount(default: 1_000)
+        initialStock = try settings.integer(.initialStock, in: 0...1_000_000_000) ?? 10
+        partitions = try settings.benchPartitions(default: 4)
+        rounds = try settings.rounds(default: 5)
+    }
+}

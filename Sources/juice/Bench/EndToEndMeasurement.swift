@@ -1,0 +1,123 @@
+import Foundation
+import JuiceMaker
+import JuiceMessages
+import JuiceService
+
+/// Measures throughput, round after round.
+struct EndToEndMeasurement {
+    private let site: BenchSite
+    private let plan: EndToEndPlan
+    private let serviceArguments: [String]
+
+    init(_ site: BenchSite, _ plan: EndToEndPlan) throws(Failure) {
+        self.site = site
+        self.plan = plan
+        serviceArguments =
+            plan.initialStock == Menu.standard.fruits.first?.initialStock
+            ? []
+            : ["--menu", try BenchMenu.write(initialStock: plan.initialStock, to: site.makePath("json"))]
+    }
+
+    func report() throws -> EndToEndReport {
+        var rounds: [EndToEndReport.Round] = []
+        for number in 1...plan.rounds {
+            rounds.append(try round(number))
+        }
+        return EndToEndReport(machine: site.machine, settings: plan, rounds: rounds)
+    }
+
+    private func round(_ number: Int) throws -> EndToEndReport.Round {
+        let title = "round \(number) of \(plan.rounds)"
+        let topics = try site.makeServiceTopics("\(number)", partitions: plan.partitions)
+        let output = try site.makeTopic("\(number).copy", partitions: plan.partitions)
+        defer { site.delete(topics: topics.all + [output]) }
+        try fill(topics.orders, title)
+
+        func service() throws -> Throughput {
+            try measure(topics.orders, group: topics.orders + ".service", "\(title), service") {
+                group,
+                ready in
+                try site.startService(topics, group: group, readyFile: ready, arguments: serviceArguments)
+            }
+        }
+        func copy() throws -> Throughput {
+            try measure(topics.orders, group: topics.orders + ".copy", "\(title), bare copy") {
+                group,
+                ready in
+                try site.startCopy(from: topics.orders, to: output, group: group, readyFile: ready)
+            }
+        }
+        // What a machine does to whoever comes first, or second, it does to both.
+        let isServiceFirst = number % 2 == 1
+        let first = try isServiceFirst ? service() : copy()
+        let second = try isServiceFirst ? copy() : service()
+        return EndToEndReport.Round(
+            service: isServiceFirst ? first : second,
+            copy: isServiceFirst ? second : first
+        )
+    }
+
+    private func fill(_ topic: String, _ title: String) throws {
+        var orders = BenchOrders(stores: plan.stores)
+        let producer = try BulkProducer(site.connection)
+        try producer.fill(topic, count: plan.orders) {
+            orders.next(number: $0)
+        } note: { done in
+            try site.checkInterruption()
+            site.progress.show("\(title), filling", done, of: plan.orders)
+        }
+    }
+
+    /// Times a process from the first progress that is seen to the last order.
+    private func measure(
+        _ topic: String,
+        group: String,
+        _ title: String,
+        start: (_ group: String, _ readyFile: String) throws -> BenchChild
+    ) throws -> Throughput {
+        let progress = try GroupProgress(
+            site.connection,
+            group: group,
+            topic: topic,
+            partitions: plan.partitions
+        )
+        let child = try start(group, site.makePath("ready"))
+        defer { site.stop(child) }
+
+        var first: ThroughputSample?
+        var done = 0
+        var deadline = Deadline(after: BenchSite.patience)
+        while true {
+            try site.checkInterruption()
+            try child.check()
+            let sample = ThroughputSample(
+                time: .now,
+                done: try progress.done() ?? done,
+                processorTime: child.processorTime
+            )
+            if sample.done > done { deadline = Deadline(after: BenchSite.patience) }
+            done = sample.done
+            if first == nil, done > 0 { first = sample }
+            if done >= plan.orders, let first {
+                guard let result = sample.since(first, residentBytes: child.residentBytes) else {
+                    throw Failure(
+                        .usage,
+                        "--orders is too small: all of them were done before they could be timed"
+                    )
+                }
+                tell(title, result)
+                return result
+            }
+            guard !deadline.isOver else {
+                throw child.failure("is at \(done) of \(plan.orders) orders and makes no progress")
+            }
+            site.progress.show(title, done, of: plan.orders)
+            Pause.betweenSamples()
+        }
+    }
+
+    private func tell(_ title: String, _ result: Throughput) {
+        let cpu = result.cpuMicrosecondsPerOrder.map { ", \(Figure.text($0)) µs each" } ?? ""
+        site.progress.finish("\(title): \(Figure.text(result.ordersPerSecond)) orders/s\(cpu)")
+    }
+}
