@@ -1,4 +1,4 @@
-/* The bare read: how fast librdkafka alone brings a partition's records into a process. */
+/* The bare read: how fast librdkafka alone brings a topic's records into a process. */
 #include "bare_client.h"
 
 #include <stdlib.h>
@@ -24,17 +24,19 @@ static rd_kafka_t *open_reader(const bare_read_plan *plan, const bare_client *cl
 }
 
 static int start(rd_kafka_t *reader, const bare_read_plan *plan, const bare_client *client) {
-    rd_kafka_topic_partition_list_t *partitions = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(partitions, plan->topic, plan->partition)->offset = RD_KAFKA_OFFSET_BEGINNING;
+    rd_kafka_topic_partition_list_t *partitions = rd_kafka_topic_partition_list_new(plan->partition_count);
+    for (int32_t i = 0; i < plan->partition_count; i++)
+        rd_kafka_topic_partition_list_add(partitions, plan->topic, i)->offset = RD_KAFKA_OFFSET_BEGINNING;
     rd_kafka_resp_err_t error = rd_kafka_assign(reader, partitions);
     rd_kafka_topic_partition_list_destroy(partitions);
     return error ? bare_fail(client, "reading %s: %s", plan->topic, rd_kafka_err2str(error)) : 0;
 }
 
-/* Counts the records at hand. Returns 1 at the partition's end, -1 when it cannot be read. */
+/* Counts the records at hand. Returns how many partitions were found at their end, or -1 when one cannot be read. */
 static int count(rd_kafka_message_t **records, ssize_t taken, const bare_read_plan *plan, const bare_client *client,
                  bare_read_result *result) {
-    int state = 0;
+    int ended = 0;
+    int failed = 0;
     for (ssize_t i = 0; i < taken; i++) {
         const rd_kafka_message_t *record = records[i];
         if (!record->err) {
@@ -42,13 +44,13 @@ static int count(rd_kafka_message_t **records, ssize_t taken, const bare_read_pl
             result->bytes += record->key_len + record->len;
         } else if (record->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
             /* Markers of transactions take offsets, too: only librdkafka knows that nothing else comes. */
-            state = 1;
+            ended++;
         } else if (!bare_is_transient(record->err)) {
-            state = bare_fail(client, "reading %s: %s", plan->topic, rd_kafka_message_errstr(record));
+            failed = bare_fail(client, "reading %s: %s", plan->topic, rd_kafka_message_errstr(record));
         }
         rd_kafka_message_destroy(records[i]);
     }
-    return state;
+    return failed ? -1 : ended;
 }
 
 int bare_read(const bare_read_plan *plan, const bare_client *client, bare_read_result *result) {
@@ -58,19 +60,22 @@ int bare_read(const bare_read_plan *plan, const bare_client *client, bare_read_r
     rd_kafka_t *reader = open_reader(plan, client);
     rd_kafka_queue_t *queue = reader ? rd_kafka_queue_get_consumer(reader) : NULL;
 
-    int state = reader ? start(reader, plan, client) : -1;
+    int failed = reader ? start(reader, plan, client) : -1;
+    int32_t open = plan->partition_count;
     int idle_ms = 0;
-    while (state == 0) {
+    while (!failed && open > 0) {
         ssize_t taken = rd_kafka_consume_batch_queue(queue, POLL_MS, records, 1);
         if (taken <= 0) {
             idle_ms += POLL_MS;
-            if (idle_ms >= TIMEOUT_MS) state = bare_fail(client, "nothing comes from %s", plan->topic);
+            if (idle_ms >= TIMEOUT_MS) failed = bare_fail(client, "nothing comes from %s", plan->topic);
             continue;
         }
         idle_ms = 0;
         ssize_t rest = rd_kafka_consume_batch_queue(queue, 0, records + 1, BATCH - 1);
         if (rest > 0) taken += rest;
-        state = count(records, taken, plan, client, result);
+        int ended = count(records, taken, plan, client, result);
+        if (ended < 0) failed = -1;
+        else open -= ended;
     }
 
     if (queue) rd_kafka_queue_destroy(queue);
@@ -79,5 +84,5 @@ int bare_read(const bare_read_plan *plan, const bare_client *client, bare_read_r
         rd_kafka_destroy(reader);
     }
     free(records);
-    return state < 0 ? -1 : 0;
+    return failed;
 }

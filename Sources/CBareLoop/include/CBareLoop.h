@@ -51,7 +51,7 @@ void bare_copy_stop(void);
 typedef struct {
     const char *bootstrap_servers;
     const char *topic;
-    int32_t partition;
+    int32_t partition_count;
 } bare_read_plan;
 
 typedef struct {
@@ -60,7 +60,7 @@ typedef struct {
     uint64_t bytes;
 } bare_read_result;
 
-/* Reads a partition from its start to the end that it has now, as committed, and counts. */
+/* Reads all partitions of a topic from their start to the end that they have now, as committed, and counts. */
 int bare_read(const bare_read_plan *plan, const bare_client *client, bare_read_result *result);
 
 /* librdkafka's version, such as `2.0.2`. */

@@ -53,12 +53,12 @@ extension Bench {
     struct BareRead: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "bare-read",
-            abstract: "Read a partition from its start to its end, in plain C, and count.",
+            abstract: "Read a topic from its start to its end, in plain C, and count.",
             shouldDisplay: false
         )
 
         @Option var topic: String
-        @Option var partition: Int32
+        @Option var partitions: Int32
         @OptionGroup var kafka: KafkaOptions
 
         func run() throws {
@@ -69,7 +69,7 @@ extension Bench {
                     var plan = bare_read_plan(
                         bootstrap_servers: texts[0],
                         topic: texts[1],
-                        partition: partition
+                        partition_count: partitions
                     )
                     return bare_read(&plan, &client, &result)
                 }

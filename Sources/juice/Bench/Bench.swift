@@ -16,6 +16,6 @@ struct Bench: ParsableCommand {
               juice bench latency --bootstrap-servers kafka:9092 --rate 1000
               juice bench restore --bootstrap-servers kafka:9092 --stores 1000000
             """,
-        subcommands: [EndToEnd.self, BareCopy.self, BareRead.self]
+        subcommands: [EndToEnd.self, Latency.self, Restore.self, BareCopy.self, BareRead.self]
     )
 }

@@ -185,9 +185,9 @@ extension BenchSite {
         )
     }
 
-    /// The bare read of one partition.
-    func startRead(of topic: String, partition: Int) throws(Failure) -> BenchChild {
-        try start("the bare read", ["bench", "bare-read", "--topic", topic, "--partition", "\(partition)"])
+    /// The bare read of a topic.
+    func startRead(of topic: String, partitions: Int) throws(Failure) -> BenchChild {
+        try start("the bare read", ["bench", "bare-read", "--topic", topic, "--partitions", "\(partitions)"])
     }
 
     private func start(_ name: String, _ arguments: [String]) throws(Failure) -> BenchChild {
@@ -214,12 +214,12 @@ extension BenchSite {
     }
 
     /// Waits until a process says that it is ready.
-    func waitUntilReady(_ child: BenchChild, readyFile: String) throws {
-        let deadline = Deadline(after: Self.patience)
+    func waitUntilReady(_ child: BenchChild, readyFile: String, patience: Duration = patience) throws {
+        let deadline = Deadline(after: patience)
         while access(readyFile, F_OK) != 0 {
             try checkInterruption()
             try child.check()
-            if deadline.isOver { throw child.failure("is not ready after \(Self.patience.inSeconds)") }
+            if deadline.isOver { throw child.failure("is not ready after \(patience.inSeconds)") }
             Pause.briefly()
         }
     }

@@ -105,7 +105,7 @@ extension EndToEndReport.Round {
         try container.encode(service, forKey: .service)
         try container.encode(copy, forKey: .copy)
         try container.encode(throughputRatio, forKey: .throughputRatio)
-        try container.encode(cpuRatio, forKey: .cpuRatio)
+        try container.encodeIfPresent(cpuRatio, forKey: .cpuRatio)
     }
 }
 

@@ -50,11 +50,11 @@ extension Goal: Encodable {
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(name, forKey: .name)
-        try container.encode(measured, forKey: .measured)
+        try container.encodeIfPresent(measured, forKey: .measured)
         try container.encode(bound, forKey: .bound)
         try container.encode(limit, forKey: .limit)
         try container.encode(unit, forKey: .unit)
-        try container.encode(isMet, forKey: .met)
+        try container.encodeIfPresent(isMet, forKey: .met)
     }
 }
 

@@ -1,0 +1,66 @@
+import ArgumentParser
+
+extension Bench {
+    /// `juice bench latency`: how long an order waits for its answer.
+    struct Latency: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "How long orders wait for their answers at a steady rate, beside a bare copy.",
+            discussion: """
+                Orders are sent at an even rate that does not wait for answers. Each one's time counts from when it was \
+                due, so that a pause of anything shows in all the orders that it holds up, to when its committed \
+                answer is read. The first second is not counted.
+
+                Goals: 99 of 100 answers within 10 ms, and within 1.2 times what they take through the bare copy.
+
+                Examples:
+                  juice bench latency --bootstrap-servers kafka:9092
+                  juice bench latency --bootstrap-servers kafka:9092 --rate 100 --duration 60
+                """
+        )
+
+        @Option(help: ArgumentHelp("Orders a second. (default: 1000)", valueName: "count"))
+        var rate: Int?
+
+        @Option(help: ArgumentHelp("How long each time. (default: 20)", valueName: "seconds"))
+        var duration: Int?
+
+        @OptionGroup var options: BenchOptions
+
+        func run() throws {
+            var flags = Flags()
+            flags.set(.rate, rate)
+            flags.set(.duration, duration)
+            let settings = try options.settings(flags)
+            let plan = try LatencyPlan(settings)
+            try BenchRun.run(settings, configFile: options.kafka.general.config) { site in
+                try LatencyMeasurement(site, plan).report()
+            }
+        }
+    }
+}
+
+/// What latency is measured of.
+struct LatencyPlan: Encodable, Equatable {
+    /// Not counted: connections are made, memory grows.
+    static let warmUpSeconds = 1
+
+    let rate: Int
+    let durationSeconds: Int
+    let stores = 1_000
+    let partitions: Int
+    let rounds: Int
+
+    init(_ settings: Settings) throws(Failure) {
+        rate = try settings.integer(.rate, in: 1...1_000_000) ?? 1_000
+        durationSeconds = try settings.integer(.duration, in: 1...3_600) ?? 20
+        partitions = try settings.benchPartitions(default: 4)
+        rounds = try settings.rounds(default: 3)
+    }
+
+    /// Orders that are sent before those that count.
+    var warmUpOrders: Int { rate * Self.warmUpSeconds }
+    var orders: Int { warmUpOrders + rate * durationSeconds }
+
+    /// When an order is due, after the first.
+    func due(_ number: Int) -> Duration { .seconds(number) / rate }
+}

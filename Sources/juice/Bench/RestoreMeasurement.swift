@@ -1,0 +1,153 @@
+import JuiceMaker
+import JuiceMessages
+import JuiceService
+
+/// Measures starts of the service, round after round.
+struct RestoreMeasurement {
+    /// How long a start may take, with all its stores.
+    private static let patience = Duration.seconds(300)
+
+    private let site: BenchSite
+    private let plan: RestorePlan
+
+    init(_ site: BenchSite, _ plan: RestorePlan) {
+        self.site = site
+        self.plan = plan
+    }
+
+    func report() throws -> RestoreReport {
+        let empty = try site.makeServiceTopics("empty", partitions: plan.partitions)
+        let full = try site.makeServiceTopics("full", partitions: plan.partitions)
+        try fill(full.stock)
+        var rounds: [RestoreReport.Round] = []
+        for number in 1...plan.rounds {
+            rounds.append(try round(number, empty: empty, full: full))
+        }
+        return RestoreReport(machine: site.machine, settings: plan, rounds: rounds)
+    }
+
+    private func fill(_ topic: String) throws {
+        let encoder = AnswerEncoder(menu: .standard)
+        var buffer = OutputBuffer()
+        var random = SplitMix64(seed: 1)
+        let producer = try BulkProducer(site.connection)
+        try producer.fill(topic, count: plan.stores) { number in
+            let key = BenchOrders.store(number)
+            let levels =
+                (try? FruitStore(
+                    levels: Menu.standard.fruits.map { _ in
+                        Int.random(in: 0...10, using: &random)
+                    }
+                )) ?? FruitStore(menu: .standard)
+            buffer.removeAll()
+            key.withUnsafeBytes {
+                encoder.stock(
+                    store: BorrowedText($0),
+                    revision: 1 + number % 100,
+                    levels: levels,
+                    into: &buffer
+                )
+            }
+            return (key, buffer.bytes)
+        } note: { done in
+            try site.checkInterruption()
+            site.progress.show("writing stock", done, of: plan.stores)
+        }
+    }
+
+    private func round(
+        _ number: Int,
+        empty: TopicNames,
+        full: TopicNames
+    ) throws -> RestoreReport.Round {
+        let title = "round \(number) of \(plan.rounds)"
+        let isEmptyFirst = number % 2 == 1
+        site.progress.show(title, 0, of: 5)
+        let firstStart = try start(isEmptyFirst ? empty : full, number)
+        site.progress.show(title, 1, of: 5)
+        let secondStart = try start(isEmptyFirst ? full : empty, number)
+        site.progress.show(title, 2, of: 5)
+        let firstRead = try read(isEmptyFirst ? empty.stock : full.stock)
+        site.progress.show(title, 3, of: 5)
+        let secondRead = try read(isEmptyFirst ? full.stock : empty.stock)
+        site.progress.show(title, 4, of: 5)
+        let round = RestoreReport.Round(
+            stores: plan.stores,
+            empty: isEmptyFirst ? firstStart : secondStart,
+            full: isEmptyFirst ? secondStart : firstStart,
+            emptyReadSeconds: isEmptyFirst ? firstRead : secondRead,
+            fullReadSeconds: isEmptyFirst ? secondRead : firstRead,
+            firstAnswerSeconds: try firstAnswer(number)
+        )
+        site.progress.finish("\(title): ready after \(Figure.text(round.full.seconds)) s with all stores")
+        return round
+    }
+
+    /// From the start of the process until it is ready, in a group that is new each time.
+    private func start(_ topics: TopicNames, _ number: Int) throws -> RestoreReport.Start {
+        let group = "\(topics.orders).\(number)"
+        for topic in [topics.orders, topics.restocks] {
+            // A stock without offsets is another group's.
+            let progress = try GroupProgress(
+                site.connection,
+                group: group,
+                topic: topic,
+                partitions: plan.partitions
+            )
+            while try progress.done() == nil { try site.checkInterruption() }
+            try progress.commitStart()
+        }
+        let ready = site.makePath("ready")
+        let start = ContinuousClock.now
+        let child = try site.startService(topics, group: group, readyFile: ready)
+        defer { site.stop(child) }
+        try site.waitUntilReady(child, readyFile: ready, patience: Self.patience)
+        return RestoreReport.Start(
+            seconds: (ContinuousClock.now - start) / .seconds(1),
+            residentBytes: child.residentBytes
+        )
+    }
+
+    /// From the start of the bare read to its end.
+    private func read(_ topic: String) throws -> Double {
+        let start = ContinuousClock.now
+        let child = try site.startRead(of: topic, partitions: plan.partitions)
+        defer { site.stop(child) }
+        var status: Int32?
+        let deadline = Deadline(after: Self.patience)
+        while status == nil {
+            try site.checkInterruption()
+            if deadline.isOver { throw child.failure("does not end") }
+            status = child.status(within: .milliseconds(200))
+        }
+        guard status == 0 else { throw child.failure("failed") }
+        return (ContinuousClock.now - start) / .seconds(1)
+    }
+
+    /// From the start of the process to the answer to an order that is waiting.
+    private func firstAnswer(_ number: Int) throws -> Double {
+        let topics = try site.makeServiceTopics("first.\(number)", partitions: plan.partitions)
+        defer { site.delete(topics: topics.all) }
+        let reader = try AnswerStream(site.connection, topic: topics.results, partitions: plan.partitions)
+        var orders = BenchOrders(stores: 1)
+        try BulkProducer(site.connection).fill(topics.orders, count: 1) {
+            orders.next(number: $0)
+        } note: { _ in
+        }
+
+        let start = ContinuousClock.now
+        let child = try site.startService(
+            topics,
+            group: topics.orders + ".group",
+            readyFile: site.makePath("ready")
+        )
+        defer { site.stop(child) }
+        let deadline = Deadline(after: BenchSite.patience)
+        while !deadline.isOver {
+            try site.checkInterruption()
+            try child.check()
+            if let answered = try reader.poll({ _, _ in }) { return (answered - start) / .seconds(1) }
+        }
+        throw child.failure("answers nothing")
+    }
+}
