@@ -43,6 +43,9 @@ final class BenchChild {
         return bytes < 0 ? nil : Int(bytes)
     }
 
+    /// What it has written.
+    var output: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
+
     /// - Throws: ``Failure`` with the end of its log when it has ended, whatever its status.
     func check() throws(Failure) {
         guard !isRunning else { return }
@@ -51,8 +54,7 @@ final class BenchChild {
 
     /// Something about this process that ends the measurement, with the last lines it wrote.
     func failure(_ what: String) -> Failure {
-        let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
-        let lines = text.split(separator: "\n").suffix(15).map { String($0).printable }
+        let lines = output.split(separator: "\n").suffix(15).map { String($0).printable }
         return Failure(
             .software,
             "\(name) \(what)",
@@ -63,9 +65,9 @@ final class BenchChild {
     /// Waits for its end.
     ///
     /// - Returns: its exit status, negative for a signal; nil when it still runs.
-    func status(within patience: Duration, or isEnded: () -> Bool = { false }) -> Int32? {
+    func status(within patience: Duration) -> Int32? {
         let deadline = Deadline(after: patience)
-        while isRunning, !deadline.isOver, !isEnded() { Pause.briefly() }
+        while isRunning, !deadline.isOver { Pause.briefly() }
         return status
     }
 

@@ -4,11 +4,15 @@ import Foundation
 final class BenchProgress {
     private static let columns = 30
     private let isTerminal: Bool
+    private let isQuiet: Bool
     private var isShown = false
     private var lastDrawing = ContinuousClock.now - .seconds(1)
 
-    /// - Parameter isTerminal: whether there is a terminal to draw a bar on; nil finds out.
-    init(isTerminal: Bool? = nil) {
+    /// - Parameters:
+    ///   - isTerminal: whether there is a terminal to draw a bar on; nil finds out.
+    ///   - isQuiet: tells nothing at all.
+    init(isTerminal: Bool? = nil, isQuiet: Bool = false) {
+        self.isQuiet = isQuiet
         self.isTerminal =
             isTerminal
             ?? (isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb")
@@ -25,7 +29,7 @@ final class BenchProgress {
     /// Tells of something that is done.
     func finish(_ step: String) {
         clear()
-        StandardError.write("\(step)\n")
+        if !isQuiet { StandardError.write("\(step)\n") }
     }
 
     /// Takes the bar away.

@@ -21,7 +21,8 @@ final class BenchSite {
     private let replicationFactor: Int?
     private let configFile: String?
     private let isInterrupted: () -> Bool
-    private var topics: Set<String> = []
+    /// The topics that are to be deleted yet.
+    private(set) var topicNames: Set<String> = []
     private var children: [BenchChild] = []
     private var fileCount = 0
 
@@ -89,7 +90,7 @@ final class BenchSite {
         progress.clear()
         for child in children { child.stop() }
         children = []
-        delete(topics: topics)
+        delete(topics: topicNames)
         try? FileManager.default.removeItem(at: folder)
     }
 
@@ -129,7 +130,7 @@ extension BenchSite {
     }
 
     private func make(_ new: [Admin.NewTopic]) throws(Failure) {
-        topics.formUnion(new.map(\.name))
+        topicNames.formUnion(new.map(\.name))
         do throws(KafkaError) {
             _ = try admin.create(new, timeout: .seconds(30))
         } catch {
@@ -143,7 +144,7 @@ extension BenchSite {
         guard !names.isEmpty else { return }
         do throws(KafkaError) {
             try admin.delete(topics: names, timeout: .seconds(30))
-            topics.subtract(names)
+            topicNames.subtract(names)
         } catch {
             StandardError.write("juice: topics are left behind, \(names[0]) among them: \(error.message)\n")
         }

@@ -67,9 +67,11 @@ struct RestoreMeasurement {
         site.progress.show(title, 1, of: 5)
         let secondStart = try start(isEmptyFirst ? full : empty, number)
         site.progress.show(title, 2, of: 5)
-        let firstRead = try read(isEmptyFirst ? empty.stock : full.stock)
+        let firstRead =
+            try isEmptyFirst ? read(empty.stock, records: 0) : read(full.stock, records: plan.stores)
         site.progress.show(title, 3, of: 5)
-        let secondRead = try read(isEmptyFirst ? full.stock : empty.stock)
+        let secondRead =
+            try isEmptyFirst ? read(full.stock, records: plan.stores) : read(empty.stock, records: 0)
         site.progress.show(title, 4, of: 5)
         let round = RestoreReport.Round(
             stores: plan.stores,
@@ -109,7 +111,7 @@ struct RestoreMeasurement {
     }
 
     /// From the start of the bare read to its end.
-    private func read(_ topic: String) throws -> Double {
+    private func read(_ topic: String, records: Int) throws -> Double {
         let start = ContinuousClock.now
         let child = try site.startRead(of: topic, partitions: plan.partitions)
         defer { site.stop(child) }
@@ -120,8 +122,12 @@ struct RestoreMeasurement {
             if deadline.isOver { throw child.failure("does not end") }
             status = child.status(within: .milliseconds(200))
         }
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
         guard status == 0 else { throw child.failure("failed") }
-        return (ContinuousClock.now - start) / .seconds(1)
+        guard child.output.hasPrefix("\(records) records") else {
+            throw child.failure("should have read \(records) records")
+        }
+        return seconds
     }
 
     /// From the start of the process to the answer to an order that is waiting.

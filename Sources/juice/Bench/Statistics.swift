@@ -12,7 +12,8 @@ enum Statistics {
     /// - Parameter sorted: in ascending order.
     static func percentile(_ percent: Double, ofSorted sorted: [Double]) -> Double? {
         guard !sorted.isEmpty else { return nil }
-        let rank = Int((percent / 100 * Double(sorted.count)).rounded(.up))
+        // 99.9 has no exact binary form: what is over by nothing but that is not the next rank.
+        let rank = Int((percent * Double(sorted.count) / 100 - 1e-9).rounded(.up))
         return sorted[min(max(rank, 1), sorted.count) - 1]
     }
 }

@@ -1,0 +1,91 @@
+import Foundation
+import Testing
+
+@testable import juice
+
+struct BenchReportTests {
+    @Test func aRatioIsTheMedianOfTheRoundsRatios() throws {
+        let medians = try BenchSamples.endToEnd().medians
+        // Not 440,000 / 500,000: what slows a round down slows both down.
+        #expect(medians.throughputRatio == 0.9)
+        #expect(medians.service.ordersPerSecond == 440_000)
+        #expect(medians.cpuRatio == 1.35)
+    }
+
+    @Test func endToEndIsATable() throws {
+        let lines = try BenchSamples.endToEnd().lines(paint: .none)
+        #expect(lines.first == BenchSamples.machine.line)
+        #expect(lines[1] == "200,000 orders, 1,000 stores, 4 partitions")
+        #expect(
+            lines[3...].map { $0.split(separator: " ").joined(separator: " ") } == [
+                "round service orders/s copy ratio service µs/order copy ratio service MB copy",
+                "1 450,000 500,000 0.90 1.20 1.00 1.20 50.0 50.0",
+                "2 400,000 500,000 0.80 1.50 1.00 1.50 50.0 50.0",
+                "3 440,000 400,000 1.10 - 1.00 - 50.0 50.0",
+                "median 440,000 500,000 0.90 1.35 1.00 1.35 50.0 50.0", "", "goal measured wanted",
+                "orders/s, service to bare copy 0.90 ≥ 0.85 met",
+                "processor time per order, service to bare copy 1.35 ≤ 1.50 met",
+            ]
+        )
+        #expect(Set(lines[3...7].map { DisplayWidth.of($0) }).count == 1)
+    }
+
+    @Test func missedAndUnmeasuredGoalsAreSaid() throws {
+        let latency = try BenchSamples.latency().lines(paint: .none)
+        #expect(latency.contains { $0.hasPrefix("p99 of the service ") && $0.hasSuffix("≤ 10.0 ms  missed") })
+        #expect(latency.contains { $0.hasPrefix("p99, service to bare copy") && $0.hasSuffix("missed") })
+        let goal = Goal(name: "memory", measured: nil, bound: .atMost, limit: 1)
+        #expect(Goal.table([goal]).lines(paint: .none).last?.hasSuffix("not measured") == true)
+    }
+
+    @Test func restoringIsTheDifferenceOfTwoStarts() throws {
+        let report = try BenchSamples.restore()
+        #expect(report.medians.storesPerSecond == 1000)
+        #expect(report.medians.readPerSecond == 2000)
+        #expect(report.medians.speedRatio == 0.5)
+        #expect(report.medians.bytesPerStore == 150)
+        #expect(report.goals.map(\.isMet) == [true, true, true])
+    }
+
+    @Test func jsonHasItsDocumentedMembers() throws {
+        let reports: [(any BenchReport, String, round: Set<String>, medians: Set<String>)] = [
+            (
+                try BenchSamples.endToEnd(), "end-to-end",
+                ["service", "copy", "throughputRatio", "cpuRatio"],
+                ["service", "copy", "throughputRatio", "cpuRatio"]
+            ),
+            (
+                try BenchSamples.latency(), "latency", ["service", "copy", "p99Ratio"],
+                ["service", "copy", "p99Ratio"]
+            ),
+            (
+                try BenchSamples.restore(), "restore",
+                [
+                    "empty", "full", "emptyReadSeconds", "fullReadSeconds", "firstAnswerSeconds",
+                    "storesPerSecond", "readPerSecond", "speedRatio", "bytesPerStore",
+                ],
+                ["storesPerSecond", "readPerSecond", "speedRatio", "bytesPerStore", "firstAnswerSeconds"]
+            ),
+        ]
+        for (report, name, round, medians) in reports {
+            let parsed = try JSONSerialization.jsonObject(with: Data(try BenchRun.json(report).utf8))
+            let json = try #require(parsed as? [String: Any])
+            #expect(Set(json.keys) == ["benchmark", "machine", "settings", "rounds", "medians", "goals"])
+            #expect(json["benchmark"] as? String == name)
+            let machine = json["machine"] as? [String: Any]
+            #expect(Set(machine?.keys ?? [:].keys) == ["cores", "system", "brokers", "librdkafka", "juice"])
+            #expect((json["rounds"] as? [[String: Any]])?.first.map { Set($0.keys) } == round)
+            #expect((json["medians"] as? [String: Any]).map { Set($0.keys) } == medians)
+            let goal = (json["goals"] as? [[String: Any]])?.first
+            #expect(goal.map { Set($0.keys) } == ["name", "measured", "bound", "limit", "unit", "met"])
+        }
+    }
+
+    @Test func progressIsABar() {
+        #expect(
+            BenchProgress.line("filling", 1, of: 2) == "filling  " + String(repeating: "█", count: 15)
+                + String(repeating: " ", count: 15) + "  50%"
+        )
+        #expect(BenchProgress.line("x", 9, of: 0).hasSuffix("100%"))
+    }
+}

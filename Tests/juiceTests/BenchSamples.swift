@@ -1,0 +1,59 @@
+@testable import juice
+
+/// Settings and reports for tests of `juice bench`.
+enum BenchSamples {
+    static func settings(_ values: [Setting: String] = [:]) throws -> Settings {
+        var flags = Flags()
+        for (setting, text) in values { flags.set(setting, text) }
+        return try Settings(flags: flags, file: nil, environment: [:])
+    }
+
+    static let machine = BenchMachine(brokers: ["kafka:9092"])
+
+    static func endToEnd() throws -> EndToEndReport {
+        func throughput(_ orders: Double, _ cpu: Double?) -> Throughput {
+            Throughput(ordersPerSecond: orders, cpuMicrosecondsPerOrder: cpu, residentBytes: 50_000_000)
+        }
+        return EndToEndReport(
+            machine: machine,
+            settings: try EndToEndPlan(settings([.orders: "200000", .rounds: "3"])),
+            rounds: [
+                .init(service: throughput(450_000, 1.2), copy: throughput(500_000, 1)),
+                .init(service: throughput(400_000, 1.5), copy: throughput(500_000, 1)),
+                .init(service: throughput(440_000, nil), copy: throughput(400_000, 1)),
+            ]
+        )
+    }
+
+    static func latency() throws -> LatencyReport {
+        func figures(_ times: [Double]) -> LatencyFigures {
+            LatencyFigures(
+                milliseconds: LatencyDistribution(sorted: times),
+                cpuMicrosecondsPerOrder: 300,
+                senderLateMilliseconds: LatencyDistribution(sorted: [0.1])
+            )
+        }
+        return LatencyReport(
+            machine: machine,
+            settings: try LatencyPlan(settings([.rounds: "1"])),
+            rounds: [.init(service: figures([4, 5, 12]), copy: figures([4, 5, 8]))]
+        )
+    }
+
+    static func restore() throws -> RestoreReport {
+        RestoreReport(
+            machine: machine,
+            settings: try RestorePlan(settings([.stores: "1000", .rounds: "1"])),
+            rounds: [
+                .init(
+                    stores: 1000,
+                    empty: .init(seconds: 0.5, residentBytes: 30_000_000),
+                    full: .init(seconds: 1.5, residentBytes: 30_150_000),
+                    emptyReadSeconds: 0.25,
+                    fullReadSeconds: 0.75,
+                    firstAnswerSeconds: 0.5
+                )
+            ]
+        )
+    }
+}
