@@ -13,8 +13,9 @@ static rd_kafka_t *open_reader(const bare_read_plan *plan, const bare_client *cl
         {"fetch.message.max.bytes", "4194304"},
         {"fetch.wait.max.ms", "10"},
         {NULL, NULL}};
+    /* No group is joined, but librdkafka wants a name, and asks for its coordinator, which may need a right. */
     const bare_property fixed[] = {
-        {"bootstrap.servers", plan->bootstrap_servers}, {"group.id", "juice-bench"},
+        {"bootstrap.servers", plan->bootstrap_servers}, {"group.id", plan->topic},
         {"enable.auto.commit", "false"}, {"enable.auto.offset.store", "false"},
         {"isolation.level", "read_committed"}, {"auto.offset.reset", "earliest"},
         {"enable.partition.eof", "true"}, {NULL, NULL}};

@@ -47,8 +47,8 @@ enum BenchSamples {
             rounds: [
                 .init(
                     stores: 1000,
-                    empty: .init(seconds: 0.5, residentBytes: 30_000_000),
-                    full: .init(seconds: 1.5, residentBytes: 30_150_000),
+                    empty: .init(seconds: 0.5, cpuSeconds: 0.1, residentBytes: 30_000_000),
+                    full: .init(seconds: 1.5, cpuSeconds: nil, residentBytes: 30_150_000),
                     emptyReadSeconds: 0.25,
                     fullReadSeconds: 0.75,
                     firstAnswerSeconds: 0.5

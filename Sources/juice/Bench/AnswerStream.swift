@@ -13,7 +13,8 @@ final class AnswerStream {
         let configuration = KafkaConfiguration(["fetch.wait.max.ms": "10", "fetch.min.bytes": "1"])
             .merging(connection.properties)
             .merging([
-                "bootstrap.servers": connection.bootstrapServers, "group.id": "juice-bench",
+                // No group is joined; librdkafka asks for its coordinator all the same, which may need a right.
+                "bootstrap.servers": connection.bootstrapServers, "group.id": "\(topic).reader",
                 "enable.auto.commit": "false", "isolation.level": "read_committed",
             ])
         do throws(KafkaError) {

@@ -106,6 +106,7 @@ struct RestoreMeasurement {
         try site.waitUntilReady(child, readyFile: ready, patience: Self.patience)
         return RestoreReport.Start(
             seconds: (ContinuousClock.now - start) / .seconds(1),
+            cpuSeconds: child.processorTime.map { $0 / .seconds(1) },
             residentBytes: child.residentBytes
         )
     }

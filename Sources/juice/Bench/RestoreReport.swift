@@ -3,6 +3,8 @@ struct RestoreReport: BenchReport, Equatable {
     /// A process that was started and waited for until it was ready.
     struct Start: Encodable, Equatable {
         let seconds: Double
+        /// Processor time of the process until then; nil where this system does not tell.
+        let cpuSeconds: Double?
         /// When it was ready; nil where this system does not tell.
         let residentBytes: Int?
     }
