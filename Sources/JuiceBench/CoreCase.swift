@@ -181,11 +181,13 @@ extension CoreCase {
         let value = buffer.bytes
         let restorer = StockRestorer(menu: menu)
         var sum = 0
-        return CoreCase(name: "restore", summary: "a stock record to a store", isAllocationFree: false) {
+        return CoreCase(name: "restore", summary: "a stock record to a store", isAllocationFree: true) {
             count in
             value.withUnsafeBytes { bytes in
                 for _ in 0..<count {
-                    if let restored = try? restorer.restore(bytes) { sum &+= restored.revision }
+                    if let restored = try? restorer.restore(bytes, key: key.bytes) {
+                        sum &+= restored.revision
+                    }
                 }
             }
             keep(sum)

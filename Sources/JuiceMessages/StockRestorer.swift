@@ -10,6 +10,7 @@ public final class StockRestorer {
     private let reader = JSONReader(capacity: 4096)
     private let menu: Menu
     private let fruits: ByteKeyTable
+    private let template: StockTemplate
     private let initialLevels: [Int]
     // Kept from record to record: there may be a million.
     private var levels: [Int]
@@ -20,6 +21,7 @@ public final class StockRestorer {
     public init(menu: Menu) {
         self.menu = menu
         fruits = ByteKeyTable(keys: menu.fruits.lazy.map(\.id))
+        template = StockTemplate(menu: menu)
         initialLevels = menu.fruits.map(\.initialStock)
         levels = initialLevels
         isGiven = Array(repeating: false, count: menu.fruits.count)
@@ -27,7 +29,20 @@ public final class StockRestorer {
     }
 
     /// The store in the value of a record.
-    public func restore(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> RestoredStore {
+    ///
+    /// - Parameter key: the record's key, which for a record of this service is the store.
+    public func restore(
+        _ value: UnsafeRawBufferPointer,
+        key: UnsafeRawBufferPointer? = nil
+    ) throws(MalformedMessage) -> RestoredStore {
+        if let key, let revision = template.read(value, of: key, into: &levels) {
+            do throws(FruitStore.LevelOutOfRange) {
+                try restored.setLevels(levels)
+            } catch {
+                throw fault(of: error)
+            }
+            return RestoredStore(store: BorrowedText(key), revision: revision, levels: restored)
+        }
         let record = try reader.readObject(value)
         let (store, revision) = (try record.text("store"), try record.revision())
         try setLevels(try record.object("stock"))
@@ -49,8 +64,12 @@ public final class StockRestorer {
         do throws(FruitStore.LevelOutOfRange) {
             try restored.setLevels(levels)
         } catch {
-            throw fault(of: error.fruit, "must be from 0 to \(FruitStore.maximumLevel)")
+            throw fault(of: error)
         }
+    }
+
+    private func fault(of error: FruitStore.LevelOutOfRange) -> MalformedMessage {
+        fault(of: error.fruit, "must be from 0 to \(FruitStore.maximumLevel)")
     }
 
     private func fault(of fruit: Int, _ problem: String) -> MalformedMessage {

@@ -40,7 +40,7 @@ public struct ServiceConfiguration: Sendable {
         language: Language = .english,
         kafkaProperties: [String: String] = [:],
         isEmbedded: Bool = false,
-        maxBatch: Int = 10_000,
+        maxBatch: Int = 20_000,
         duplicateWindow: DuplicateWindow = .standard
     ) {
         self.bootstrapServers = bootstrapServers
@@ -94,7 +94,7 @@ extension ServiceConfiguration {
             "topic.metadata.refresh.interval.ms": "10000",
             // librdkafka keeps some 500 bytes per record it holds ready. Two transactions ahead are enough, since
             // the log asks for more as soon as it takes a full one.
-            "queued.min.messages": "20000",
+            "queued.min.messages": "40000",
             "queued.max.messages.kbytes": "16384",
             "fetch.message.max.bytes": "524288",
         ])
@@ -156,6 +156,9 @@ extension ServiceConfiguration {
             "transaction.timeout.ms": "10000",
             // Holds the answers and stock records of the largest batch.
             "queue.buffering.max.messages": "500000",
+            // While partitions are being added to the transaction, what was produced first is already on its way. Without
+            // any wait, each record would be a request of its own.
+            "linger.ms": "0.5",
             // Dead letters quote whatever the input topics took; the broker's limit is the one that counts.
             "message.max.bytes": "100000000",
         ])

@@ -60,7 +60,7 @@ final class ChangelogApplier {
             )
         }
         do throws(MalformedMessage) {
-            let restored = try stock.restore(value)
+            let restored = try stock.restore(value, key: key)
             stores.restore(store, restored.levels, revision: restored.revision)
             return nil
         } catch {

@@ -8,7 +8,7 @@ extension Worker {
             // lag.
             let hasPassedMarkers = ends.contains { partitions[$0.partition]?.isBefore($0) ?? false }
             guard !records.isEmpty || hasPassedMarkers else { return .idle }
-            phase = .beginning(Batch(records: records, ends: ends))
+            phase = .beginning(Batch(records, ends: ends))
         case .assigned(let assigned):
             try take(assigned)
         case .revoked:
@@ -127,6 +127,6 @@ extension Worker {
         )
         // Before anything else the partitions are claimed: should this worker die with a transaction open, its successor
         // knows by the last committed offsets whose that is.
-        phase = states.isEmpty ? .polling : .beginning(Batch(records: [], ends: []))
+        phase = states.isEmpty ? .polling : .beginning(Batch())
     }
 }

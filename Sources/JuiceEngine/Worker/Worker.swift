@@ -36,8 +36,24 @@ public struct Worker<Log: CommandLog> {
 
     /// What one transaction takes in.
     struct Batch {
-        let records: [CommandRecord]
+        /// The records as they came, those of one partition that stand together as one element.
+        private(set) var runs: [ArraySlice<CommandRecord>] = []
+        /// Each partition's first record.
+        private(set) var firsts: [ArraySlice<CommandRecord>] = []
         let ends: [InputPosition]
+
+        init(_ records: [CommandRecord] = [], ends: [InputPosition] = []) {
+            self.ends = ends
+            var rest = records[...]
+            while let partition = rest.first?.partition {
+                let run = rest.prefix { $0.partition == partition }
+                if !runs.contains(where: { $0.first?.partition == partition }) {
+                    firsts.append(run.prefix(1))
+                }
+                runs.append(run)
+                rest = rest[run.endIndex...]
+            }
+        }
     }
 
     enum Phase {
@@ -201,13 +217,13 @@ extension Worker {
         processor.relay.abridges = hasRefusedSize
         var output = Output(log)
         let now = log.now
-        var rest = batch.records[...]
-        // Records come in runs of one partition.
-        while let partition = rest.first?.partition {
-            let run = rest.prefix { $0.partition == partition }
-            rest = rest[run.endIndex...]
-            guard let state = partitions[partition] else { continue }
-            try processor.process(run, at: now, state: &state.applied, output: &output, summary: &summary)
+        // The first record of every partition goes first, so that the log soon knows all partitions it has to add to the
+        // transaction. It is passed over when its turn comes, since it is applied by then.
+        for records in batch.firsts + batch.runs {
+            guard let partition = records.first?.partition, let state = partitions[partition] else {
+                continue
+            }
+            try processor.process(records, at: now, state: &state.applied, output: &output, summary: &summary)
         }
         for end in batch.ends { _ = partitions[end.partition]?.applied.advance(end.topic, to: end.offset) }
         for state in partitions {

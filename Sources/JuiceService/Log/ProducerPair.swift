@@ -6,13 +6,13 @@ import Kafka
 /// After a commit the broker is still writing the transaction's markers, and would make the same producer's next
 /// transaction wait 20 ms for that. The other producer's need not wait.
 struct ProducerPair {
-    private struct Slot {
+    private final class Slot {
         let producer: TransactionalProducer
-        let results: TransactionalTopic
-        let stock: TransactionalTopic
-        let deadLetters: TransactionalTopic
-        let orders: TransactionalTopic
-        let restocks: TransactionalTopic
+        private let results: TransactionalTopic
+        private let stock: TransactionalTopic
+        private let deadLetters: TransactionalTopic
+        private let orders: TransactionalTopic
+        private let restocks: TransactionalTopic
 
         init(_ configuration: KafkaConfiguration, topics: TopicNames, hooks: ClientHooks) throws(KafkaError) {
             producer = try TransactionalProducer(configuration: configuration, hooks: hooks)
@@ -22,6 +22,16 @@ struct ProducerPair {
             deadLetters = try producer.topic(topics.deadLetters, properties: ["compression.type": "zstd"])
             orders = try producer.topic(topics.orders, properties: ["compression.type": "zstd"])
             restocks = try producer.topic(topics.restocks, properties: ["compression.type": "zstd"])
+        }
+
+        func topic(_ topic: OutputTopic) -> TransactionalTopic {
+            switch topic {
+            case .results: results
+            case .stock: stock
+            case .deadLetters: deadLetters
+            case .orders: orders
+            case .restocks: restocks
+            }
         }
     }
 
@@ -50,22 +60,12 @@ struct ProducerPair {
     /// - Throws: ``KafkaError``, always with ``KafkaError/Remedy/abort``.
     func produce(_ record: OutputRecord, partition: Int32) throws(KafkaError) {
         let headers = record.headers.map { RecordHeader(name: $0.name, value: $0.value) }
-        try topic(record.topic).produce(
+        try slots[turn].topic(record.topic).produce(
             partition: partition,
             key: record.key,
             value: record.value,
             headers: headers
         )
-    }
-
-    private func topic(_ topic: OutputTopic) -> TransactionalTopic {
-        switch topic {
-        case .results: slots[turn].results
-        case .stock: slots[turn].stock
-        case .deadLetters: slots[turn].deadLetters
-        case .orders: slots[turn].orders
-        case .restocks: slots[turn].restocks
-        }
     }
 
     /// Hands the turn to the other producer.

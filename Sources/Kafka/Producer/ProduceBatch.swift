@@ -24,6 +24,7 @@ final class ProduceBatch {
         self.topic = topic
         self.handle = handle
         messages = .allocate(capacity: Self.maximumCount)
+        messages.initialize(repeating: rd_kafka_message_t())
         bytes = .allocate(byteCount: Self.maximumByteCount, alignment: 1)
     }
 
@@ -55,10 +56,8 @@ final class ProduceBatch {
             try flush()
         }
         self.partition = partition
-        var message = rd_kafka_message_t()
-        (message.key, message.key_len) = copy(key)
-        (message.payload, message.len) = copy(value)
-        messages.initializeElement(at: count, to: message)
+        (messages[count].key, messages[count].key_len) = copy(key)
+        (messages[count].payload, messages[count].len) = copy(value)
         count += 1
     }
 
