@@ -22,6 +22,12 @@ public struct ByteKeyTable: Sendable {
         keyBytes.reserveCapacity(capacity * 16)
     }
 
+    /// Makes room for so many keys, of some 16 bytes each, in all that may stay unused at no cost: not in the slots.
+    public mutating func reserveCapacity(_ capacity: Int) {
+        keyEnds.reserveCapacity(capacity)
+        keyBytes.reserveCapacity(capacity * 16)
+    }
+
     /// How many keys there are; their indices are `0..<count`.
     public var count: Int {
         keyEnds.count

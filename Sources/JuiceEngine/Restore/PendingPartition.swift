@@ -55,11 +55,15 @@ struct PendingPartition {
         }
     }
 
-    /// Whether a record is part of what is to be read. What was written later is not: it is not covered by the committed
-    /// offsets.
-    func wants(_ record: ChangelogBatch.Record) -> Bool {
-        remaining.contains(record.topic) && record.offset < end(of: record.topic)
-            && !(record.topic == .results && needsMoreAnswers)
+    /// What of a run of one topic is to be read. What was written later is not: it is not covered by the committed offsets.
+    func wanted(of run: ArraySlice<ChangelogBatch.Record>) -> ArraySlice<ChangelogBatch.Record> {
+        guard let topic = run.first?.topic, remaining.contains(topic),
+            !(topic == .results && needsMoreAnswers)
+        else {
+            return []
+        }
+        let end = end(of: topic)
+        return run.prefix { $0.offset < end }
     }
 
     /// Takes note that a topic is read to its end.

@@ -114,7 +114,7 @@ struct Restore {
             let run = rest.prefix { $0.partition == first.partition && $0.topic == first.topic }
             rest = rest[run.endIndex...]
             guard var partition = pending[first.partition] else { continue }
-            let wanted = run.prefix(while: partition.wants)
+            let wanted = partition.wanted(of: run)
             try applier.apply(wanted, to: partition.state, now: now) { partition.note($1, of: $0.key) }
             pending[first.partition] = partition
             recordCount += wanted.count

@@ -23,7 +23,11 @@ open class PartitionState {
             duplicates: DuplicateMemory(window: window),
             offsets: start
         )
+        // Growing would copy everything again and again. There are no more stores than records.
+        applied.stores.reserveCapacity(Int(min(point.stockEnd, Self.mostReserved)))
     }
+
+    private static let mostReserved: Offset = 1_000_000
 
     /// Whether a position is further on than what is applied.
     func isBefore(_ position: InputPosition) -> Bool {

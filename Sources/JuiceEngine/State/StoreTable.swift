@@ -33,6 +33,14 @@ struct StoreTable {
         current = initial
     }
 
+    /// Makes room for so many stores. Memory that stays unused is only set aside: the system does not provide it.
+    mutating func reserveCapacity(_ capacity: Int) {
+        names.reserveCapacity(capacity)
+        levels.reserveCapacity(capacity * initial.fruitCount)
+        revisions.reserveCapacity(capacity)
+        isChanged.reserveCapacity(capacity)
+    }
+
     /// The number of stores that were ever changed.
     var count: Int { names.count }
 
@@ -62,8 +70,8 @@ struct StoreTable {
     }
 
     /// Takes over a store as the changelog has it.
-    mutating func restore(_ name: BorrowedText, _ store: FruitStore, revision: Int) {
-        let index = insert(ByteKeyTable.Key(name.bytes))
+    mutating func restore(_ name: ByteKeyTable.Key, _ store: FruitStore, revision: Int) {
+        let index = insert(name)
         put(store, at: index)
         revisions[index] = revision
     }

@@ -9,7 +9,7 @@ final class ChangelogReader {
     /// The topic of the last record: records come in runs, and a topic's name is not copied for each of them.
     private var lastTopic: (identity: OpaquePointer?, topic: ChangelogTopic)?
     /// The records of the last read; kept to reuse their memory.
-    private var records: [ChangelogBatch.Record] = []
+    private var spare: [ChangelogBatch.Record] = []
 
     init(
         positions: [ChangelogPosition],
@@ -25,7 +25,11 @@ final class ChangelogReader {
 
     /// The next records, and the partitions found at their end.
     func read(timeout: Duration) throws(KafkaError) -> ChangelogBatch {
+        // Worked on as a local: every access to a class's own is checked.
+        var records: [ChangelogBatch.Record] = []
+        swap(&records, &spare)
         records.removeAll(keepingCapacity: true)
+        defer { spare = records }
         var ends: [ChangelogPosition] = []
         for element in try nextElements(timeout: timeout) {
             switch element {

@@ -24,8 +24,7 @@ final class CommandInput {
     /// The topic of the last record: records come in runs, and a topic's name is not copied for each of them.
     private var lastTopic: (identity: OpaquePointer?, topic: InputTopic)?
     /// The records of the last poll; kept to reuse their memory.
-    private var records: [CommandRecord] = []
-    private var ends: [InputPosition] = []
+    private var spare: [CommandRecord] = []
 
     /// A broker that has just started may not know all topics yet, and librdkafka then subscribes to those it knows, until it
     /// asks again. Only an unlike assignment that outlasts that is a mistake in the setup.
@@ -54,8 +53,6 @@ final class CommandInput {
 
     /// What happened next, or the error that ended this membership.
     func poll(maxRecords: Int, wait: Bool) throws(LogError) -> Result<PollResult, KafkaError> {
-        records.removeAll(keepingCapacity: true)
-        ends.removeAll(keepingCapacity: true)
         if let result = try nextRebalance() { return .success(result) }
         if let unlikeAssignment, let unlikeSince, .now - unlikeSince > Self.patience {
             throw unlikeAssignment
@@ -82,6 +79,12 @@ final class CommandInput {
     private var waitingTime: Duration { membership == nil ? .milliseconds(10) : .milliseconds(100) }
 
     private func takeIn(_ batch: RecordBatch) throws(LogError) -> PollResult {
+        // Worked on as a local: every access to a class's own is checked.
+        var records: [CommandRecord] = []
+        swap(&records, &spare)
+        records.removeAll(keepingCapacity: true)
+        defer { spare = records }
+        var ends: [InputPosition] = []
         for element in batch {
             switch element {
             case .record(let record):

@@ -26,6 +26,8 @@ struct BenchMachine: Encodable, Equatable {
 
     /// One line above a table.
     var line: String {
-        "\(cores) cores, \(system), librdkafka \(librdkafka), broker \(brokers.joined(separator: ", "))"
+        let machine = "\(cores) cores, \(system)"
+        if brokers.isEmpty { return machine }
+        return machine + ", librdkafka \(librdkafka), broker \(brokers.joined(separator: ", "))"
     }
 }

@@ -16,8 +16,6 @@ enum BenchRun {
         configFile: String?,
         _ measure: (BenchSite) throws -> any BenchReport
     ) throws {
-        let printsJSON = try settings.boolean(.json)
-        let checks = try settings.boolean(.check)
         let interruption = Interruption()
         let site = try BenchSite(
             settings,
@@ -27,8 +25,14 @@ enum BenchRun {
         defer { site.close() }
         let report = try measure(site)
         site.progress.clear()
+        try print(report, settings)
+    }
+
+    /// Prints a report as the settings have it, and ends with status 1 where they want that.
+    static func print(_ report: any BenchReport, _ settings: Settings) throws {
+        let checks = try settings.boolean(.check)
         StandardOutput.line(
-            printsJSON
+            try settings.boolean(.json)
                 ? try json(report)
                 : report.lines(paint: .forStandardOutput()).joined(separator: "\n")
         )

@@ -1,0 +1,142 @@
+import ArgumentParser
+import JuiceBench
+
+extension Bench {
+    /// `juice bench core`: the service's own work on an order.
+    struct Core: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "The service's own work on an order, piece by piece, without Kafka.",
+            discussion: """
+                Each piece is done for many orders in a row, in steady state, and the rounds' median counts. "order" is \
+                decode, apply and encode together; "engine" is all that the service does for an order but talking to \
+                Kafka.
+
+                Goal: decode, apply and encode together in at most 300 nanoseconds. Memory requests and instructions, \
+                which a busy machine does not change, are counted by make microbench and make instructions.
+
+                Examples:
+                  juice bench core
+                  juice bench core --stores 1000000 --json
+                """
+        )
+
+        @Option(help: ArgumentHelp("Orders in each round. (default: 1000000)", valueName: "count"))
+        var orders: Int?
+
+        @Option(help: ArgumentHelp("How many stores they are for. (default: 1000)", valueName: "count"))
+        var stores: Int?
+
+        @Option(help: ArgumentHelp("How often everything is measured; medians are told.", valueName: "count"))
+        var rounds: Int?
+
+        @Flag(inversion: .prefixedNo, help: "Print JSON, documented in docs/PERFORMANCE.md.")
+        var json: Bool?
+
+        @Flag(inversion: .prefixedNo, help: "End with status 1 when a goal is missed.")
+        var check: Bool?
+
+        @OptionGroup var general: GeneralOptions
+
+        func run() throws {
+            var flags = Flags()
+            flags.set(.orders, orders)
+            flags.set(.stores, stores)
+            flags.set(.rounds, rounds)
+            flags.set(.json, json)
+            flags.set(.check, check)
+            let settings = try general.settings(flags)
+            let plan = try CorePlan(settings)
+            let progress = BenchProgress()
+            let report = CoreReport(plan, samples: plan.measure(progress))
+            progress.clear()
+            try BenchRun.print(report, settings)
+        }
+    }
+}
+
+/// What of the core is measured.
+struct CorePlan: Encodable, Equatable {
+    let orders: Int
+    let stores: Int
+    let rounds: Int
+
+    init(_ settings: Settings) throws(Failure) {
+        orders = try settings.integer(.orders, in: 1_000...999_999_999) ?? 1_000_000
+        stores = try settings.storeCount(default: 1_000)
+        rounds = try settings.rounds(default: 5)
+    }
+
+    /// The nanoseconds that each piece took for an order, round by round.
+    func measure(_ progress: BenchProgress) -> [CoreSample] {
+        let pieces = CoreCase.all(storeCount: stores)
+        let steps = pieces.count * (rounds + 1)
+        var samples = pieces.map { CoreSample(piece: $0.name, summary: $0.summary, nanoseconds: []) }
+        // The first round makes everything grow to its size, and does not count.
+        for round in 0...rounds {
+            for (index, piece) in pieces.enumerated() {
+                progress.show(piece.name, round * pieces.count + index, of: steps)
+                let start = ContinuousClock.now
+                piece.run(orders)
+                let time = (ContinuousClock.now - start) / .nanoseconds(1)
+                if round > 0 { samples[index].nanoseconds.append(time / Double(orders)) }
+            }
+        }
+        return samples
+    }
+}
+
+/// How long one piece took for an order, in each round.
+struct CoreSample: Encodable, Equatable {
+    let piece: String
+    let summary: String
+    var nanoseconds: [Double]
+
+    var median: Double? { Statistics.median(nanoseconds) }
+}
+
+/// The service's own work, by pieces.
+struct CoreReport: BenchReport, Equatable {
+    let benchmark = "core"
+    let machine = BenchMachine(brokers: [])
+    let settings: CorePlan
+    let rounds: [CoreSample]
+    /// Nanoseconds for an order, by piece.
+    let medians: [String: Double]
+    let goals: [Goal]
+
+    init(_ settings: CorePlan, samples: [CoreSample]) {
+        self.settings = settings
+        rounds = samples
+        medians = samples.reduce(into: [:]) { $0[$1.piece] = $1.median }
+        goals = [
+            Goal(
+                name: "decode + apply + encode one order",
+                measured: medians["order"],
+                bound: .atMost,
+                limit: 300,
+                unit: "ns"
+            )
+        ]
+    }
+
+    func lines(paint: Paint) -> [String] {
+        var table = Table([
+            .init(title: "piece"), .init(title: "ns/order", alignsRight: true),
+            .init(title: "least", alignsRight: true), .init(title: "most", alignsRight: true),
+            .init(title: ""),
+        ])
+        for sample in rounds {
+            let figures = [sample.median, sample.nanoseconds.min(), sample.nanoseconds.max()]
+            table.add(
+                [.init(sample.piece)] + figures.map { .init($0.map(Figure.text) ?? "-") } + [
+                    .init(sample.summary)
+                ]
+            )
+        }
+        let head =
+            "\(Figure.text(Double(settings.orders), decimals: 0)) orders, "
+            + "\(Figure.text(Double(settings.stores), decimals: 0)) stores, \(settings.rounds) rounds"
+        return [machine.line, head, ""] + table.lines(paint: paint) + [""]
+            + Goal.table(goals).lines(paint: paint)
+    }
+}
