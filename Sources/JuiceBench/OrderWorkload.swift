@@ -17,7 +17,7 @@ public final class OrderWorkload {
             ?? standard
     }()
 
-    /// How many orders there are; further ones are the same again under other ids.
+    /// How many orders there are, a power of two; further ones are the same again under other ids.
     public let count: Int
     /// How many stores they are for.
     public let storeCount: Int
@@ -32,18 +32,22 @@ public final class OrderWorkload {
         let valueLength: Int
     }
 
+    /// The last lap that was asked for, and its digits as they stand in ids.
+    private var lap = 0
+    private var lapDigits: UInt32 = 0
+
     private static let keyRoom = 16
-    private static let idDigits = 12
-    private static let beforeID = Array(#"{"orderId":"pos-7-"#.utf8)
+    private static let beforeID = Array(#"{"orderId":"pos-"#.utf8)
 
     /// So many orders for so many stores.
     ///
     /// - Parameter seed: the same seed gives the same orders.
     public init(count: Int, storeCount: Int, seed: UInt64 = 1) {
+        precondition(count.nonzeroBitCount == 1, "so many orders are gone through quickly by a mask")
         self.count = count
         self.storeCount = storeCount
         let longest = Self.menu.juices.map(\.id.utf8.count).max() ?? 0
-        stride = Self.keyRoom + Self.value(juice: String(repeating: "x", count: longest)).count
+        stride = Self.keyRoom + Self.value(number: 0, juice: String(repeating: "x", count: longest)).count
         memory = .allocate(byteCount: count * stride, alignment: 8)
         var random = SplitMix(state: seed)
         orders.reserveCapacity(count)
@@ -51,7 +55,7 @@ public final class OrderWorkload {
             let store = Int(random.next() % UInt64(storeCount))
             let juice = Self.menu.juices[Int(random.next() % UInt64(Self.menu.juices.count))]
             let key = Array("store-\(store)".utf8)
-            let value = Self.value(juice: juice.id)
+            let value = Self.value(number: number, juice: juice.id)
             let slot = UnsafeMutableRawBufferPointer(
                 rebasing: memory[number * stride..<(number + 1) * stride]
             )
@@ -63,35 +67,42 @@ public final class OrderWorkload {
 
     deinit { memory.deallocate() }
 
-    /// Some 110 bytes, with a field that the service does not know.
-    private static func value(juice: String) -> [UInt8] {
-        beforeID + Array(repeating: UInt8(ascii: "0"), count: idDigits)
+    /// Some 110 bytes, with fields that the service does not know.
+    private static func value(number: Int, juice: String) -> [UInt8] {
+        beforeID + digits(0, 4) + Array("-".utf8) + digits(number, 8)
             + Array(#"","juice":"\#(juice)","quantity":1,"register":"7","at":"2026-01-01T12:00:00Z"}"#.utf8)
+    }
+
+    private static func digits(_ number: Int, _ count: Int) -> [UInt8] {
+        let digits = Array(String(number).utf8.suffix(count))
+        return Array(repeating: UInt8(ascii: "0"), count: count - digits.count) + digits
     }
 
     /// The key of an order.
     public func key(of number: Int) -> UnsafeRawBufferPointer {
-        let start = number % count * stride
-        return UnsafeRawBufferPointer(rebasing: memory[start..<start + orders[number % count].keyLength])
+        let index = number & (count - 1)
+        let start = index * stride
+        return UnsafeRawBufferPointer(rebasing: memory[start..<start + orders[index].keyLength])
     }
 
     /// The value of an order, with an id that only this number has. It is valid until that of a number that differs by
     /// a multiple of ``count`` is asked for.
     public func value(of number: Int) -> UnsafeRawBufferPointer {
-        let start = number % count * stride + Self.keyRoom
-        let value = UnsafeMutableRawBufferPointer(
-            rebasing: memory[start..<start + orders[number % count].valueLength]
-        )
-        var rest = number
-        for digit in (0..<Self.idDigits).reversed() {
-            value[Self.beforeID.count + digit] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-            rest /= 10
-        }
-        return UnsafeRawBufferPointer(value)
+        let index = number & (count - 1)
+        let start = index * stride + Self.keyRoom
+        begin(lap: number / count)
+        memory.storeBytes(of: lapDigits, toByteOffset: start + Self.beforeID.count, as: UInt32.self)
+        return UnsafeRawBufferPointer(rebasing: memory[start..<start + orders[index].valueLength])
+    }
+
+    private func begin(lap: Int) {
+        guard lap != self.lap || lapDigits == 0 else { return }
+        self.lap = lap
+        lapDigits = Self.digits(lap, 4).withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
     }
 
     /// The store of an order, counted from 0.
-    public func store(of number: Int) -> Int { orders[number % count].store }
+    public func store(of number: Int) -> Int { orders[number & (count - 1)].store }
 }
 
 extension JuiceSpec {

@@ -78,8 +78,8 @@ extension FruitStore {
     }
 
     // Only after `has` has said yes to every ingredient: the levels stay at 0 or above.
-    mutating func take(_ ingredient: Ingredient, times quantity: Int) {
-        stored[ingredient.fruit] -= Int32(ingredient.amount * quantity)
+    mutating func take(_ recipe: [Ingredient], times quantity: Int) {
+        for ingredient in recipe { stored[ingredient.fruit] -= Int32(ingredient.amount * quantity) }
     }
 
     // Only with a level in range.

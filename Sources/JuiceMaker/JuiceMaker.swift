@@ -2,6 +2,8 @@
 public struct JuiceMaker: Sendable {
     /// The juices it can make.
     public let menu: Menu
+    /// Those of the menu, at hand without the rest of each juice.
+    private let recipes: [[Ingredient]]
 
     /// How many juices one order may ask for.
     public static let quantities = 1...100
@@ -9,6 +11,7 @@ public struct JuiceMaker: Sendable {
     /// A maker of this menu's juices.
     public init(menu: Menu) {
         self.menu = menu
+        recipes = menu.juices.map(\.recipe)
     }
 
     /// What came of an order.
@@ -26,14 +29,11 @@ public struct JuiceMaker: Sendable {
     /// of the same menu; anything else is a mistake of the caller.
     public func make(_ juice: Int, quantity: Int, from store: inout FruitStore) -> Outcome {
         precondition(Self.quantities.contains(quantity), "a juice is ordered 1 to 100 at a time")
-        let recipe = menu.juices[juice].recipe
-
-        guard recipe.allSatisfy({ store.has($0, times: quantity) }) else {
+        let recipe = recipes[juice]
+        for ingredient in recipe where !store.has(ingredient, times: quantity) {
             return .outOfStock(Shortages(recipe: recipe, quantity: quantity, store: store))
         }
-        for ingredient in recipe {
-            store.take(ingredient, times: quantity)
-        }
+        store.take(recipe, times: quantity)
         return .made
     }
 }

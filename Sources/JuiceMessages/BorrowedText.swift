@@ -45,10 +45,15 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
+    // Most texts that differ have another length, which is no reason to call a function.
+    @inline(__always)
+    func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
+        count == other.count && hasSameBytesOfSameCount(as: other)
+    }
+
     // Eight bytes at a time: ids are compared several times for every record, and `elementsEqual` goes byte
     // by byte.
-    func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
-        guard count == other.count else { return false }
+    private func hasSameBytesOfSameCount(as other: UnsafeRawBufferPointer) -> Bool {
         var offset = 0
         while offset + 8 <= count {
             let word = loadUnaligned(fromByteOffset: offset, as: UInt64.self)

@@ -24,7 +24,9 @@ public struct ServiceConfiguration: Sendable {
     public var kafkaProperties: [String: String]
     /// The broker is an ``EmbeddedBroker``, which forgets offsets sent in transactions.
     public var isEmbedded: Bool
-    /// The most commands in one transaction.
+    /// The most commands in one transaction. What a transaction costs by itself, some milliseconds of librdkafka's and the
+    /// broker's, is shared by so many under load; besides the duplicate window's 1,000,000 commands they just fit into a
+    /// memory of 2^20.
     public var maxBatch: Int
     /// How long repeats of a command are known.
     public var duplicateWindow: DuplicateWindow
@@ -40,7 +42,7 @@ public struct ServiceConfiguration: Sendable {
         language: Language = .english,
         kafkaProperties: [String: String] = [:],
         isEmbedded: Bool = false,
-        maxBatch: Int = 20_000,
+        maxBatch: Int = 40_000,
         duplicateWindow: DuplicateWindow = .standard
     ) {
         self.bootstrapServers = bootstrapServers
@@ -94,7 +96,7 @@ extension ServiceConfiguration {
             "topic.metadata.refresh.interval.ms": "10000",
             // librdkafka keeps some 500 bytes per record it holds ready. Two transactions ahead are enough, since
             // the log asks for more as soon as it takes a full one.
-            "queued.min.messages": "40000",
+            "queued.min.messages": "80000",
             "queued.max.messages.kbytes": "16384",
             "fetch.message.max.bytes": "524288",
         ])
