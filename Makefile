@@ -13,13 +13,13 @@ CONFIGURATION := release
 # What `make fuzz` takes its inputs for, and how many it tries.
 FUZZ ?= commands
 RUNS ?= 1000000
-# What `make torture` is told: where the broker is, how many bad things to do, and how to restart the broker.
+# What `make torture` and `make bench` are told: where the broker is; and the former many bad things to do, and how to restart the broker.
 BOOTSTRAP ?=
 ROUNDS ?= 100
 BROKER_RESTART ?=
 export BROKER_RESTART
 
-.PHONY: help demo test simulate fuzz torture soak sanitize microbench instructions build lint format setup clean
+.PHONY: help demo test simulate fuzz torture soak sanitize bench microbench instructions build lint format setup clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -67,6 +67,13 @@ fuzz: setup ## Try random inputs on the decoders (RUNS=10000000 FUZZ=commands|an
 soak: setup ## 10,000 transactions and 100 rebalances: memory and threads must stay as they are (about 2 minutes)
 	@$(SWIFT) build --product soak
 	@"$$($(SWIFT) build --show-bin-path)/soak"
+
+bench: build ## Measure the service beside a bare copy in C on a real broker (BOOTSTRAP=host:port; about 5 minutes)
+	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make bench BOOTSTRAP=host:port"; exit 64; }
+	@juice="$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/juice" && $$juice bench core && \
+		for what in end-to-end "latency --rate 100" "latency --rate 1000" restore; do \
+			echo && $$juice bench $$what --bootstrap-servers "$(BOOTSTRAP)" || exit $$?; \
+		done
 
 microbench: setup ## What each piece of an order's work costs without Kafka: memory requests and nanoseconds
 	@$(SWIFT) build -c release --product microbench

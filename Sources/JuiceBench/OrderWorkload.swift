@@ -10,7 +10,7 @@ public final class OrderWorkload {
             Fruit(
                 id: fruit.id,
                 name: fruit.name,
-                initialStock: fruit.id == "strawberry" ? fruit.initialStock : 100_000
+                initialStock: fruit.id == "strawberry" ? fruit.initialStock : 10_000
             )
         }
         return (try? Menu(fruits: fruits, juices: standard.juices.map { JuiceSpec($0, of: standard) }))

@@ -51,19 +51,30 @@ extension UnsafeRawBufferPointer {
         count == other.count && hasSameBytesOfSameCount(as: other)
     }
 
-    // Eight bytes at a time: ids are compared several times for every record, and `elementsEqual` goes byte
-    // by byte.
+    // Ids are compared several times for every record, and `elementsEqual` goes byte by byte. Here the last word overlaps
+    // the one before it, so that only texts of fewer than four bytes do.
     private func hasSameBytesOfSameCount(as other: UnsafeRawBufferPointer) -> Bool {
-        var offset = 0
-        while offset + 8 <= count {
-            let word = loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-            guard word == other.loadUnaligned(fromByteOffset: offset, as: UInt64.self) else { return false }
-            offset += 8
-        }
-        while offset < count {
-            guard self[offset] == other[offset] else { return false }
-            offset += 1
-        }
+        if count >= 8 { return hasSameWords(as: other, UInt64.self) }
+        if count >= 4 { return hasSameWords(as: other, UInt32.self) }
+        for offset in 0..<count where self[offset] != other[offset] { return false }
         return true
+    }
+
+    @inline(__always)
+    private func hasSameWords<Word: FixedWidthInteger & BitwiseCopyable>(
+        as other: UnsafeRawBufferPointer,
+        _: Word.Type
+    ) -> Bool {
+        let (size, last) = (MemoryLayout<Word>.size, count - MemoryLayout<Word>.size)
+        var offset = 0
+        while offset < last {
+            guard
+                loadUnaligned(fromByteOffset: offset, as: Word.self)
+                    == other.loadUnaligned(fromByteOffset: offset, as: Word.self)
+            else { return false }
+            offset += size
+        }
+        return loadUnaligned(fromByteOffset: last, as: Word.self)
+            == other.loadUnaligned(fromByteOffset: last, as: Word.self)
     }
 }
