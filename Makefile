@@ -13,7 +13,8 @@ CONFIGURATION := release
 # What `make fuzz` takes its inputs for, and how many it tries.
 FUZZ ?= commands
 RUNS ?= 1000000
-# What `make torture` and `make bench` are told: where the broker is; and the former many bad things to do, and how to restart the broker.
+# What `make torture` and `make bench` are told: where the broker is. The former also: how many bad things to do, and how to
+# restart the broker.
 BOOTSTRAP ?=
 ROUNDS ?= 100
 BROKER_RESTART ?=

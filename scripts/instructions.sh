@@ -22,9 +22,9 @@ count() {
         2>&1 | awk '/Collected/ { print $NF }'
 }
 
-# The first 200,000 fill the duplicate memory, after which every order costs the same.
-short=200000
-long=300000
+# The first 100,000 fill the duplicate memory, after which every order costs the same.
+short=100000
+long=200000
 printf '%-10s%18s\n' piece instructions/order
 for piece in "${pieces[@]}"; do
     fewer=$(count "$piece" $short)

@@ -14,8 +14,11 @@ public struct CoreCase {
     public let run: (Int) -> Void
 
     /// All pieces, smallest first, for orders of so many stores.
-    public static func all(storeCount: Int) -> [CoreCase] {
-        let workload = OrderWorkload(count: 1 << 20, storeCount: storeCount)
+    ///
+    /// - Parameter distinctOrders: how many there are before they come again under other ids, a power of two; so many are
+    ///   also remembered.
+    public static func all(storeCount: Int, distinctOrders: Int = 1 << 20) -> [CoreCase] {
+        let workload = OrderWorkload(count: distinctOrders, storeCount: storeCount)
         return [
             decode(workload), apply(workload), encode(workload), decodeApplyEncode(workload),
             remember(workload),
@@ -124,11 +127,8 @@ extension CoreCase {
 // MARK: - The engine
 
 extension CoreCase {
-    /// A window that is full soon, so that what is measured is its steady state.
-    private static let window = DuplicateWindow(age: 3_600_000, count: 1_000_000)
-
     private static func remember(_ workload: OrderWorkload) -> CoreCase {
-        var memory = DuplicateMemory(window: window)
+        var memory = DuplicateMemory(window: workload.window)
         let encoder = AnswerEncoder(menu: OrderWorkload.menu)
         let store = FruitStore(menu: OrderWorkload.menu)
         let ids = OrderIDs()
@@ -165,7 +165,7 @@ extension CoreCase {
             menu: OrderWorkload.menu,
             language: .english,
             partitionCount: partitionCount,
-            window: window
+            window: workload.window
         ) { event in
             if case .committed(let summary) = event { answered.count += summary.commands }
         }
@@ -206,6 +206,9 @@ extension CoreCase {
 // MARK: - Help
 
 extension OrderWorkload {
+    /// One that is full after the first lap.
+    fileprivate var window: DuplicateWindow { DuplicateWindow(age: 3_600_000, count: count) }
+
     fileprivate func makeStores() -> [FruitStore] {
         (0..<storeCount).map { _ in FruitStore(menu: Self.menu) }
     }

@@ -4,6 +4,12 @@ import JuiceMessages
 
 /// The standard menu with another initial stock.
 enum BenchMenu {
+    /// What makes `juice serve` begin with so much of each fruit.
+    static func arguments(initialStock: Int, _ site: BenchSite) throws(Failure) -> [String] {
+        if initialStock == Menu.standard.fruits.first?.initialStock { return [] }
+        return ["--menu", try write(initialStock: initialStock, to: site.makePath("json"))]
+    }
+
     /// Writes the menu's file, for `juice serve --menu`.
     ///
     /// - Returns: the path.

@@ -12,10 +12,7 @@ struct EndToEndMeasurement {
     init(_ site: BenchSite, _ plan: EndToEndPlan) throws(Failure) {
         self.site = site
         self.plan = plan
-        serviceArguments =
-            plan.initialStock == Menu.standard.fruits.first?.initialStock
-            ? []
-            : ["--menu", try BenchMenu.write(initialStock: plan.initialStock, to: site.makePath("json"))]
+        serviceArguments = try BenchMenu.arguments(initialStock: plan.initialStock, site)
     }
 
     func report() throws -> EndToEndReport {

@@ -24,10 +24,22 @@ extension Bench {
         @Option(help: ArgumentHelp("How long each time. (default: 20)", valueName: "seconds"))
         var duration: Int?
 
+        @Option(
+            help: ArgumentHelp(
+                """
+                What each store has of each fruit at first: with 0 every order is out of stock, and no transaction \
+                writes stock. (default: 10)
+                """,
+                valueName: "count"
+            )
+        )
+        var initialStock: Int?
+
         @OptionGroup var options: BenchOptions
 
         func run() throws {
             var flags = Flags()
+            flags.set(.initialStock, initialStock)
             flags.set(.rate, rate)
             flags.set(.duration, duration)
             let settings = try options.settings(flags)
@@ -47,12 +59,14 @@ struct LatencyPlan: Encodable, Equatable {
     let rate: Int
     let durationSeconds: Int
     let stores = 1_000
+    let initialStock: Int
     let partitions: Int
     let rounds: Int
 
     init(_ settings: Settings) throws(Failure) {
         rate = try settings.integer(.rate, in: 1...1_000_000) ?? 1_000
         durationSeconds = try settings.integer(.duration, in: 1...3_600) ?? 20
+        initialStock = try settings.integer(.initialStock, in: 0...1_000_000_000) ?? 10
         partitions = try settings.benchPartitions(default: 4)
         rounds = try settings.rounds(default: 3)
     }

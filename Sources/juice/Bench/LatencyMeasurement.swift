@@ -4,10 +4,12 @@ import JuiceService
 struct LatencyMeasurement {
     private let site: BenchSite
     private let plan: LatencyPlan
+    private let serviceArguments: [String]
 
-    init(_ site: BenchSite, _ plan: LatencyPlan) {
+    init(_ site: BenchSite, _ plan: LatencyPlan) throws(Failure) {
         self.site = site
         self.plan = plan
+        serviceArguments = try BenchMenu.arguments(initialStock: plan.initialStock, site)
     }
 
     func report() throws -> LatencyReport {
@@ -30,7 +32,8 @@ struct LatencyMeasurement {
         let topics = try site.makeServiceTopics("\(number).service", partitions: plan.partitions)
         defer { site.delete(topics: topics.all) }
         let ready = site.makePath("ready")
-        let child = try site.startService(topics, group: topics.orders + ".group", readyFile: ready)
+        let group = topics.orders + ".group"
+        let child = try site.startService(topics, group: group, readyFile: ready, arguments: serviceArguments)
         defer { site.stop(child) }
         try site.waitUntilReady(child, readyFile: ready)
         let title = "round \(number) of \(plan.rounds), service"
