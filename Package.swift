@@ -61,7 +61,8 @@ let package = Package(
         .executableTarget(
             name: "juice",
             dependencies: [
-                "CBareLoop", "JuiceBench", "Kafka", "JuiceMaker", "JuiceMessages", "JuiceEngine", "JuiceService",
+                "CBareLoop", "JuiceBench", "Kafka", "JuiceMaker", "JuiceMessages", "JuiceEngine",
+                "JuiceService",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
