@@ -117,43 +117,60 @@ extension SimulatedLog {
         return .assigned(cluster.group.assignment(of: member))
     }
 
+    /// How many records of a partition come in a row before another one's turn: few, so that a batch has several such runs
+    /// of the same partition, as librdkafka's have.
+    private static let longestRun = 2
+
     private func readCommands(max: Int) -> PollResult {
         var commands: [CommandRecord] = []
         var ends: [InputPosition] = []
         lentRecords = []
-        for topic in InputTopic.allCases {
-            for partition in 0..<cluster.partitionCount {
-                let place = SimulatedCluster.Place(topic: .init(topic), partition: partition)
-                guard let position = positions[place] else { continue }
-                guard position >= cluster[place].start else {
-                    return .outOfRange(partition: partition, reason: "offset \(position) expired")
-                }
-                let (records, next) = read(place, from: position, max: max - commands.count)
-                positions[place] = next
-                lentRecords += records.map(\.record)
-                commands += records.map { offset, record in
-                    CommandRecord(
-                        topic: topic,
-                        partition: partition,
-                        offset: offset,
-                        key: record.key?.view,
-                        value: record.value?.view,
-                        headers: record.headers
-                    )
-                }
-                if next == cluster[place].lastStableOffset, toldEnds[place] != next, flaw != .markersNotPassed
-                {
-                    toldEnds[place] = next
-                    ends.append(InputPosition(topic: topic, partition: partition, offset: next))
+        var before: Int
+        repeat {
+            before = commands.count
+            for topic in InputTopic.allCases {
+                for partition in 0..<cluster.partitionCount {
+                    let place = SimulatedCluster.Place(topic: .init(topic), partition: partition)
+                    guard let position = positions[place] else { continue }
+                    guard position >= cluster[place].start else {
+                        return .outOfRange(partition: partition, reason: "offset \(position) expired")
+                    }
+                    let room = min(Self.longestRun, max - commands.count)
+                    let (records, next) = read(place, from: position, max: room)
+                    positions[place] = next
+                    lentRecords += records.map(\.record)
+                    commands += records.map { Self.command(topic, partition, $0.offset, $0.record) }
+                    if next == cluster[place].lastStableOffset, toldEnds[place] != next,
+                        flaw != .markersNotPassed
+                    {
+                        toldEnds[place] = next
+                        ends.append(InputPosition(topic: topic, partition: partition, offset: next))
+                    }
                 }
             }
-        }
+        } while commands.count > before && commands.count < max
         if !commands.isEmpty {
             trace?(
                 "poll: " + commands.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " ")
             )
         }
         return .records(commands, ends: ends)
+    }
+
+    private static func command(
+        _ topic: InputTopic,
+        _ partition: Int32,
+        _ offset: Offset,
+        _ record: SimulatedPartition.Record
+    ) -> CommandRecord {
+        CommandRecord(
+            topic: topic,
+            partition: partition,
+            offset: offset,
+            key: record.key?.view,
+            value: record.value?.view,
+            headers: record.headers
+        )
     }
 
     private func read(
