@@ -1,7 +1,8 @@
 import JuiceMaker
 import JuiceMessages
 
-/// Orders as POS systems send them: their bytes, side by side in memory, for stores chosen at random from a seed.
+/// Orders as POS systems send them: their bytes, side by side in memory, for stores and juices in no order, but
+/// the same every time.
 public final class OrderWorkload {
     /// Fruits enough for long, but for strawberries: strawberry juices are out of stock, all others are made.
     public static let menu: Menu = {
@@ -40,20 +41,19 @@ public final class OrderWorkload {
     private static let beforeID = Array(#"{"orderId":"pos-"#.utf8)
 
     /// So many orders for so many stores.
-    ///
-    /// - Parameter seed: the same seed gives the same orders.
-    public init(count: Int, storeCount: Int, seed: UInt64 = 1) {
+    public init(count: Int, storeCount: Int) {
         precondition(count.nonzeroBitCount == 1, "so many orders are gone through quickly by a mask")
         self.count = count
         self.storeCount = storeCount
         let longest = Self.menu.juices.map(\.id.utf8.count).max() ?? 0
         stride = Self.keyRoom + Self.value(number: 0, juice: String(repeating: "x", count: longest)).count
         memory = .allocate(byteCount: count * stride, alignment: 8)
-        var random = SplitMix(state: seed)
         orders.reserveCapacity(count)
         for number in 0..<count {
-            let store = Int(random.next() % UInt64(storeCount))
-            let juice = Self.menu.juices[Int(random.next() % UInt64(Self.menu.juices.count))]
+            // Fibonacci hashing: numbers that follow each other come apart.
+            let mixed = UInt64(number + 1) &* 0x9E37_79B9_7F4A_7C15
+            let store = Int(mixed >> 32) % storeCount
+            let juice = Self.menu.juices[Int(mixed >> 16 & 0xFFFF) % Self.menu.juices.count]
             let key = Array("store-\(store)".utf8)
             let value = Self.value(number: number, juice: juice.id)
             let slot = UnsafeMutableRawBufferPointer(
@@ -112,18 +112,5 @@ extension JuiceSpec {
             name: juice.name,
             recipe: Recipe(juice.recipe.map { (menu.fruits[$0.fruit].id, $0.amount) })
         )
-    }
-}
-
-/// Sebastiano Vigna's SplitMix64: small, and the same everywhere.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
     }
 }

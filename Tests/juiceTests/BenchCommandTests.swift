@@ -10,6 +10,7 @@ struct BenchCommandTests {
         ["bench", "end-to-end", "--partitions", "64", "--replication-factor", "3", "--json", "--check"],
         ["bench", "latency", "--rate", "100", "--duration", "5", "--rounds", "1"],
         ["bench", "restore", "--stores", "1000000", "--no-json"],
+        ["bench", "core", "--orders", "1000", "--stores", "1", "--rounds", "1", "--json", "--check"],
         ["bench", "bare-read", "--topic", "t", "--partitions", "1"],
     ])
     func understands(arguments: [String]) throws {
@@ -18,7 +19,7 @@ struct BenchCommandTests {
 
     @Test(arguments: [
         ["bench", "end-to-end", "--orders", "many"], ["bench", "latency", "--stores", "1"],
-        ["bench", "nothing"],
+        ["bench", "nothing"], ["bench", "core", "--bootstrap-servers", "kafka:9092"],
         ["bench", "bare-read"],
     ])
     func refuses(arguments: [String]) {
@@ -34,11 +35,30 @@ struct BenchCommandTests {
 
     @Test func everyMeasurementShowsExamples() {
         let commands: [any ParsableCommand.Type] = [
-            Bench.self, Bench.EndToEnd.self, Bench.Latency.self, Bench.Restore.self,
+            Bench.self, Bench.Core.self, Bench.EndToEnd.self, Bench.Latency.self, Bench.Restore.self,
         ]
         for command in commands {
             #expect(command.configuration.discussion.contains("Examples:\n  juice bench "), "\(command)")
         }
+    }
+
+    /// The pieces are really done, and the report says of each what its rounds took.
+    @Test func theCoreIsMeasuredPieceByPiece() async throws {
+        let plan = try CorePlan(BenchSamples.settings([.orders: "1000", .stores: "3", .rounds: "2"]))
+        let samples = try await OnThread.run {
+            plan.measure(BenchProgress(isTerminal: false, isQuiet: true), distinctOrders: 1 << 10)
+        }
+        #expect(
+            samples.map(\.piece) == ["decode", "apply", "encode", "order", "remember", "engine", "restore"]
+        )
+        #expect(samples.allSatisfy { $0.nanoseconds.count == 2 && $0.nanoseconds.allSatisfy { $0 > 0 } })
+
+        let slow = CoreSample(piece: "order", summary: "", nanoseconds: [250, 301, 400])
+        let report = CoreReport(plan, samples: [slow])
+        #expect(report.medians == ["order": 301] && report.goals.map(\.isMet) == [false])
+        let fast = CoreSample(piece: "order", summary: "", nanoseconds: [299])
+        #expect(CoreReport(plan, samples: [fast]).goals.map(\.isMet) == [true])
+        #expect(try BenchRun.json(report).contains(#""benchmark" : "core""#))
     }
 
     @Test func withoutOptionsItMeasuresWhatTheGoalsSpeakOf() throws {

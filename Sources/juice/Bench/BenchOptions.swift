@@ -1,13 +1,7 @@
 import ArgumentParser
 
-/// The options that all measurements on a broker have.
-struct BenchOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Partitions of each topic.", valueName: "count"))
-    var partitions: Int?
-
-    @Option(help: ArgumentHelp("Copies kept of each partition. (default: the broker's)", valueName: "count"))
-    var replicationFactor: Int?
-
+/// The options that all measurements have.
+struct MeasurementOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How often everything is measured; medians are told.", valueName: "count"))
     var rounds: Int?
 
@@ -17,6 +11,22 @@ struct BenchOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "End with status 1 when a goal is missed.")
     var check: Bool?
 
+    func add(to flags: inout Flags) {
+        flags.set(.rounds, rounds)
+        flags.set(.json, json)
+        flags.set(.check, check)
+    }
+}
+
+/// The options that all measurements on a broker have.
+struct BenchOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Partitions of each topic.", valueName: "count"))
+    var partitions: Int?
+
+    @Option(help: ArgumentHelp("Copies kept of each partition. (default: the broker's)", valueName: "count"))
+    var replicationFactor: Int?
+
+    @OptionGroup var measurement: MeasurementOptions
     @OptionGroup var kafka: KafkaOptions
 
     /// The settings of a measurement with these and other options.
@@ -24,9 +34,7 @@ struct BenchOptions: ParsableArguments {
         var flags = flags
         flags.set(.partitions, partitions)
         flags.set(.replicationFactor, replicationFactor)
-        flags.set(.rounds, rounds)
-        flags.set(.json, json)
-        flags.set(.check, check)
+        measurement.add(to: &flags)
         return try kafka.settings(flags)
     }
 }

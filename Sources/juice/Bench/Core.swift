@@ -26,24 +26,14 @@ extension Bench {
         @Option(help: ArgumentHelp("How many stores they are for. (default: 1000)", valueName: "count"))
         var stores: Int?
 
-        @Option(help: ArgumentHelp("How often everything is measured; medians are told.", valueName: "count"))
-        var rounds: Int?
-
-        @Flag(inversion: .prefixedNo, help: "Print JSON, documented in docs/PERFORMANCE.md.")
-        var json: Bool?
-
-        @Flag(inversion: .prefixedNo, help: "End with status 1 when a goal is missed.")
-        var check: Bool?
-
+        @OptionGroup var measurement: MeasurementOptions
         @OptionGroup var general: GeneralOptions
 
         func run() throws {
             var flags = Flags()
             flags.set(.orders, orders)
             flags.set(.stores, stores)
-            flags.set(.rounds, rounds)
-            flags.set(.json, json)
-            flags.set(.check, check)
+            measurement.add(to: &flags)
             let settings = try general.settings(flags)
             let plan = try CorePlan(settings)
             let progress = BenchProgress()
@@ -67,8 +57,10 @@ struct CorePlan: Encodable, Equatable {
     }
 
     /// The nanoseconds that each piece took for an order, round by round.
-    func measure(_ progress: BenchProgress) -> [CoreSample] {
-        let pieces = CoreCase.all(storeCount: stores)
+    ///
+    /// - Parameter distinctOrders: how many there are before they come again under other ids, a power of two.
+    func measure(_ progress: BenchProgress, distinctOrders: Int = 1 << 20) -> [CoreSample] {
+        let pieces = CoreCase.all(storeCount: stores, distinctOrders: distinctOrders)
         let steps = pieces.count * (rounds + 1)
         var samples = pieces.map { CoreSample(piece: $0.name, summary: $0.summary, nanoseconds: []) }
         // The first round makes everything grow to its size, and does not count.
