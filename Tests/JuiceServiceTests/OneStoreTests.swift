@@ -23,7 +23,7 @@ import Testing
 
     /// Java's murmur2, librdkafka's CRC32 and pure chance, each client sending every order.
     private func serveClientsWithAnyPartitioner(_ cluster: TestCluster) async throws {
-        let configuration = cluster.impatientConfiguration(workers: 2)
+        let configuration = cluster.serviceConfiguration(workers: 2)
         try await withRunningService(configuration) { events in
             let clients = try ["murmur2", "consistent", "random"].map {
                 try cluster.makeProducer(partitioner: $0)
