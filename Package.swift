@@ -21,7 +21,10 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.0.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.3.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.7.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.16.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
     ],
     targets: [
@@ -51,7 +54,23 @@ let package = Package(
             dependencies: [
                 "Kafka", "JuiceMaker", "JuiceMessages", "JuiceEngine",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ]
+        ),
+        // Metrics in the text that Prometheus scrapes. Knows neither Kafka nor juice.
+        .target(
+            name: "PrometheusMetrics",
+            dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]
+        ),
+        // The service over HTTP: health and metrics.
+        .target(
+            name: "JuiceHTTP",
+            dependencies: [
+                "JuiceService", "PrometheusMetrics",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
             ]
         ),
         // What `juice bench core` and `make microbench` measure.
@@ -62,7 +81,8 @@ let package = Package(
             name: "juice",
             dependencies: [
                 "CBareLoop", "JuiceBench", "Kafka", "JuiceMaker", "JuiceMessages", "JuiceEngine",
-                "JuiceService",
+                "JuiceHTTP", "JuiceService", "PrometheusMetrics",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
@@ -115,6 +135,18 @@ let package = Package(
             path: "Tests/soak"
         ),
         .testTarget(name: "KafkaTests", dependencies: ["Kafka"]),
+        .testTarget(
+            name: "PrometheusMetricsTests",
+            dependencies: ["PrometheusMetrics", .product(name: "CoreMetrics", package: "swift-metrics")]
+        ),
+        .testTarget(
+            name: "JuiceHTTPTests",
+            dependencies: [
+                "JuiceEngine", "JuiceHTTP", "JuiceService", "PrometheusMetrics",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]
+        ),
         .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"]),
         .target(
             name: "MessageInvariants",
@@ -130,7 +162,14 @@ let package = Package(
             name: "JuiceEngineTests",
             dependencies: ["JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceSimulation"]
         ),
-        .testTarget(name: "JuiceServiceTests", dependencies: ["JuiceService", "Kafka", "JuiceMessages"]),
+        .testTarget(
+            name: "JuiceServiceTests",
+            dependencies: [
+                "JuiceEngine", "JuiceMaker", "JuiceService", "JuiceSimulation", "Kafka", "JuiceMessages",
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ]
+        ),
         .testTarget(
             name: "juiceTests",
             dependencies: ["juice", "Kafka", "JuiceMaker", "JuiceMessages", "JuiceService"]

@@ -32,6 +32,7 @@ final class DiscardingLog: CommandLog {
                     topic: .orders,
                     partition: Murmur2.partition(of: key, count: partitionCount),
                     offset: Offset(number),
+                    timestamp: nil,
                     key: key,
                     value: workload.value(of: number),
                     headers: []

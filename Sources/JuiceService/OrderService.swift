@@ -1,6 +1,7 @@
 import JuiceEngine
 import Kafka
 import Logging
+import Metrics
 import ServiceLifecycle
 
 /// The service: checks the topics, then runs its workers until it is asked to stop.
@@ -13,28 +14,31 @@ public struct OrderService: Service {
     private let configuration: ServiceConfiguration
     private let topicPlan: TopicPlan?
     private let logger: Logger
+    private let health: ServiceHealth
+    private let metrics: (any MetricsFactory)?
     private let onEvent: @Sendable (WorkerEvent) -> Void
-    private let onReadiness: @Sendable (Bool) -> Void
 
     /// A service that is not running yet.
     ///
     /// - Parameters:
     ///   - topicPlan: topics to create where they are missing; nil creates none.
+    ///   - health: kept up to date while the service runs.
+    ///   - metrics: where ``ServiceMetric`` values go, for example `MetricsSystem.factory`; nil spares the effort.
     ///   - onEvent: called on the workers' threads for everything they do; it must be quick.
-    ///   - onReadiness: called on a worker's thread when the service becomes ready, all its partitions restored, and
-    ///     when it no longer is.
     public init(
         configuration: ServiceConfiguration,
         topicPlan: TopicPlan? = nil,
+        health: ServiceHealth = ServiceHealth(),
+        metrics: (any MetricsFactory)? = nil,
         logger: Logger,
-        onEvent: @escaping @Sendable (WorkerEvent) -> Void = { _ in },
-        onReadiness: @escaping @Sendable (Bool) -> Void = { _ in }
+        onEvent: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) {
         self.configuration = configuration
         self.topicPlan = topicPlan
+        self.health = health
+        self.metrics = metrics
         self.logger = logger
         self.onEvent = onEvent
-        self.onReadiness = onReadiness
     }
 
     /// Runs until graceful shutdown or cancellation, then finishes the transactions at hand and leaves the group.
@@ -48,6 +52,7 @@ public struct OrderService: Service {
                 try await run(until: stop)
             } onGracefulShutdown: {
                 logger.notice("stopping: finishing the transactions at hand")
+                health.stopping()
                 stop.request()
             }
         } onCancel: {
@@ -75,19 +80,23 @@ public struct OrderService: Service {
         )
         guard let ready = prepared.first ?? nil else { return }
 
-        let readiness = Readiness(workerCount: configuration.workers, onChange: onReadiness)
+        let configuration = metrics == nil ? configuration : configuration.withStatistics
+        health.started(workers: configuration.workers)
+        defer { health.ended() }
         let threads = (0..<configuration.workers).map { number in
             WorkerThread(
                 configuration: configuration,
                 number: number,
                 topics: ready,
                 watch: watch,
+                health: health,
+                metrics: metrics.map {
+                    WorkerMetrics(worker: number, topics: configuration.topics, factory: $0)
+                },
                 stop: stop,
-                logger: logger
-            ) { [onEvent] event in
-                readiness.note(event, ofWorker: number)
-                onEvent(event)
-            }
+                logger: logger,
+                onEvent: onEvent
+            )
         }
         let ended = try await OwnThread.runAll(
             threads.map { thread in

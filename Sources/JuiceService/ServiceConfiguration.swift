@@ -62,6 +62,15 @@ public struct ServiceConfiguration: Sendable {
 // MARK: - Clients
 
 extension ServiceConfiguration {
+    /// The same, with clients that tell their statistics every few seconds.
+    var withStatistics: ServiceConfiguration {
+        var configuration = self
+        configuration.kafkaProperties.merge(["statistics.interval.ms": "5000"]) { own, _ in own }
+        return configuration
+    }
+}
+
+extension ServiceConfiguration {
     /// Properties on which exactly-once processing rests; a user's value for one of them is refused.
     public static let reservedProperties: Set<String> = [
         "bootstrap.servers", "metadata.broker.list", "group.id", "group.instance.id", "transactional.id",

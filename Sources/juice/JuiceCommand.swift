@@ -26,7 +26,8 @@ struct JuiceCommand: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            Serve.self, Demo.self, Order.self, Restock.self, Stock.self, Results.self, Topics.self,
+            Serve.self, Config.self, Demo.self, Order.self, Restock.self, Stock.self, Results.self,
+            Topics.self,
             MenuCommand.self, SendTraffic.self, Bench.self,
         ]
     )

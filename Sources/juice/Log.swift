@@ -1,29 +1,40 @@
 import Foundation
 import Logging
 
-/// Log lines for people: one each, on standard error.
+/// How log lines are written.
+enum LogFormat: String, CaseIterable {
+    /// For people.
+    case text
+    /// For programs.
+    case json
+}
+
+/// Log lines, one for each event, on standard error.
 enum Log {
     /// A logger from that level on.
     ///
     /// - Parameter sink: takes the finished lines, without their ends.
     static func logger(
         level: Logger.Level,
+        format: LogFormat = .text,
         sink: @escaping @Sendable (String) -> Void = { StandardError.write($0 + "\n") }
     ) -> Logger {
-        var logger = Logger(label: "juice") { _ in LineLogHandler(sink: sink) }
+        var logger = Logger(label: "juice") { _ in LineLogHandler(format: format, sink: sink) }
         logger.logLevel = level
         return logger
     }
 }
 
-/// Writes `12:34:56 notice ready partitions=0,1`.
+/// Writes each event on a line of its own.
 struct LineLogHandler: LogHandler {
+    let format: LogFormat
     let sink: @Sendable (String) -> Void
     var logLevel = Logger.Level.info
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
 
-    init(sink: @escaping @Sendable (String) -> Void) {
+    init(format: LogFormat, sink: @escaping @Sendable (String) -> Void) {
+        self.format = format
         self.sink = sink
     }
 
@@ -33,10 +44,16 @@ struct LineLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let all = metadata.merging(event.metadata ?? [:]) { _, new in new }
-        sink(Self.line(time: ClockTime.now, event.level, "\(event.message)", all))
+        let provided = metadataProvider?.get() ?? [:]
+        let all = metadata.merging(provided) { _, new in new }.merging(event.metadata ?? [:]) { _, new in new
+        }
+        switch format {
+        case .text: sink(Self.line(time: ClockTime.now, event.level, "\(event.message)", all))
+        case .json: sink(Self.object(time: .now, event.level, "\(event.message)", all))
+        }
     }
 
+    /// `12:34:56 notice ready partitions=0,1`.
     static func line(
         time: String,
         _ level: Logger.Level,
@@ -45,6 +62,33 @@ struct LineLogHandler: LogHandler {
     ) -> String {
         let pairs = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
         return "\(time) \(level) \(message)\(pairs)".printable
+    }
+
+    /// `{"time":"2026-03-01T12:34:56.789Z","level":"notice","message":"ready","partitions":"0,1"}`.
+    ///
+    /// Metadata named like one of the first three is left out: they are what every reader looks for.
+    static func object(
+        time: Date,
+        _ level: Logger.Level,
+        _ message: String,
+        _ metadata: Logger.Metadata
+    ) -> String {
+        let head = [
+            ("time", time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))),
+            ("level", level.rawValue),
+            ("message", message),
+        ]
+        let names = Set(head.map(\.0))
+        let rest = metadata.sorted { $0.key < $1.key }.filter { !names.contains($0.key) }
+            .map { ($0.key, "\($0.value)") }
+        return "{\((head + rest).map { "\(quoted($0)):\(quoted($1))" }.joined(separator: ","))}"
+    }
+
+    private static func quoted(_ text: String) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        // A text always has a JSON form.
+        return (try? encoder.encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
     }
 }
 

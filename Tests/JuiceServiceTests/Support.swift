@@ -148,9 +148,9 @@ func withRunningService<Result: Sendable>(
     let service = OrderService(
         configuration: configuration,
         topicPlan: topicPlan,
+        health: ServiceHealth { events.isReady = $0 },
         logger: logger,
-        onEvent: { events.append($0) },
-        onReadiness: { events.isReady = $0 }
+        onEvent: { events.append($0) }
     )
     let group = ServiceGroup(
         configuration: .init(services: [.init(service: service)], logger: quietLogger)

@@ -133,7 +133,10 @@ extension SimulatedLog {
                     let place = SimulatedCluster.Place(topic: .init(topic), partition: partition)
                     guard let position = positions[place] else { continue }
                     guard position >= cluster[place].start else {
-                        return .outOfRange(partition: partition, reason: "offset \(position) expired")
+                        return .outOfRange(
+                            InputPosition(topic: topic, partition: partition, offset: position),
+                            reason: "offset \(position) expired"
+                        )
                     }
                     let room = min(Self.longestRun, max - commands.count)
                     let (records, next) = read(place, from: position, max: room)
@@ -167,6 +170,7 @@ extension SimulatedLog {
             topic: topic,
             partition: partition,
             offset: offset,
+            timestamp: record.timestamp,
             key: record.key?.view,
             value: record.value?.view,
             headers: record.headers

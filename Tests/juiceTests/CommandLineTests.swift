@@ -46,7 +46,7 @@ struct CommandLineTests {
         let commands: [any ParsableCommand.Type] = [
             Serve.self, Demo.self, Order.self, Restock.self, Stock.self, Results.self, Topics.self,
             Topics.Create.self,
-            Topics.Check.self, MenuCommand.self, SendTraffic.self,
+            Topics.Check.self, Config.self, MenuCommand.self, SendTraffic.self,
         ]
         for command in commands {
             #expect(command.configuration.discussion.contains("Examples:\n  juice "), "\(command)")

@@ -117,6 +117,6 @@ public enum PollResult {
     case assigned([Int32])
     /// The group took all partitions back.
     case revoked
-    /// The partition cannot be read on: its next offset is no longer, or not yet, in the log.
-    case outOfRange(partition: Int32, reason: String)
+    /// The partition cannot be read on: this next offset is no longer, or not yet, in the log.
+    case outOfRange(InputPosition, reason: String)
 }

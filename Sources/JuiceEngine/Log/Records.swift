@@ -73,6 +73,8 @@ public struct CommandRecord {
     public let key: UnsafeRawBufferPointer?
     /// The command, by the sender's word.
     public let value: UnsafeRawBufferPointer?
+    /// When it was made, by the sender's word, or appended; nil where the log does not say.
+    public let timestamp: Timestamp?
     /// The headers, in the sender's order.
     public let headers: [Header]
 
@@ -81,6 +83,7 @@ public struct CommandRecord {
         topic: InputTopic,
         partition: Int32,
         offset: Offset,
+        timestamp: Timestamp?,
         key: UnsafeRawBufferPointer?,
         value: UnsafeRawBufferPointer?,
         headers: [Header]
@@ -88,6 +91,7 @@ public struct CommandRecord {
         self.topic = topic
         self.partition = partition
         self.offset = offset
+        self.timestamp = timestamp
         self.key = key
         self.value = value
         self.headers = headers

@@ -9,7 +9,7 @@ struct PendingPartition {
     /// The answers read were too few; what remains is to read more of them.
     private var needsMoreAnswers = false
     /// Stores whose latest stock record cannot be restored from, by their keys.
-    private var faults: [[UInt8]: String] = [:]
+    private var faults: [[UInt8]: (offset: Offset, reason: String)] = [:]
 
     init(_ point: RestorePoint, state: PartitionState, _ window: DuplicateWindow) {
         self.state = state
@@ -23,12 +23,14 @@ struct PendingPartition {
     var isComplete: Bool { remaining.isEmpty }
 
     /// What is wrong with the stock; nil when nothing is.
-    var firstFault: String? { faults.values.min() }
+    var firstFault: PartitionFault? {
+        faults.values.min { $0.offset < $1.offset }.map { PartitionFault(.stock, at: $0.offset, $0.reason) }
+    }
 
     /// Takes note of how a stock record was found. A later one of the same store makes an earlier one void.
-    mutating func note(_ fault: String?, of key: UnsafeRawBufferPointer?) {
+    mutating func note(_ fault: String?, of record: ChangelogBatch.Record) {
         guard fault != nil || !faults.isEmpty else { return }
-        faults[key.map { Array($0) } ?? []] = fault
+        faults[record.key.map { Array($0) } ?? []] = fault.map { (record.offset, $0) }
     }
 
     /// Whether there is nothing left to do but to read answers from further back.

@@ -64,7 +64,7 @@ struct Restore {
             Refusal(
                 partition: $0.partition,
                 fault: PartitionFault(
-                    .offsets,
+                    .offsets(nil),
                     "its stock is there but the group has no committed offset for orders or restocks: the offsets"
                         + " expired or were deleted, or the group is another one than before"
                 )
@@ -82,8 +82,8 @@ struct Restore {
         var refusals: [Refusal] = []
         for point in points {
             let inputs = [(InputTopic.orders, point.orders), (.restocks, point.restocks)]
-            if let reason = inputs.lazy.compactMap({ Self.refusal(topic: $0, $1) }).first {
-                refusals.append(Refusal(partition: point.partition, fault: PartitionFault(.offsets, reason)))
+            if let fault = inputs.lazy.compactMap({ Self.fault(topic: $0, $1) }).first {
+                refusals.append(Refusal(partition: point.partition, fault: fault))
                 continue
             }
             if let state = kept[point.partition], state.stands(at: point) {
@@ -115,7 +115,7 @@ struct Restore {
             rest = rest[run.endIndex...]
             guard var partition = pending[first.partition] else { continue }
             let wanted = partition.wanted(of: run)
-            try applier.apply(wanted, to: partition.state, now: now) { partition.note($1, of: $0.key) }
+            try applier.apply(wanted, to: partition.state, now: now) { partition.note($1, of: $0) }
             pending[first.partition] = partition
             recordCount += wanted.count
             if let last = wanted.last, last.offset + 1 == partition.end(of: last.topic) {
@@ -144,23 +144,26 @@ struct Restore {
         guard partition.isComplete else { return }
         pending[partition.state.partition] = nil
         if let fault = partition.firstFault {
-            faulty.append(Refusal(partition: partition.state.partition, fault: PartitionFault(.stock, fault)))
+            faulty.append(Refusal(partition: partition.state.partition, fault: fault))
             return
         }
         kept[partition.state.partition] = partition.state
         restored.append(partition.state)
     }
 
-    private static func refusal(topic: InputTopic, _ input: RestorePoint.Input) -> String? {
+    private static func fault(topic: InputTopic, _ input: RestorePoint.Input) -> PartitionFault? {
         guard let committed = input.committed else { return nil }
+        let reason: String
         if committed < input.log.lowerBound {
-            return
+            reason =
                 "\(topic): offsets \(committed) to \(input.log.lowerBound - 1) expired before they were read"
-        }
-        if committed > input.log.upperBound {
-            return "\(topic): committed offset \(committed) is past the log's end \(input.log.upperBound);"
+        } else if committed > input.log.upperBound {
+            reason =
+                "\(topic): committed offset \(committed) is past the log's end \(input.log.upperBound);"
                 + " was the topic made anew?"
+        } else {
+            return nil
         }
-        return nil
+        return PartitionFault(.offsets(topic), at: committed, reason)
     }
 }

@@ -59,6 +59,14 @@ struct Relay {
             )
         )
         summary.deadLetters += 1
+        if summary.firstDeadLetter == nil {
+            let position = InputPosition(
+                topic: record.topic,
+                partition: record.partition,
+                offset: record.offset
+            )
+            summary.firstDeadLetter = DeadLetter(position: position, reason: reason)
+        }
     }
 
     /// What a dead letter keeps of a record: all of it. Of one that is too large for that, which only one that came

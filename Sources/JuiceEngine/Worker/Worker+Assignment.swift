@@ -13,8 +13,8 @@ extension Worker {
             try take(assigned)
         case .revoked:
             giveUpPartitions()
-        case .outOfRange(let partition, let reason):
-            stop(partition, PartitionFault(.offsets, reason))
+        case .outOfRange(let position, let reason):
+            stop(position.partition, PartitionFault(.offsets(position.topic), at: position.offset, reason))
             phase = .rewinding
         }
         return .worked
@@ -115,16 +115,13 @@ extension Worker {
         for refusal in refusals { stop(refusal.partition, refusal.fault) }
         partitions = PartitionTable(states)
         try startReading()
-        onEvent(
-            .restored(
-                partitions: states.map(\.partition),
-                RestoredState(
-                    stores: states.reduce(0) { $0 + $1.applied.stores.count },
-                    commands: states.reduce(0) { $0 + $1.applied.duplicates.count },
-                    records: restore.recordCount
-                )
-            )
+        let held = held
+        let restored = RestoredState(
+            stores: held.stores,
+            commands: held.commands,
+            records: restore.recordCount
         )
+        onEvent(.restored(partitions: states.map(\.partition), restored))
         // Before anything else the partitions are claimed: should this worker die with a transaction open, its successor
         // knows by the last committed offsets whose that is.
         phase = states.isEmpty ? .polling : .beginning(Batch())

@@ -144,6 +144,15 @@ public struct Worker<Log: CommandLog> {
         processor = CommandProcessor(menu: menu, language: language, partitionCount: partitionCount)
     }
 
+    /// What it holds in memory, as of now.
+    public var held: HeldState {
+        HeldState(
+            partitions: partitions.reduce(0) { count, _ in count + 1 },
+            stores: partitions.reduce(0) { $0 + $1.applied.stores.count },
+            commands: partitions.reduce(0) { $0 + $1.applied.duplicates.count }
+        )
+    }
+
     /// Makes the worker finish the transaction at hand, leave its group and stop.
     public mutating func requestStop() { isStopping = true }
 

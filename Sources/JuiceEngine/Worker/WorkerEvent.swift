@@ -1,3 +1,5 @@
+import JuiceMessages
+
 /// What a worker did, for logs and metrics.
 public enum WorkerEvent: Sendable {
     /// It took over its transactional ids; predecessors are fenced.
@@ -27,9 +29,9 @@ public enum WorkerEvent: Sendable {
 /// Why a partition is not read on.
 public struct PartitionFault: Sendable, Equatable {
     /// What has to be mended.
-    public enum Kind: Sendable {
-        /// The group's committed offsets: what they say is no longer, or not yet, in the log.
-        case offsets
+    public enum Kind: Sendable, Equatable {
+        /// The group's committed offset of that topic, or of both: what it says is no longer, or not yet, in the log.
+        case offsets(InputTopic?)
         /// The latest stock record of a store.
         case stock
     }
@@ -38,10 +40,13 @@ public struct PartitionFault: Sendable, Equatable {
     public let kind: Kind
     /// What is wrong, in a sentence for a person.
     public let reason: String
+    /// Where, if that is one place.
+    public let offset: Offset?
 
     /// A fault of this kind.
-    public init(_ kind: Kind, _ reason: String) {
+    public init(_ kind: Kind, at offset: Offset? = nil, _ reason: String) {
         self.kind = kind
+        self.offset = offset
         self.reason = reason
     }
 }
@@ -63,6 +68,24 @@ public struct RestoredState: Sendable, Equatable {
     }
 }
 
+/// What a worker holds in memory.
+public struct HeldState: Sendable, Equatable {
+    /// The partitions that it has the state of and reads.
+    public let partitions: Int
+    /// Their stores that were ever changed.
+    public let stores: Int
+    /// Their commands whose repeats are known.
+    public let commands: Int
+}
+
+/// A record that was put aside, and why.
+public struct DeadLetter: Sendable, Equatable {
+    /// Where it was read.
+    public let position: InputPosition
+    /// Why it names no command.
+    public let reason: DeadLetterReason
+}
+
 /// What one transaction contained.
 public struct TransactionSummary: Sendable, Equatable {
     /// Answers "juice made".
@@ -77,6 +100,8 @@ public struct TransactionSummary: Sendable, Equatable {
     public var duplicates = 0
     /// Records that named no command.
     public var deadLetters = 0
+    /// The first of them.
+    public var firstDeadLetter: DeadLetter?
     /// Commands handed on to the partition that owns their store.
     public var forwarded = 0
     /// Stores whose stock changed.

@@ -36,6 +36,7 @@ struct WorkerLog {
                 if isRetrying || isAborting { logger.notice("transactions commit again") }
                 (isRetrying, isAborting) = (false, false)
             }
+            if let letter = summary.firstDeadLetter { tell(letter, of: summary.deadLetters) }
             logger.trace("committed", metadata: Self.metadata(summary))
         case .aborted(let error):
             logger.log(
@@ -56,13 +57,36 @@ struct WorkerLog {
         case .partitionStopped(let partition, let fault):
             logger.critical(
                 "partition stopped, its commands wait: \(fault.reason). To go on: \(mend(partition, fault.kind))",
-                metadata: ["partition": "\(partition)"]
+                metadata: place(partition, fault)
             )
         case .failed(let error):
             logger.critical("\(error.message)")
         case .left:
             logger.info("left the consumer group")
         }
+    }
+
+    private func tell(_ letter: DeadLetter, of count: Int) {
+        let others = count == 1 ? "" : ", and \(count - 1) more after it"
+        logger.warning(
+            "put aside as a dead letter: \(letter.reason.message)\(others)",
+            metadata: [
+                "code": "\(letter.reason.code)",
+                "topic": "\(configuration.topics[letter.position.topic])",
+                "partition": "\(letter.position.partition)",
+                "offset": "\(letter.position.offset)",
+            ]
+        )
+    }
+
+    private func place(_ partition: Int32, _ fault: PartitionFault) -> Logger.Metadata {
+        var place: Logger.Metadata = ["partition": "\(partition)"]
+        switch fault.kind {
+        case .offsets(let topic): place["topic"] = topic.map { "\(configuration.topics[$0])" }
+        case .stock: place["topic"] = "\(configuration.topics.stock)"
+        }
+        place["offset"] = fault.offset.map { "\($0)" }
+        return place
     }
 
     private func mend(_ partition: Int32, _ kind: PartitionFault.Kind) -> String {

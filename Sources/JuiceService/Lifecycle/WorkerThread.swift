@@ -10,6 +10,8 @@ struct WorkerThread: Sendable {
     let number: Int
     let topics: TopicPreparation.Ready
     let watch: BrokerWatch
+    let health: ServiceHealth
+    let metrics: WorkerMetrics?
     let stop: StopSignal
     let logger: Logger
     let onEvent: @Sendable (WorkerEvent) -> Void
@@ -25,15 +27,17 @@ struct WorkerThread: Sendable {
                 worker: number,
                 topics: topics,
                 watch: watch,
+                metrics: metrics,
                 logger: logger
             )
         } catch {
             throw .badConfiguration(error.description)
         }
 
+        let tracer = BatchTracer.installed(worker: number, topics: configuration.topics)
         var events = WorkerLog(logger: logger, configuration: configuration)
         var worker = Worker(
-            log: log,
+            log: ObservedLog(log, metrics: metrics, tracer: tracer),
             menu: configuration.menu,
             language: configuration.language,
             partitionCount: topics.partitionCount,
@@ -41,11 +45,16 @@ struct WorkerThread: Sendable {
             maxBatch: configuration.maxBatch
         ) { event in
             events.note(event)
+            health.note(event, ofWorker: number)
+            metrics?.note(event)
             onEvent(event)
         }
         while true {
             if stop.age != nil { worker.requestStop() }
-            switch worker.step() {
+            let step = worker.step()
+            health.stepped(worker: number)
+            metrics?.note(worker.held)
+            switch step {
             case .worked, .idle: continue
             case .backOff(let attempt): wait(attempt)
             case .stopped: return

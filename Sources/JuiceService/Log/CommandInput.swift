@@ -90,10 +90,20 @@ final class CommandInput {
             case .record(let record):
                 records.append(commandRecord(record))
             case .endOfPartition(let partition, let next):
-                let topic: InputTopic = partition.topic == configuration.topics.orders ? .orders : .restocks
-                ends.append(InputPosition(topic: topic, partition: partition.partition, offset: next))
+                ends.append(
+                    InputPosition(
+                        topic: topic(partition.topic),
+                        partition: partition.partition,
+                        offset: next
+                    )
+                )
             case .failure(let partition?, let error) where Self.isOutOfRange(error):
-                return .outOfRange(partition: partition.partition, reason: error.message)
+                let position = InputPosition(
+                    topic: topic(partition.topic),
+                    partition: partition.partition,
+                    offset: error.offset ?? -1
+                )
+                return .outOfRange(position, reason: error.message)
             case .failure(_, let error):
                 try note(error)
             }
@@ -110,6 +120,7 @@ final class CommandInput {
             topic: topic(of: record),
             partition: record.partition,
             offset: record.offset,
+            timestamp: record.timestamp,
             key: record.key,
             value: record.value,
             headers: record.headers.map { Header(name: $0.name, value: $0.value) }
@@ -118,15 +129,28 @@ final class CommandInput {
 
     private func topic(of record: ConsumedRecord) -> InputTopic {
         if let lastTopic, lastTopic.identity == record.topicIdentity { return lastTopic.topic }
-        let topic: InputTopic = record.topic == configuration.topics.orders ? .orders : .restocks
+        let topic = topic(record.topic)
         lastTopic = (record.topicIdentity, topic)
         return topic
+    }
+
+    private func topic(_ name: String) -> InputTopic {
+        name == configuration.topics.orders ? .orders : .restocks
     }
 
     /// Reads these partitions from these offsets, and no others.
     func start(at offsets: [TopicPartition: Offset]) throws(KafkaError) {
         try consumer.assign(offsets)
         startedPartitions = Array(offsets.keys)
+        for (partition, offset) in offsets {
+            logger.debug(
+                "reading on",
+                metadata: [
+                    "topic": "\(partition.topic)", "partition": "\(partition.partition)",
+                    "offset": "\(offset)",
+                ]
+            )
+        }
     }
 
     /// Makes librdkafka fetch on at once.

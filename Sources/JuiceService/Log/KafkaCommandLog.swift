@@ -12,6 +12,7 @@ final class KafkaCommandLog: CommandLog {
     private let worker: Int
     private let watch: BrokerWatch
     private let hooks: ClientHooks
+    private let metrics: WorkerMetrics?
     private let topics: TopicPreparation.Ready
 
     private var input: CommandInput
@@ -40,14 +41,21 @@ final class KafkaCommandLog: CommandLog {
         worker: Int,
         topics: TopicPreparation.Ready,
         watch: BrokerWatch,
+        metrics: WorkerMetrics?,
         logger: Logger
     ) throws(KafkaError) {
         self.configuration = configuration
         self.worker = worker
         self.watch = watch
         self.topics = topics
+        self.metrics = metrics
         hooks = ClientHooks(logger: logger, logCeiling: .info)
-        input = try CommandInput(configuration: configuration, worker: worker, watch: watch, hooks: hooks)
+        input = try CommandInput(
+            configuration: configuration,
+            worker: worker,
+            watch: watch,
+            hooks: hooks.reporting(.consumer, to: metrics)
+        )
     }
 
     var now: Timestamp { Timestamp(Date().timeIntervalSince1970 * 1000) }
@@ -107,7 +115,12 @@ extension KafkaCommandLog {
         rejoinedAt = .now
         endRestore()
         do throws(KafkaError) {
-            input = try CommandInput(configuration: configuration, worker: worker, watch: watch, hooks: hooks)
+            input = try CommandInput(
+                configuration: configuration,
+                worker: worker,
+                watch: watch,
+                hooks: hooks.reporting(.consumer, to: metrics)
+            )
         } catch {
             throw LogError(.stop, error.description)
         }
@@ -199,10 +212,10 @@ extension KafkaCommandLog {
                 // A transaction that the predecessor left open is ended by the first to ask, who is told to ask again.
                 // librdkafka would do so after half a second; producers made anew do it at once.
                 for _ in 0..<Self.eagerness {
-                    pair = try ProducerPair(configuration: configuration, worker: worker, hooks: hooks)
+                    pair = try makeProducers()
                     if pair?.tryInitTransactions(timeout: .milliseconds(100)) ?? false { return }
                 }
-                pair = try ProducerPair(configuration: configuration, worker: worker, hooks: hooks)
+                pair = try makeProducers()
             }
             // Producers that are still being initialised go on where the last call ran into its timeout.
             try pair?.initTransactions(timeout: Self.callTimeout)
@@ -262,6 +275,10 @@ extension KafkaCommandLog {
         try onProducers { (pair) throws(KafkaError) in
             try Self.ready(pair).current.abort(timeout: Self.callTimeout)
         }
+    }
+
+    private func makeProducers() throws(KafkaError) -> ProducerPair {
+        try ProducerPair(configuration: configuration, worker: worker, hooks: hooks, metrics: metrics)
     }
 
     private static func ready(_ pair: ProducerPair?) throws(KafkaError) -> ProducerPair {

@@ -41,13 +41,23 @@ struct ProducerPair {
     private var ready: Set<Int> = []
     private var hasBegun = false
 
-    init(configuration: ServiceConfiguration, worker: Int, hooks: ClientHooks) throws(KafkaError) {
+    init(
+        configuration: ServiceConfiguration,
+        worker: Int,
+        hooks: ClientHooks,
+        metrics: WorkerMetrics?
+    ) throws(KafkaError) {
         let topics = configuration.topics
         let owner = configuration.ownerName(worker: worker)
         var slots: [Slot] = []
         for turn in ServiceConfiguration.turns {
-            let producer = configuration.producer(owner: owner, turn: turn)
-            slots.append(try Slot(producer, topics: topics, hooks: hooks))
+            slots.append(
+                try Slot(
+                    configuration.producer(owner: owner, turn: turn),
+                    topics: topics,
+                    hooks: hooks.reporting(.producer(turn: turn), to: metrics)
+                )
+            )
         }
         self.slots = slots
     }

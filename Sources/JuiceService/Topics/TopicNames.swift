@@ -13,8 +13,11 @@ public struct TopicNames: Sendable, Equatable {
     /// Records that name no command.
     public let deadLetters: String
 
-    /// The topics with this prefix, by default `juice.`.
-    public init(prefix: String = "juice.") {
+    /// What the names begin with unless somebody says otherwise.
+    public static let standardPrefix = "juice."
+
+    /// The topics with this prefix.
+    public init(prefix: String = standardPrefix) {
         orders = prefix + "orders"
         restocks = prefix + "restocks"
         results = prefix + "results"

@@ -22,6 +22,8 @@ public struct KafkaError: Error, Sendable {
     public let isRetriable: Bool
     /// The current transaction must be aborted.
     public let requiresAbort: Bool
+    /// Where in its partition a consumer met it, if librdkafka says so.
+    public private(set) var offset: Offset?
 
     /// An error with librdkafka's three flags.
     public init(
@@ -36,6 +38,13 @@ public struct KafkaError: Error, Sendable {
         self.isFatal = isFatal
         self.isRetriable = isRetriable
         self.requiresAbort = requiresAbort
+    }
+
+    /// The same error, met there.
+    func at(_ offset: Offset) -> KafkaError {
+        var error = self
+        error.offset = offset >= 0 ? offset : nil
+        return error
     }
 
     /// What to do next. An error that carries no flag is unknown ground, and the safe answer there is to

@@ -83,6 +83,6 @@ public struct RecordBatch: RandomAccessCollection {
             let name = partition.partition < 0 ? partition.topic : partition.description
             reason = "\(name): \(reason ?? "")"
         }
-        return KafkaError(message.pointee.err, message: reason) ?? .outOfMemory
+        return (KafkaError(message.pointee.err, message: reason) ?? .outOfMemory).at(message.pointee.offset)
     }
 }

@@ -49,7 +49,7 @@ struct Connection: Sendable {
 
     /// The connection that the settings describe.
     init(_ settings: Settings, runFiles: RunFiles = .ofThisUser()) throws(Failure) {
-        let logger = Log.logger(level: try settings.logLevel(default: .warning))
+        let logger = try settings.logger(default: .warning)
         let (servers, origin): (String, Origin)
         let running = runFiles.live()
         if let configured = settings.string(.bootstrapServers) {

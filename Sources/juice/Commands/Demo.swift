@@ -37,11 +37,14 @@ struct Demo: ParsableCommand {
 
         let heldLog = HeldLog()
         let level = try settings.logLevel(default: .warning)
+        let format = try settings.logFormat()
         let run = DemoRun(
             plan: plan,
             menu: try settings.menu(),
             language: try settings.language(),
-            logger: isLive ? Log.logger(level: level, sink: heldLog.hold) : Log.logger(level: level)
+            logger: isLive
+                ? Log.logger(level: level, format: format, sink: heldLog.hold)
+                : Log.logger(level: level, format: format)
         )
         // What was logged would have torn the live view apart, so it comes after it.
         defer { heldLog.release() }

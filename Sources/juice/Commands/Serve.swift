@@ -1,7 +1,5 @@
 import ArgumentParser
 import JuiceService
-import Logging
-import ServiceLifecycle
 
 /// `juice serve`: the service.
 struct Serve: AsyncParsableCommand {
@@ -17,82 +15,33 @@ struct Serve: AsyncParsableCommand {
               juice serve
               juice serve --bootstrap-servers kafka1:9092,kafka2:9092 --workers 2
               juice serve --bootstrap-servers kafka:9093 --kafka-property-file kafka.properties --create-topics
+              juice serve --bootstrap-servers kafka:9092 --http 127.0.0.1:8080 --log-format json
               JUICE_BOOTSTRAP_SERVERS=kafka:9092 juice serve --language ko
             """
     )
 
-    @OptionGroup var kafka: KafkaOptions
-    @OptionGroup var service: ServiceOptions
-    @OptionGroup var topicOptions: TopicOptions
-    @OptionGroup var menu: MenuOptions
-    @OptionGroup var language: LanguageOptions
-
-    @Flag(inversion: .prefixedNo, help: "Create the topics that are missing.")
-    var createTopics: Bool?
-
-    @Option(
-        help: ArgumentHelp(
-            "A file that is there while the service is ready: for health checks. (default: none)",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var readyFile: String?
+    @OptionGroup var options: ServeOptions
 
     @MainActor
     func run() async throws {
-        var flags = Flags()
-        flags.set(.readyFile, readyFile)
-        service.add(to: &flags)
-        topicOptions.add(to: &flags)
-        menu.add(to: &flags)
-        language.add(to: &flags)
-        flags.set(.createTopics, createTopics)
-        let settings = try kafka.settings(flags)
-        let logger = Log.logger(level: try settings.logLevel(default: .notice))
-
-        // Everything is read before anything is started, and so that librdkafka's word on its properties is not
-        // preceded by a welcome, it is asked for it.
-        let connection = try Connection(settings)
-        _ = try connection.admin()
-        var configuration = try ServiceConfiguration(settings, kafkaProperties: connection.properties)
-        let partitions = try settings.partitions()
-        let plan = TopicPlan(
-            names: configuration.topics,
-            partitionCount: partitions,
-            replicationFactor: try settings.integer(.replicationFactor, in: 1...100)
-        )
-        let createsTopics = try settings.boolean(.createTopics)
-        let readyFile = try settings.string(.readyFile).map { path throws(Failure) in
-            try ReadyFile(path: path)
-        }
-
-        guard configuration.bootstrapServers.isEmpty else {
-            let service = OrderService(
-                configuration: configuration,
-                topicPlan: createsTopics ? plan : nil,
-                logger: logger,
-                onReadiness: { readyFile?.note(isReady: $0) }
-            )
-            try await ServiceRun.untilStopped(service)
-            return
+        var plan = try ServicePlan(try options.settings())
+        let readyFile = try plan.readyFile.map { path throws(Failure) in try ReadyFile(path: path) }
+        guard plan.configuration.bootstrapServers.isEmpty else {
+            return try await ServiceRun.untilStopped(plan, readyFile)
         }
         let embedded = try EmbeddedKafka(
-            topics: configuration.topics,
-            partitions: partitions,
+            topics: plan.configuration.topics,
+            partitions: plan.partitions,
             runFiles: .ofThisUser(),
-            logger: logger
+            logger: plan.logger
         )
         defer { embedded.stop() }
-        configuration.bootstrapServers = embedded.bootstrapServers
-        configuration.isEmbedded = true
-        StandardOutput.write(EmbeddedWelcome.text(embedded.bootstrapServers, topics: configuration.topics))
-        let service = OrderService(
-            configuration: configuration,
-            logger: logger,
-            onReadiness: { readyFile?.note(isReady: $0) }
+        plan.configuration.bootstrapServers = embedded.bootstrapServers
+        plan.configuration.isEmbedded = true
+        StandardOutput.write(
+            EmbeddedWelcome.text(embedded.bootstrapServers, topics: plan.configuration.topics)
         )
-        try await ServiceRun.untilStopped(service)
+        try await ServiceRun.untilStopped(plan, readyFile)
     }
 }
 

@@ -18,10 +18,10 @@ final class BackgroundService: Sendable {
         self.ready = ready
         let service = OrderService(
             configuration: configuration,
-            logger: logger,
-            onReadiness: { if $0 { ready.set() } }
+            health: ServiceHealth { if $0 { ready.set() } },
+            logger: logger
         )
-        group = ServiceRun.group(service, signals: [])
+        group = ServiceRun.group([service], signals: [])
         Task.detached { [self] in
             do {
                 try await ServiceRun.run(group)

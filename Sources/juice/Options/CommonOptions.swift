@@ -21,10 +21,20 @@ struct GeneralOptions: ParsableArguments {
     )
     var logLevel: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "How to log: text, a line for people, or json, an object on a line. (default: text)",
+            valueName: "text|json"
+        ),
+        completion: .list(LogFormat.allCases.map(\.rawValue))
+    )
+    var logFormat: String?
+
     /// The settings of a command with these and other options.
     func settings(_ flags: Flags) throws(Failure) -> Settings {
         var flags = flags
         flags.set(.logLevel, logLevel)
+        flags.set(.logFormat, logFormat)
         return try Settings(flags: flags, file: config)
     }
 }
@@ -62,6 +72,14 @@ struct KafkaOptions: ParsableArguments {
     )
     var kafkaPropertyFile: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "What librdkafka tells of itself, such as cgrp,eos or all. Logs from debug on, unless told otherwise.",
+            valueName: "context,…"
+        )
+    )
+    var kafkaDebug: String?
+
     @OptionGroup var general: GeneralOptions
 
     /// The settings of a command with these and other options.
@@ -73,6 +91,7 @@ struct KafkaOptions: ParsableArguments {
         flags.set(.topicPrefix, topicPrefix)
         flags.set(.kafkaProperty, kafkaProperty)
         flags.set(.kafkaPropertyFile, kafkaPropertyFile)
+        flags.set(.kafkaDebug, kafkaDebug)
         return try general.settings(flags)
     }
 }

@@ -33,8 +33,20 @@ enum KafkaProperties {
                 properties[name] = value
             }
         }
+        if let contexts = settings.string(.kafkaDebug) { properties["debug"] = contexts }
         try check(properties)
         return properties
+    }
+
+    /// Where a property was given, as people call it.
+    static func source(of name: String, in settings: Settings) -> String {
+        if name == "debug", let source = settings.all(.kafkaDebug).first?.source {
+            return source.name(of: .kafkaDebug)
+        }
+        let nearest = settings.all(.kafkaProperty).first { text, _ in
+            split(text).contains { pair($0)?.name == name }
+        }
+        return nearest?.source.name(of: .kafkaProperty) ?? "file \(settings.string(.kafkaPropertyFile) ?? "")"
     }
 
     /// Finds what librdkafka would refuse without naming the cause.

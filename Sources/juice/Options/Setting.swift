@@ -5,7 +5,9 @@ enum Setting: String, CaseIterable, Sendable {
     case topicPrefix = "topic-prefix"
     case kafkaProperty = "kafka-property"
     case kafkaPropertyFile = "kafka-property-file"
+    case kafkaDebug = "kafka-debug"
     case logLevel = "log-level"
+    case logFormat = "log-format"
     // The menu and the words.
     case menu
     case language
@@ -16,6 +18,7 @@ enum Setting: String, CaseIterable, Sendable {
     case duplicateWindow = "duplicate-window"
     case duplicateIDs = "duplicate-ids"
     case readyFile = "ready-file"
+    case http
     // The topics.
     case createTopics = "create-topics"
     case partitions

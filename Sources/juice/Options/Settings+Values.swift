@@ -1,4 +1,5 @@
 import Foundation
+import JuiceHTTP
 import JuiceMaker
 import JuiceMessages
 import JuiceService
@@ -27,13 +28,30 @@ extension Settings {
         return try value(.language, names) { Language(rawValue: $0) } ?? .english
     }
 
+    /// Whoever asks what librdkafka does wants to read it.
     func logLevel(default level: Logger.Level) throws(Failure) -> Logger.Level {
         let names = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
-        return try value(.logLevel, "one of \(names)") { Logger.Level(rawValue: $0.lowercased()) } ?? level
+        return try value(.logLevel, "one of \(names)") { Logger.Level(rawValue: $0.lowercased()) }
+            ?? (string(.kafkaDebug) == nil ? level : .debug)
+    }
+
+    func logFormat() throws(Failure) -> LogFormat {
+        let names = LogFormat.allCases.map(\.rawValue).joined(separator: " or ")
+        return try value(.logFormat, names) { LogFormat(rawValue: $0) } ?? .text
+    }
+
+    /// A logger as it is wanted; lines from `level` on, unless told otherwise.
+    func logger(default level: Logger.Level) throws(Failure) -> Logger {
+        Log.logger(level: try logLevel(default: level), format: try logFormat())
+    }
+
+    /// Where to listen; nil where nowhere.
+    func http() throws(Failure) -> HTTPAddress? {
+        try value(.http, "host:port, such as 127.0.0.1:8080") { HTTPAddress($0) }
     }
 
     func topics() -> TopicNames {
-        TopicNames(prefix: string(.topicPrefix) ?? "juice.")
+        TopicNames(prefix: string(.topicPrefix) ?? TopicNames.standardPrefix)
     }
 
     /// A store's id that records can have as their key; nil where none was given.

@@ -24,6 +24,7 @@ struct Settings: Sendable {
     ) throws(Failure) {
         // A variable that is set to nothing counts as not set: there is no other way to unset one in many places.
         let variables = environment.filter { $0.key.hasPrefix("JUICE_") && !$0.value.isEmpty }
+        try EnvironmentNames.check(variables.keys)
         var layers: [(Source, any ConfigProvider)] = [
             (.commandLine, InMemoryProvider(name: "options", values: flags.values)),
             (.environment, EnvironmentVariablesProvider(environmentVariables: variables)),

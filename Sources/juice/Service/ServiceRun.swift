@@ -1,3 +1,4 @@
+import JuiceHTTP
 import JuiceService
 import Logging
 import ServiceLifecycle
@@ -6,16 +7,31 @@ import UnixSignals
 /// Runs the service under a lifecycle.
 enum ServiceRun {
     /// Until SIGTERM or SIGINT, or until it fails.
-    static func untilStopped(_ service: OrderService) async throws {
-        try await run(group(service, signals: [.sigterm, .sigint]))
+    static func untilStopped(_ plan: ServicePlan, _ readyFile: ReadyFile?) async throws {
+        let health = ServiceHealth { readyFile?.note(isReady: $0) }
+        let metrics = plan.http.map { _ in Metrics(health) }
+        let service = OrderService(
+            configuration: plan.configuration,
+            topicPlan: plan.configuration.isEmbedded ? nil : plan.topicPlan,
+            health: health,
+            metrics: metrics?.registry,
+            logger: plan.logger
+        )
+        var services: [any Service] = [service]
+        if let address = plan.http, let metrics {
+            let router = ServiceRoutes.router(health: health, metrics: metrics.registry)
+            // It is asked to stop last, so that it can tell of the others' stopping.
+            services.insert(HTTPServer(router.buildResponder(), at: address, logger: plan.logger), at: 0)
+        }
+        try await run(group(services, signals: [.sigterm, .sigint]))
     }
 
-    /// A group of this one service.
-    static func group(_ service: OrderService, signals: [UnixSignal]) -> ServiceGroup {
-        // The group's own lines repeat, in the words of its machinery, what the service says itself.
+    /// A group of these services, stopped in reverse order.
+    static func group(_ services: [any Service], signals: [UnixSignal]) -> ServiceGroup {
+        // The group's own lines repeat, in the words of its machinery, what the services say themselves.
         let silent = Log.logger(level: .critical) { _ in }
         return ServiceGroup(
-            configuration: .init(services: [service], gracefulShutdownSignals: signals, logger: silent)
+            configuration: .init(services: services, gracefulShutdownSignals: signals, logger: silent)
         )
     }
 
@@ -25,6 +41,8 @@ enum ServiceRun {
             try await group.run()
         } catch let error as ServiceError {
             throw Failure(error)
+        } catch let error as HTTPServerError {
+            throw Failure(.configuration, error.description, hint: "choose another address with --http")
         }
     }
 }

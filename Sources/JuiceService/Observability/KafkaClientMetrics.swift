@@ -1,0 +1,80 @@
+import Kafka
+import Metrics
+import Synchronization
+
+/// The clients of a worker whose statistics are kept.
+enum KafkaClient: String, CaseIterable, Sendable {
+    case consumer
+    case firstProducer = "producer-0"
+    case secondProducer = "producer-1"
+
+    /// The producer of that turn.
+    static func producer(turn: Int) -> KafkaClient { turn == 0 ? .firstProducer : .secondProducer }
+}
+
+extension ClientHooks {
+    /// The same, with the client's statistics going to the metrics.
+    func reporting(_ client: KafkaClient, to metrics: WorkerMetrics?) -> ClientHooks {
+        guard let metrics else { return self }
+        var hooks = self
+        hooks.onStatistics = { metrics.note(statistics: $0, of: client) }
+        return hooks
+    }
+}
+
+/// What one client's own statistics say.
+final class KafkaClientMetrics: Sendable {
+    private let median: Gauge
+    private let tail: Gauge
+    private let queuedRecords: Gauge
+    private let queuedBytes: Gauge
+    private let errors: Growth
+    private let timeouts: Growth
+    private let disconnects: Growth
+
+    init(worker: Int, client: KafkaClient, factory: any MetricsFactory) {
+        let dimensions = [("worker", "\(worker)"), ("client", client.rawValue)]
+        func gauge(_ metric: ServiceMetric) -> Gauge {
+            Gauge(label: metric.rawValue, dimensions: dimensions, factory: factory)
+        }
+        func growth(_ metric: ServiceMetric) -> Growth {
+            Growth(Counter(label: metric.rawValue, dimensions: dimensions, factory: factory))
+        }
+        median = gauge(.kafkaRoundTripMedian)
+        tail = gauge(.kafkaRoundTripTail)
+        queuedRecords = gauge(.kafkaQueuedRecords)
+        queuedBytes = gauge(.kafkaQueuedBytes)
+        errors = growth(.kafkaRequestErrors)
+        timeouts = growth(.kafkaRequestTimeouts)
+        disconnects = growth(.kafkaDisconnects)
+    }
+
+    func note(_ statistics: KafkaStatistics) {
+        let brokers = statistics.brokers.values
+        median.record(Self.seconds(brokers.map(\.roundTrip.p50).max() ?? 0))
+        tail.record(Self.seconds(brokers.map(\.roundTrip.p99).max() ?? 0))
+        queuedRecords.record(statistics.queuedRecords)
+        queuedBytes.record(statistics.queuedBytes)
+        errors.note(brokers.reduce(0) { $0 + $1.sendErrors + $1.receiveErrors })
+        timeouts.note(brokers.reduce(0) { $0 + $1.timeouts })
+        disconnects.note(brokers.reduce(0) { $0 + ($1.disconnects ?? 0) })
+    }
+
+    private static func seconds(_ microseconds: Int64) -> Double { Double(microseconds) / 1_000_000 }
+}
+
+/// A counter of what somebody else counts, and begins anew now and then.
+private final class Growth: Sendable {
+    private let counter: Counter
+    private let last = Mutex<Int64>(0)
+
+    init(_ counter: Counter) { self.counter = counter }
+
+    func note(_ total: Int64) {
+        let growth = last.withLock { last in
+            defer { last = total }
+            return total >= last ? total - last : total
+        }
+        if growth > 0 { counter.increment(by: growth) }
+    }
+}

@@ -1,0 +1,128 @@
+import JuiceEngine
+
+/// A log under observation: every call goes through to it as it is, and metrics and traces take note of what came of it.
+final class ObservedLog<Base: CommandLog>: CommandLog {
+    private let base: Base
+    private let metrics: WorkerMetrics?
+    private let tracer: BatchTracer?
+
+    /// When the open transaction was begun.
+    private var begunAt: ContinuousClock.Instant?
+    /// The times of the commands polled last: the next transaction answers them.
+    private var commandTimes: [Timestamp] = []
+    private var sentPositions: [InputPosition] = []
+
+    init(_ base: Base, metrics: WorkerMetrics?, tracer: BatchTracer?) {
+        self.base = base
+        self.metrics = metrics
+        self.tracer = tracer
+    }
+
+    var now: Timestamp { base.now }
+
+    func name(of topic: InputTopic) -> String { base.name(of: topic) }
+
+    func leave() {
+        dropTransaction()
+        base.leave()
+    }
+}
+
+// MARK: - Input and restoring
+
+extension ObservedLog {
+    func poll(maxRecords: Int, wait: Bool) throws(LogError) -> PollResult {
+        let result = try base.poll(maxRecords: maxRecords, wait: wait)
+        if case .records(let records, _) = result {
+            if metrics != nil {
+                commandTimes.removeAll(keepingCapacity: true)
+                for record in records { if let time = record.timestamp { commandTimes.append(time) } }
+            }
+            tracer?.polled(records)
+        }
+        return result
+    }
+
+    func start(at positions: [InputPosition]) throws(LogError) {
+        dropTransaction()
+        try base.start(at: positions)
+        metrics?.started(at: positions)
+    }
+
+    func restorePoints(
+        of partitions: [Int32],
+        answersSince: Timestamp
+    ) throws(LogError) -> [RestorePoint] {
+        let points = try base.restorePoints(of: partitions, answersSince: answersSince)
+        metrics?.found(points)
+        return points
+    }
+
+    func openChangelog(_ positions: [ChangelogPosition]) throws(LogError) {
+        try base.openChangelog(positions)
+        metrics?.opened(positions)
+    }
+
+    func readChangelog() throws(LogError) -> ChangelogBatch {
+        let batch = try base.readChangelog()
+        metrics?.read(batch)
+        return batch
+    }
+}
+
+// MARK: - Transactions
+
+extension ObservedLog {
+    func initTransactions() throws(LogError) {
+        dropTransaction()
+        try base.initTransactions()
+    }
+
+    func begin() throws(LogError) {
+        try base.begin()
+        begunAt = .now
+        tracer?.began()
+    }
+
+    func produce(_ record: OutputRecord) throws(LogError) { try base.produce(record) }
+
+    func sendOffsets(_ positions: [InputPosition]) throws(LogError) {
+        try base.sendOffsets(positions)
+        sentPositions = positions
+    }
+
+    func commit() throws(LogError) {
+        try base.commit()
+        if let metrics, let begunAt {
+            metrics.committed(
+                after: .now - begunAt,
+                commandTimes: commandTimes,
+                at: base.now,
+                positions: sentPositions
+            )
+        }
+        tracer?.ended(.committed)
+        endTransaction()
+    }
+
+    func abort() throws(LogError) {
+        try base.abort()
+        metrics?.transactionAborted()
+        tracer?.ended(.aborted)
+        endTransaction()
+    }
+
+    private func endTransaction() {
+        begunAt = nil
+        sentPositions = []
+        commandTimes.removeAll(keepingCapacity: true)
+    }
+
+    /// A transaction that is still open when reading or writing begins anew was let go by the worker.
+    private func dropTransaction() {
+        guard begunAt != nil else { return }
+        metrics?.transactionLost()
+        tracer?.ended(.unknown)
+        endTransaction()
+    }
+}

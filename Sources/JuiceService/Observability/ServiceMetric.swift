@@ -1,0 +1,76 @@
+/// The service's metrics: their names, units included, and what they say.
+///
+/// They are kept through swift-metrics, so any backend can show them.
+public enum ServiceMetric: String, CaseIterable, Sendable {
+    case ready = "juice_ready"
+    case commands = "juice_commands_total"
+    case duplicates = "juice_duplicates_total"
+    case deadLetters = "juice_dead_letters_total"
+    case forwards = "juice_forwards_total"
+    case transactions = "juice_transactions_total"
+    case transactionDuration = "juice_transaction_duration_seconds"
+    case answerLatency = "juice_answer_latency_seconds"
+    case consumerLag = "juice_consumer_lag_records"
+    case assignedPartitions = "juice_assigned_partitions"
+    case stoppedPartitions = "juice_stopped_partitions"
+    case stores = "juice_stores"
+    case rememberedCommands = "juice_remembered_commands"
+    case restoreDuration = "juice_restore_duration_seconds"
+    case restoredRecords = "juice_restored_records_total"
+    case restoreRemaining = "juice_restore_remaining_records"
+    case kafkaRoundTripMedian = "juice_kafka_round_trip_p50_seconds"
+    case kafkaRoundTripTail = "juice_kafka_round_trip_p99_seconds"
+    case kafkaQueuedRecords = "juice_kafka_queued_records"
+    case kafkaQueuedBytes = "juice_kafka_queued_bytes"
+    case kafkaRequestErrors = "juice_kafka_request_errors_total"
+    case kafkaRequestTimeouts = "juice_kafka_request_timeouts_total"
+    case kafkaDisconnects = "juice_kafka_disconnects_total"
+
+    /// What it counts or measures, in a sentence.
+    public var help: String {
+        switch self {
+        case .ready:
+            "1 while every worker has restored the partitions that are due to it and reads them, else 0."
+        case .commands: "Commands answered for the first time and committed, by result."
+        case .duplicates: "Repeated commands that were given their first answer again."
+        case .deadLetters: "Records that named no command and were put aside."
+        case .forwards: "Commands handed on to the partition that owns their store."
+        case .transactions:
+            "Kafka transactions by outcome; unknown are those that new producers had to settle."
+        case .transactionDuration: "Time from the beginning of a transaction to its confirmed commit."
+        case .answerLatency: "Time from a command's timestamp to the confirmed commit of its answer."
+        case .consumerLag:
+            "Committed records of an input partition that no committed transaction has taken in yet."
+        case .assignedPartitions: "Partitions that a worker has restored and reads."
+        case .stoppedPartitions: "Partitions that a worker does not read until somebody mends them."
+        case .stores: "Stores held in memory: those that were ever changed."
+        case .rememberedCommands: "Commands whose repeats are known."
+        case .restoreDuration: "Time from an assignment to the first command that can be read under it."
+        case .restoredRecords: "Stock records and answers read to restore state."
+        case .restoreRemaining:
+            "Offsets still to be read by the restore that is under way, markers and gaps included."
+        case .kafkaRoundTripMedian:
+            "Median time that the slowest broker took to answer; a consumer's includes waiting for records."
+        case .kafkaRoundTripTail:
+            "99th percentile of the time that the slowest broker took to answer; a consumer's includes waiting for records."
+        case .kafkaQueuedRecords:
+            "Records in librdkafka's queue: to be sent by a producer, to be taken from a consumer."
+        case .kafkaQueuedBytes: "Bytes of the records in librdkafka's queue."
+        case .kafkaRequestErrors:
+            "Requests to brokers that failed to be sent or whose answers failed to be read."
+        case .kafkaRequestTimeouts: "Requests to brokers that were not answered in time."
+        case .kafkaDisconnects: "Connections to brokers that ended."
+        }
+    }
+
+    /// The upper bounds of a histogram's buckets, in seconds; nil for what is no histogram.
+    public var buckets: [Double]? {
+        switch self {
+        case .transactionDuration, .answerLatency:
+            [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+        case .restoreDuration:
+            [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+        default: nil
+        }
+    }
+}

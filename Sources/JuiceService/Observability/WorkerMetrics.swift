@@ -1,0 +1,197 @@
+import JuiceEngine
+import Metrics
+import Synchronization
+
+/// One worker's share of the service's metrics.
+///
+/// All but ``note(statistics:of:)`` is told by the worker's thread.
+final class WorkerMetrics: Sendable {
+    private struct State {
+        var assignedAt: ContinuousClock.Instant?
+        var restore = RestoreProgress()
+        var stoppedPartitions: Set<Int32> = []
+        var lag: ConsumerLag
+    }
+
+    private let juicesMade: Counter
+    private let outOfStock: Counter
+    private let restocked: Counter
+    private let rejected: Counter
+    private let duplicates: Counter
+    private let deadLetters: Counter
+    private let forwards: Counter
+    private let committed: Counter
+    private let aborted: Counter
+    private let unknown: Counter
+    private let transactionDuration: Timer
+    private let answerLatency: Timer
+    private let assignedPartitions: Gauge
+    private let stoppedPartitions: Gauge
+    private let stores: Gauge
+    private let rememberedCommands: Gauge
+    private let restoreDuration: Timer
+    private let restoredRecords: Counter
+    private let restoreRemaining: Gauge
+    private let clients: [KafkaClient: KafkaClientMetrics]
+    private let state: Mutex<State>
+
+    init(worker: Int, topics: TopicNames, factory: any MetricsFactory) {
+        let workerDimension = [("worker", "\(worker)")]
+        func counter(_ metric: ServiceMetric, _ dimensions: [(String, String)] = []) -> Counter {
+            Counter(label: metric.rawValue, dimensions: dimensions, factory: factory)
+        }
+        func timer(_ metric: ServiceMetric) -> Timer {
+            Timer(label: metric.rawValue, dimensions: [], preferredDisplayUnit: .seconds, factory: factory)
+        }
+        func gauge(_ metric: ServiceMetric) -> Gauge {
+            Gauge(label: metric.rawValue, dimensions: workerDimension, factory: factory)
+        }
+        juicesMade = counter(.commands, [("result", "juice_made")])
+        outOfStock = counter(.commands, [("result", "out_of_stock")])
+        restocked = counter(.commands, [("result", "restocked")])
+        rejected = counter(.commands, [("result", "rejected")])
+        duplicates = counter(.duplicates)
+        deadLetters = counter(.deadLetters)
+        forwards = counter(.forwards)
+        committed = counter(.transactions, [("outcome", "committed")])
+        aborted = counter(.transactions, [("outcome", "aborted")])
+        unknown = counter(.transactions, [("outcome", "unknown")])
+        transactionDuration = timer(.transactionDuration)
+        answerLatency = timer(.answerLatency)
+        assignedPartitions = gauge(.assignedPartitions)
+        stoppedPartitions = gauge(.stoppedPartitions)
+        stores = gauge(.stores)
+        rememberedCommands = gauge(.rememberedCommands)
+        restoreDuration = timer(.restoreDuration)
+        restoredRecords = counter(.restoredRecords)
+        restoreRemaining = gauge(.restoreRemaining)
+        clients = Dictionary(
+            uniqueKeysWithValues: KafkaClient.allCases.map {
+                ($0, KafkaClientMetrics(worker: worker, client: $0, factory: factory))
+            }
+        )
+        state = Mutex(State(lag: ConsumerLag(topics: topics, factory: factory)))
+        for gauge in [assignedPartitions, stoppedPartitions, stores, rememberedCommands, restoreRemaining] {
+            gauge.record(0)
+        }
+    }
+
+    /// Takes note of what the worker did.
+    func note(_ event: WorkerEvent) {
+        switch event {
+        case .assigned: state.withLock { $0.assignedAt = .now }
+        case .restored(_, let restored):
+            restoredRecords.increment(by: restored.records)
+            let assignedAt = state.withLock { $0.assignedAt.take() }
+            if let assignedAt { restoreDuration.recordNanoseconds((.now - assignedAt).nanoseconds) }
+        case .committed(let summary): note(summary)
+        case .partitionStopped(let partition, _):
+            stoppedPartitions.record(
+                state.withLock {
+                    $0.stoppedPartitions.insert(partition)
+                    return $0.stoppedPartitions.count
+                }
+            )
+        case .revoked, .left:
+            state.withLock {
+                $0.assignedAt = nil
+                $0.stoppedPartitions = []
+                $0.lag.removeAll()
+            }
+            stoppedPartitions.record(0)
+        case .started, .aborted, .retrying, .startingOver, .failed: break
+        }
+    }
+
+    private func note(_ summary: TransactionSummary) {
+        let counts = [
+            (juicesMade, summary.juicesMade), (outOfStock, summary.outOfStock),
+            (restocked, summary.restocked),
+            (rejected, summary.rejected), (duplicates, summary.duplicates),
+            (deadLetters, summary.deadLetters),
+            (forwards, summary.forwarded),
+        ]
+        for (counter, count) in counts where count > 0 { counter.increment(by: count) }
+    }
+
+    /// Takes note of what the worker holds.
+    func note(_ held: HeldState) {
+        assignedPartitions.record(held.partitions)
+        stores.record(held.stores)
+        rememberedCommands.record(held.commands)
+    }
+
+    /// Takes note of a client's statistics, as librdkafka writes them. May be told by any thread.
+    func note(statistics json: String, of client: KafkaClient) {
+        guard let statistics = KafkaStatistics(json) else { return }
+        clients[client]?.note(statistics)
+        if client == .consumer { state.withLock { $0.lag.note(statistics) } }
+    }
+}
+
+// MARK: - The log
+
+extension WorkerMetrics {
+    /// A transaction was committed: the commands made at these times are answered now.
+    func committed(
+        after duration: Duration,
+        commandTimes: [Timestamp],
+        at now: Timestamp,
+        positions: [InputPosition]
+    ) {
+        committed.increment()
+        transactionDuration.recordNanoseconds(duration.nanoseconds)
+        // Whoever stamped a command may have a clock that is ahead.
+        for time in commandTimes { answerLatency.recordNanoseconds(max(0, now - time) * 1_000_000) }
+        state.withLock { $0.lag.note(positions) }
+    }
+
+    /// A transaction was aborted.
+    func transactionAborted() { aborted.increment() }
+
+    /// A transaction was let go: only the log knows what became of it.
+    func transactionLost() { unknown.increment() }
+
+    /// Reading goes on from these positions.
+    func started(at positions: [InputPosition]) {
+        restoreRemaining.record(0)
+        state.withLock {
+            $0.restore = RestoreProgress()
+            $0.lag.note(positions)
+        }
+    }
+
+    /// State is restored from points like these.
+    func found(_ points: [RestorePoint]) {
+        state.withLock { $0.restore.note(points) }
+    }
+
+    /// The changelogs are read from here.
+    func opened(_ positions: [ChangelogPosition]) {
+        restoreRemaining.record(
+            state.withLock {
+                $0.restore.open(positions)
+                return $0.restore.remaining
+            }
+        )
+    }
+
+    /// A piece of the changelogs was read.
+    func read(_ batch: ChangelogBatch) {
+        restoreRemaining.record(
+            state.withLock {
+                $0.restore.note(batch)
+                return $0.restore.remaining
+            }
+        )
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds; what lasts longer than 292 years is not told apart.
+    var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? .max : product + attoseconds / 1_000_000_000
+    }
+}

@@ -1,0 +1,73 @@
+import JuiceService
+import Kafka
+
+/// What the service would run with, and where each value comes from.
+struct EffectiveSettings {
+    struct Entry: Encodable, Equatable {
+        /// The setting; of a Kafka property, its name after `kafka-property `.
+        let name: String
+        /// As it would be written in a file, secrets as `********`; nil where there is none.
+        let value: String?
+        /// Where it was given, or "default".
+        let source: String
+    }
+
+    let entries: [Entry]
+
+    /// - Throws: what `juice serve` would refuse.
+    init(_ settings: Settings) throws(Failure) {
+        let plan = try ServicePlan(settings)
+        let configuration = plan.configuration
+        let effective: [(Setting, String?)] = [
+            (
+                .bootstrapServers,
+                configuration.bootstrapServers.isEmpty ? nil : configuration.bootstrapServers
+            ),
+            (.topicPrefix, settings.string(.topicPrefix) ?? TopicNames.standardPrefix),
+            (.kafkaPropertyFile, settings.string(.kafkaPropertyFile)),
+            (.kafkaDebug, settings.string(.kafkaDebug)),
+            (.logLevel, try settings.logLevel(default: .notice).rawValue),
+            (.logFormat, try settings.logFormat().rawValue),
+            (.menu, settings.string(.menu)),
+            (.language, configuration.language.rawValue),
+            (.group, configuration.group),
+            (.instanceID, configuration.instanceID),
+            (.workers, "\(configuration.workers)"),
+            (.duplicateWindow, "\(configuration.duplicateWindow.age / 1000)"),
+            (.duplicateIDs, "\(configuration.duplicateWindow.count)"),
+            (.http, plan.http?.description),
+            (.readyFile, settings.string(.readyFile)),
+            (.createTopics, "\(plan.createsTopics)"),
+            (.partitions, "\(plan.partitions)"),
+            (.replicationFactor, plan.replicationFactor.map { "\($0)" }),
+        ]
+        let properties = configuration.kafkaProperties.sorted { $0.key < $1.key }
+        entries =
+            effective.map { setting, value in
+                let source = settings.all(setting).first?.source
+                return Entry(
+                    name: setting.rawValue,
+                    value: value,
+                    source: source?.name(of: setting) ?? "default"
+                )
+            }
+            + properties.map { name, value in
+                Entry(
+                    name: "\(Setting.kafkaProperty.rawValue) \(name)",
+                    value: KafkaConfiguration.isSecret(name) ? "********" : value,
+                    source: KafkaProperties.source(of: name, in: settings)
+                )
+            }
+    }
+}
+
+extension Settings.Source {
+    /// As people call it.
+    func name(of setting: Setting) -> String {
+        switch self {
+        case .commandLine: "option"
+        case .environment: "environment \(setting.environmentName)"
+        case .file(let path): "file \(path)"
+        }
+    }
+}

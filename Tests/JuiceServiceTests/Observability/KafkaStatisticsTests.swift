@@ -1,0 +1,82 @@
+import JuiceEngine
+import MetricsTestKit
+import Testing
+
+@testable import JuiceService
+
+/// What is made of librdkafka's statistics.
+@Suite struct KafkaStatisticsTests {
+    private func json(
+        roundTrip: Int = 1500,
+        errors: Int = 0,
+        committedEnd: Int = 12,
+        end: Int = 20
+    ) -> String {
+        """
+        {"name":"test","msg_cnt":2,"msg_size":100,
+         "brokers":{"a:1/1":{"rtt":{"p50":700,"p99":\(roundTrip)},"txerrs":\(errors),"rxerrs":1,"req_timeouts":0,
+            "disconnects":3},
+          "a:2/2":{"rtt":{"p50":0,"p99":0},"txerrs":0,"rxerrs":0,"req_timeouts":4}},
+         "topics":{"juice.orders":{"partitions":{
+            "0":{"fetchq_cnt":5,"fetchq_size":500,"hi_offset":\(end),"ls_offset":\(committedEnd)},
+            "-1":{"fetchq_cnt":0,"fetchq_size":0,"hi_offset":-1001,"ls_offset":-1001}}}}}
+        """
+    }
+
+    @Test func whatIsNoDocumentIsPassedOver() {
+        #expect(KafkaStatistics("") == nil)
+        #expect(KafkaStatistics("{}") == nil)
+    }
+
+    @Test func theyBecomeGaugesAndCounters() throws {
+        let factory = TestMetrics()
+        let metrics = WorkerMetrics(worker: 1, topics: TopicNames(), factory: factory)
+        for errors in [2, 5, 1] { metrics.note(statistics: json(errors: errors), of: .secondProducer) }
+        let dimensions = [("worker", "1"), ("client", "producer-1")]
+        func gauge(_ metric: ServiceMetric) throws -> Double? {
+            try factory.expectRecorder(metric.rawValue, dimensions).lastValue
+        }
+        #expect(try gauge(.kafkaRoundTripMedian) == 0.0007)
+        #expect(try gauge(.kafkaRoundTripTail) == 0.0015)
+        #expect(try gauge(.kafkaQueuedRecords) == 7)
+        #expect(try gauge(.kafkaQueuedBytes) == 600)
+        // The third document is that of a client that was made anew.
+        let errors = factory.counterTotal(
+            label: ServiceMetric.kafkaRequestErrors.rawValue,
+            dimensions: dimensions
+        )
+        #expect(errors == 6 + 2)
+        #expect(factory.counterTotal(label: ServiceMetric.kafkaDisconnects.rawValue) == 3)
+    }
+
+    @Test func lagIsUpToWhatCanBeReadAsCommitted() throws {
+        let factory = TestMetrics()
+        let metrics = WorkerMetrics(worker: 0, topics: TopicNames(), factory: factory)
+        let dimensions = [("topic", "juice.orders"), ("partition", "0")]
+        func lag() -> Double? {
+            (try? factory.expectRecorder(ServiceMetric.consumerLag.rawValue, dimensions))?.lastValue
+        }
+        metrics.note(statistics: json(), of: .consumer)
+        #expect(lag() == nil, "nothing is known of what is committed")
+        metrics.started(at: [
+            InputPosition(topic: .orders, partition: 0, offset: 4),
+            InputPosition(topic: .restocks, partition: 0, offset: 4),
+        ])
+        metrics.note(statistics: json(), of: .consumer)
+        #expect(lag() == 8)
+        metrics.note(statistics: json(committedEnd: -1), of: .consumer)
+        #expect(lag() == 16, "an old broker does not tell what is committed")
+        metrics.note(statistics: json(committedEnd: -1001, end: -1001), of: .consumer)
+        #expect(lag() == 16, "what is not known changes nothing")
+        metrics.committed(
+            after: .zero,
+            commandTimes: [],
+            at: 0,
+            positions: [InputPosition(topic: .orders, partition: 0, offset: 12)]
+        )
+        metrics.note(statistics: json(), of: .consumer)
+        #expect(lag() == 0)
+        metrics.note(.revoked)
+        #expect(factory.recorders(label: ServiceMetric.consumerLag.rawValue).isEmpty)
+    }
+}

@@ -1,0 +1,146 @@
+import JuiceEngine
+import JuiceSimulation
+import Testing
+
+@testable import JuiceService
+
+/// What the metrics say of a worker, run on a simulated log.
+@Suite struct WorkerMetricsTests {
+    @Test func commandsAreCountedByTheirResultsOnceCommitted() {
+        let worker = ObservedWorker()
+        worker.run()
+        worker.order("a", "kiwi")
+        worker.order("b", "strawberry")
+        worker.order("c", "durian")
+        worker.order("a", "kiwi")
+        worker.send("no JSON")
+        worker.run()
+        let results = ["juice_made", "out_of_stock", "restocked", "rejected"]
+        #expect(results.map { worker.count(.commands, [("result", $0)]) } == [1, 1, 0, 1])
+        #expect(worker.count(.duplicates) == 1)
+        #expect(worker.count(.deadLetters) == 1)
+        #expect(worker.count(.forwards) == 0)
+    }
+
+    @Test func commandsOfAnotherPartitionAreForwards() {
+        let worker = ObservedWorker(partitionCount: 8)
+        worker.run()
+        let stores = (0..<20).map { "store-\($0)" }
+        for store in stores {
+            worker.cluster.send(
+                InputTopic.orders,
+                partition: 0,
+                key: Array(store.utf8),
+                value: Array(#"{"orderId":"\#(store)","juice":"kiwi"}"#.utf8)
+            )
+        }
+        worker.run()
+        #expect(worker.count(.commands, [("result", "juice_made")]) == 20)
+        #expect((1..<20).contains(worker.count(.forwards)))
+    }
+
+    @Test func transactionsAreCountedByTheirOutcomes() {
+        let worker = ObservedWorker()
+        worker.run()
+        let claims = worker.count(.transactions, [("outcome", "committed")])
+        worker.order("a", "kiwi")
+        worker.fail(.sendOffsets, with: LogError(.abort, "a test"))
+        worker.run()
+        worker.order("b", "kiwi")
+        worker.fail(.commit, with: LogError(.startOver, "a test"))
+        worker.run()
+        #expect(worker.count(.transactions, [("outcome", "aborted")]) == 1)
+        #expect(worker.count(.transactions, [("outcome", "unknown")]) == 1)
+        let committed = worker.count(.transactions, [("outcome", "committed")])
+        #expect(committed > claims + 1)
+        #expect(worker.durations(.transactionDuration).count == committed)
+        #expect(worker.count(.commands, [("result", "juice_made")]) == 2, "each is counted once")
+    }
+
+    @Test func latencyIsFromTheCommandsTimestampToItsCommit() {
+        let worker = ObservedWorker()
+        worker.run()
+        worker.order("a", "kiwi")
+        worker.cluster.now += 7
+        worker.order("b", "kiwi")
+        worker.cluster.now += 3
+        worker.run()
+        #expect(worker.durations(.answerLatency) == [10_000_000, 3_000_000])
+    }
+
+    @Test func anAbortedTransactionsCommandsAreTimedOnce() {
+        let worker = ObservedWorker()
+        worker.run()
+        worker.order("a", "kiwi")
+        worker.fail(.commit, with: LogError(.abort, "a test"))
+        worker.run()
+        #expect(worker.durations(.answerLatency).count == 1)
+    }
+
+    @Test func aClockThatIsAheadMakesNoNegativeLatency() {
+        let worker = ObservedWorker()
+        worker.run()
+        worker.order("a", "kiwi")
+        worker.cluster.now -= 5000
+        worker.run()
+        #expect(worker.durations(.answerLatency) == [0])
+    }
+
+    @Test func stateAndRestoresAreTold() {
+        let worker = ObservedWorker(partitionCount: 2)
+        #expect(worker.gauge(.assignedPartitions) == 0)
+        worker.run()
+        #expect(worker.gauge(.assignedPartitions) == 2)
+        #expect(worker.durations(.restoreDuration).count == 1)
+        worker.order("a", "kiwi")
+        worker.run()
+        #expect(worker.gauge(.stores) == 1)
+        #expect(worker.gauge(.rememberedCommands) == 1)
+        #expect(worker.gauge(.restoreRemaining) == 0)
+    }
+
+    @Test func aPartitionThatIsStoppedIsCountedUntilItIsGivenUp() {
+        let worker = ObservedWorker()
+        let metrics = WorkerMetrics(worker: 0, topics: TopicNames(), factory: worker.factory)
+        metrics.note(.partitionStopped(3, PartitionFault(.stock, "a test")))
+        metrics.note(.partitionStopped(3, PartitionFault(.stock, "a test")))
+        #expect(worker.gauge(.stoppedPartitions) == 1)
+        metrics.note(.revoked)
+        #expect(worker.gauge(.stoppedPartitions) == 0)
+    }
+
+    @Test func aRestoreCountsDown() {
+        var progress = RestoreProgress()
+        progress.note([
+            RestorePoint(
+                partition: 0,
+                orders: .init(committed: 5, log: 0..<5),
+                restocks: .init(committed: 0, log: 0..<0),
+                stockEnd: 100,
+                results: 40..<50
+            )
+        ])
+        #expect(progress.remaining == 0, "nothing is opened yet")
+        progress.open([
+            ChangelogPosition(topic: .stock, partition: 0, offset: 0),
+            ChangelogPosition(topic: .results, partition: 0, offset: 40),
+        ])
+        #expect(progress.remaining == 110)
+        let records = [(ChangelogTopic.stock, Offset(10)), (.stock, 29), (.results, 43)].map {
+            ChangelogBatch.Record(
+                topic: $0,
+                partition: 0,
+                offset: $1,
+                timestamp: nil,
+                key: nil,
+                value: nil
+            )
+        }
+        progress.note(ChangelogBatch(records: records, ends: []))
+        #expect(progress.remaining == 70 + 6)
+        progress.note(
+            ChangelogBatch(records: [], ends: [ChangelogPosition(topic: .stock, partition: 0, offset: 100)])
+        )
+        #expect(progress.remaining == 6)
+    }
+}

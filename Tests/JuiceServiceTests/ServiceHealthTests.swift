@@ -1,0 +1,85 @@
+import JuiceEngine
+import Synchronization
+import Testing
+
+@testable import JuiceService
+
+/// When the service calls itself ready and alive, and what it says is amiss.
+@Suite struct ServiceHealthTests {
+    private typealias Step = (worker: Int, event: WorkerEvent)
+
+    private static let bothReady: [Step] = [(0, restored), (1, restored)]
+    private static let restored = WorkerEvent.restored(
+        partitions: [0],
+        RestoredState(stores: 1, commands: 1, records: 2)
+    )
+    private static let error = LogError(.retry, "a test")
+
+    private static let cases: [(steps: [Step], changes: [Bool])] = [
+        ([(0, .started)], []),
+        ([(0, .assigned([0])), (0, restored)], []),
+        (bothReady, [true]),
+        (bothReady + [(0, .committed(TransactionSummary())), (1, .aborted(error))], [true]),
+        (bothReady + [(1, .retrying(error, attempt: 1))], [true]),
+        (bothReady + [(1, .revoked), (1, .assigned([])), (1, restored)], [true, false, true]),
+        (bothReady + [(0, .startingOver(error)), (0, restored)], [true, false, true]),
+        (
+            bothReady + [
+                (0, .partitionStopped(0, PartitionFault(.offsets(nil), ""))),
+                (0, .committed(TransactionSummary())),
+            ],
+            [true, false]
+        ),
+        (
+            [(0, .partitionStopped(0, PartitionFault(.offsets(nil), "")))] + bothReady + [(0, .revoked)]
+                + bothReady, [true]
+        ),
+        (bothReady + [(0, .left), (1, .left)], [true, false]),
+        (bothReady + [(0, .failed(error))], [true, false]),
+    ]
+
+    @Test(arguments: cases.indices) func itFollowsTheWorkers(index: Int) {
+        let told = Mutex<[Bool]>([])
+        let health = ServiceHealth { isReady in told.withLock { $0.append(isReady) } }
+        health.started(workers: 2)
+        for (worker, event) in Self.cases[index].steps { health.note(event, ofWorker: worker) }
+        #expect(told.withLock { $0 } == Self.cases[index].changes)
+    }
+
+    @Test func itSaysWhyItIsNotReady() {
+        let health = ServiceHealth()
+        #expect(health.readiness.reasons == ["the topics are not checked yet"])
+        health.started(workers: 2)
+        let waiting = (0...1).map { "worker \($0) waits for its share of the partitions" }
+        #expect(health.readiness.reasons == waiting)
+        health.note(.assigned([2, 3]), ofWorker: 0)
+        health.note(Self.restored, ofWorker: 1)
+        #expect(health.readiness.reasons == ["worker 0 restores partitions 2, 3"])
+        health.note(.partitionStopped(3, PartitionFault(.stock, at: 7, "bad stock")), ofWorker: 0)
+        health.note(Self.restored, ofWorker: 0)
+        #expect(health.readiness.reasons == ["partition 3 is stopped: bad stock"])
+        health.note(.startingOver(Self.error), ofWorker: 0)
+        #expect(health.readiness.reasons == ["worker 0 starts over: a test"])
+        health.note(Self.restored, ofWorker: 0)
+        #expect(health.readiness.isWell)
+        health.stopping()
+        #expect(health.readiness.reasons == ["the service is stopping"])
+    }
+
+    @Test func itIsAliveAsLongAsEveryWorkerGetsOn() {
+        let health = ServiceHealth()
+        let now = ContinuousClock.now
+        #expect(health.liveness(at: now + .seconds(3600)).isWell, "nothing runs yet")
+        health.started(workers: 2)
+        #expect(health.liveness(at: now + ServiceHealth.longestStep).isWell)
+        let late = ContinuousClock.now + ServiceHealth.longestStep + .seconds(1)
+        #expect(health.liveness(at: late).reasons.count == 2)
+        #expect(
+            health.liveness(at: late).reasons.first?.hasPrefix("worker 0 has been stuck for 121 s") == true
+        )
+        health.note(.left, ofWorker: 0)
+        #expect(health.liveness(at: late).reasons.count == 1, "a worker that left makes no steps")
+        health.ended()
+        #expect(health.liveness(at: late).isWell)
+    }
+}

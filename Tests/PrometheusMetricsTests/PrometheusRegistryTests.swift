@@ -1,0 +1,148 @@
+import CoreMetrics
+import Testing
+
+@testable import PrometheusMetrics
+
+/// What swift-metrics is told, as Prometheus reads it.
+@Suite struct PrometheusRegistryTests {
+    @Test func countersAreSummedByTheirLabels() {
+        let registry = PrometheusRegistry(descriptions: [
+            .init("orders_total", help: "Orders.\nAll \\ of them.")
+        ])
+        for (result, amount) in [("made", 2), ("short", 1), ("made", 3)] {
+            Counter(label: "orders_total", dimensions: [("result", result)], factory: registry)
+                .increment(by: amount)
+        }
+        let text = """
+            # HELP orders_total Orders.\\nAll \\\\ of them.
+            # TYPE orders_total counter
+            orders_total{result="made"} 5
+            orders_total{result="short"} 1
+
+            """
+        #expect(registry.text() == text)
+    }
+
+    @Test func gaugesAndMetersHoldTheLastValue() {
+        let registry = PrometheusRegistry()
+        Gauge(label: "level", factory: registry).record(7)
+        Gauge(label: "level", factory: registry).record(1.5)
+        let meter = Meter(label: "depth", factory: registry)
+        meter.set(3)
+        meter.increment(by: 2)
+        meter.decrement(by: 1)
+        #expect(registry.text() == "# TYPE depth gauge\ndepth 4\n# TYPE level gauge\nlevel 1.5\n")
+    }
+
+    @Test func floatingPointCountersAddUp() {
+        let registry = PrometheusRegistry()
+        let counter = FloatingPointCounter(label: "cpu_seconds_total", factory: registry)
+        counter.increment(by: 0.25)
+        counter.increment(by: 0.5)
+        #expect(registry.text() == "# TYPE cpu_seconds_total counter\ncpu_seconds_total 0.75\n")
+    }
+
+    @Test func timersAreHistogramsInSeconds() {
+        let registry = PrometheusRegistry(
+            descriptions: [.init("wait_seconds", help: "Waiting.", buckets: [0.01, 0.1])]
+        )
+        let timer = Timer(label: "wait_seconds", dimensions: [("of", "x")], factory: registry)
+        for milliseconds in [5, 10, 50, 2000] { timer.recordMilliseconds(milliseconds) }
+        let text = """
+            # HELP wait_seconds Waiting.
+            # TYPE wait_seconds histogram
+            wait_seconds_bucket{of="x",le="0.01"} 2
+            wait_seconds_bucket{of="x",le="0.1"} 3
+            wait_seconds_bucket{of="x",le="+Inf"} 4
+            wait_seconds_sum{of="x"} 2.065
+            wait_seconds_count{of="x"} 4
+
+            """
+        #expect(registry.text() == text)
+    }
+
+    @Test func recordersAreHistogramsToo() {
+        let registry = PrometheusRegistry(descriptions: [.init("size_bytes", help: "Sizes.", buckets: [10])])
+        Recorder(label: "size_bytes", factory: registry).record(7)
+        #expect(registry.text().contains("size_bytes_bucket{le=\"10\"} 1\n"))
+        #expect(registry.text().contains("size_bytes_sum 7\n"))
+    }
+
+    @Test(arguments: [
+        ("http.requests-total", "http_requests_total"), ("a:b", "a:b"), ("7up", "_7up"), ("", "_"),
+        ("쥬스", "__"),
+    ])
+    func namesAreMadeFit(label: String, name: String) {
+        #expect(TextFormat.name(label) == name)
+    }
+
+    @Test func labelsAreOrderedAndEscaped() {
+        #expect(TextFormat.labels([("b", "1"), ("a", "x\"y\\z\n")]) == #"a="x\"y\\z\n",b="1""#)
+        #expect(TextFormat.labels([("a:b", "딸기")]) == #"a_b="딸기""#)
+    }
+
+    @Test(arguments: [
+        (0.0, "0"), (-3, "-3"), (0.005, "0.005"), (.infinity, "+Inf"), (-.infinity, "-Inf"), (.nan, "NaN"),
+        (1e300, "1e+300"),
+    ])
+    func numbersAreWhatPrometheusReads(value: Double, text: String) {
+        #expect(TextFormat.number(value) == text)
+    }
+
+    @Test func aNameHasOneKind() {
+        let registry = PrometheusRegistry()
+        Counter(label: "x", factory: registry).increment()
+        Gauge(label: "x", dimensions: [("a", "b")], factory: registry).record(9)
+        #expect(registry.text() == "# TYPE x counter\nx 1\n")
+    }
+
+    @Test func whatIsDestroyedIsNoLongerShown() {
+        let registry = PrometheusRegistry()
+        let gauge = Gauge(label: "lag", dimensions: [("partition", "1")], factory: registry)
+        gauge.record(1)
+        Gauge(label: "lag", dimensions: [("partition", "2")], factory: registry).record(2)
+        gauge.destroy()
+        #expect(registry.text() == "# TYPE lag gauge\nlag{partition=\"2\"} 2\n")
+    }
+
+    @Test func collectorsAreAskedEachTime() {
+        let registry = PrometheusRegistry()
+        let counter = Counter(label: "asked_total", factory: registry)
+        registry.onCollect { counter.increment() }
+        _ = registry.text()
+        #expect(registry.text().contains("asked_total 2\n"))
+    }
+
+    @Test func nothingIsLostBetweenThreads() async {
+        let registry = PrometheusRegistry()
+        let timer = Timer(label: "t_seconds", factory: registry)
+        await withTaskGroup(of: Void.self) { tasks in
+            for _ in 0..<8 {
+                tasks.addTask { for _ in 0..<1000 { timer.recordNanoseconds(1) } }
+            }
+        }
+        #expect(registry.text().contains("t_seconds_count 8000\n"))
+    }
+
+    @Test func theProcessKnowsItself() throws {
+        let registry = PrometheusRegistry(descriptions: ProcessMetrics.descriptions)
+        let process = ProcessMetrics(factory: registry)
+        process.update()
+        process.update()
+        let samples = Dictionary(
+            uniqueKeysWithValues: registry.text().split(separator: "\n").filter { !$0.hasPrefix("#") }.map {
+                let fields = $0.split(separator: " ")
+                return (String(fields[0]), Double(fields[1]) ?? .nan)
+            }
+        )
+        #expect(try #require(samples["process_cpu_seconds_total"]) > 0)
+        #expect(try #require(samples["process_start_time_seconds"]) > 1_600_000_000)
+        #if os(Linux)
+            let resident = try #require(samples["process_resident_memory_bytes"])
+            #expect(resident > 1_000_000)
+            #expect(try #require(samples["process_virtual_memory_bytes"]) >= resident)
+            #expect(try #require(samples["process_open_fds"]) > 2)
+            #expect(try #require(samples["process_threads"]) >= 1)
+        #endif
+    }
+}
