@@ -20,7 +20,7 @@ ROUNDS ?= 100
 BROKER_RESTART ?=
 export BROKER_RESTART
 
-.PHONY: help demo test simulate fuzz torture soak sanitize bench microbench instructions build lint format setup clean
+.PHONY: help demo test simulate fuzz torture rolling soak sanitize bench microbench instructions build lint format setup clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -54,6 +54,9 @@ torture: setup ## Kill, freeze and crowd the service on a real broker, and audit
 	@$(SWIFT) build -c $(CONFIGURATION) --product torture
 	@exec "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/torture" --bootstrap-servers "$(BOOTSTRAP)" \
 		--rounds $(ROUNDS) $${BROKER_RESTART:+--broker-restart "$$BROKER_RESTART"} $(ARGS)
+
+rolling: setup ## Restart three instances in turn and add a fourth, under load on a real broker (BOOTSTRAP=host:port)
+	@$(MAKE) --no-print-directory torture BOOTSTRAP="$(BOOTSTRAP)" ARGS="--rolling $(ARGS)"
 
 fuzz: setup ## Try random inputs on the decoders (RUNS=10000000 FUZZ=commands|answers|stock)
 	@echo "Building the fuzzer with libFuzzer and AddressSanitizer; the first time takes a few minutes"

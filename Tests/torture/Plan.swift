@@ -21,6 +21,7 @@ struct Plan: Sendable {
     let seed: UInt64
     let juice: URL
     let isPlain: Bool
+    let isRolling: Bool
     let keeps: Bool
     /// What the names of this run's topics, its group and its folder begin with.
     let prefix = "juice-torture-\(UInt32.random(in: 1_000..<1_000_000))."

@@ -7,15 +7,17 @@ struct Report {
     let lost: [String]
     /// What went wrong besides the contract.
     let problems: [String]
-    let recoveries: RecoveryTable
+    /// How long things took, in lines.
+    let summary: [String]
 
     var isSound: Bool { audit.faults.isEmpty && lost.isEmpty && problems.isEmpty }
 
     /// Faults beyond these are counted but not shown: one cause often has many.
     private static let mostShown = 50
 
-    func print(rounds: Int) {
-        for line in recoveries.lines { Console.line(line) }
+    /// - Parameter title: what was done, for the last line.
+    func print(as title: String) {
+        for line in summary { Console.line(line) }
         let counts = audit.counts
         Console.line(
             """
@@ -31,7 +33,7 @@ struct Report {
         for problem in problems { Console.line(problem) }
         let missing = audit.count(of: .missing) + lost.count
         Console.line(
-            "torture: \(rounds) rounds, \(counts.commands) commands, \(missing) missing, "
+            "\(title), \(counts.commands) commands, \(missing) missing, "
                 + "\(audit.count(of: .doubled)) doubled, \(audit.count(of: .wrong)) wrong"
                 + (problems.isEmpty ? "" : ", \(problems.count) problems")
         )

@@ -69,6 +69,14 @@ struct Torture: ParsableCommand {
     @Flag(help: "Send no repeats and every record to its store's partition, to tell faults apart.")
     var plain = false
 
+    @Flag(
+        help: """
+            Instead of bad things, the ordinary one: restart each instance in turn, add one more, and tell the longest gaps \
+            in the answers.
+            """
+    )
+    var rolling = false
+
     @Flag(help: "Leave topics and logs in place.")
     var keep = false
 
@@ -118,6 +126,7 @@ struct Torture: ParsableCommand {
             seed: seed ?? UInt64.random(in: 0..<1_000_000),
             juice: juice.map { URL(fileURLWithPath: $0) } ?? beside.appendingPathComponent("juice"),
             isPlain: plain,
+            isRolling: rolling,
             keeps: keep
         )
     }

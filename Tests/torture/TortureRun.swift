@@ -24,17 +24,17 @@ struct TortureRun {
             if isSound || Interruption.isRequested, !plan.keeps { clean(admin) }
         }
         try createTopics()
-        let (rounds, acknowledged) = try torment(fleet)
+        let (course, acknowledged) = try torment(fleet)
         Console.status("reading the topics")
         let topics = try TopicReader(plan: plan).readAll()
         Console.status("auditing")
         let report = Report(
             audit: Audit(of: topics, by: plan.rules),
             lost: Report.lost(acknowledged, in: topics),
-            problems: rounds.problems,
-            recoveries: RecoveryTable(recoveries: rounds.recoveries, session: plan.session)
+            problems: course.problems,
+            summary: course.summary
         )
-        report.print(rounds: plan.rounds)
+        report.print(as: plan.isRolling ? "rolling restart" : "torture: \(plan.rounds) rounds")
         isSound = report.isSound
         if !isSound { Console.line("The topics \(plan.prefix)* and the logs in \(folder.path) are kept.") }
         return isSound
@@ -55,7 +55,7 @@ struct TortureRun {
     }
 
     /// Runs service and clients, does what the plan says, and lets the service answer everything.
-    private func torment(_ fleet: Fleet) throws -> (Rounds, [Load.Acknowledged]) {
+    private func torment(_ fleet: Fleet) throws -> (any Course, [Load.Acknowledged]) {
         for _ in 0..<plan.instances { try fleet.add().start() }
         guard try wait(for: plan.patience, until: { fleet.instances.allSatisfy(\.isReady) }) else {
             throw TortureError("the instances do not get ready; their logs are in \(folder.path)")
@@ -67,17 +67,20 @@ struct TortureRun {
         guard try wait(for: plan.patience, until: { watch.expectation?.all != nil }) else {
             throw TortureError("not every partition answers; the logs are in \(folder.path)")
         }
-        let rounds = Rounds(plan: plan, fleet: fleet, watch: watch, load: load)
-        try rounds.run()
+        let course: any Course =
+            plan.isRolling
+            ? RollingRestart(plan: plan, fleet: fleet, watch: watch, load: load)
+            : Rounds(plan: plan, fleet: fleet, watch: watch, load: load)
+        try course.run()
 
         Console.status("waiting for the last answers")
         try load.stop()
         for instance in fleet.resting { try instance.start() }
         let reader = TopicReader(plan: plan)
         let isDrained = try wait(for: plan.patience + plan.patience) { (try? reader.isDrained()) ?? false }
-        if !isDrained { rounds.note(problem: "the service has not processed all commands") }
-        for problem in fleet.takeFallen() + (try fleet.stopAll()) { rounds.note(problem: problem) }
-        return (rounds, load.acknowledged)
+        if !isDrained { course.note(problem: "the service has not processed all commands") }
+        for problem in fleet.takeFallen() + (try fleet.stopAll()) { course.note(problem: problem) }
+        return (course, load.acknowledged)
     }
 
     private func clean(_ admin: Admin) {

@@ -1,9 +1,20 @@
 import Foundation
 
+/// What is done to the service while it is under load.
+protocol Course: AnyObject {
+    /// Does it.
+    func run() throws
+    /// Takes note of something that went wrong besides the contract, such as a service that never answered again.
+    func note(problem: String)
+    /// All that was noted.
+    var problems: [String] { get }
+    /// How long things took, in lines.
+    var summary: [String] { get }
+}
+
 /// Does one bad thing after the other and looks how long the service takes to answer again.
-final class Rounds {
-    private(set) var recoveries: [Recovery] = []
-    /// What went wrong besides the contract, such as a service that never answered again.
+final class Rounds: Course {
+    private var recoveries: [Recovery] = []
     private(set) var problems: [String] = []
 
     private let plan: Plan
@@ -21,6 +32,8 @@ final class Rounds {
         self.load = load
         random = SeededGenerator(seed: plan.seed)
     }
+
+    var summary: [String] { RecoveryTable(recoveries: recoveries, session: plan.session).lines }
 
     func run() throws {
         for number in 1...plan.rounds {

@@ -18,6 +18,7 @@ final class AnswerWatch: Sendable {
 
     private struct State {
         var expectation: Expectation?
+        var gaps = AnswerGaps()
         var count = 0
         var failure: String?
     }
@@ -34,6 +35,9 @@ final class AnswerWatch: Sendable {
             }
         }
     }
+
+    /// The longest time without an answer since the last call of this, of a partition and of all together.
+    func takeGaps() -> (ofOne: Duration, ofAll: Duration) { state.withLock { $0.gaps.take() } }
 
     /// How many answers were read.
     var count: Int { state.withLock { $0.count } }
@@ -61,6 +65,7 @@ final class AnswerWatch: Sendable {
             state.withLock { state in
                 for case .record(let record) in batch {
                     state.count += 1
+                    state.gaps.note(answerFrom: record.partition, at: now)
                     guard let expectation = state.expectation, let timestamp = record.timestamp,
                         timestamp > expectation.madeAfter, expectation.partitions.contains(record.partition),
                         expectation.arrivals[record.partition] == nil

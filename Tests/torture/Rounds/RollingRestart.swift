@@ -1,0 +1,80 @@
+import Foundation
+
+/// What an upgrade and a larger crowd of customers bring: every instance is restarted in turn, then one more is added.
+final class RollingRestart: Course {
+    private(set) var problems: [String] = []
+    private(set) var summary: [String] = []
+
+    private let plan: Plan
+    private let fleet: Fleet
+    private let watch: AnswerWatch
+    private let load: Load
+    private var longestOfOne = Duration.zero
+    private var longestOfAll = Duration.zero
+
+    init(plan: Plan, fleet: Fleet, watch: AnswerWatch, load: Load) {
+        self.plan = plan
+        self.fleet = fleet
+        self.watch = watch
+        self.load = load
+    }
+
+    func run() throws {
+        guard try fleet.settle(within: plan.patience) != nil else {
+            throw TortureError("the group does not settle")
+        }
+        try answerEverywhere("before anything is done")
+        // What came while the instances were starting is not what is asked.
+        _ = watch.takeGaps()
+        try step("nothing") {}
+        for instance in fleet.instances {
+            try step("SIGTERM \(instance.id), start again") {
+                let status = try instance.stop()
+                if status != 0 { note(problem: "\(instance.id) ended with status \(status) on SIGTERM") }
+                try instance.start()
+                if try !wait(for: plan.patience, until: { instance.isReady }) {
+                    note(problem: "\(instance.id) does not get ready again")
+                }
+            }
+        }
+        let newcomer = fleet.add()
+        try step("start \(newcomer.id)") {
+            try newcomer.start()
+            if try fleet.settle(with: newcomer, within: plan.patience) == nil {
+                note(problem: "\(newcomer.id) gets no partitions")
+            }
+        }
+        summary = [
+            "longest gap in the answers of one partition \(longestOfOne.text), of all together \(longestOfAll.text)"
+        ]
+    }
+
+    func note(problem: String) {
+        problems.append(problem)
+        Console.line(problem)
+    }
+
+    /// Does something, and goes on once every partition has answered a command that came after it.
+    private func step(_ text: String, _ body: () throws -> Void) throws {
+        Console.status(text)
+        let start = ContinuousClock.now
+        try body()
+        let done = ContinuousClock.now - start
+        try answerEverywhere(text)
+        let gaps = watch.takeGaps()
+        (longestOfOne, longestOfAll) = (max(longestOfOne, gaps.ofOne), max(longestOfAll, gaps.ofAll))
+        Console.line(
+            "\(text): done after \(done.text), longest gap in a partition's answers \(gaps.ofOne.text), "
+                + "in all \(gaps.ofAll.text)"
+        )
+        for fallen in fleet.takeFallen() { note(problem: fallen) }
+        if let failure = load.failure ?? watch.failure { throw TortureError(failure) }
+    }
+
+    private func answerEverywhere(_ text: String) throws {
+        watch.expect(from: Set(0..<Int32(plan.partitions)), madeAfter: wallClock() + 2_000)
+        if try !wait(for: plan.patience, until: { watch.expectation?.all != nil }) {
+            note(problem: "\(text): not every partition answers")
+        }
+    }
+}
