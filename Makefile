@@ -18,9 +18,14 @@ RUNS ?= 1000000
 BOOTSTRAP ?=
 ROUNDS ?= 100
 BROKER_RESTART ?=
+# The modules whose API is documented.
+DOCUMENTED := Kafka JuiceMaker JuiceMessages JuiceEngine JuiceService JuiceHTTP PrometheusMetrics
+# Where `make install` puts things.
+PREFIX ?= /usr/local
+DESTDIR ?=
 export BROKER_RESTART
 
-.PHONY: help demo test simulate fuzz torture rolling soak sanitize bench microbench instructions build lint format setup clean
+.PHONY: help demo test simulate fuzz torture rolling soak sanitize bench microbench instructions build lint format setup docs install clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -112,6 +117,19 @@ format: setup ## Lay out the source files
 
 setup: ## Install librdkafka and simdjson where they are missing
 	@./scripts/setup.sh
+
+# With the flags of the tests, so that what they built can be used.
+docs: setup ## Build the API documentation of all modules into .build/docs; a warning is an error
+	@$(SWIFT) package -Xswiftc -warnings-as-errors generate-documentation $(addprefix --target ,$(DOCUMENTED)) \
+		--warnings-as-errors --enable-experimental-combined-documentation --output-path .build/docs \
+		--transform-for-static-hosting > .build/docs.log 2>&1 || { cat .build/docs.log; exit 1; }
+	@echo "Built the API documentation in .build/docs"
+
+install: build ## Install the command, its manual pages and completions under PREFIX (/usr/local), in DESTDIR if given
+	@$(SWIFT) package --allow-writing-to-package-directory generate-manual --configuration $(CONFIGURATION) --multi-page \
+		> .build/manual.log 2>&1 || { cat .build/manual.log; exit 1; }
+	@./scripts/install.sh "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/juice" \
+		.build/plugins/GenerateManual/outputs/juice "$(DESTDIR)$(PREFIX)"
 
 clean: ## Remove what was built
 	@rm -rf .build

@@ -14,7 +14,11 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
 
     /// A server that does not listen yet.
     ///
-    /// - Parameter onListening: called with the address that it has in the end, once it can be reached.
+    /// - Parameters:
+    ///   - responder: what answers, for example a router's.
+    ///   - address: where to listen.
+    ///   - logger: told where it listens, and what goes wrong.
+    ///   - onListening: called with the address that it has in the end, once it can be reached.
     public init(
         _ responder: Responder,
         at address: HTTPAddress,

@@ -18,9 +18,9 @@ public enum CommandKind: Sendable, CaseIterable {
 public struct OrderCommand: Equatable {
     /// The sender's id for it, valid as long as the decoder's record.
     public let id: BorrowedText
-    /// The juice's index in ``Menu/juices``.
+    /// The juice's index in `Menu.juices`.
     public let juice: Int
-    /// How many, one of ``JuiceMaker/quantities``.
+    /// How many, one of `JuiceMaker.quantities`.
     public let quantity: Int
 
     /// An order.

@@ -8,7 +8,7 @@ public enum Rejection: Error, Hashable {
     case unknownJuice(String)
     /// The menu has no such fruit.
     case unknownFruit(String)
-    /// The quantity is not an integer, or not one of ``JuiceMaker/quantities``.
+    /// The quantity is not an integer, or not one of `JuiceMaker.quantities`.
     case badQuantity
     /// The amount for a fruit is not an integer of 64 bits.
     case badAmount(fruit: Int)

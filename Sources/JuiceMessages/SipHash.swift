@@ -48,7 +48,10 @@ public struct SipHash {
 
     /// The hash of a pair of byte strings, each of up to 255 bytes, in 128 bits.
     ///
-    /// - Parameter second: empty is the same as none.
+    /// - Parameters:
+    ///   - first: what comes first.
+    ///   - second: what follows; empty is the same as none.
+    ///   - key: other keys give other hashes.
     public static func wideHash(
         _ first: UnsafeRawBufferPointer,
         _ second: UnsafeRawBufferPointer,

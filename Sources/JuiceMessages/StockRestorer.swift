@@ -30,7 +30,9 @@ public final class StockRestorer {
 
     /// The store in the value of a record.
     ///
-    /// - Parameter key: the record's key, which for a record of this service is the store.
+    /// - Parameters:
+    ///   - value: the record's value.
+    ///   - key: the record's key, which for a record of this service is the store.
     public func restore(
         _ value: UnsafeRawBufferPointer,
         key: UnsafeRawBufferPointer? = nil

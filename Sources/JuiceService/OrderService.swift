@@ -21,9 +21,11 @@ public struct OrderService: Service {
     /// A service that is not running yet.
     ///
     /// - Parameters:
+    ///   - configuration: where Kafka is, and what to be there.
     ///   - topicPlan: topics to create where they are missing; nil creates none.
     ///   - health: kept up to date while the service runs.
     ///   - metrics: where ``ServiceMetric`` values go, for example `MetricsSystem.factory`; nil spares the effort.
+    ///   - logger: told of every change of state, once.
     ///   - onEvent: called on the workers' threads for everything they do; it must be quick.
     public init(
         configuration: ServiceConfiguration,

@@ -22,7 +22,7 @@ public struct ServiceConfiguration: Sendable {
     /// More librdkafka properties for every client; they win over the service's own, except over those that
     /// exactly-once processing rests on.
     public var kafkaProperties: [String: String]
-    /// The broker is an ``EmbeddedBroker``, which forgets offsets sent in transactions.
+    /// The broker is an embedded one, which forgets offsets sent in transactions.
     public var isEmbedded: Bool
     /// The most commands in one transaction. What a transaction costs by itself, some milliseconds of librdkafka's and the
     /// broker's, is shared by so many under load; besides the duplicate window's 1,000,000 commands they just fit into a

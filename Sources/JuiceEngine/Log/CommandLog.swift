@@ -31,7 +31,9 @@ public protocol CommandLog: AnyObject {
     /// What happened next: a change of the assignment, or the commands at hand.
     ///
     /// The records' bytes stay valid until the next call. Nothing of an assignment is read before ``start(at:)``.
-    /// - Parameter wait: whether to wait a moment for something to happen.
+    /// - Parameters:
+    ///   - maxRecords: the most commands to return.
+    ///   - wait: whether to wait a moment for something to happen.
     func poll(maxRecords: Int, wait: Bool) throws(LogError) -> PollResult
 
     /// Reads the given partitions from the given positions, and no others.
@@ -40,7 +42,9 @@ public protocol CommandLog: AnyObject {
     /// Where each partition stands. The committed offsets are taken first and only once no transaction is
     /// undecided about them, the ends of the changelogs after that: what those offsets cover is then below those ends.
     ///
-    /// - Parameter answersSince: the answers are wanted from this time on.
+    /// - Parameters:
+    ///   - partitions: the partitions' numbers.
+    ///   - answersSince: the answers are wanted from this time on.
     func restorePoints(
         of partitions: [Int32],
         answersSince: Timestamp

@@ -95,6 +95,9 @@ public struct Worker<Log: CommandLog> {
     /// A worker that has not begun.
     ///
     /// - Parameters:
+    ///   - log: where commands come from and answers go.
+    ///   - menu: the juices, and what stores have at first.
+    ///   - language: of the messages in answers.
     ///   - partitionCount: how many partitions the stores are spread over.
     ///   - window: how long repeats of a command are known.
     ///   - maxBatch: the most commands in one transaction.

@@ -30,8 +30,9 @@ public struct TopicCheck: Sendable {
     /// A check of these topics.
     ///
     /// - Parameters:
+    ///   - names: the topics.
     ///   - bootstrapServers: where the topics are; the mending commands name it.
-    ///   - isEmbedded: the broker is an ``EmbeddedBroker``, which cannot describe a topic's configuration.
+    ///   - isEmbedded: the broker is an embedded one, which cannot describe a topic's configuration.
     ///   - duplicateWindow: how long answers must be there to be read back.
     public init(
         names: TopicNames,
@@ -48,7 +49,7 @@ public struct TopicCheck: Sendable {
     /// Asks the cluster.
     ///
     /// - Returns: the problems, most basic first; empty when the service may start.
-    /// - Throws: ``KafkaError`` when the cluster cannot be asked now.
+    /// - Throws: `KafkaError` when the cluster cannot be asked now.
     public func problems(_ admin: Admin, timeout: Duration) throws(KafkaError) -> [Problem] {
         let metadata = try admin.metadata(topics: names.all, timeout: timeout)
         for topic in metadata.topics {

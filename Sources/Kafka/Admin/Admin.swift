@@ -38,7 +38,9 @@ public final class Admin {
 
     /// The cluster's brokers and the partitions of the topics named.
     ///
-    /// - Parameter timeout: for each topic.
+    /// - Parameters:
+    ///   - topics: the topics' names.
+    ///   - timeout: for each topic.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         // What went wrong in the background says more than that no answer came.
         defer { rd_kafka_poll(handle.pointer, 0) }

@@ -33,7 +33,9 @@ public final class Consumer {
 
     /// A consumer that reads nothing yet.
     ///
-    /// - Parameter configuration: needs `group.id`, also where no group is joined.
+    /// - Parameters:
+    ///   - configuration: needs `group.id`, also where no group is joined.
+    ///   - hooks: told what no call returns.
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
         let context = ConsumerContext()

@@ -30,7 +30,11 @@ public final class Producer {
     /// Hands a record to librdkafka, which sends it in the background.
     ///
     /// - Parameters:
+    ///   - topic: the topic's name.
     ///   - partition: nil leaves the choice to the property `partitioner`.
+    ///   - key: the record's key; nil is Kafka's null.
+    ///   - value: the record's value; nil is Kafka's null.
+    ///   - headers: the record's headers.
     ///   - completion: called once, inside a later ``poll(timeout:)``, or when the producer is let
     ///     go.
     public func produce(

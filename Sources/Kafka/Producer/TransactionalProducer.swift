@@ -21,7 +21,9 @@ public final class TransactionalProducer {
 
     /// A producer that must be initialised before its first transaction.
     ///
-    /// - Parameter configuration: needs `transactional.id`, the name under which a successor fences this producer.
+    /// - Parameters:
+    ///   - configuration: needs `transactional.id`, the name under which a successor fences this producer.
+    ///   - hooks: told what no call returns.
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
         handle = try ClientHandle(.producer, configuration: configuration, hooks: hooks) {
@@ -33,7 +35,9 @@ public final class TransactionalProducer {
 
     /// A topic to produce to; make it once and keep it.
     ///
-    /// - Parameter properties: librdkafka's topic properties for this topic alone, such as `compression.type`.
+    /// - Parameters:
+    ///   - name: the topic's name.
+    ///   - properties: librdkafka's topic properties for this topic alone, such as `compression.type`.
     public func topic(
         _ name: String,
         properties: [String: String] = [:]
@@ -63,6 +67,7 @@ public final class TransactionalProducer {
     ///   - offsets: of each partition, the next offset to read.
     ///   - note: kept beside each offset; Kafka calls it metadata.
     ///   - membership: the generation to which the partitions belong, so that the broker can refuse it later.
+    ///   - timeout: how long to wait; a call that took longer is made again.
     public func sendOffsets(
         _ offsets: [TopicPartition: Offset],
         note: String = "",

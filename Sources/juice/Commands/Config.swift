@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 
 /// `juice config`: shows what `juice serve` would run with.
 struct Config: AsyncParsableCommand {
@@ -27,15 +26,8 @@ struct Config: AsyncParsableCommand {
         flags.set(.json, json)
         let settings = try options.settings(flags)
         let entries = try EffectiveSettings(settings).entries
-        if try settings.boolean(.json) {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-            StandardOutput.line(String(decoding: try encoder.encode(entries), as: UTF8.self))
-        } else {
-            StandardOutput.line(
-                Self.table(entries).lines(paint: .forStandardOutput()).joined(separator: "\n")
-            )
-        }
+        if try settings.boolean(.json) { return try StandardOutput.json(entries) }
+        StandardOutput.line(Self.table(entries).lines(paint: .forStandardOutput()).joined(separator: "\n"))
     }
 
     static func table(_ entries: [EffectiveSettings.Entry]) -> Table {

@@ -27,12 +27,16 @@ struct Topics: ParsableCommand {
                 """
         )
 
+        @Flag(inversion: .prefixedNo, help: "Print a JSON array of the topics.")
+        var json: Bool?
+
         @OptionGroup var topics: TopicOptions
         @OptionGroup var timeout: TimeoutOption
         @OptionGroup var kafka: KafkaOptions
 
         func run() throws {
             var flags = Flags()
+            flags.set(.json, json)
             topics.add(to: &flags)
             timeout.add(to: &flags)
             let settings = try kafka.settings(flags)
@@ -58,11 +62,24 @@ struct Topics: ParsableCommand {
             } catch {
                 throw connection.failure(error)
             }
-            for name in connection.topics.all {
-                let isNew = created.contains(name)
+            let results = connection.topics.all.map { Result(name: $0, isCreated: created.contains($0)) }
+            if try settings.boolean(.json) { return try StandardOutput.json(results) }
+            for result in results {
                 StandardOutput.line(
-                    isNew ? "\(name): created with \(plan.partitionCount) partitions" : "\(name): exists"
+                    result.isCreated
+                        ? "\(result.name): created with \(plan.partitionCount) partitions"
+                        : "\(result.name): exists"
                 )
+            }
+        }
+
+        private struct Result: Encodable {
+            let name: String
+            let isCreated: Bool
+
+            private enum CodingKeys: String, CodingKey {
+                case name
+                case isCreated = "created"
             }
         }
     }
@@ -77,14 +94,22 @@ struct Topics: ParsableCommand {
 
                 Examples:
                   juice topics check --bootstrap-servers kafka:9092
+                  juice topics check --json | jq -r '.problems[].mend'
                 """
         )
+
+        @Flag(
+            inversion: .prefixedNo,
+            help: "Print a JSON object of the topics and of what is wrong with them."
+        )
+        var json: Bool?
 
         @OptionGroup var timeout: TimeoutOption
         @OptionGroup var kafka: KafkaOptions
 
         func run() throws {
             var flags = Flags()
+            flags.set(.json, json)
             timeout.add(to: &flags)
             let settings = try kafka.settings(flags)
             let connection = try Connection(settings)
@@ -104,11 +129,52 @@ struct Topics: ParsableCommand {
             } catch {
                 throw connection.failure(error)
             }
-            guard problems.isEmpty else { throw Failure(problems) }
-            for topic in metadata.topics {
-                StandardOutput.line(
-                    "\(topic.name): \(topic.partitionCount) partitions, replication factor \(topic.replicationFactor)"
+            let topics = metadata.topics.filter { $0.partitionCount > 0 }
+            if try settings.boolean(.json) {
+                try StandardOutput.json(
+                    Report(topics: topics.map(Topic.init), problems: problems.map(Problem.init))
                 )
+                if !problems.isEmpty { throw ExitCode(Failure.Status.configuration.rawValue) }
+                return
+            }
+            guard problems.isEmpty else { throw Failure(problems) }
+            var table = Table([
+                .init(title: "topic"), .init(title: "partitions", alignsRight: true),
+                .init(title: "replication factor", alignsRight: true),
+            ])
+            for topic in topics {
+                table.add([
+                    .init(topic.name, .bold), .init("\(topic.partitionCount)"),
+                    .init("\(topic.replicationFactor)"),
+                ])
+            }
+            StandardOutput.line(table.lines(paint: .forStandardOutput()).joined(separator: "\n"))
+        }
+
+        private struct Report: Encodable {
+            let topics: [Topic]
+            let problems: [Problem]
+        }
+
+        private struct Topic: Encodable {
+            let name: String
+            let partitions: Int
+            let replicationFactor: Int
+
+            init(_ topic: ClusterMetadata.Topic) {
+                name = topic.name
+                partitions = topic.partitionCount
+                replicationFactor = topic.replicationFactor
+            }
+        }
+
+        private struct Problem: Encodable {
+            let fault: String
+            let mend: String
+
+            init(_ problem: TopicCheck.Problem) {
+                fault = problem.fault
+                mend = problem.mend
             }
         }
     }
