@@ -110,4 +110,26 @@ import Testing
             try producer.abort(timeout: .seconds(10))
         }
     }
+
+    /// Answers that come during the destruction may corrupt librdkafka's memory: see ``ClientHandle``.
+    @Test func aProducerGoesWithoutRequestsInFlight() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let recorder = LogRecorder()
+            var producer: TransactionalProducer? = try TransactionalProducer(
+                configuration: broker.client(["transactional.id": "transactional", "linger.ms": "0"]),
+                hooks: ClientHooks(logger: recorder.makeLogger())
+            )
+            try producer?.initTransactions(timeout: .seconds(10))
+            // Registers the partition with the transaction, without which nothing is sent.
+            try producer?.begin()
+            try producer?.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
+            try producer?.flush(timeout: .seconds(10))
+            broker.setRoundTrip(.seconds(60))
+            try producer?.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
+            #expect(throws: KafkaError.self) { try producer?.flush(timeout: .milliseconds(100)) }
+            producer = nil
+            #expect(recorder.all.contains { $0.contains("Purged in flight") }, "\(recorder.all)")
+        }
+    }
 }

@@ -43,10 +43,20 @@ final class ClientHandle {
     }
 
     deinit {
+        if kind == .producer { giveUpRequests() }
         // A consumer that was not closed goes without a farewell: a rebalance callback in the middle of a
         // destruction would find its owner half gone.
         let flags = kind == .consumer ? RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE : 0
         rd_kafka_destroy_flags(pointer, flags)
+    }
+
+    /// Takes back what is queued or sent and not confirmed.
+    ///
+    /// librdkafka up to 2.15 frees the text of a transaction's error at the beginning of the destruction, while its brokers'
+    /// threads still take in answers. One that says once more that the producer is fenced frees that text again. Nobody
+    /// waits for those answers any longer.
+    private func giveUpRequests() {
+        rd_kafka_purge(pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
     }
 
     /// The error, in clearer words where there are any.
