@@ -18,14 +18,15 @@ RUNS ?= 1000000
 BOOTSTRAP ?=
 ROUNDS ?= 100
 BROKER_RESTART ?=
+export BROKER_RESTART
 # The modules whose API is documented.
 DOCUMENTED := Kafka JuiceMaker JuiceMessages JuiceEngine JuiceService JuiceHTTP PrometheusMetrics
 # Where `make install` puts things.
 PREFIX ?= /usr/local
 DESTDIR ?=
-export BROKER_RESTART
 
-.PHONY: help demo test simulate fuzz torture rolling soak sanitize bench microbench instructions build lint format setup docs install clean
+.PHONY: help demo test contract simulate fuzz torture rolling soak sanitize bench microbench instructions build lint format \
+	setup docs install clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -45,7 +46,22 @@ test: setup lint ## Everything CI checks: format, build without warnings, all te
 	@echo "Counting the memory that an order takes from the heap: none"
 	@$(SWIFT) build -c release --product microbench -Xswiftc -warnings-as-errors
 	@"$$($(SWIFT) build -c release --show-bin-path)/microbench" --orders 200000 --check
+	@$(MAKE) --no-print-directory contract
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
+
+contract: setup .build/contract-venv/ready ## Check the schemas against thousands of messages
+	@echo "Checking docs/asyncapi.yaml and docs/schemas against what the service takes and writes"
+	@$(SWIFT) build --product contract-samples -Xswiftc -warnings-as-errors
+	@set -o pipefail; bin="$$($(SWIFT) build --show-bin-path)" && \
+		"$$bin/contract-samples" | .build/contract-venv/bin/python Tests/contract/check.py
+
+# Python packages in an environment of their own, which is made anew when others are asked for.
+.build/contract-venv/ready: Tests/contract/requirements.txt
+	@./scripts/setup.sh contract
+	@echo "Installing the Python packages of Tests/contract/requirements.txt"
+	@rm -rf .build/contract-venv && python3 -m venv .build/contract-venv
+	@.build/contract-venv/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
 
 simulate: setup ## Run the engine in simulated clusters that fail in every way (SEEDS=100000, or SEED=7 for one with a trace)
 	@$(SWIFT) build -c release --product simulate

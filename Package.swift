@@ -155,9 +155,24 @@ let package = Package(
             dependencies: ["JuiceMaker", "JuiceMessages"],
             path: "Tests/MessageInvariants"
         ),
+        // Messages word for word and at random: for the tests of encoders and decoders and for those of the schemas.
+        .target(
+            name: "MessageSamples",
+            dependencies: ["JuiceMaker", "JuiceMessages"],
+            path: "Tests/MessageSamples"
+        ),
+        // Run by `make contract`.
+        .executableTarget(
+            name: "contract-samples",
+            dependencies: [
+                "MessageSamples", "JuiceMaker", "JuiceMessages",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/contract-samples"
+        ),
         .testTarget(
             name: "JuiceMessagesTests",
-            dependencies: ["JuiceMaker", "JuiceMessages", "MessageInvariants"],
+            dependencies: ["MessageSamples", "JuiceMaker", "JuiceMessages", "MessageInvariants"],
             exclude: ["Corpus"]
         ),
         .testTarget(

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that the Swift toolchain and the two C libraries are there; installs the libraries where they are not.
+# Makes sure that the Swift toolchain and the two C libraries are there; installs the libraries where they are not. With
+# `contract` also what checks the schemas: Python.
 set -euo pipefail
 
 fail() {
@@ -41,6 +42,9 @@ Linux)
     CC=${CC:-$(command -v cc || command -v clang || echo cc)}
     has_header librdkafka/rdkafka.h c || missing+=(librdkafka-dev)
     has_header simdjson.h c++ "-std=c++17" || missing+=(libsimdjson-dev)
+    if [ "${1:-}" = contract ]; then
+        python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv)
+    fi
     if [ ${#missing[@]} -gt 0 ]; then
         command -v apt-get >/dev/null || fail "install these with your package manager: ${missing[*]}"
         install_debian "${missing[@]}"
@@ -48,7 +52,9 @@ Linux)
     ;;
 Darwin)
     command -v brew >/dev/null || fail "install Homebrew from https://brew.sh, then try again"
-    for formula in pkgconf librdkafka simdjson; do
+    formulas=(pkgconf librdkafka simdjson)
+    if [ "${1:-}" = contract ]; then formulas+=(python); fi
+    for formula in "${formulas[@]}"; do
         brew list --formula "$formula" >/dev/null 2>&1 && continue
         echo "setup: installing $formula"
         brew install --quiet "$formula" || fail "brew could not install $formula; try that by hand to see why"

@@ -1,4 +1,5 @@
 import JuiceMaker
+import MessageSamples
 import Testing
 
 @testable import JuiceMessages
@@ -50,47 +51,24 @@ import Testing
         }
     }
 
-    @Test func juiceMade() throws {
-        let head =
-            #"{"type":"juiceMade","orderId":"pos-7-000123","store":"gangnam","juice":"strawberryBanana","#
-        let one =
-            #""quantity":1,"used":{"strawberry":10,"banana":1},"left":{"strawberry":0,"banana":9},"message":"#
+    @Test(arguments: [Language.english, .korean])
+    func juiceMade(_ language: Language) throws {
+        let levels = [10, 10, 10, 10, 10]
+        #expect(try answer("strawberryBanana", levels: levels, language) == GoldenAnswers.juiceMade[language])
+    }
+
+    @Test(arguments: [Language.english, .korean])
+    func severalJuicesMade(_ language: Language) throws {
         let levels = [10, 10, 10, 10, 10]
         #expect(
-            try answer("strawberryBanana", levels: levels, .english)
-                == head + one + #""juice made: strawberry banana juice"}"#
-        )
-        #expect(
-            try answer("strawberryBanana", levels: levels, .korean)
-                == head + one + #""딸바쥬스 나왔습니다! 맛있게 드세요!"}"#
+            try answer("mangoKiwi", 3, levels: levels, language) == GoldenAnswers.severalJuicesMade[language]
         )
     }
 
-    @Test func severalJuicesMade() throws {
-        let head =
-            #"{"type":"juiceMade","orderId":"pos-7-000123","store":"gangnam","juice":"mangoKiwi","quantity":3,"#
-            + #""used":{"mango":6,"kiwi":3},"left":{"mango":4,"kiwi":7},"message":"#
-        let levels = [10, 10, 10, 10, 10]
-        #expect(
-            try answer("mangoKiwi", 3, levels: levels, .english) == head
-                + #""juice made: 3 × mango kiwi juice"}"#
-        )
-        #expect(
-            try answer("mangoKiwi", 3, levels: levels, .korean)
-                == head + #""망고키위쥬스 3잔 나왔습니다! 맛있게 드세요!"}"#
-        )
-    }
-
-    @Test func outOfStock() throws {
-        let head =
-            #"{"type":"outOfStock","orderId":"pos-7-000123","store":"gangnam","juice":"mangoKiwi","quantity":1,"#
-            + #""fruit":"mango","missing":[{"fruit":"mango","needed":2,"inStock":1},"#
-            + #"{"fruit":"kiwi","needed":1,"inStock":0}],"message":"#
+    @Test(arguments: [Language.english, .korean])
+    func outOfStock(_ language: Language) throws {
         let levels = [10, 10, 10, 0, 1]
-        #expect(try answer("mangoKiwi", levels: levels, .english) == head + #""out of stock (mango, kiwi)"}"#)
-        #expect(
-            try answer("mangoKiwi", levels: levels, .korean) == head + #""망고와 키위가 모자라요. 재고를 수정할까요?"}"#
-        )
+        #expect(try answer("mangoKiwi", levels: levels, language) == GoldenAnswers.outOfStock[language])
     }
 
     @Test(
@@ -130,44 +108,32 @@ import Testing
         )
     }
 
-    @Test func restocked() throws {
+    @Test(arguments: [Language.english, .korean])
+    func restocked(_ language: Language) throws {
         let edit = StockEdit(
             .add,
             [StockEdit.Entry(fruit: 0, amount: 16), StockEdit.Entry(fruit: 3, amount: -2)]
         )
-        let head =
-            #"{"type":"restocked","restockId":"bot-1-42","store":"main","left":{"strawberry":16,"kiwi":8},"message":"#
-        let levels = [16, 10, 10, 8, 10]
         #expect(
-            try restocked(edit, levels: levels, .english) == head + #""restocked: strawberry 16, kiwi 8"}"#
-        )
-        #expect(
-            try restocked(edit, levels: levels, .korean) == head + #""재고를 수정했어요: 딸기 16개, 키위 8개"}"#
+            try restocked(edit, levels: [16, 10, 10, 8, 10], language) == GoldenAnswers.restocked[language]
         )
     }
 
-    @Test func rejected() {
-        func rejected(_ kind: CommandKind, _ language: Language) -> String {
+    @Test(arguments: [Language.english, .korean])
+    func rejected(_ language: Language) {
+        func rejected(_ kind: CommandKind, _ rejection: Rejection) -> String {
             written {
                 AnswerEncoder(menu: .standard, language: language).rejected(
                     kind,
                     id: BorrowedText("1"),
                     store: BorrowedText("gangnam"),
-                    rejection: .unknownJuice("durian"),
+                    rejection: rejection,
                     into: &$0
                 )
             }
         }
-        #expect(
-            rejected(.order, .english)
-                == #"{"type":"rejected","orderId":"1","store":"gangnam","reason":"unknownJuice","#
-                + #""message":"no juice is called \"durian\""}"#
-        )
-        #expect(
-            rejected(.restock, .korean)
-                == #"{"type":"rejected","restockId":"1","store":"gangnam","reason":"unknownJuice","#
-                + #""message":"메뉴에 없는 쥬스예요: \"durian\""}"#
-        )
+        #expect(rejected(.order, .unknownJuice("durian")) == GoldenAnswers.rejectedOrder[language])
+        #expect(rejected(.restock, .unknownFruit("durian")) == GoldenAnswers.rejectedRestock[language])
     }
 
     @Test func stock() throws {
@@ -180,11 +146,7 @@ import Testing
                 into: &$0
             )
         }
-        #expect(
-            record
-                == #"{"store":"gang\"nam","revision":17,"stock":"#
-                + #"{"strawberry":0,"banana":9,"pineapple":10,"kiwi":1000000000,"mango":10}}"#
-        )
+        #expect(record == GoldenAnswers.stock)
     }
 
     @Test func aDuplicateSaysSoAfterItsType() throws {
@@ -227,9 +189,7 @@ import Testing
             ]
         )
         #expect(
-            try answer("\n", levels: [2], menu: menu, .english, id: "\"\\\u{0}\r")
-                == #"{"type":"juiceMade","orderId":"\"\\\u0000\r","store":"gangnam","juice":"\n","quantity":1,"#
-                + #""used":{"a\"b":2},"left":{"a\"b":0},"message":"juice made: \t"}"#
+            try answer("\n", levels: [2], menu: menu, .english, id: "\"\\\u{0}\r") == GoldenAnswers.escaped
         )
         #expect(
             try answer("\n", levels: [1], menu: menu, .korean)

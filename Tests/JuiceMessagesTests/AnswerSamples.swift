@@ -1,4 +1,5 @@
 import JuiceMaker
+import MessageSamples
 
 @testable import JuiceMessages
 
@@ -84,8 +85,8 @@ struct AnswerSamples {
 
     /// A random order or restock of a random store, with a random id.
     func random(_ generator: inout SeededGenerator) throws -> AnswerSample {
-        let id = Self.randomText(&generator)
-        let store = Self.randomText(&generator)
+        let id = RandomSamples.text(&generator)
+        let store = RandomSamples.text(&generator)
         let bound =
             [20, 200, 20_000, 2_000_000, FruitStore.maximumLevel].randomElement(using: &generator) ?? 0
         let levels = menu.fruits.map { _ in Int.random(in: 0...bound, using: &generator) }
@@ -97,33 +98,6 @@ struct AnswerSamples {
         let quantity = Bool.random(using: &generator) ? 1 : Int.random(in: 1...100, using: &generator)
         let juice = Int.random(in: menu.juices.indices, using: &generator)
         return try order(juice, quantity, levels: levels, id: id, store: store)
-    }
-
-    static func randomText(_ generator: inout SeededGenerator) -> String {
-        let characters = [Character]("abc-019 \"\\/\n\r\t\u{0}\u{1f}\u{7f}é강🥝,:{}[]")
-        let length = Int.random(in: 1...24, using: &generator)
-        return String((0..<length).compactMap { _ in characters.randomElement(using: &generator) })
-    }
-
-    /// A menu of so many fruits, among whose juices is one of all of them.
-    static func menu(fruits count: Int, _ generator: inout SeededGenerator) throws -> Menu {
-        let fruits = (0..<count).map {
-            Fruit(id: "fruit\"\($0)", name: LocalizedName(english: "fruit \($0)", korean: "과일 \($0)"))
-        }
-        let recipes = (0..<4).map { index in
-            let size = index == 0 ? count : Int.random(in: 1...count, using: &generator)
-            return fruits.shuffled(using: &generator).prefix(size).map {
-                (fruit: $0.id, amount: Int.random(in: 1...50, using: &generator))
-            }
-        }
-        let juices = recipes.enumerated().map { index, recipe in
-            JuiceSpec(
-                id: "juice\\\(index)",
-                name: LocalizedName(english: "juice \(index)", korean: "쥬스 \(index)"),
-                recipe: JuiceSpec.Recipe(recipe)
-            )
-        }
-        return try Menu(fruits: fruits, juices: juices)
     }
 }
 

@@ -1,3 +1,4 @@
+import MessageSamples
 import Testing
 
 @testable import JuiceMessages

@@ -1,4 +1,5 @@
 import JuiceMaker
+import MessageSamples
 import Testing
 
 @testable import JuiceMessages
@@ -46,7 +47,7 @@ import Testing
 
     @Test func whatDoesNotFitIsNotCompact() throws {
         var generator = SeededGenerator(seed: 1)
-        let samples = AnswerSamples(menu: try AnswerSamples.menu(fruits: 5, &generator))
+        let samples = AnswerSamples(menu: try RandomSamples.menu(fruits: 5, &generator))
         // Juice and quantity take a byte each, a level of 1,000,000,000 five of them.
         #expect(try samples.order(0, levels: Array(repeating: Self.huge, count: 5)).compact == nil)
         #expect(try samples.order(0, 100, levels: Array(repeating: 4_900, count: 5)).compact != nil)
@@ -60,7 +61,7 @@ import Testing
 
     @Test func aRestockNamesFruitsByBits() throws {
         var generator = SeededGenerator(seed: 2)
-        let samples = AnswerSamples(menu: try AnswerSamples.menu(fruits: 70, &generator))
+        let samples = AnswerSamples(menu: try RandomSamples.menu(fruits: 70, &generator))
         let last = try samples.restock([(0, 1), (62, 16_383)])
         #expect(samples.encoder.text(try #require(last.compact), of: last) == last.value)
         #expect(try samples.restock([(63, 1)]).compact == nil)
@@ -70,7 +71,7 @@ import Testing
     @Test(arguments: Language.allCases, [1, 2, 5, 12])
     func randomAnswersAreWrittenAsTheyWereFirst(language: Language, fruits: Int) throws {
         var generator = SeededGenerator(seed: 20_240_901)
-        let menus = [.standard, try AnswerSamples.menu(fruits: fruits, &generator)]
+        let menus = [.standard, try RandomSamples.menu(fruits: fruits, &generator)]
         let samples = menus.map { AnswerSamples(menu: $0, language: language) }
         var compacted = 0
         for round in 0..<2_000 {
@@ -85,7 +86,7 @@ import Testing
 
     @Test func anAnswerOfAnotherMenuDoesNoHarm() throws {
         var generator = SeededGenerator(seed: 3)
-        let menus = try [1, 2, 5, 12].map { try AnswerSamples.menu(fruits: $0, &generator) } + [.standard]
+        let menus = try [1, 2, 5, 12].map { try RandomSamples.menu(fruits: $0, &generator) } + [.standard]
         let all = menus.map { AnswerSamples(menu: $0) }
         let decoder = AnswerDecoder()
         var refused = 0

@@ -1,4 +1,5 @@
 import JuiceMaker
+import MessageSamples
 import Testing
 
 @testable import JuiceMessages
@@ -68,65 +69,7 @@ import Testing
         #expect(menu.juices[0].recipe.map(\.amount) == [2, 1])
     }
 
-    @Test(
-        arguments: [
-            ("", "not a JSON document in UTF-8"), ("[]", "not a JSON object"), ("{}", "fruits: missing"),
-            (#"{"fruits":[]}"#, "juices: missing"),
-            (#"{"fruits":{},"juices":[]}"#, "fruits: must be an array"),
-            (#"{"fruits":[],"fruits":[],"juices":[]}"#, "fruits: given twice"),
-            (#"{"fruits":[],"juices":[]}"#, "fruits: must not be empty"),
-            (#"{"fruit":[],"juices":[]}"#, "fruit: unknown field; the fields here are fruits, juices"),
-            (#"{"fruits":["kiwi"],"juices":[]}"#, "fruits[0]: must be an object"),
-            (#"{"fruits":[{"id":"a"},{}],"juices":[]}"#, "fruits[1].id: missing"),
-            (#"{"fruits":[{"id":7}],"juices":[]}"#, "fruits[0].id: must be a string"),
-            (
-                #"{"fruits":[{"id":"a"},{"id":"b","initalStock":1}],"juices":[]}"#,
-                "fruits[1].initalStock: unknown field; the fields here are id, name, initialStock"
-            ),
-            (
-                #"{"fruits":[{"id":"a","initialStock":1.5}],"juices":[]}"#,
-                "fruits[0].initialStock: must be a whole number"
-            ),
-            (
-                #"{"fruits":[{"id":"a","initialStock":99999999999999999999}],"juices":[]}"#,
-                "fruits[0].initialStock: must be a whole number"
-            ),
-            (#"{"fruits":[{"id":"a","name":"x"}],"juices":[]}"#, "fruits[0].name: must be an object"),
-            (
-                #"{"fruits":[{"id":"a","name":{"fr":"x"}}],"juices":[]}"#,
-                "fruits[0].name.fr: unknown field; the fields here are en, ko"
-            ),
-            (
-                #"{"fruits":[{"id":"a","name":{"ko":null}}],"juices":[]}"#,
-                "fruits[0].name.ko: must be a string"
-            ),
-            (#"{"fruits":[{"id":"a"}],"juices":[{"id":"j"}]}"#, "juices[0].recipe: missing"),
-            (
-                #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":[]}]}"#,
-                "juices[0].recipe: must be an object"
-            ),
-            (
-                #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{}}]}"#,
-                "juices[0].recipe: must not be empty"
-            ),
-            (
-                #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":"1"}}]}"#,
-                "juices[0].recipe.a: must be a whole number"
-            ),
-            (
-                #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1,"a":1}}]}"#,
-                "juices[0].recipe.a: this fruit is already in the recipe"
-            ),
-            (
-                #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1}},{"id":"k","recipe":{"mango":1}}]}"#,
-                "juices[1].recipe.mango: no fruit has this id"
-            ),
-            (
-                #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1},"price":3}]}"#,
-                "juices[0].price: unknown field; the fields here are id, name, recipe"
-            ),
-        ]
-    )
+    @Test(arguments: GoldenMenus.malformed)
     func aFaultIsFoundAndItsPlaceNamed(json: String, problem: String) {
         let error = #expect(throws: MenuFile.Failure.self) { try decode(json) }
         #expect(error?.description == problem)

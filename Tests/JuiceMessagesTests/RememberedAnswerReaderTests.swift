@@ -1,4 +1,5 @@
 import JuiceMaker
+import MessageSamples
 import Testing
 
 @testable import JuiceMessages
@@ -25,7 +26,7 @@ import Testing
     @Test(arguments: Language.allCases, [1, 5, 12])
     func randomAnswersAreReadBack(language: Language, fruits: Int) throws {
         var generator = SeededGenerator(seed: 20_240_902)
-        for menu in [.standard, try AnswerSamples.menu(fruits: fruits, &generator)] {
+        for menu in [.standard, try RandomSamples.menu(fruits: fruits, &generator)] {
             let samples = AnswerSamples(menu: menu, language: language)
             let reader = RememberedAnswerReader(encoder: samples.encoder)
             let stranger = RememberedAnswerReader(

@@ -1,0 +1,85 @@
+import JuiceMessages
+
+/// A message in each language of the service.
+public struct Bilingual: Sendable {
+    /// Both, English first.
+    public let texts: [String]
+
+    init(_ head: String, english: String, korean: String) {
+        texts = [head + english, head + korean]
+    }
+
+    /// The message in one language.
+    public subscript(language: Language) -> String {
+        switch language {
+        case .english: texts[0]
+        case .korean: texts[1]
+        }
+    }
+}
+
+/// What the service writes, word for word: for the encoder and for the schemas.
+///
+/// Unless another is named, the store is `gangnam` and the order `pos-7-000123`, at the built-in menu.
+public enum GoldenAnswers {
+    /// A strawberry banana juice from a full stock.
+    public static let juiceMade = Bilingual(
+        #"{"type":"juiceMade","orderId":"pos-7-000123","store":"gangnam","juice":"strawberryBanana","#
+            + #""quantity":1,"used":{"strawberry":10,"banana":1},"left":{"strawberry":0,"banana":9},"message":"#,
+        english: #""juice made: strawberry banana juice"}"#,
+        korean: #""딸바쥬스 나왔습니다! 맛있게 드세요!"}"#
+    )
+
+    /// Three mango kiwi juices from a full stock.
+    public static let severalJuicesMade = Bilingual(
+        #"{"type":"juiceMade","orderId":"pos-7-000123","store":"gangnam","juice":"mangoKiwi","quantity":3,"#
+            + #""used":{"mango":6,"kiwi":3},"left":{"mango":4,"kiwi":7},"message":"#,
+        english: #""juice made: 3 × mango kiwi juice"}"#,
+        korean: #""망고키위쥬스 3잔 나왔습니다! 맛있게 드세요!"}"#
+    )
+
+    /// A mango kiwi juice from one mango and no kiwi.
+    public static let outOfStock = Bilingual(
+        #"{"type":"outOfStock","orderId":"pos-7-000123","store":"gangnam","juice":"mangoKiwi","quantity":1,"#
+            + #""fruit":"mango","missing":[{"fruit":"mango","needed":2,"inStock":1},"#
+            + #"{"fruit":"kiwi","needed":1,"inStock":0}],"message":"#,
+        english: #""out of stock (mango, kiwi)"}"#,
+        korean: #""망고와 키위가 모자라요. 재고를 수정할까요?"}"#
+    )
+
+    /// The restock `bot-1-42` of the store `main`, after which there are 16 strawberries and 8 kiwis.
+    public static let restocked = Bilingual(
+        #"{"type":"restocked","restockId":"bot-1-42","store":"main","left":{"strawberry":16,"kiwi":8},"message":"#,
+        english: #""restocked: strawberry 16, kiwi 8"}"#,
+        korean: #""재고를 수정했어요: 딸기 16개, 키위 8개"}"#
+    )
+
+    /// The order `1` for a juice called durian.
+    public static let rejectedOrder = Bilingual(
+        #"{"type":"rejected","orderId":"1","store":"gangnam","reason":"unknownJuice","message":"#,
+        english: #""no juice is called \"durian\""}"#,
+        korean: #""메뉴에 없는 쥬스예요: \"durian\""}"#
+    )
+
+    /// The restock `1` of a fruit called durian.
+    public static let rejectedRestock = Bilingual(
+        #"{"type":"rejected","restockId":"1","store":"gangnam","reason":"unknownFruit","message":"#,
+        english: #""no fruit is called \"durian\""}"#,
+        korean: #""메뉴에 없는 과일이에요: \"durian\""}"#
+    )
+
+    /// An order with the id `"\`, a null and a carriage return, of a menu with such names.
+    public static let escaped =
+        #"{"type":"juiceMade","orderId":"\"\\\u0000\r","store":"gangnam","juice":"\n","quantity":1,"#
+        + #""used":{"a\"b":2},"left":{"a\"b":0},"message":"juice made: \t"}"#
+
+    /// All of them.
+    public static let all =
+        [juiceMade, severalJuicesMade, outOfStock, restocked, rejectedOrder, rejectedRestock].flatMap(\.texts)
+        + [escaped]
+
+    /// The stock record of the store `gang"nam` after its 17th change.
+    public static let stock =
+        #"{"store":"gang\"nam","revision":17,"stock":"#
+        + #"{"strawberry":0,"banana":9,"pineapple":10,"kiwi":1000000000,"mango":10}}"#
+}

@@ -1,0 +1,52 @@
+import JuiceMaker
+
+/// A small generator with a seed, so that a failing run can be had again.
+public struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64
+
+    /// A generator that gives the same numbers for the same seed.
+    public init(seed: UInt64) {
+        state = seed
+    }
+
+    // SplitMix64.
+    /// The next number.
+    public mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}
+
+/// Texts and menus as nobody would write them.
+public enum RandomSamples {
+    /// A text of 1 to 24 characters, many of which JSON escapes.
+    public static func text(_ generator: inout SeededGenerator) -> String {
+        let characters = [Character]("abc-019 \"\\/\n\r\t\u{0}\u{1f}\u{7f}é강🥝,:{}[]")
+        let length = Int.random(in: 1...24, using: &generator)
+        return String((0..<length).compactMap { _ in characters.randomElement(using: &generator) })
+    }
+
+    /// A menu of so many fruits, among whose juices is one of all of them.
+    public static func menu(fruits count: Int, _ generator: inout SeededGenerator) throws -> Menu {
+        let fruits = (0..<count).map {
+            Fruit(id: "fruit\"\($0)", name: LocalizedName(english: "fruit \($0)", korean: "과일 \($0)"))
+        }
+        let recipes = (0..<4).map { index in
+            let size = index == 0 ? count : Int.random(in: 1...count, using: &generator)
+            return fruits.shuffled(using: &generator).prefix(size).map {
+                (fruit: $0.id, amount: Int.random(in: 1...50, using: &generator))
+            }
+        }
+        let juices = recipes.enumerated().map { index, recipe in
+            JuiceSpec(
+                id: "juice\\\(index)",
+                name: LocalizedName(english: "juice \(index)", korean: "쥬스 \(index)"),
+                recipe: JuiceSpec.Recipe(recipe)
+            )
+        }
+        return try Menu(fruits: fruits, juices: juices)
+    }
+}

@@ -1,0 +1,137 @@
+/// What is changed in a message to make another one of it, most often a wrong one.
+struct Damage: CustomStringConvertible {
+    /// Paths with dots, and what to write there: raw JSON, or nil to remove what is there.
+    let edits: [(path: String, value: String?)]
+
+    /// The damaged message; nil where the damage does not fit.
+    func applied(to message: JSON) -> JSON? {
+        var message = message
+        for (path, value) in edits {
+            let replaced = message.replacing(path.split(separator: "."), with: value.map(JSON.literal))
+            guard let replaced else { return nil }
+            message = replaced
+        }
+        return message
+    }
+
+    var description: String {
+        edits.map { "\($0.path): \($0.value.map { String($0.prefix(40)) } ?? "removed")" }.joined(
+            separator: ", "
+        )
+    }
+
+    /// One damage for each value at each path.
+    static func each(_ values: KeyValuePairs<String, [String?]>) -> [Damage] {
+        values.flatMap { path, values in values.map { Damage(edits: [(path, $0)]) } }
+    }
+
+    static let tooLong = "\"" + String(repeating: "x", count: 129) + "\""
+    // 43 characters, but 129 bytes.
+    static let tooManyBytes = "\"" + String(repeating: "가", count: 43) + "\""
+    private static let notTexts: [String?] = [nil, "null", "7", "true", "[]", "{}", "\"\"", tooLong]
+    private static let notObjects: [String?] = [nil, "null", "7", "\"kiwi\"", "[]", "{}"]
+    private static let notAmounts: [String?] = ["null", "\"1\"", "true", "1.5", "-1", "[1]"]
+}
+
+// MARK: - Commands, about which the service's decoder has the last word
+
+extension Damage {
+    static let ofOrders =
+        each([
+            "orderId": notTexts + [tooManyBytes], "juice": notTexts + ["\"durian\""],
+            "quantity": notAmounts + ["0", "1", "100", "101", "1.0", "1e1", "9223372036854775808", nil],
+            "note": ["\"ignored\"", "{}"], "add": ["{}"], "restockId": ["7"],
+        ]) + [Damage(edits: [("restockId", "\"a\""), ("orderId", nil)])]
+
+    static let ofRestocks =
+        each([
+            "restockId": notTexts + [tooManyBytes],
+            "add": notObjects + [#"{"durian":1}"#, #"{"durian":1.5}"#],
+            "set": notObjects + [#"{"durian":1}"#], "note": ["\"ignored\"", "[]"], "orderId": ["7"],
+            "quantity": ["0"],
+        ])
+        + ["add.*", "set.*"].flatMap { path in
+            (notAmounts + [
+                "0", "1.0", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
+                "-9223372036854775809",
+            ]).map { Damage(edits: [(path, $0)]) }
+        }
+        + [
+            Damage(edits: [("add", nil), ("set", nil)]),
+            Damage(edits: [("add", "null"), ("set", "null")]),
+        ]
+}
+
+// MARK: - What the service writes, none of which it would ever write
+
+extension Damage {
+    private static let levels = notAmounts + ["1000000001"]
+    private static let ofAllAnswers = each([
+        "type": [nil, "\"made\"", "null", "7", "\"\""], "store": notTexts,
+        "message": notTexts.dropLast() + [],
+        "duplicate": ["false", "null", "\"true\"", "1"], "note": ["1"], "revision": ["1"], "add": ["{}"],
+    ])
+    private static let ofOrderAnswers =
+        each([
+            "orderId": notTexts, "restockId": ["\"a\"", "null"], "juice": notTexts,
+            "quantity": notAmounts + ["0", "101", nil], "reason": ["\"badQuantity\""],
+        ]) + [Damage(edits: [("orderId", nil), ("restockId", "\"a\"")])]
+
+    static let byType: [String: [Damage]] = [
+        "juiceMade": ofAllAnswers + ofOrderAnswers
+            + each([
+                "type": ["\"outOfStock\"", "\"restocked\"", "\"rejected\""], "used": notObjects,
+                "used.*": notAmounts + ["0", "1000000001"], "left": notObjects, "left.*": levels,
+                "fruit": ["\"kiwi\""], "missing": ["[]"],
+            ]),
+        "outOfStock": ofAllAnswers + ofOrderAnswers
+            + each([
+                "type": ["\"juiceMade\"", "\"restocked\"", "\"rejected\""], "fruit": notTexts,
+                "missing": notObjects, "missing.0": ["null", "\"kiwi\"", "{}", "[]"],
+                "missing.0.fruit": notTexts, "missing.0.needed": notAmounts + ["0", nil],
+                "missing.0.inStock": levels + [nil], "missing.0.note": ["1"], "left": ["{}"],
+                "used": [#"{"kiwi":1}"#],
+            ]),
+        "restocked": ofAllAnswers
+            + each([
+                "type": ["\"juiceMade\"", "\"outOfStock\"", "\"rejected\""], "restockId": notTexts,
+                "orderId": ["\"a\"", "null"], "left": notObjects, "left.*": levels, "quantity": ["1"],
+                "reason": ["\"emptyRestock\""],
+            ]) + [Damage(edits: [("restockId", nil), ("orderId", "\"a\"")])],
+        "rejected": ofAllAnswers
+            + each([
+                "type": ["\"juiceMade\"", "\"outOfStock\"", "\"restocked\""], "left": ["{}"],
+                "quantity": ["1"],
+                "reason": [nil, "null", "7", "\"\"", "\"badWeather\"", "\"BadCommand\""],
+            ])
+            // The reasons of orders are not those of restocks.
+            + ["unknownJuice", "badQuantity"].map {
+                Damage(edits: [("orderId", nil), ("restockId", "\"a\""), ("reason", "\"\($0)\"")])
+            }
+            + ["unknownFruit", "badAmount", "wouldGoNegative", "wouldOverflow", "emptyRestock"].map {
+                Damage(edits: [("restockId", nil), ("orderId", "\"a\""), ("reason", "\"\($0)\"")])
+            }
+            + [Damage(edits: [("orderId", "\"a\""), ("restockId", "\"a\"")])],
+    ]
+
+    static let ofStock = each([
+        "store": notTexts, "revision": notAmounts + ["0", nil, "9223372036854775808"], "stock": notObjects,
+        "stock.*": levels, "note": ["1"], "type": ["\"stock\""],
+    ])
+}
+
+// MARK: - Menus, about which their reader has the last word
+
+extension Damage {
+    static let ofMenus =
+        each([
+            "fruits": notObjects, "juices": notObjects, "note": ["1"], "$schema": ["\"menu.json\""],
+            "fruits.0": ["null", "{}", "\"kiwi\""], "fruits.0.id": notTexts, "fruits.0.price": ["1"],
+            "fruits.0.initialStock": levels + [nil, "0", "1000000000"], "fruits.0.name": notObjects,
+            "fruits.0.name.en": notTexts, "fruits.0.name.ko": notTexts, "fruits.0.name.fr": ["\"kiwi\""],
+            "juices.0": ["null", "{}"], "juices.0.id": notTexts, "juices.0.price": ["1"],
+            "juices.0.name": notObjects, "juices.0.name.en": notTexts, "juices.0.recipe": notObjects,
+            "juices.0.recipe.*": notAmounts + ["0", "1000000000", "1000000001"],
+            "juices.0.recipe.durian": ["1", "0"],
+        ])
+}

@@ -1,0 +1,66 @@
+import JuiceMaker
+import JuiceMessages
+
+/// What the service makes of a message it reads.
+struct Judgement {
+    /// Nil when another menu would judge otherwise: no schema knows the menu.
+    let isValid: Bool?
+    let note: String
+
+    static let accepted = Judgement(isValid: true, note: "accepted")
+
+    static func rejected(_ rejection: Rejection) -> Judgement {
+        let isOfMenu = rejection.reason == .unknownJuice || rejection.reason == .unknownFruit
+        return Judgement(isValid: isOfMenu ? nil : false, note: rejection.reason.rawValue)
+    }
+
+    static func deadLetter(_ reason: DeadLetterReason) -> Judgement {
+        Judgement(isValid: false, note: reason.code)
+    }
+
+    init(isValid: Bool?, note: String) {
+        self.isValid = isValid
+        self.note = note
+    }
+
+    init<Command>(_ decoded: Decoded<Command>) {
+        switch decoded {
+        case .command: self = .accepted
+        case .rejected(_, let rejection): self = .rejected(rejection)
+        case .undecodable(let reason): self = .deadLetter(reason)
+        }
+    }
+
+    /// What becomes of a menu's file.
+    init(menu file: String) {
+        do throws(MenuFile.Failure) {
+            _ = try BorrowedText.withText(file) { text in
+                Result { () throws(MenuFile.Failure) in try MenuFile.decode(text.bytes) }
+            }.get()
+            self = .accepted
+        } catch {
+            let isBeyondSchema =
+                switch error {
+                case .invalid(let fault):
+                    switch fault.problem {
+                    case .duplicateID, .duplicateFruit, .unknownFruit: true
+                    default: false
+                    }
+                case .malformed: false
+                }
+            self.init(isValid: isBeyondSchema ? nil : false, note: error.description)
+        }
+    }
+}
+
+extension CommandDecoder {
+    /// What becomes of a value of the orders or the restocks topic.
+    func judge(_ kind: CommandKind, _ value: String) -> Judgement {
+        BorrowedText.withText(value) { text in
+            switch kind {
+            case .order: Judgement(decodeOrder(text.bytes))
+            case .restock: Judgement(decodeRestock(text.bytes))
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import JuiceMaker
+import JuiceMessages
+import MessageSamples
+
+/// Commands in all the ways in which senders may write them.
+struct RandomCommands {
+    private static let extras = ["1", "-0.5e-3", "\"\"", "null", "true", "[[],{}]", #"{"orderId":[]}"#]
+
+    private(set) var random: SeededGenerator
+
+    init(seed: UInt64) {
+        random = SeededGenerator(seed: seed)
+    }
+
+    /// A command for a store of this menu.
+    mutating func next(of menu: Menu) -> (kind: CommandKind, value: String) {
+        let id = text()
+        if chance(2, of: 3) { return (.order, order(id, of: menu)) }
+        return (.restock, restock(id, of: menu))
+    }
+
+    /// The built-in menu or another one, and a store's name.
+    mutating func shop() throws -> Shop {
+        let fruits = Int.random(in: 1...12, using: &random)
+        let menu = chance(1, of: 3) ? Menu.standard : try RandomSamples.menu(fruits: fruits, &random)
+        return Shop(menu: menu, store: text())
+    }
+
+    private mutating func order(_ id: String, of menu: Menu) -> String {
+        let juice = menu.juices.randomElement(using: &random)?.id ?? ""
+        let quantity = chance(2, of: 3) ? 1 : Int.random(in: JuiceMaker.quantities, using: &random)
+        if chance(1, of: 2) {
+            return written { CommandEncoder.order(id: id, juice: juice, quantity: quantity, into: &$0) }
+        }
+        var members = [(name: "orderId", value: JSON.string(id)), ("juice", .string(juice))]
+        if quantity > 1 || chance(1, of: 2) {
+            members.append(("quantity", .literal(quantity > 1 ? String(quantity) : "null")))
+        }
+        return oddly(members)
+    }
+
+    private mutating func restock(_ id: String, of menu: Menu) -> String {
+        let kind: StockEdit.Kind = chance(2, of: 3) ? .add : .set
+        let count = Int.random(in: 1...menu.fruits.count, using: &random)
+        let amounts = menu.fruits.shuffled(using: &random).prefix(count).map { fruit in
+            FruitAmount(fruit: fruit.id, amount: amount(kind))
+        }
+        if chance(1, of: 2) {
+            return written { CommandEncoder.restock(id: id, kind, amounts, into: &$0) }
+        }
+        let (name, other) = kind == .add ? ("add", "set") : ("set", "add")
+        let given = JSON.object(amounts.map { ($0.fruit, .literal(String($0.amount))) })
+        var members = [(name: "restockId", value: JSON.string(id)), (name, given)]
+        if chance(1, of: 2) { members.append((other, .literal("null"))) }
+        return oddly(members)
+    }
+
+    private mutating func amount(_ kind: StockEdit.Kind) -> Int {
+        if chance(1, of: 20) { return Int.random(in: .min ... .max, using: &random) }
+        return Int.random(in: (kind == .add ? -5 : 0)...50, using: &random)
+    }
+
+    /// In any order, with fields that nobody knows and space around.
+    private mutating func oddly(_ members: [(name: String, value: JSON)]) -> String {
+        let extra =
+            Self.extras.randomElement(using: &random).map { [(name: "x", value: JSON.literal($0))] } ?? []
+        return " \n" + JSON.object((members + extra).shuffled(using: &random)).text + "\r\n\t"
+    }
+
+    /// An id of 1 to 128 bytes.
+    private mutating func text() -> String {
+        if chance(1, of: 20) { return String(repeating: "가", count: 42) + "ab" }
+        if chance(1, of: 2) { return RandomSamples.text(&random) }
+        var text = ""
+        let length = Int.random(in: 1...32, using: &random)
+        while text.unicodeScalars.count < length {
+            if let scalar = Unicode.Scalar(UInt32.random(in: 0...0x10FFFF, using: &random)) {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+
+    private mutating func chance(_ part: Int, of whole: Int) -> Bool {
+        Int.random(in: 0..<whole, using: &random) < part
+    }
+}

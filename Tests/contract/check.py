@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+"""Holds docs/asyncapi.yaml and docs/schemas against the messages that the service takes and writes.
+
+Reads messages from contract-samples on standard input, a line of JSON each, says where a schema and the service disagree,
+and exits with 1 if they do anywhere. Of the commands that the service refuses, JSON Schema cannot tell all: those it lets
+pass are counted by why that is.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import re
+import sys
+import warnings
+
+import jsonschema
+import referencing
+import referencing.jsonschema
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SCHEMAS = ("order", "restock", "answer", "stock", "menu", "dead-letter-headers")
+
+
+class Contract:
+    """The documents, and validators for the parts of them."""
+
+    def __init__(self, docs):
+        self.docs = docs
+        self.registry = referencing.Registry(retrieve=self.read)
+        self.asyncapi = self.read((docs / "asyncapi.yaml").as_uri()).contents
+        self.schemas = {name: self.read(self.uri(name)).contents for name in SCHEMAS}
+        self.validators = {name: self.validator(self.uri(name)) for name in SCHEMAS}
+
+    def uri(self, schema):
+        return (self.docs / "schemas" / f"{schema}.json").as_uri()
+
+    def read(self, uri):
+        path = pathlib.Path(uri.removeprefix("file://"))
+        contents = yaml.safe_load(path.read_bytes()) if path.suffix == ".yaml" else json.loads(path.read_bytes())
+        return referencing.Resource(contents, referencing.jsonschema.DRAFT7)
+
+    def validator(self, uri):
+        return jsonschema.Draft7Validator({"$ref": uri}, registry=self.registry)
+
+    def resolve(self, reference, base):
+        """What a reference in one of the documents refers to."""
+        return self.registry.resolver(base_uri=base).lookup(reference).contents
+
+
+def problem(validator, value):
+    """Why a schema refuses a value, with the place in it; None when it does not."""
+    errors = list(validator.iter_errors(value))
+    if not errors:
+        return None
+    error = max(errors, key=jsonschema.exceptions.relevance)
+    while error.validator in ("oneOf", "anyOf") and error.context:
+        # What is wrong by the alternative that was meant: the one of that type, or that has least against it.
+        alternatives = collections.defaultdict(list)
+        for cause in error.context:
+            alternatives[cause.relative_schema_path[0]].append(cause)
+        error = min(alternatives.values(), key=lambda causes: (any_const(causes), len(causes)))
+        error = max(error, key=jsonschema.exceptions.relevance)
+    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path)
+    return f"at {place.lstrip('.') or 'the root'}: {error.message[:300]}"
+
+
+def any_const(errors):
+    return any(error.validator == "const" for error in errors)
+
+
+def nodes(document, place=""):
+    """All objects of a document, with their JSON pointers."""
+    if isinstance(document, dict):
+        yield place, document
+        document = {key.replace("~", "~0").replace("/", "~1"): value for key, value in document.items()}
+        for key, value in document.items():
+            yield from nodes(value, f"{place}/{key}")
+    elif isinstance(document, list):
+        for index, value in enumerate(document):
+            yield from nodes(value, f"{place}/{index}")
+
+
+# The documents themselves
+
+
+def check_schemas(contract):
+    """Each schema is one, and its examples are examples of it."""
+    for name, schema in contract.schemas.items():
+        for error in jsonschema.Draft7Validator(jsonschema.Draft7Validator.META_SCHEMA).iter_errors(schema):
+            yield f"{name}.json is no schema at {error.json_path}: {error.message}"
+        found = 0
+        for pointer, node in nodes(schema):
+            for example in node.get("examples", []):
+                found += 1
+                fault = problem(contract.validator(f"{contract.uri(name)}#{pointer}"), example)
+                if fault:
+                    yield f"{name}.json, example of {pointer or 'the whole'} {fault}"
+        if not found:
+            yield f"{name}.json has no example"
+
+
+def check_references(contract):
+    """Every reference leads somewhere."""
+    documents = {(contract.docs / "asyncapi.yaml").as_uri(): contract.asyncapi}
+    documents |= {contract.uri(name): schema for name, schema in contract.schemas.items()}
+    for uri, document in documents.items():
+        for pointer, node in nodes(document):
+            if isinstance(node.get("$ref"), str):
+                try:
+                    contract.resolve(node["$ref"], uri)
+                except (referencing.exceptions.Unresolvable, OSError) as error:
+                    yield f"{uri.rsplit('/', 1)[1]}#{pointer}: {node['$ref']} leads nowhere ({error})"
+
+
+def check_asyncapi(contract):
+    """The document is AsyncAPI 3, complete, and its examples are examples of its messages."""
+    with warnings.catch_warnings():
+        # The package's own, about names of its fields.
+        warnings.simplefilter("ignore", UserWarning)
+        from asyncapi3.models.asyncapi import AsyncAPI3
+    from pydantic import ValidationError
+
+    try:
+        AsyncAPI3.model_validate(contract.asyncapi)
+    except ValidationError as error:
+        for fault in error.errors():
+            yield f"asyncapi.yaml is not AsyncAPI 3 at {'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+        return
+
+    base = (contract.docs / "asyncapi.yaml").as_uri()
+    operations = contract.asyncapi["operations"]
+    used = set()
+    for name, operation in operations.items():
+        for part in [operation] + ([operation["reply"]] if "reply" in operation else []):
+            channel = part["channel"]["$ref"]
+            used.add(channel)
+            for message in part["messages"]:
+                used.add(message["$ref"])
+                if not message["$ref"].startswith(f"{channel}/messages/"):
+                    yield f"asyncapi.yaml, operation {name}: {message['$ref']} is of another channel"
+    for name, channel in contract.asyncapi["channels"].items():
+        for reference in [f"#/channels/{name}"] + [f"#/channels/{name}/messages/{key}" for key in channel["messages"]]:
+            if reference not in used:
+                yield f"asyncapi.yaml: no operation uses {reference}"
+        if channel["bindings"]["kafka"]["topic"] != channel["address"]:
+            yield f"asyncapi.yaml, channel {name}: its address and its topic differ"
+
+    files = set()
+    for name, message in contract.asyncapi["components"]["messages"].items():
+        for part in ("headers", "payload"):
+            files.add(message.get(part, {}).get("$ref", "").split("#")[0])
+            for example in message.get("examples", []):
+                if part in example:
+                    uri = f"{base}#/components/messages/{name}/{part}"
+                    fault = problem(contract.validator(uri), example[part])
+                    if fault:
+                        yield f"asyncapi.yaml, {part} of the example {example['name']} {fault}"
+        if not message.get("examples"):
+            yield f"asyncapi.yaml: the message {name} has no example"
+    # A menu is no message.
+    for name in set(SCHEMAS) - {"menu"}:
+        if f"schemas/{name}.json" not in files:
+            yield f"asyncapi.yaml does not use schemas/{name}.json"
+
+
+def check_pages(contract):
+    """The messages in the pages for people, each a line in a block of JSON, are what they seem to be."""
+    for page in ("CONTRACT.md",):
+        blocks = re.findall(r"^```json\n(.*?)^```", (contract.docs / page).read_text(), re.DOTALL | re.MULTILINE)
+        lines = [line for block in blocks for line in block.splitlines()]
+        if not lines:
+            yield f"{page} shows no message"
+        for line in lines:
+            value = json.loads(line)
+            kinds = {"type": "answer", "orderId": "order", "restockId": "restock", "revision": "stock"}
+            schema = next((schema for field, schema in kinds.items() if field in value), None)
+            fault = problem(contract.validators[schema], value) if schema else "is no message"
+            if fault:
+                yield f"{page}, {line[:120]} {fault}"
+
+
+# Messages
+
+
+class Repeated(Exception):
+    """A name is given twice in one object."""
+
+
+def parse(text):
+    """The document that a value holds. As the service does, it skips a byte order mark and takes no NaN."""
+
+    def refuse(name):
+        raise ValueError(f"{name} is not JSON")
+
+    return json.loads(text.removeprefix("\ufeff"), parse_constant=refuse)
+
+
+def beyond_schema(text):
+    """Why JSON Schema cannot tell that the service refuses a value; None when it could."""
+
+    def note(pairs):
+        if len({name for name, _ in pairs}) < len(pairs):
+            raise Repeated
+        return dict(pairs)
+
+    try:
+        value = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=note)
+    except Repeated:
+        return "a name given twice"
+    if len(text.encode()) > 64 * 1024:
+        return "more than 64 KiB"
+    texts, numbers, depth = [], [], 0
+    todo = [(value, 1)]
+    while todo:
+        node, level = todo.pop()
+        depth = max(depth, level)
+        if isinstance(node, (dict, list)):
+            todo += [(child, level + 1) for child in (node.values() if isinstance(node, dict) else node)]
+            texts += node if isinstance(node, dict) else []
+        elif isinstance(node, str):
+            texts.append(node)
+        elif isinstance(node, float):
+            numbers.append(node)
+    if any(len(text) <= 128 < len(text.encode("utf-8", "surrogatepass")) for text in texts):
+        return "at most 128 characters, but more bytes"
+    if any(number.is_integer() for number in numbers):
+        return "a whole number with fraction or exponent"
+    if depth > 128:
+        return "more than 128 levels"
+    return None
+
+
+class Messages:
+    """What was found about the messages read so far."""
+
+    def __init__(self, contract):
+        self.contract = contract
+        self.counts = collections.Counter()
+        self.beyond = collections.Counter()
+        self.seen = {"type": set(), "reason": set(), "juice.error.code": set()}
+
+    def check(self, sample):
+        """The disagreement about one message, or None."""
+        schema, text, valid = sample["schema"], sample["value"], sample.get("valid")
+        try:
+            value = parse(text)
+            fault = problem(self.contract.validators[schema], value)
+        except ValueError as error:
+            value, fault = None, f"is not JSON: {error}"
+        verdict = {True: "valid", False: "refused", None: "left to the menu"}[valid]
+        reason = beyond_schema(text) if valid is False and fault is None else None
+        if valid is None or (fault is None) == valid or reason:
+            self.counts[schema, sample["origin"], verdict] += 1
+            self.beyond[reason] += reason is not None
+            if valid:
+                for field, values in self.seen.items():
+                    values |= {value[field]} if isinstance(value, dict) and field in value else set()
+            return None
+        says = "the schema takes it" if fault is None else f"the schema refuses it {fault}"
+        return (
+            f"{schema}.json: {sample['origin']} message is {verdict} by the service ({sample['note']}),"
+            f" {says}\n    {text[:1000]}"
+        )
+
+    def unseen(self):
+        """What the schemas allow and no valid message had: then the service has no such thing, or nothing was shown."""
+        answers = self.contract.schemas["answer"]["definitions"].values()
+        properties = [definition.get("properties", {}) for definition in answers]
+        properties.append(self.contract.schemas["dead-letter-headers"]["properties"])
+        for field, seen in self.seen.items():
+            allowed = set()
+            for schema in (each[field] for each in properties if field in each):
+                allowed |= set(schema.get("enum", [schema.get("const")]))
+            for value in sorted(allowed - seen):
+                yield f"the schemas allow {field} {value}, which no message had"
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--docs", type=pathlib.Path, default=ROOT / "docs", help="where the documents are")
+    options.add_argument("--faults", type=int, default=20, help="how many disagreements to print")
+    arguments = options.parse_args()
+
+    contract = Contract(arguments.docs.resolve())
+    faults = []
+    for check in (check_references, check_schemas, check_asyncapi, check_pages):
+        # What is wrong with one makes no sense of the next.
+        faults = faults or list(check(contract))
+    messages = Messages(contract)
+    if not faults:
+        for line in sys.stdin:
+            fault = messages.check(json.loads(line))
+            faults += [fault] if fault else []
+        faults += messages.unseen()
+    for fault in faults[: arguments.faults]:
+        print(fault, file=sys.stderr)
+    if len(faults) > arguments.faults:
+        print(f"and {len(faults) - arguments.faults} more", file=sys.stderr)
+
+    for (schema, origin, verdict), count in sorted(messages.counts.items()):
+        print(f"{schema:20} {origin:10} {verdict:17} {count:6}")
+    for reason, count in sorted((reason, count) for reason, count in messages.beyond.items() if reason):
+        print(f"refused by the service alone: {reason} {count}")
+    print(f"{messages.counts.total()} messages agree, {len(faults)} faults")
+    return 1 if faults or not messages.counts else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
