@@ -49,11 +49,14 @@ test: setup lint ## Everything CI checks: format, build without warnings, all te
 	@$(MAKE) --no-print-directory contract
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
 
-contract: setup .build/contract-venv/ready ## Check the schemas against thousands of messages
-	@echo "Checking docs/asyncapi.yaml and docs/schemas against what the service takes and writes"
-	@$(SWIFT) build --product contract-samples -Xswiftc -warnings-as-errors
+contract: setup .build/contract-venv/ready ## Check the schemas against thousands of messages, and the examples for integrators
+	@echo "Checking docs/asyncapi.yaml and docs/schemas against what the service takes and writes, and the examples"
+	@for product in juice contract-samples order-example; do \
+		$(SWIFT) build --product $$product -Xswiftc -warnings-as-errors || exit $$?; \
+	done
 	@set -o pipefail; bin="$$($(SWIFT) build --show-bin-path)" && \
-		"$$bin/contract-samples" | .build/contract-venv/bin/python Tests/contract/check.py
+		"$$bin/contract-samples" | .build/contract-venv/bin/python Tests/contract/check.py && \
+		PYTHONDONTWRITEBYTECODE=1 .build/contract-venv/bin/python Tests/contract/examples.py "$$bin"
 
 # Python packages in an environment of their own, which is made anew when others are asked for.
 .build/contract-venv/ready: Tests/contract/requirements.txt

@@ -15,6 +15,7 @@ let package = Package(
     products: [
         .executable(name: "juice", targets: ["juice"]),
         .library(name: "Kafka", targets: ["Kafka"]),
+        .library(name: "JuiceMessages", targets: ["JuiceMessages"]),
         // For the fuzzer, which is a package of its own.
         .library(name: "MessageInvariants", targets: ["MessageInvariants"]),
     ],
@@ -169,6 +170,12 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/contract-samples"
+        ),
+        // The Swift example of docs/INTEGRATION.md.
+        .executableTarget(
+            name: "order-example",
+            dependencies: ["JuiceMessages", "Kafka", .product(name: "Logging", package: "swift-log")],
+            path: "Tests/order-example"
         ),
         .testTarget(
             name: "JuiceMessagesTests",

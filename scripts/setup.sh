@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that the Swift toolchain and the two C libraries are there; installs the libraries where they are not. With
-# `contract` also what checks the schemas: Python.
+# `contract` also what checks the schemas and the examples for integrators: Python and kcat.
 set -euo pipefail
 
 fail() {
@@ -44,6 +44,7 @@ Linux)
     has_header simdjson.h c++ "-std=c++17" || missing+=(libsimdjson-dev)
     if [ "${1:-}" = contract ]; then
         python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv)
+        command -v kcat >/dev/null || missing+=(kcat)
     fi
     if [ ${#missing[@]} -gt 0 ]; then
         command -v apt-get >/dev/null || fail "install these with your package manager: ${missing[*]}"
@@ -53,7 +54,7 @@ Linux)
 Darwin)
     command -v brew >/dev/null || fail "install Homebrew from https://brew.sh, then try again"
     formulas=(pkgconf librdkafka simdjson)
-    if [ "${1:-}" = contract ]; then formulas+=(python); fi
+    if [ "${1:-}" = contract ]; then formulas+=(python kcat coreutils); fi
     for formula in "${formulas[@]}"; do
         brew list --formula "$formula" >/dev/null 2>&1 && continue
         echo "setup: installing $formula"

@@ -167,7 +167,7 @@ def check_asyncapi(contract):
 
 def check_pages(contract):
     """The messages in the pages for people, each a line in a block of JSON, are what they seem to be."""
-    for page in ("CONTRACT.md",):
+    for page in ("CONTRACT.md", "INTEGRATION.md"):
         blocks = re.findall(r"^```json\n(.*?)^```", (contract.docs / page).read_text(), re.DOTALL | re.MULTILINE)
         lines = [line for block in blocks for line in block.splitlines()]
         if not lines:

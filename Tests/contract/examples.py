@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Tries the examples of docs/INTEGRATION.md on the service with its embedded broker.
+
+Then sends what they do not, and holds all records that came of it against the schemas.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from check import ROOT, Contract, problem
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+PATIENCE = 60  # Seconds; nothing here takes more than a few.
+TRACE = ("traceparent", b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+
+
+class Service:
+    """`juice serve` with a broker of its own."""
+
+    def __init__(self, juice, runtime):
+        self.process = subprocess.Popen(
+            [juice, "serve"],
+            env=os.environ | {"XDG_RUNTIME_DIR": runtime},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.output = []
+        self.brokers = None
+        self.told = threading.Event()
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.output.append(line)
+            if found := re.match(r"Embedded Kafka broker at (\S+)", line):
+                self.brokers = found[1]
+                self.told.set()
+        self.told.set()
+
+    def __enter__(self):
+        self.told.wait(PATIENCE)
+        if self.brokers is None:
+            self.__exit__()
+            raise Fault("juice serve named no broker:\n" + "".join(self.output))
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+
+class Fault(Exception):
+    """Something is not as the pages say."""
+
+
+def require(condition, fault):
+    if not condition:
+        raise Fault(fault)
+
+
+def try_example(command, brokers, contract):
+    """An example gets the answers that it should, each as the schema has it."""
+    # A store of its own: a kiwi juice can be made, a strawberry juice never at first.
+    store = f"강남-{pathlib.Path(command[-1]).name}"
+    orders = {("kiwi", "2"): "juiceMade", ("strawberry",): "outOfStock", ("kiwi", "101"): "rejected"}
+    for order, expected in orders.items():
+        ran = subprocess.run(
+            [*command, brokers, store, *order], capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+        said = f"{' '.join(command)} {' '.join(order)} said {ran.stdout!r} and {ran.stderr!r}"
+        require(ran.returncode == 0, f"{said}, status {ran.returncode}")
+        answer = json.loads(ran.stdout)
+        fault = problem(contract.validators["answer"], answer)
+        require(not fault, f"{said}, which is no answer {fault}")
+        require((answer["type"], answer["store"]) == (expected, store), f"{said} in place of {expected}")
+    return len(orders)
+
+
+def send_others(brokers):
+    """Commands of other kinds, and what is none: how many answers and dead letters are due."""
+    producer = Producer({"bootstrap.servers": brokers, "partitioner": "murmur2_random"})
+    commands = [
+        ("juice.orders", "jamsil", '{"orderId":"traced","juice":"kiwi"}', [TRACE]),
+        ("juice.orders", "jamsil", '{"orderId":"traced","juice":"kiwi"}', []),
+        ("juice.orders", None, '{"orderId":"without a key","juice":"kiwi"}', []),
+        ("juice.restocks", "jamsil", '{"restockId":"r1","add":{"strawberry":16,"kiwi":-2}}', []),
+        ("juice.restocks", "jamsil", '{"restockId":"r2","set":{"mango":30}}', []),
+        ("juice.restocks", "jamsil", '{"restockId":"r3","add":{"kiwi":-1000}}', []),
+        ("juice.restocks", "jamsil", '{"restockId":"r4"}', []),
+    ]
+    letters = [
+        ("juice.orders", "jamsil", "hello", []),
+        ("juice.orders", "jamsil", '{"juice":"kiwi"}', [("note", b"mine")]),
+        ("juice.restocks", "jamsil", '{"restockId":""}', []),
+        ("juice.orders", "x" * 129, '{"orderId":"a","juice":"kiwi"}', []),
+    ]
+    for topic, key, value, headers in commands + letters:
+        producer.produce(topic, key=key, value=value, headers=headers)
+    require(producer.flush(PATIENCE) == 0, "the broker did not take all records")
+    return len(commands), len(letters)
+
+
+def read(brokers, topic, count):
+    """The records of a topic: at least so many."""
+    consumer = Consumer({"bootstrap.servers": brokers, "group.id": "contract", "isolation.level": "read_committed"})
+    partitions = consumer.list_topics(topic, timeout=PATIENCE).topics[topic].partitions
+    consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
+    records, deadline = [], time.monotonic() + PATIENCE
+    while len(records) < count:
+        left = deadline - time.monotonic()
+        require(left > 0, f"{topic} has {len(records)} records, {count} are due")
+        record = consumer.poll(left)
+        if record is not None and not record.error():
+            records.append(record)
+    consumer.close()
+    return records
+
+
+def check_records(brokers, contract, answers, letters):
+    results = read(brokers, "juice.results", answers)
+    for record in results:
+        answer = json.loads(record.value())
+        fault = problem(contract.validators["answer"], answer)
+        require(not fault, f"juice.results, {record.value()} {fault}")
+        require(record.key().decode() == answer["store"], f"juice.results, {record.value()} has another key")
+    traced = [json.loads(each.value()) for each in results if each.headers() == [TRACE]]
+    require([each.get("orderId") for each in traced] == ["traced"], f"traced are {traced}")
+    repeats = [each for each in results if json.loads(each.value()).get("duplicate")]
+    require(len(repeats) == 1, f"{len(repeats)} answers are repeats")
+    require(any(each.key() == b"main" for each in results), "the order without a key was for another store")
+
+    for record in read(brokers, "juice.stock", 1):
+        fault = problem(contract.validators["stock"], json.loads(record.value()))
+        require(not fault, f"juice.stock, {record.value()} {fault}")
+    codes = []
+    for record in read(brokers, "juice.dead-letters", letters):
+        headers = {name: value.decode() for name, value in record.headers()}
+        fault = problem(contract.validators["dead-letter-headers"], headers)
+        require(not fault, f"juice.dead-letters, {headers} {fault}")
+        codes.append(headers["juice.error.code"])
+    require(sorted(codes) == ["badID", "badStore", "missingID", "notJSON"], f"the dead letters are {codes}")
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("bin", type=pathlib.Path, help="where juice and order-example are")
+    binaries = options.parse_args().bin
+    examples = [
+        [sys.executable, str(ROOT / "docs/examples/order.py")],
+        [shutil.which("bash"), str(ROOT / "docs/examples/order.sh")],
+        [str(binaries / "order-example")],
+    ]
+    contract = Contract(ROOT / "docs")
+    # The settings of whoever runs this are not meant.
+    for name in [name for name in os.environ if name.startswith("JUICE_")]:
+        del os.environ[name]
+    with tempfile.TemporaryDirectory() as runtime:
+        try:
+            with Service(binaries / "juice", runtime) as service:
+                answers = sum(try_example(example, service.brokers, contract) for example in examples)
+                commands, letters = send_others(service.brokers)
+                check_records(service.brokers, contract, answers + commands, letters)
+        except Fault as fault:
+            print(fault, file=sys.stderr)
+            return 1
+    print(f"{len(examples)} examples got their answers; {answers + commands} answers and {letters} dead letters agree")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

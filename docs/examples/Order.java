@@ -1,0 +1,80 @@
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.UUID;
+import java.util.concurrent.ExecutionException;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.StringDeserializer;
+import org.apache.kafka.common.serialization.StringSerializer;
+
+/** Sends an order and prints its answer: java -cp 'libs/*' Order.java BROKERS STORE JUICE [QUANTITY] */
+public class Order {
+    static final String PREFIX = System.getenv().getOrDefault("JUICE_TOPIC_PREFIX", "juice.");
+
+    public static void main(String[] arguments) throws Exception {
+        String brokers = arguments[0], store = arguments[1], juice = arguments[2];
+        String quantity = arguments.length > 3 ? arguments[3] : "1";
+        String id = UUID.randomUUID().toString();
+        String order = String.format("{\"orderId\":\"%s\",\"juice\":\"%s\",\"quantity\":%s}", id, juice, quantity);
+
+        try (var consumer = reader(brokers);
+                // Idempotent, and keys are hashed with murmur2: both are the defaults.
+                var producer = new KafkaProducer<>(
+                        properties(brokers, Map.of("delivery.timeout.ms", "5000", "request.timeout.ms", "4000")),
+                        new StringSerializer(), new StringSerializer())) {
+            for (int attempt = 0; attempt < 3; attempt++) {
+                // Under the same id, so that it is made once however often it arrives.
+                var sent = producer.send(new ProducerRecord<>(PREFIX + "orders", store, order));
+                try {
+                    sent.get();
+                } catch (ExecutionException error) {
+                    System.err.println(error.getCause().getMessage());
+                }
+                String answer = await(consumer, store, id, Duration.ofSeconds(5));
+                if (answer != null) {
+                    System.out.println(answer);
+                    return;
+                }
+            }
+        }
+        System.err.println("no answer to order " + id + "; it may still be carried out");
+        System.exit(1);
+    }
+
+    /** A consumer that stands at the ends of all partitions, before the order is sent: no answer can slip by. */
+    static KafkaConsumer<String, String> reader(String brokers) {
+        var consumer = new KafkaConsumer<>(
+                properties(brokers, Map.of("isolation.level", "read_committed", "enable.auto.commit", "false")),
+                new StringDeserializer(), new StringDeserializer());
+        List<TopicPartition> partitions = consumer.partitionsFor(PREFIX + "results").stream()
+                .map(each -> new TopicPartition(each.topic(), each.partition())).toList();
+        consumer.assign(partitions);
+        consumer.endOffsets(partitions).forEach(consumer::seek);
+        return consumer;
+    }
+
+    static String await(KafkaConsumer<String, String> consumer, String store, String id, Duration patience) {
+        Instant deadline = Instant.now().plus(patience);
+        while (Instant.now().isBefore(deadline)) {
+            for (var answer : consumer.poll(Duration.between(Instant.now(), deadline))) {
+                // In earnest, with a JSON library.
+                if (store.equals(answer.key()) && answer.value().contains("\"orderId\":\"" + id + "\"")) {
+                    return answer.value();
+                }
+            }
+        }
+        return null;
+    }
+
+    static Properties properties(String brokers, Map<String, String> others) {
+        var properties = new Properties();
+        properties.put("bootstrap.servers", brokers);
+        properties.putAll(others);
+        return properties;
+    }
+}
