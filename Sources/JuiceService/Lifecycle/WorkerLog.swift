@@ -28,7 +28,9 @@ struct WorkerLog {
             // Restored to try once more what has just failed, it is not news.
             logger.log(
                 level: isAborting ? .debug : .notice,
-                "ready: \(state.stores) stores, \(state.commands) commands remembered, \(state.records) records read",
+                partitions.isEmpty
+                    ? "no partition to read"
+                    : "ready: \(state.stores) stores, \(state.commands) commands remembered, \(state.records) records read",
                 metadata: Self.metadata(partitions)
             )
         case .committed(let summary):
@@ -94,8 +96,9 @@ struct WorkerLog {
         case .offsets:
             """
             stop all instances, wait until the group is empty (the session timeout, 10 s), then \
-            \(resetCommand(partition)), with N after the last order that was answered, and likewise for \
-            \(configuration.topics.restocks). From an earlier N orders are made again, from a later one they are skipped
+            \(resetCommand(partition)), with N after the last order that was answered or a little before, and likewise for \
+            \(configuration.topics.restocks). What was answered within the duplicate window is known and not made again; \
+            from a later N orders are skipped. See docs/OPERATIONS.md
             """
         case .stock:
             """
