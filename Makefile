@@ -20,7 +20,7 @@ ROUNDS ?= 100
 BROKER_RESTART ?=
 export BROKER_RESTART
 # The modules whose API is documented.
-DOCUMENTED := Kafka JuiceMaker JuiceMessages JuiceEngine JuiceService JuiceHTTP PrometheusMetrics
+DOCUMENTED := Kafka JuiceMaker JuiceMessages JuiceEngine JuiceService JuiceRestockBot JuiceHTTP PrometheusMetrics
 # Where `make install` puts things.
 PREFIX ?= /usr/local
 DESTDIR ?=

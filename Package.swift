@@ -76,6 +76,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
+        // The decisions of `juice restock-bot`.
+        .target(name: "JuiceRestockBot", dependencies: ["JuiceMaker", "JuiceMessages"]),
         // What `juice bench core` and `make microbench` measure.
         .target(name: "JuiceBench", dependencies: ["JuiceMaker", "JuiceMessages", "JuiceEngine"]),
         // What `juice bench` holds the service against: the same loop in plain C on librdkafka.
@@ -84,7 +86,7 @@ let package = Package(
             name: "juice",
             dependencies: [
                 "CBareLoop", "JuiceBench", "Kafka", "JuiceMaker", "JuiceMessages", "JuiceEngine",
-                "JuiceHTTP", "JuiceService", "PrometheusMetrics",
+                "JuiceHTTP", "JuiceRestockBot", "JuiceService", "PrometheusMetrics",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -195,8 +197,14 @@ let package = Package(
             ]
         ),
         .testTarget(
+            name: "JuiceRestockBotTests",
+            dependencies: ["JuiceRestockBot", "JuiceMaker", "JuiceMessages"]
+        ),
+        .testTarget(
             name: "juiceTests",
-            dependencies: ["juice", "Kafka", "JuiceMaker", "JuiceMessages", "JuiceService"]
+            dependencies: [
+                "juice", "Kafka", "JuiceMaker", "JuiceMessages", "JuiceRestockBot", "JuiceService",
+            ]
         ),
     ],
     swiftLanguageModes: [.v6],

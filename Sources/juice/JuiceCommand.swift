@@ -27,8 +27,7 @@ struct JuiceCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             Serve.self, Config.self, Demo.self, Order.self, Restock.self, Stock.self, Results.self,
-            Topics.self,
-            MenuCommand.self, SendTraffic.self, Bench.self,
+            Topics.self, MenuCommand.self, RestockBotCommand.self, SendTraffic.self, Bench.self,
         ]
     )
 

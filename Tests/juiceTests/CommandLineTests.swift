@@ -16,6 +16,7 @@ struct CommandLineTests {
         ["restock", "kiwi=-2", "mango=+3", "--restock-id", "x"], ["stock", "--watch"],
         ["results", "--follow", "--last", "3"], ["topics", "create"], ["topics", "check"],
         ["menu", "--json"],
+        ["restock-bot", "--low", "3", "--target", "9", "--stores", "a,b", "--once", "--json"],
     ])
     func understands(arguments: [String]) throws {
         _ = try JuiceCommand.parseAsRoot(arguments)
@@ -46,7 +47,7 @@ struct CommandLineTests {
         let commands: [any ParsableCommand.Type] = [
             Serve.self, Demo.self, Order.self, Restock.self, Stock.self, Results.self, Topics.self,
             Topics.Create.self,
-            Topics.Check.self, Config.self, MenuCommand.self, SendTraffic.self,
+            Topics.Check.self, Config.self, MenuCommand.self, SendTraffic.self, RestockBotCommand.self,
         ]
         for command in commands {
             #expect(command.configuration.discussion.contains("Examples:\n  juice "), "\(command)")

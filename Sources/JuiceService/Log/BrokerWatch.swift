@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// librdkafka tells of lost connections late and more than once, reconnects by itself, and says nothing when it
 /// succeeds. So what it tells only raises a suspicion, and whoever can goes and asks the cluster: that decides.
-final class BrokerWatch: Sendable {
+public final class BrokerWatch: Sendable {
     private enum State {
         case reachable
         /// A client met this error. Nothing is known until somebody asks.
@@ -23,18 +23,19 @@ final class BrokerWatch: Sendable {
     private let logger: Logger
     private let state = Mutex((now: State.reachable, recoveredAt: ContinuousClock.Instant?.none))
 
-    init(bootstrapServers: String, logger: Logger) {
+    /// A watch that takes the cluster for reachable until it hears otherwise.
+    public init(bootstrapServers: String, logger: Logger) {
         self.bootstrapServers = bootstrapServers
         self.logger = logger
     }
 
     /// Whether somebody should ask the cluster for anything, and tell ``reached()`` or ``failed(_:)``.
-    var needsProbe: Bool {
+    public var needsProbe: Bool {
         state.withLock { if case .reachable = $0.now { false } else { true } }
     }
 
     /// Takes note of what a client met by itself.
-    func noticed(_ error: KafkaError) {
+    public func noticed(_ error: KafkaError) {
         logger.debug("\(error)")
         let isNews = state.withLock { state in
             switch state.now {
@@ -52,7 +53,7 @@ final class BrokerWatch: Sendable {
     }
 
     /// Takes note that the cluster did not answer when it was asked.
-    func failed(_ error: KafkaError) {
+    public func failed(_ error: KafkaError) {
         let cause = state.withLock { state -> KafkaError? in
             // Another worker may have asked just before the cluster answered this one: ask again before saying so.
             if let recoveredAt = state.recoveredAt, .now - recoveredAt < Self.afterglow {
@@ -84,7 +85,7 @@ final class BrokerWatch: Sendable {
     }
 
     /// Takes note that the cluster answered.
-    func reached() {
+    public func reached() {
         let wasUnreachable = state.withLock { state in
             defer { state.now = .reachable }
             switch state.now {

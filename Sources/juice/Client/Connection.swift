@@ -107,7 +107,8 @@ struct Connection: Sendable {
         try made { () throws(KafkaError) in try Admin(configuration: base, hooks: hooks) }
     }
 
-    private var base: KafkaConfiguration {
+    /// What every client has in common.
+    var base: KafkaConfiguration {
         KafkaConfiguration([
             "client.id": "juice-cli", "reconnect.backoff.max.ms": "1000",
             // A topic that is missing must be made as it has to be, not as a broker thinks fit.
@@ -125,7 +126,7 @@ struct Connection: Sendable {
     }
 
     /// What librdkafka refuses of a configuration is the user's to mend.
-    private func made<Client>(_ make: () throws(KafkaError) -> Client) throws(Failure) -> Client {
+    func made<Client>(_ make: () throws(KafkaError) -> Client) throws(Failure) -> Client {
         do throws(KafkaError) {
             return try make()
         } catch {

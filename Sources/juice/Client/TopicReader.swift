@@ -17,10 +17,23 @@ final class TopicReader {
         self.connection = connection
         consumer = try connection.consumer()
         try connection.reach(consumer, deadline: deadline)
-        do throws(KafkaError) {
-            watermarks = try Self.watermarks(consumer, topic: topic, deadline: deadline)
-        } catch {
-            throw connection.failure(error)
+        watermarks = try Self.watermarks(connection, consumer, topic: topic, deadline: deadline)
+    }
+
+    /// Of a topic that was just made the brokers may need a moment to agree who leads it.
+    private static func watermarks(
+        _ connection: Connection,
+        _ consumer: Consumer,
+        topic: String,
+        deadline: Deadline
+    ) throws(Failure) -> [Int32: Watermarks] {
+        while true {
+            do throws(KafkaError) {
+                return try watermarks(consumer, topic: topic, deadline: deadline)
+            } catch {
+                guard error.remedy == .retry, !deadline.isOver else { throw connection.failure(error) }
+                _ = try? consumer.poll(maxRecords: 1, timeout: deadline.step(.milliseconds(50)))
+            }
         }
     }
 

@@ -35,6 +35,12 @@ enum Setting: String, CaseIterable, Sendable {
     case follow
     case last
     case watch
+    // The restock bot.
+    case botGroup = "bot-group"
+    case low
+    case target
+    case fruits
+    case once
     // Simulated traffic.
     case orders
     case stores

@@ -1,0 +1,151 @@
+import Dispatch
+import Foundation
+import JuiceMaker
+import JuiceMessages
+import JuiceRestockBot
+import JuiceService
+import Kafka
+import Logging
+import Synchronization
+import Testing
+
+@testable import juice
+
+/// An embedded broker with the service on it, for as long as a body runs.
+enum EmbeddedService {
+    static var quiet: Logger { Log.logger(level: .critical) { _ in } }
+
+    static func run(
+        partitions: Int = 4,
+        _ body: @escaping @Sendable (Connection) throws -> Void
+    ) async throws {
+        try await OnThread.run {
+            let embedded = try EmbeddedKafka(
+                topics: TopicNames(),
+                partitions: partitions,
+                runFiles: nil,
+                logger: quiet
+            )
+            defer { embedded.stop() }
+            let service = BackgroundService(
+                ServiceConfiguration(
+                    bootstrapServers: embedded.bootstrapServers,
+                    instanceID: "test",
+                    isEmbedded: true
+                ),
+                logger: quiet
+            )
+            defer { service.stop() }
+            try body(
+                Connection(
+                    bootstrapServers: embedded.bootstrapServers,
+                    origin: .embedded(embedded.runFile),
+                    logger: quiet
+                )
+            )
+        }
+    }
+}
+
+/// A bot on a thread of its own.
+final class RunningBot: Sendable {
+    private let interruption = Interruption()
+    private let isFrozen = Atomic(false)
+    private let sent = Mutex<[Refill]>([])
+    private let failure = Mutex<(any Error)?>(nil)
+    private let end = DispatchSemaphore(value: 0)
+
+    init(_ connection: Connection, _ plan: RestockBotPlan, logger: Logger = EmbeddedService.quiet) {
+        Thread { [self] in
+            do {
+                try RestockBotRun(
+                    connection,
+                    plan,
+                    logger: logger,
+                    isEnded: { [self] in
+                        while isFrozen.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.01) }
+                        return interruption.isRequested
+                    },
+                    show: { [self] refill in sent.withLock { $0.append(refill) } }
+                )
+                .run()
+            } catch {
+                failure.withLock { $0 = error }
+            }
+            end.signal()
+        }
+        .start()
+    }
+
+    /// Lets the bot do nothing, as a process that is stopped.
+    func freeze() { isFrozen.store(true, ordering: .relaxed) }
+
+    func thaw() { isFrozen.store(false, ordering: .relaxed) }
+
+    var refills: [Refill] { sent.withLock { $0 } }
+
+    /// Asks it to end, waits until it has and throws why it failed, if it did.
+    func stop() throws {
+        interruption.request()
+        try wait()
+    }
+
+    func wait() throws {
+        end.wait()
+        if let error = failure.withLock({ $0 }) { throw error }
+    }
+
+    /// Whether it has sent so many refills before the deadline.
+    func waits(for count: Int, _ deadline: Deadline) -> Bool {
+        while refills.count < count, !deadline.isOver { Thread.sleep(forTimeInterval: 0.01) }
+        return refills.count >= count
+    }
+}
+
+/// Sends orders and reads their answers and the stock.
+struct TestClient {
+    let connection: Connection
+    let deadline: Deadline
+
+    init(_ connection: Connection, _ deadline: Deadline) {
+        self.connection = connection
+        self.deadline = deadline
+    }
+
+    func order(_ juice: String, quantity: Int = 1, store: String) throws -> Answer {
+        let id = UUID().uuidString
+        let waiter = try AnswerWaiter(connection, deadline: deadline)
+        let sender = try CommandSender(connection, timeout: deadline.remaining)
+        _ = try sender.send(
+            .order(id: id, store: store, juice: juice, quantity: quantity),
+            deadline: deadline
+        )
+        let found = try waiter.answer(to: .order, id: id, store: store, deadline: deadline)
+        return try #require(found?.answer)
+    }
+
+    func level(of fruit: String, in store: String) throws -> Int? {
+        let reader = try StockReader(connection, store: store, deadline: deadline)
+        try reader.readAll(patience: deadline.remaining)
+        return reader.latest.first?.record.stock.first { $0.fruit == fruit }?.amount
+    }
+}
+
+extension Answer {
+    var isMade: Bool {
+        if case .juiceMade = outcome { true } else { false }
+    }
+}
+
+/// Keeps log lines, without their time and level.
+final class LogLines: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    var logger: Logger {
+        Log.logger(level: .notice) { [self] line in
+            lines.withLock { $0.append(line.split(separator: " ", maxSplits: 2).last.map(String.init) ?? "") }
+        }
+    }
+}

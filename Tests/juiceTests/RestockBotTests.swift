@@ -1,0 +1,137 @@
+import Foundation
+import JuiceMaker
+import JuiceMessages
+import JuiceRestockBot
+import JuiceService
+import Kafka
+import Logging
+import Testing
+
+@testable import juice
+
+/// What the command line says a bot is to do.
+struct RestockBotPlanTests {
+    @Test func hasDefaults() throws {
+        let plan = try RestockBotPlan(BenchSamples.settings())
+        #expect(plan.rules == RefillRules(low: 5, target: 30))
+        #expect(plan.group == "juice-restock-bot")
+        #expect(plan.serviceGroup == "juice-maker")
+        #expect(plan.onceWithin == nil)
+    }
+
+    @Test func readsWhatIsGiven() throws {
+        let plan = try RestockBotPlan(
+            BenchSamples.settings([
+                .low: "0", .target: "1", .stores: "강남,a", .fruits: "딸기,kiwi", .botGroup: "bots", .group: "g",
+                .once: "true", .timeout: "3",
+            ])
+        )
+        #expect(
+            plan.rules
+                == RefillRules(low: 0, target: 1, stores: ["a", "강남"], fruits: ["kiwi", "strawberry"])
+        )
+        #expect(plan.group == "bots")
+        #expect(plan.serviceGroup == "g")
+        #expect(plan.onceWithin == .seconds(3))
+    }
+
+    @Test(
+        arguments: [
+            ([.low: "30"], "--low 30 must be below --target 30"),
+            ([.low: "-1"], "--low must be a whole number"), ([.target: "1000000001"], "--target must be"),
+            ([.stores: "a,,b"], "--stores must be"), ([.fruits: "durian"], "no fruit is called \"durian\""),
+            ([.botGroup: "juice-maker"], "--bot-group and --group are both juice-maker"),
+            ([.botGroup: String(repeating: "g", count: 200)], "--bot-group must be"),
+        ] as [([Setting: String], String)]
+    )
+    func refuses(values: [Setting: String], message: String) throws {
+        let settings = try BenchSamples.settings(values)
+        let failure = #expect(throws: Failure.self) { try RestockBotPlan(settings) }
+        #expect(failure?.message.hasPrefix(message) == true, "\(failure?.message ?? "")")
+    }
+
+    private var refill: Refill {
+        Refill(
+            id: RefillID(group: "bot", partition: 0, position: 12),
+            store: "강남",
+            entries: [
+                .init(fruit: "kiwi", level: 5, amount: 25), .init(fruit: "mango", level: 0, amount: 30),
+            ]
+        )
+    }
+
+    @Test func aRefillIsALine() {
+        #expect(
+            RefillLine.text(refill, time: "12:34:56", paint: .none)
+                == "12:34:56  강남          bot/0-12                  kiwi +25 (5 → 30), mango +30 (0 → 30)"
+        )
+        #expect(
+            RefillLine.json(refill)
+                == #"{"refill":[{"added":25,"fruit":"kiwi","level":5},{"added":30,"fruit":"mango","level":0}],"#
+                + #""restockId":"bot/0-12","store":"강남"}"#
+        )
+    }
+
+    @Test func itSaysOnceThatNobodyAnswers() {
+        let lines = LogLines()
+        var voice = BotVoice(logger: lines.logger, target: 30)
+        let start = ContinuousClock.now
+        voice.waits(for: 2, now: start)
+        voice.waits(for: 2, now: start + .seconds(29))
+        #expect(lines.all.isEmpty)
+        voice.waits(for: 2, now: start + .seconds(30))
+        voice.waits(for: 3, now: start + .seconds(90))
+        #expect(lines.all.count == 1)
+        voice.waits(for: 0, now: start + .seconds(91))
+        voice.waits(for: 1, now: start + .seconds(92))
+        #expect(lines.all.count == 2)
+    }
+}
+
+/// The bot beside the service, over TCP, on an embedded broker.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct RestockBotTests {
+    @Test func refillsOncePerShortage() async throws {
+        try await EmbeddedService.run { connection in
+            let deadline = Deadline(after: .seconds(60))
+            let client = TestClient(connection, deadline)
+            // One shortage from before the bot, one that an order meets while it runs.
+            #expect(try client.order("banana", quantity: 5, store: "강남").isMade)
+            let bot = RunningBot(connection, .init(rules: try #require(RefillRules(low: 5, target: 30))))
+            #expect(bot.waits(for: 1, deadline))
+            #expect(try !client.order("strawberry", store: "main").isMade)
+            #expect(bot.waits(for: 2, deadline))
+            try bot.stop()
+            #expect(bot.refills.map(\.store) == ["강남", "main"])
+
+            // Another one finds nothing to do, and everything answered.
+            let plan = RestockBotPlan(
+                rules: try #require(RefillRules(low: 5, target: 30)),
+                onceWithin: .seconds(30)
+            )
+            let second = RunningBot(connection, plan)
+            try second.wait()
+            #expect(second.refills.isEmpty)
+            #expect(try client.level(of: "banana", in: "강남") == 30)
+            #expect(try client.level(of: "strawberry", in: "main") == 30)
+        }
+    }
+
+    @Test func endsSoonWhereNobodyAnswers() async throws {
+        let connection = Connection(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
+        try await OnThread.run {
+            let rules = try #require(RefillRules(low: 5, target: 30))
+            let failure = #expect(throws: Failure.self) {
+                try RunningBot(connection, .init(rules: rules, onceWithin: .milliseconds(300))).wait()
+            }
+            #expect(failure?.status == .unavailable)
+            // One that goes on waits, until it is told to end.
+            let lines = LogLines()
+            let bot = RunningBot(connection, .init(rules: rules), logger: lines.logger)
+            let deadline = Deadline(after: .seconds(30))
+            while lines.all.isEmpty, !deadline.isOver { Thread.sleep(forTimeInterval: 0.01) }
+            try bot.stop()
+            #expect(lines.all == ["no Kafka broker answers at 127.0.0.1:1; waiting for one"])
+        }
+    }
+}
