@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
 import JuiceService
@@ -31,27 +32,28 @@ public enum ServiceRoutes {
 }
 
 /// `{"status":"ready"}`, or `{"status":"not ready","reasons":["worker 0 restores partition 3"]}`.
-private struct HealthAnswer: ResponseEncodable {
-    let status: String
-    let reasons: [String]?
-    private let isWell: Bool
-
-    private enum CodingKeys: CodingKey {
-        case status
-        case reasons
-    }
+private struct HealthAnswer {
+    private let status: String
+    private let reasons: [String]
 
     init(_ report: ServiceHealth.Report, yes: String, no: String) {
-        isWell = report.isWell
-        status = isWell ? yes : no
-        reasons = isWell ? nil : report.reasons
+        status = report.isWell ? yes : no
+        reasons = report.reasons
     }
 
-    var response: EditedResponse<Self> {
-        EditedResponse(
-            status: isWell ? .ok : .serviceUnavailable,
-            headers: [.cacheControl: "no-store"],
-            response: self
+    var response: Response {
+        Response(
+            status: reasons.isEmpty ? .ok : .serviceUnavailable,
+            headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(string: json))
         )
+    }
+
+    /// Written member by member: people read it, and an encoder has an order of its own.
+    private var json: String {
+        guard !reasons.isEmpty else { return #"{"status":"\#(status)"}"# }
+        // Texts always have a JSON form.
+        let list = (try? JSONEncoder().encode(reasons)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
+        return #"{"status":"\#(status)","reasons":\#(list)}"#
     }
 }
