@@ -15,6 +15,13 @@ public enum HeaderName {
     /// On a command that came to another partition than its store's and was forwarded to that one: where it was read
     /// first, as `partition/offset` of the same topic, for example `3/42`.
     public static let forwardedFrom = "juice.forwarded.from"
+    /// On a command that was sent again out of the dead letters: which one it was, as `partition/offset`.
+    public static let resentFrom = "juice.resent.from"
+    /// On a note among the dead letters, which says that one of its partition was sent again: which one, as
+    /// `partition/offset`.
+    public static let resentLetter = "juice.resent.letter"
+    /// On such a note: where to, as `topic/partition`.
+    public static let resentTo = "juice.resent.to"
     /// W3C trace context, copied from a command to its answer.
     public static let traceparent = "traceparent"
     /// W3C trace context, copied from a command to its answer.

@@ -27,7 +27,8 @@ struct JuiceCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             Serve.self, Config.self, Demo.self, Order.self, Restock.self, Stock.self, Results.self,
-            Topics.self, MenuCommand.self, RestockBotCommand.self, SendTraffic.self, Bench.self,
+            Topics.self, DeadLetters.self, MenuCommand.self, RestockBotCommand.self, SendTraffic.self,
+            Bench.self,
         ]
     )
 

@@ -17,6 +17,10 @@ struct CommandLineTests {
         ["results", "--follow", "--last", "3"], ["topics", "create"], ["topics", "check"],
         ["menu", "--json"],
         ["restock-bot", "--low", "3", "--target", "9", "--stores", "a,b", "--once", "--json"],
+        ["dead-letters", "list", "--code", "notJSON", "--source", "orders", "--last", "3", "--pending"],
+        ["dead-letters", "show", "3@42", "--raw"], ["dead-letters", "resend", "3@42", "4@1", "--yes"],
+        ["dead-letters", "resend", "--all", "--code", "misplaced", "--json"],
+        ["dead-letters", "resend", "3@42", "--value", "-", "--key", "a", "--unchecked"],
     ])
     func understands(arguments: [String]) throws {
         _ = try JuiceCommand.parseAsRoot(arguments)
@@ -48,6 +52,7 @@ struct CommandLineTests {
             Serve.self, Demo.self, Order.self, Restock.self, Stock.self, Results.self, Topics.self,
             Topics.Create.self,
             Topics.Check.self, Config.self, MenuCommand.self, SendTraffic.self, RestockBotCommand.self,
+            DeadLetters.self, DeadLetterList.self, DeadLetterShow.self, DeadLetterResend.self,
         ]
         for command in commands {
             #expect(command.configuration.discussion.contains("Examples:\n  juice "), "\(command)")

@@ -84,8 +84,8 @@ struct Connection: Sendable {
         return try made { () throws(KafkaError) in try Producer(configuration: configuration, hooks: hooks) }
     }
 
-    /// A consumer that takes part in no group and sees only what is committed.
-    func consumer() throws(Failure) -> Consumer {
+    /// A consumer that takes part in no group and, unless told otherwise, sees only what is committed.
+    func consumer(isolation: String = "read_committed") throws(Failure) -> Consumer {
         let configuration = KafkaConfiguration([
             // A real broker answers as soon as there is something; an embedded one only when the wait is over.
             "fetch.wait.max.ms": isEmbedded ? "10" : "100",
@@ -96,11 +96,25 @@ struct Connection: Sendable {
             // librdkafka wants a name; without a subscription it joins nothing.
             "group.id": "juice-cli",
             "enable.auto.commit": "false",
-            "isolation.level": "read_committed",
+            "isolation.level": isolation,
             "enable.partition.eof": "true",
             "auto.offset.reset": "earliest",
         ])
         return try made { () throws(KafkaError) in try Consumer(configuration: configuration, hooks: hooks) }
+    }
+
+    /// A producer whose records become visible all at once or never, to be initialised.
+    func transactionalProducer(id: String) throws(Failure) -> TransactionalProducer {
+        let configuration = KafkaConfiguration([
+            "transaction.timeout.ms": "10000", "linger.ms": "0",
+            // The broker's limit is the one that counts.
+            "message.max.bytes": "100000000",
+        ])
+        .merging(base.properties)
+        .merging(["transactional.id": id])
+        return try made { () throws(KafkaError) in
+            try TransactionalProducer(configuration: configuration, hooks: hooks)
+        }
     }
 
     func admin() throws(Failure) -> Admin {

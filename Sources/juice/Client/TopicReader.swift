@@ -12,12 +12,22 @@ final class TopicReader {
     private let consumer: Consumer
 
     /// Asks where the topic's partitions begin and end. Nothing is read before ``start(at:)``.
-    init(_ connection: Connection, topic: String, deadline: Deadline) throws(Failure) {
+    ///
+    /// - Parameter knowsUndecided: whether the ends are those of the logs, past what is not decided yet; what is read is
+    ///   committed all the same.
+    init(
+        _ connection: Connection,
+        topic: String,
+        knowsUndecided: Bool = false,
+        deadline: Deadline
+    ) throws(Failure) {
         self.topic = topic
         self.connection = connection
         consumer = try connection.consumer()
         try connection.reach(consumer, deadline: deadline)
-        watermarks = try Self.watermarks(connection, consumer, topic: topic, deadline: deadline)
+        let asker = knowsUndecided ? try connection.consumer(isolation: "read_uncommitted") : consumer
+        defer { if knowsUndecided { asker.close() } }
+        watermarks = try Self.watermarks(connection, asker, topic: topic, deadline: deadline)
     }
 
     /// Of a topic that was just made the brokers may need a moment to agree who leads it.

@@ -41,6 +41,15 @@ enum Setting: String, CaseIterable, Sendable {
     case target
     case fruits
     case once
+    // Dead letters.
+    case code
+    case source
+    case pending
+    case raw
+    case key
+    case value
+    case all
+    case yes
     // Simulated traffic.
     case orders
     case stores

@@ -109,13 +109,11 @@ enum RefillLine {
             let store: String
             let refill: [Fruit]
         }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let line = Line(
             restockId: refill.id.text,
             store: refill.store,
             refill: refill.entries.map { .init(fruit: $0.fruit, level: $0.level, added: $0.amount) }
         )
-        return (try? encoder.encode(line)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+        return JSONLine.text(line)
     }
 }

@@ -1,0 +1,224 @@
+import ArgumentParser
+import JuiceMessages
+
+/// `juice dead-letters`: shows what could not be answered, and sends it again.
+struct DeadLetters: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dead-letters",
+        abstract: "Show the records that could not be answered, or send them again.",
+        discussion: """
+            The service puts aside what names no command: it is not JSON, has no id, is too large. Each dead letter is \
+            named by its position in the topic, PARTITION@OFFSET.
+
+            Examples:
+              juice dead-letters list --code notJSON
+              juice dead-letters show 3@42
+              juice dead-letters resend 3@42 --value corrected.json
+            """,
+        subcommands: [DeadLetterList.self, DeadLetterShow.self, DeadLetterResend.self]
+    )
+}
+
+/// The options that choose dead letters by what they are.
+struct LetterFilterOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Only those put aside for this reason, such as notJSON.", valueName: "code"),
+        completion: .list(DeadLetterReason.allCases.map(\.code))
+    )
+    var code: String?
+
+    @Option(
+        help: ArgumentHelp("Only those that came from this topic.", valueName: "orders|restocks"),
+        completion: .list(["orders", "restocks"])
+    )
+    var source: String?
+
+    func add(to flags: inout Flags) {
+        flags.set(.code, code)
+        flags.set(.source, source)
+    }
+}
+
+extension LetterFilter {
+    init(_ settings: Settings) throws(Failure) {
+        let codes = DeadLetterReason.allCases.map(\.code)
+        let topics = settings.topics()
+        code = try settings.value(.code, "one of \(codes.joined(separator: ", "))") {
+            codes.contains($0) ? $0 : nil
+        }
+        source = try settings.value(.source, "orders or restocks") { text in
+            switch text {
+            case "orders", topics.orders: topics.orders
+            case "restocks", topics.restocks: topics.restocks
+            default: nil
+            }
+        }
+    }
+}
+
+/// `juice dead-letters list`.
+struct DeadLetterList: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List dead letters, the latest last.",
+        discussion: """
+            Shows where each one is, when it was put aside, its store, why, where it came from, whether it was sent again, \
+            and how its value begins. With --follow it goes on with those that come, until Ctrl-C.
+
+            Examples:
+              juice dead-letters list
+              juice dead-letters list --pending --source orders --last 200
+              juice dead-letters list --follow
+              juice dead-letters list --json | jq -r 'select(.code == "notJSON") | .value'
+            """
+    )
+
+    @OptionGroup var filter: LetterFilterOptions
+
+    @Flag(inversion: .prefixedNo, help: "Only those that were not sent again.")
+    var pending: Bool?
+
+    @Option(help: ArgumentHelp("The last of them, this many. (default: 50)", valueName: "count"))
+    var last: Int?
+
+    @Flag(inversion: .prefixedNo, help: "Go on with those that come.")
+    var follow: Bool?
+
+    @Flag(inversion: .prefixedNo, help: "Print each as a line of JSON, whole.")
+    var json: Bool?
+
+    @OptionGroup var timeout: TimeoutOption
+    @OptionGroup var kafka: KafkaOptions
+
+    func run() throws {
+        var flags = Flags()
+        filter.add(to: &flags)
+        flags.set(.pending, pending)
+        flags.set(.last, last)
+        flags.set(.follow, follow)
+        flags.set(.json, json)
+        timeout.add(to: &flags)
+        let settings = try kafka.settings(flags)
+        let filter = try LetterFilter(settings)
+        let isPendingOnly = try settings.boolean(.pending)
+        let last = try settings.integer(.last, in: 0...1_000_000) ?? 50
+        let timeout = try settings.timeout()
+        let printer = LetterPrinter(printsJSON: try settings.boolean(.json))
+        let interruption = try settings.boolean(.follow) ? Interruption() : nil
+
+        let reader = try DeadLetterReader(Connection(settings), deadline: Deadline(after: timeout))
+        let found = try reader.last(last, patience: timeout) { letter, isResent in
+            filter.matches(letter) && !(isPendingOnly && isResent)
+        }
+        printer.print(found, showsTitles: true)
+        guard let interruption else {
+            if found.letters.isEmpty, !printer.printsJSON { StandardError.write("no dead letters\n") }
+            return
+        }
+        try reader.startFollowing()
+        while !interruption.isRequested {
+            var new = DeadLetterReader.Letters()
+            try reader.follow(timeout: .milliseconds(100)) {
+                if filter.matches($0) { new.letters.append($0) }
+            }
+            printer.print(new, showsTitles: false)
+        }
+    }
+}
+
+private struct LetterPrinter {
+    let printsJSON: Bool
+    let paint = Paint.forStandardOutput()
+
+    func print(_ found: DeadLetterReader.Letters, showsTitles: Bool) {
+        guard !found.letters.isEmpty else { return }
+        guard !printsJSON else {
+            return found.letters.forEach {
+                StandardOutput.line(DeadLetterJSON($0, isResent: found.resent.contains($0.position)).line)
+            }
+        }
+        let lines = DeadLetterTable.lines(found.letters, resent: found.resent, paint: paint)
+        let columns = StandardOutput.isTerminal ? LiveTerminal.size.columns : Int.max
+        for line in showsTitles ? lines[...] : lines.dropFirst() {
+            StandardOutput.line(columns == .max ? line : ANSI.clip(line, to: columns))
+        }
+    }
+}
+
+/// `juice dead-letters show`.
+struct DeadLetterShow: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show all of one dead letter.",
+        discussion: """
+            Shows its headers, its key and its value: as text, or as a dump where it is none. With --raw it writes the \
+            value's bytes and nothing else.
+
+            Examples:
+              juice dead-letters show 3@42
+              juice dead-letters show 3@42 --raw > order.json
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Which one, as the list names it.", valueName: "partition@offset"))
+    var position: String
+
+    @Flag(inversion: .prefixedNo, help: "Write the value's bytes alone.")
+    var raw: Bool?
+
+    @Flag(inversion: .prefixedNo, help: "Print it as a line of JSON.")
+    var json: Bool?
+
+    @OptionGroup var timeout: TimeoutOption
+    @OptionGroup var kafka: KafkaOptions
+
+    func run() throws {
+        var flags = Flags()
+        flags.set(.raw, raw)
+        flags.set(.json, json)
+        timeout.add(to: &flags)
+        let settings = try kafka.settings(flags)
+        let position = try LetterPosition(argument: position)
+        let timeout = try settings.timeout()
+        let (isRaw, printsJSON) = (try settings.boolean(.raw), try settings.boolean(.json))
+
+        let reader = try DeadLetterReader(Connection(settings), deadline: Deadline(after: timeout))
+        let found = try reader.at([position], patience: timeout)
+        guard let letter = found.letters.first else { throw reader.missing(position) }
+        let isResent = found.resent.contains(position)
+        if isRaw {
+            StandardOutput.write(letter.value ?? [])
+        } else if printsJSON {
+            StandardOutput.line(DeadLetterJSON(letter, isResent: isResent).line)
+        } else {
+            StandardOutput.write(
+                DeadLetterTable.sheet(letter, isResent: isResent, paint: .forStandardOutput())
+            )
+        }
+    }
+}
+
+extension LetterPosition {
+    /// A position as it is typed.
+    init(argument: String) throws(Failure) {
+        guard let position = LetterPosition(argument) else {
+            throw Failure(
+                .usage,
+                "\"\(argument.printable)\" is not PARTITION@OFFSET, such as 3@42",
+                hint: "`juice dead-letters list` shows the positions"
+            )
+        }
+        self = position
+    }
+}
+
+extension DeadLetterReader {
+    /// Nothing is at a position.
+    func missing(_ position: LetterPosition) -> Failure {
+        var hint = "`juice dead-letters list` shows which there are"
+        if let range = range(of: position.partition), position.offset < range.lowerBound {
+            hint = "what was before offset \(range.lowerBound) is no longer kept"
+        }
+        return Failure(.usage, "there is no dead letter at \(position.text)", hint: hint)
+    }
+}

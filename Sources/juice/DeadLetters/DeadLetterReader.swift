@@ -1,0 +1,108 @@
+import JuiceService
+import Kafka
+
+/// Reads the dead letters, and the notes among them of those that were sent again.
+final class DeadLetterReader {
+    /// Dead letters, oldest first, and which were sent again.
+    struct Letters {
+        var letters: [DeadLetter] = []
+        var resent: Set<LetterPosition> = []
+    }
+
+    private let reader: TopicReader
+    private let deadline: Deadline
+
+    /// - Parameter knowsUndecided: whether to wait for what is not decided yet.
+    init(_ connection: Connection, knowsUndecided: Bool = false, deadline: Deadline) throws(Failure) {
+        self.deadline = deadline
+        reader = try TopicReader(
+            connection,
+            topic: connection.topics.deadLetters,
+            knowsUndecided: knowsUndecided,
+            deadline: deadline
+        )
+    }
+
+    /// The offsets that are still there.
+    func range(of partition: Int32) -> Range<Offset>? {
+        reader.watermarks[partition].map { $0.low..<max($0.low, $0.high) }
+    }
+
+    /// The last dead letters that are meant.
+    ///
+    /// How far back they are cannot be known: the window grows until it holds enough.
+    func last(
+        _ count: Int,
+        patience: Duration,
+        where isMeant: (DeadLetter, _ isResent: Bool) -> Bool
+    ) throws(Failure) -> Letters {
+        guard count > 0 else { return Letters() }
+        var window = Offset(clamping: count) * 2 + 64
+        while true {
+            let ranges = reader.watermarks.mapValues { max($0.low, $0.high - window)..<$0.high }
+            var found = try read(ranges, patience: patience) { _ in true }
+            found.letters.removeAll { !isMeant($0, found.resent.contains($0.position)) }
+            let isAll = reader.watermarks.allSatisfy { ranges[$0.key]?.lowerBound == $0.value.low }
+            if found.letters.count >= count || isAll {
+                found.letters = Array(found.letters.sorted(by: Self.isOlder).suffix(count))
+                return found
+            }
+            window *= 8
+        }
+    }
+
+    /// These dead letters, as far as they are there, and the notes after them.
+    func at(_ positions: Set<LetterPosition>, patience: Duration) throws(Failure) -> Letters {
+        var starts: [Int32: Offset] = [:]
+        for position in positions {
+            starts[position.partition] = min(starts[position.partition] ?? .max, position.offset)
+        }
+        var ranges: [Int32: Range<Offset>] = [:]
+        for (partition, start) in starts {
+            guard let range = range(of: partition), start < range.upperBound else { continue }
+            ranges[partition] = max(start, range.lowerBound)..<range.upperBound
+        }
+        return try read(ranges, patience: patience) { positions.contains($0.position) }
+    }
+
+    /// All dead letters that are meant.
+    func all(patience: Duration, where isMeant: (DeadLetter) -> Bool) throws(Failure) -> Letters {
+        try read(reader.watermarks.mapValues { $0.low..<$0.high }, patience: patience, where: isMeant)
+    }
+
+    /// Goes on after the present end. To be called once, before ``follow(timeout:_:)``.
+    func startFollowing() throws(Failure) { try reader.startAtEnds() }
+
+    /// Calls `body` with the dead letters at hand, after waiting for the first for at most `timeout`.
+    func follow(timeout: Duration, _ body: (DeadLetter) -> Void) throws(Failure) {
+        try reader.poll(timeout: timeout) { record in
+            let letter = DeadLetter(record)
+            if letter.resentLetter == nil { body(letter) }
+        }
+    }
+
+    private func read(
+        _ ranges: [Int32: Range<Offset>],
+        patience: Duration,
+        where isMeant: (DeadLetter) -> Bool
+    ) throws(Failure) -> Letters {
+        var found = Letters()
+        try reader.read(ranges, patience: patience) { record in
+            let letter = DeadLetter(record)
+            if let position = letter.resentLetter {
+                // A note is in the partition of the letter that it is about, and after it.
+                if position.partition == record.partition, position.offset < record.offset {
+                    found.resent.insert(position)
+                }
+            } else if isMeant(letter) {
+                found.letters.append(letter)
+            }
+        }
+        found.letters.sort(by: Self.isOlder)
+        return found
+    }
+
+    private static func isOlder(_ first: DeadLetter, _ second: DeadLetter) -> Bool {
+        (first.timestamp ?? 0, first.position) < (second.timestamp ?? 0, second.position)
+    }
+}

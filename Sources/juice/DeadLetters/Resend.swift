@@ -1,0 +1,169 @@
+import JuiceService
+import Kafka
+
+/// Sends chosen dead letters again.
+struct Resend {
+    /// What became of a dead letter.
+    struct Outcome {
+        enum Result {
+            case resent(topic: String, partition: Int32)
+            case resentBefore
+            case refused(String)
+        }
+
+        let position: LetterPosition
+        let result: Result
+
+        var isResent: Bool {
+            if case .resent = result { true } else { false }
+        }
+
+        var isRefused: Bool {
+            if case .refused = result { true } else { false }
+        }
+
+        var text: String {
+            switch result {
+            case .resent(let topic, let partition): "\(position.text) sent to \(topic) partition \(partition)"
+            case .resentBefore: "\(position.text) was sent before"
+            case .refused(let reason): "\(position.text) not sent: \(reason)".printable
+            }
+        }
+
+        var json: String {
+            struct Line: Encodable {
+                let partition: Int32
+                let offset: Int64
+                let result: String
+                var topic: String?
+                var toPartition: Int32?
+                var reason: String?
+            }
+            var line = Line(partition: position.partition, offset: position.offset, result: "resent")
+            switch result {
+            case .resent(let topic, let partition): (line.topic, line.toPartition) = (topic, partition)
+            case .resentBefore:
+                line = .init(partition: line.partition, offset: line.offset, result: "resentBefore")
+            case .refused(let reason):
+                line = .init(
+                    partition: line.partition,
+                    offset: line.offset,
+                    result: "refused",
+                    reason: reason
+                )
+            }
+            return JSONLine.text(line)
+        }
+    }
+
+    private let connection: Connection
+    private let chosen: ResendChoice
+    private let isUnchecked: Bool
+    private let timeout: Duration
+    private let confirm: (Int) throws(Failure) -> Bool
+
+    /// - Parameter confirm: asks whether so many are to be sent.
+    init(
+        _ settings: Settings,
+        _ chosen: ResendChoice,
+        confirm: @escaping (Int) throws(Failure) -> Bool
+    ) throws(Failure) {
+        self.init(
+            try Connection(settings),
+            chosen,
+            isUnchecked: try settings.boolean(.unchecked),
+            timeout: try settings.timeout(),
+            confirm: confirm
+        )
+    }
+
+    init(
+        _ connection: Connection,
+        _ chosen: ResendChoice,
+        isUnchecked: Bool = false,
+        timeout: Duration,
+        confirm: @escaping (Int) throws(Failure) -> Bool = { _ in true }
+    ) {
+        self.connection = connection
+        self.chosen = chosen
+        self.isUnchecked = isUnchecked
+        self.timeout = timeout
+        self.confirm = confirm
+    }
+
+    /// - Parameter show: takes each outcome once it is certain.
+    func run(show: (Outcome) -> Void) throws(Failure) -> [Outcome] {
+        let plan = try plan()
+        // In this order: once it has begun, nobody else can send what is not noted yet.
+        let sender = try DeadLetterSender(connection, deadline: Deadline(after: timeout))
+        let reader = try DeadLetterReader(
+            connection,
+            knowsUndecided: true,
+            deadline: Deadline(after: timeout)
+        )
+        let found = try read(reader)
+        var outcomes: [Outcome] = []
+        var items: [DeadLetterSender.Item] = []
+        func note(_ position: LetterPosition, _ result: Outcome.Result) {
+            let outcome = Outcome(position: position, result: result)
+            outcomes.append(outcome)
+            show(outcome)
+        }
+        let missing = (chosen.positions ?? []).subtracting(found.letters.map(\.position))
+        if chosen.positions?.count == 1, let position = missing.first { throw reader.missing(position) }
+        for position in missing.sorted() { note(position, .refused("there is no dead letter")) }
+        for letter in found.letters {
+            guard !found.resent.contains(letter.position) else {
+                if chosen.positions != nil { note(letter.position, .resentBefore) }
+                continue
+            }
+            do throws(ResendPlan.Refusal) {
+                items.append(.init(letter: letter.position, record: try plan.record(for: letter)))
+            } catch {
+                note(letter.position, .refused(error.reason))
+            }
+        }
+        guard !items.isEmpty, try confirm(items.count) else { return outcomes }
+        for start in stride(from: 0, to: items.count, by: DeadLetterSender.batchSize) {
+            let batch = Array(items[start..<min(start + DeadLetterSender.batchSize, items.count)])
+            try sender.send(batch, deadline: Deadline(after: timeout))
+            for item in batch {
+                note(item.letter, .resent(topic: item.record.topic, partition: item.record.partition))
+            }
+        }
+        return outcomes
+    }
+
+    private func read(_ reader: DeadLetterReader) throws(Failure) -> DeadLetterReader.Letters {
+        do throws(Failure) {
+            if let positions = chosen.positions { return try reader.at(positions, patience: timeout) }
+            return try reader.all(patience: timeout) { chosen.filter.matches($0) }
+        } catch {
+            guard error.status == .unavailable else { throw error }
+            throw Failure(
+                .unavailable,
+                "the dead letters cannot be read to their end within \(timeout.inSeconds)",
+                hint: "a transaction of an instance that died may be undecided for some 20 s: try again"
+            )
+        }
+    }
+
+    private func plan() throws(Failure) -> ResendPlan {
+        let admin = try connection.admin()
+        try connection.reach(admin, deadline: Deadline(after: timeout))
+        let metadata: ClusterMetadata
+        do throws(KafkaError) {
+            metadata = try admin.metadata(topics: [connection.topics.orders], timeout: timeout)
+            if let error = metadata.topics.first?.error { throw error }
+        } catch {
+            throw connection.failure(error)
+        }
+        return ResendPlan(
+            topics: connection.topics,
+            partitionCount: Int32(clamping: max(1, metadata.topics.first?.partitionCount ?? 1)),
+            value: chosen.value,
+            key: chosen.key,
+            isUnchecked: isUnchecked
+        )
+    }
+}

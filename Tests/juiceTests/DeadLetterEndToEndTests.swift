@@ -1,0 +1,174 @@
+import Foundation
+import JuiceMessages
+import JuiceService
+import Kafka
+import Testing
+
+@testable import juice
+
+private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"]
+
+/// The service puts something aside, and it is listed, corrected and sent again.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct DeadLetterEndToEndTests {
+    @Test func aDeadLetterIsListedCorrectedAndSentOnce() async throws {
+        try await EmbeddedService.run { try Self.correctsALetter($0) }
+    }
+
+    static func correctsALetter(_ connection: Connection) throws {
+        let deadline = Deadline(after: .seconds(60))
+        let trace = RecordHeader(name: "traceparent", value: "00-ab")
+        let garbage = Array("garbage".utf8)
+        try connection.producer(timeout: .seconds(30)).send(
+            topic: connection.topics.orders,
+            key: Array("강남".utf8),
+            value: garbage,
+            headers: [trace],
+            timeout: .seconds(30)
+        )
+        let letter = try #require(try letters(connection, atLeast: 1, deadline).letters.first)
+        #expect(letter.code == "notJSON")
+        #expect(letter.value == garbage)
+        #expect(letter.sendersHeaders == [trace])
+        #expect(letter.source.topic == connection.topics.orders)
+
+        let order = try writeFile(#"{"orderId":"corrected","juice":"kiwi"}"# + "\n")
+        defer { try? FileManager.default.removeItem(atPath: order) }
+        let settings = try BenchSamples.settings([.value: order])
+        let corrected = try ResendChoice([letter.position.text], settings)
+        let waiter = try AnswerWaiter(connection, deadline: deadline)
+        let first = try resend(connection, corrected)
+        #expect(first.map(\.isResent) == [true])
+        let answer = try waiter.answer(to: .order, id: "corrected", store: "강남", deadline: deadline)
+        #expect(answer?.answer.isMade == true)
+        let again = try resend(connection, corrected)
+        #expect(again.first?.text == "\(letter.position.text) was sent before")
+        let all = try resend(connection, ResendChoice([], BenchSamples.settings([.all: "true"])))
+        #expect(all.isEmpty)
+
+        let after = try letters(connection, atLeast: 1, deadline)
+        #expect(after.letters.map(\.position) == [letter.position])
+        #expect(after.resent == [letter.position])
+        let pending = try DeadLetterReader(connection, deadline: deadline)
+            .last(10, patience: .seconds(10)) { !$1 && !$0.code.isEmpty }
+        #expect(pending.letters.isEmpty)
+        let none = try ResendChoice(["0@999"], BenchSamples.settings())
+        #expect(throws: Failure.self) { try resend(connection, none) }
+    }
+
+    static func resend(_ connection: Connection, _ choice: ResendChoice) throws -> [Resend.Outcome] {
+        try Resend(connection, choice, timeout: .seconds(30)).run { _ in }
+    }
+
+    /// The dead letters, once there are so many.
+    static func letters(
+        _ connection: Connection,
+        atLeast count: Int,
+        _ deadline: Deadline
+    ) throws -> DeadLetterReader.Letters {
+        while true {
+            let found = try DeadLetterReader(connection, deadline: deadline)
+                .last(1000, patience: .seconds(10)) { _, _ in true }
+            if found.letters.count >= count || deadline.isOver { return found }
+        }
+    }
+
+    private static func writeFile(_ text: String) throws -> String {
+        let path = FileManager.default.temporaryDirectory.path + "/value-\(UUID().uuidString)"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+}
+
+/// What only a real broker can show of sending again.
+@Suite(
+    .serialized,
+    .timeLimit(.minutes(3)),
+    .enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on")
+)
+struct DeadLetterRealBrokerTests {
+    @Test func aDeadLetterIsListedCorrectedAndSentOnce() async throws {
+        let servers = try #require(realBroker)
+        try await OnThread.run {
+            let site = try BotSite(servers, partitions: 4)
+            let service = BackgroundService(site.service(), logger: EmbeddedService.quiet)
+            defer { service.stop() }
+            try DeadLetterEndToEndTests.correctsALetter(site.connection)
+        }
+    }
+
+    /// Several at a time, one that dies before its commit among them: in the end each letter was sent once.
+    @Test func whoeverRunsItEachLetterIsSentOnce() async throws {
+        let servers = try #require(realBroker)
+        let site = try await OnThread.run { try BotSite(servers, partitions: 3) }
+        let count = 250
+        try await OnThread.run {
+            let service = BackgroundService(site.service(), logger: EmbeddedService.quiet)
+            defer { service.stop() }
+            let producer = try site.connection.producer(timeout: .seconds(30))
+            for number in 0..<count {
+                try producer.produce(
+                    topic: site.topics.orders,
+                    key: Array("store-\(number % 7)".utf8),
+                    value: Array("garbage \(number)".utf8)
+                ) { _ in }
+            }
+            producer.poll(timeout: .seconds(1))
+            let found = try DeadLetterEndToEndTests.letters(
+                site.connection,
+                atLeast: count,
+                Deadline(after: .seconds(60))
+            )
+            #expect(found.letters.count == count)
+            // This one is never committed.
+            let dead = try DeadLetterSender(site.connection, deadline: Deadline(after: .seconds(30)))
+            let plan = ResendPlan(topics: site.topics, partitionCount: 3, isUnchecked: true)
+            try dead.begin(
+                found.letters.prefix(5).map { .init(letter: $0.position, record: try plan.record(for: $0)) }
+            )
+        }
+        // Whoever is fenced by another tries again, as it is told to.
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for _ in 0..<4 {
+                tasks.addTask {
+                    try await OnThread.run {
+                        let choice = try ResendChoice([], BenchSamples.settings([.all: "true"]))
+                        let deadline = Deadline(after: .seconds(90))
+                        while !deadline.isOver {
+                            do throws(Failure) {
+                                _ = try Resend(
+                                    site.connection,
+                                    choice,
+                                    isUnchecked: true,
+                                    timeout: .seconds(30)
+                                )
+                                .run { _ in }
+                                return
+                            } catch {
+                                #expect(error.status == .unavailable, "\(error)")
+                            }
+                        }
+                    }
+                }
+            }
+            try await tasks.waitForAll()
+        }
+        try await OnThread.run {
+            let orders = try TopicReader(
+                site.connection,
+                topic: site.topics.orders,
+                knowsUndecided: true,
+                deadline: Deadline(after: .seconds(30))
+            )
+            var sent: [String: Int] = [:]
+            try orders.read(orders.watermarks.mapValues { $0.low..<$0.high }, patience: .seconds(30)) {
+                record in
+                let letter = DeadLetter(record)
+                guard let from = letter.header(HeaderName.resentFrom) else { return }
+                sent[from, default: 0] += 1
+            }
+            #expect(sent.count == count)
+            #expect(sent.values.allSatisfy { $0 == 1 })
+        }
+    }
+}
