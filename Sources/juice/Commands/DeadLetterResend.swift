@@ -22,8 +22,9 @@ struct DeadLetterResend: ParsableCommand {
             More than one are sent only after a question or with --yes. Where some were refused the exit status is 3.
 
             Examples:
-              juice dead-letters resend 3@42 --value corrected.json
-              juice dead-letters show 3@42 --raw | jq -c '.orderId = "pos-7-1"' | juice dead-letters resend 3@42 --value -
+              juice dead-letters show 3@42 --raw > order.json       (mend it in an editor)
+              juice dead-letters resend 3@42 --value order.json
+              jq -c '.orderId = "pos-7-1"' order.json | juice dead-letters resend 3@42 --value -
               juice dead-letters resend 3@42 --key gangnam
               juice dead-letters resend --all --code misplaced --yes
             """
