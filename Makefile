@@ -47,6 +47,7 @@ test: setup lint ## Everything CI checks: format, build without warnings, all te
 	@$(SWIFT) build -c release --product microbench -Xswiftc -warnings-as-errors
 	@"$$($(SWIFT) build -c release --show-bin-path)/microbench" --orders 200000 --check
 	@$(MAKE) --no-print-directory contract
+	@$(MAKE) --no-print-directory docs
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
 
 contract: setup .build/contract-venv/ready ## Check the schemas against thousands of messages, and the examples for integrators
