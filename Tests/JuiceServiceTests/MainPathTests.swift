@@ -8,8 +8,10 @@ import Testing
 @Suite struct MainPathTests {
     @Test(arguments: [1, 2]) func ordersAndRestocksAreAnswered(workers: Int) async throws {
         let cluster = try TestCluster.embedded(partitionCount: 4)
-        let configuration = cluster.impatientConfiguration(workers: workers)
-        try await withRunningService(configuration) { _ in
+        let configuration = cluster.serviceConfiguration(workers: workers)
+        try await withRunningService(configuration) { events in
+            // As in ``OneStoreTests``: no rebalance is to come in the middle of a transaction.
+            #expect(wait { events.isReady || events.hasFailed }, "\(events.all)")
             let producer = try cluster.makeProducer()
             for store in ["gangnam", "jongno", "mapo"] {
                 for number in 1...8 {
@@ -42,7 +44,7 @@ import Testing
     /// More workers than partitions: one of them waits, ready to take over.
     @Test func aWorkerWithoutPartitionsIsReady() async throws {
         let cluster = try await TestCluster.single()
-        try await withRunningService(cluster.impatientConfiguration(workers: 2)) { events in
+        try await withRunningService(cluster.serviceConfiguration(workers: 2)) { events in
             #expect(wait { events.isReady || events.hasFailed }, "\(events.all)")
             #expect(!events.hasFailed)
         }

@@ -86,10 +86,12 @@ struct TestCluster: Sendable {
     }
 
     /// Reads a topic as committed, from its start, until `isComplete` or the deadline.
+    ///
+    /// That is far off: on a busy machine a service may take a minute to begin.
     func read(
         _ topic: String,
         partitionCount: Int,
-        within timeout: Duration = .seconds(30),
+        within timeout: Duration = .seconds(120),
         until isComplete: ([ReadRecord]) -> Bool
     ) throws -> [ReadRecord] {
         let consumer = try Consumer(
@@ -225,7 +227,7 @@ final class LogRecorder: Sendable {
 
 /// Blocks until a condition holds or the timeout is over, and says whether it holds.
 @discardableResult
-func wait(upTo timeout: Duration = .seconds(30), until condition: () -> Bool) -> Bool {
+func wait(upTo timeout: Duration = .seconds(90), until condition: () -> Bool) -> Bool {
     let deadline = ContinuousClock.now + timeout
     while !condition(), ContinuousClock.now < deadline { Thread.sleep(forTimeInterval: 0.01) }
     return condition()
