@@ -15,7 +15,7 @@ import Testing
             wait(attempts: 3)
         }
         #expect(recorder.all.filter { $0.hasPrefix("warning") }.count == 1, "\(recorder.all)")
-        #expect(recorder.all.first?.contains("127.0.0.1:1") == true)
+        #expect(recorder.all.first { $0.hasPrefix("warning") }?.contains("127.0.0.1:1") == true)
     }
 
     @Test func aBrokerThatComesBackIsToldOnceAndUsed() async throws {
