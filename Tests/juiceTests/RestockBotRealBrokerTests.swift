@@ -52,8 +52,9 @@ struct RestockBotRealBrokerTests {
             first.thaw()
             let thawed = first.refills.count
             #expect(first.waits(for: thawed + 10, Deadline(after: .seconds(60))), "the first bot is back")
-            // Others are killed, wherever they are.
-            for _ in 0..<4 { try site.killABot(plan) }
+            // Others are stopped until they are missed, wherever they are, perhaps in the middle of a transaction; they wake up
+            // and are killed.
+            for _ in 0..<4 { try site.stopAndKillABot(plan) }
             try load.stop()
             try first.stop()
             try second.stop()
@@ -167,8 +168,9 @@ struct BotSite: Sendable {
         )
     }
 
-    /// Starts a bot as a process of its own, and kills it some time after its first refill.
-    func killABot(_ plan: RestockBotPlan) throws {
+    /// Starts a bot as a process of its own, and stops it some time after its first refill for longer than its session lasts.
+    /// When it has refilled again, it is killed.
+    func stopAndKillABot(_ plan: RestockBotPlan) throws {
         // The test runner is built beside it.
         let juice = try #require(Bundle.main.executableURL).deletingLastPathComponent()
             .appendingPathComponent("juice")
@@ -187,7 +189,15 @@ struct BotSite: Sendable {
         bot.standardOutput = output
         try bot.run()
         // Its end closes the pipe, so this ends also where it sends nothing.
-        for _ in 0..<Int.random(in: 1...10) { _ = output.fileHandleForReading.availableData }
+        func readSome() {
+            for _ in 0..<Int.random(in: 1...10) { _ = output.fileHandleForReading.availableData }
+        }
+        readSome()
+        #expect(bot.isRunning)
+        kill(bot.processIdentifier, SIGSTOP)
+        Thread.sleep(forTimeInterval: 9)
+        kill(bot.processIdentifier, SIGCONT)
+        readSome()
         #expect(bot.isRunning)
         kill(bot.processIdentifier, SIGKILL)
         bot.waitUntilExit()
