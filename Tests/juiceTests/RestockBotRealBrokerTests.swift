@@ -122,6 +122,67 @@ struct RestockBotRealBrokerTests {
         }
     }
 
+    /// A bot that lost its partitions and has not heard of it yet can write nothing, however late it tries.
+    @Test func whoeverLostItsPartitionsIsRefused() async throws {
+        let servers = try #require(realBroker)
+        try await OnThread.run {
+            let site = try BotSite(servers, partitions: 1)
+            let clients = BotClients(
+                site.connection,
+                .init(
+                    rules: try #require(RefillRules(low: 5, target: 30)),
+                    group: site.topics.orders + "-bots"
+                ),
+                logger: EmbeddedService.quiet
+            )
+            let answers = TopicPartition(topic: site.topics.results, partition: 0)
+            let id = RefillID(group: clients.plan.group, partition: 0, position: 0)
+            let refill = Refill(id: id, store: "a", entries: [.init(fruit: "kiwi", level: 0, amount: 30)])
+            func joined() throws -> BotMembership {
+                let membership = try BotMembership(clients)
+                let deadline = Deadline(after: .seconds(60))
+                while !deadline.isOver {
+                    if case .assigned([0]) = try membership.poll(maxRecords: 1, timeout: .milliseconds(100)) {
+                        return membership
+                    }
+                }
+                throw Failure(.unavailable, "nothing was assigned")
+            }
+            func write(_ refills: [Refill], _ writer: RefillWriter, _ membership: BotMembership) -> Bool {
+                if case .committed = writer.write(
+                    refills,
+                    positions: [answers: 0],
+                    of: membership,
+                    while: { true }
+                ) {
+                    return true
+                }
+                return false
+            }
+            let (first, writer) = (try joined(), RefillWriter(clients))
+            #expect(write([], writer, first))
+            // It does not poll any more, and another gets its partition.
+            let (second, other) = (try joined(), RefillWriter(clients))
+            #expect(!write([refill], writer, first))
+            #expect(write([refill], other, second))
+
+            let restocks = try TopicReader(
+                site.connection,
+                topic: site.topics.restocks,
+                knowsUndecided: true,
+                deadline: Deadline(after: .seconds(30))
+            )
+            var count = 0
+            try restocks.read(restocks.watermarks.mapValues { $0.low..<$0.high }, patience: .seconds(30)) {
+                _ in
+                count += 1
+            }
+            #expect(count == 1)
+            first.consumer.close()
+            second.consumer.close()
+        }
+    }
+
     @Test func missingTopicsAreNamed() async throws {
         let servers = try #require(realBroker)
         try await OnThread.run {
