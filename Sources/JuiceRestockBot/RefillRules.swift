@@ -11,7 +11,7 @@ public struct RefillRules: Sendable, Equatable {
     /// The ids of the fruits that are watched; nil is all of them.
     public let fruits: Set<ByteText>?
 
-    /// Rules; nil unless 0 ≤ `low` < `target` ≤ ``FruitStore/maximumLevel``.
+    /// Rules; nil unless 0 ≤ `low` < `target` ≤ `FruitStore.maximumLevel`.
     public init?(low: Int, target: Int, stores: [String]? = nil, fruits: [String]? = nil) {
         guard low >= 0, low < target, target <= FruitStore.maximumLevel else { return nil }
         self.low = low

@@ -46,7 +46,10 @@ public struct ShortageWatch {
 
     /// A watch that knows of no shortage.
     ///
-    /// - Parameter group: the bots that share the work; part of every refill's id.
+    /// - Parameters:
+    ///   - rules: when a fruit is refilled, and up to where.
+    ///   - group: the bots that share the work; part of every refill's id.
+    ///   - partition: the partition of the stores.
     public init(rules: RefillRules, group: String, partition: Int32) {
         self.rules = rules
         self.group = group
