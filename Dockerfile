@@ -20,5 +20,8 @@ RUN apt-get update \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin juice
 COPY --from=build /out/juice /usr/local/bin/juice
 USER juice
+# Whoever runs a container wants to probe and scrape it, and to have its log collected.
+ENV JUICE_HTTP=0.0.0.0:8080 JUICE_LOG_FORMAT=json
+EXPOSE 8080
 ENTRYPOINT ["juice"]
 CMD ["serve"]
