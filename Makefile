@@ -25,8 +25,8 @@ DOCUMENTED := Kafka JuiceMaker JuiceMessages JuiceEngine JuiceService JuiceResto
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help demo test contract simulate fuzz torture rolling soak sanitize bench microbench instructions build lint format \
-	setup docs install clean
+.PHONY: help demo test contract deploy-check simulate fuzz torture rolling soak sanitize bench microbench instructions build \
+	lint format setup docs install clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -47,10 +47,12 @@ test: setup lint ## Everything CI checks: format, build without warnings, all te
 	@$(SWIFT) build -c release --product microbench -Xswiftc -warnings-as-errors
 	@"$$($(SWIFT) build -c release --show-bin-path)/microbench" --orders 200000 --check
 	@$(MAKE) --no-print-directory contract
+	@$(MAKE) --no-print-directory deploy-check
 	@$(MAKE) --no-print-directory docs
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
 
-contract: setup .build/contract-venv/ready ## Check the schemas against thousands of messages, and the examples for integrators
+contract: .build/contract-venv/ready ## Check the schemas against thousands of messages, and the examples for integrators
+	@./scripts/setup.sh kcat
 	@echo "Checking docs/asyncapi.yaml and docs/schemas against what the service takes and writes, and the examples"
 	@for product in juice contract-samples order-example; do \
 		$(SWIFT) build --product $$product -Xswiftc -warnings-as-errors || exit $$?; \
@@ -59,12 +61,19 @@ contract: setup .build/contract-venv/ready ## Check the schemas against thousand
 		"$$bin/contract-samples" | .build/contract-venv/bin/python Tests/contract/check.py && \
 		PYTHONDONTWRITEBYTECODE=1 .build/contract-venv/bin/python Tests/contract/examples.py "$$bin"
 
+deploy-check: .build/deploy-venv/ready ## Check deploy/ and docs/METRICS.md: a real Prometheus scrapes the service
+	@./scripts/setup.sh
+	@$(SWIFT) build --product juice -Xswiftc -warnings-as-errors
+	@echo "Checking deploy/ against the service and Prometheus"
+	@tools="$$(./scripts/setup-prometheus.sh)" && PYTHONDONTWRITEBYTECODE=1 .build/deploy-venv/bin/python \
+		Tests/deploy/check.py "$$($(SWIFT) build --show-bin-path)/juice" "$$tools" $(ARGS)
+
 # Python packages in an environment of their own, which is made anew when others are asked for.
-.build/contract-venv/ready: Tests/contract/requirements.txt
-	@./scripts/setup.sh contract
-	@echo "Installing the Python packages of Tests/contract/requirements.txt"
-	@rm -rf .build/contract-venv && python3 -m venv .build/contract-venv
-	@.build/contract-venv/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+.build/%-venv/ready: Tests/%/requirements.txt
+	@./scripts/setup.sh python
+	@echo "Installing the Python packages of $<"
+	@rm -rf $(@D) && python3 -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
 simulate: setup ## Run the engine in simulated clusters that fail in every way (SEEDS=100000, or SEED=7 for one with a trace)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that the Swift toolchain and the two C libraries are there; installs the libraries where they are not. With
-# `contract` also what checks the schemas and the examples for integrators: Python and kcat.
+# Makes sure that the Swift toolchain and the two C libraries are there; installs the libraries where they are not. Likewise what
+# is named besides: `python` (with virtual environments), `kcat`.
 set -euo pipefail
 
 fail() {
@@ -42,10 +42,12 @@ Linux)
     CC=${CC:-$(command -v cc || command -v clang || echo cc)}
     has_header librdkafka/rdkafka.h c || missing+=(librdkafka-dev)
     has_header simdjson.h c++ "-std=c++17" || missing+=(libsimdjson-dev)
-    if [ "${1:-}" = contract ]; then
-        python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv)
-        command -v kcat >/dev/null || missing+=(kcat)
-    fi
+    for tool in "$@"; do
+        case "$tool" in
+        python) python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv) ;;
+        *) command -v "$tool" >/dev/null || missing+=("$tool") ;;
+        esac
+    done
     if [ ${#missing[@]} -gt 0 ]; then
         command -v apt-get >/dev/null || fail "install these with your package manager: ${missing[*]}"
         install_debian "${missing[@]}"
@@ -53,9 +55,7 @@ Linux)
     ;;
 Darwin)
     command -v brew >/dev/null || fail "install Homebrew from https://brew.sh, then try again"
-    formulas=(pkgconf librdkafka simdjson)
-    if [ "${1:-}" = contract ]; then formulas+=(python kcat coreutils); fi
-    for formula in "${formulas[@]}"; do
+    for formula in pkgconf librdkafka simdjson "$@"; do
         brew list --formula "$formula" >/dev/null 2>&1 && continue
         echo "setup: installing $formula"
         brew install --quiet "$formula" || fail "brew could not install $formula; try that by hand to see why"

@@ -1,0 +1,39 @@
+"""The alert rules, by themselves."""
+
+import re
+
+from basics import DEPLOY, ROOT, ensure, read_yaml, run
+
+RULES = DEPLOY / "prometheus" / "alerts.yml"
+TESTS = DEPLOY / "prometheus" / "alerts_test.yml"
+GUIDE = ROOT / "docs" / "OPERATIONS.md"
+
+
+def rules():
+    """All rules of the file."""
+    return [rule for group in read_yaml(RULES)["groups"] for rule in group["rules"]]
+
+
+def check_rules(promtool):
+    """Does Prometheus take them, do their tests pass, and does each alert have what somebody on call wants?"""
+    run(promtool, "check", "rules", "--lint=all", "--lint-fatal", RULES)
+    run(promtool, "test", "rules", TESTS)
+    tested = [test for group in read_yaml(TESTS)["tests"] for test in group.get("alert_rule_test", [])]
+    headings = guide_headings()
+    alerts = [rule for rule in rules() if "alert" in rule]
+    for rule in alerts:
+        name, annotations = rule["alert"], rule["annotations"]
+        ensure(rule["labels"]["severity"] in ("critical", "warning"), f"{name} has an unknown severity")
+        ensure("for" in rule and annotations["summary"] and annotations["description"], f"{name} says too little")
+        ensure(annotations["runbook"] == f"docs/OPERATIONS.md#{name.lower()}", f"{name} names another runbook")
+        ensure(headings is None or name in headings, f"docs/OPERATIONS.md has no section {name}")
+        outcomes = {bool(test.get("exp_alerts")) for test in tested if test["alertname"] == name}
+        ensure(outcomes == {True, False}, f"{name} wants a test that it fires and one that it does not")
+    return f"{len(alerts)} alerts, {len(tested)} tests"
+
+
+def guide_headings():
+    """The headings of the operations guide; None as long as there is no guide."""
+    if not GUIDE.exists():
+        return None
+    return set(re.findall(r"^#+ (.*?)\s*$", GUIDE.read_text(), re.MULTILINE))

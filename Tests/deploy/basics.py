@@ -1,0 +1,62 @@
+"""What all checks share."""
+
+import json
+import pathlib
+import subprocess
+import time
+
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+
+
+class Fault(Exception):
+    """Something is not as it should be."""
+
+
+class Hopeless(Exception):
+    """Something is not as it should be, and asking again is in vain."""
+
+
+def ensure(condition, fault):
+    """Raises a fault unless the condition holds."""
+    if not condition:
+        raise Fault(fault)
+
+
+def run(*command, input=None, env=None):
+    """Runs a command and returns what it printed; one that fails is a fault."""
+    done = subprocess.run(
+        [str(word) for word in command], input=input, env=env, capture_output=True, text=True, timeout=120
+    )
+    ensure(done.returncode == 0, f"{command_line(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def command_line(command):
+    return " ".join(pathlib.Path(word).name if index == 0 else str(word) for index, word in enumerate(command))
+
+
+def eventually(what, probe, patience=60):
+    """Asks until the answer is true, and returns it. What raises a Fault is asked again as well."""
+    deadline = time.monotonic() + patience
+    while True:
+        fault = ""
+        try:
+            if answer := probe():
+                return answer
+        except Fault as error:
+            fault = f": {error}"
+        ensure(time.monotonic() < deadline, f"{what}: not within {patience} s{fault}")
+        time.sleep(0.1)
+
+
+def read_yaml(path):
+    """The document in a YAML file."""
+    return yaml.safe_load(path.read_text())
+
+
+def read_json(path):
+    """The document in a JSON file."""
+    return json.loads(path.read_text())

@@ -1,0 +1,123 @@
+"""The Grafana dashboard, by itself."""
+
+import json
+import re
+
+from basics import DEPLOY, ensure, read_json, read_yaml
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard
+
+FILE = DEPLOY / "grafana" / "dashboards" / "juice-maker.json"
+WIDTH = 24
+# The one that is chosen above the dashboard, so that it fits everybody's Grafana.
+SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+
+
+class Query:
+    """An expression on a panel, with what Grafana would put in the places of its variables."""
+
+    def __init__(self, panel, target):
+        self.panel = panel["title"]
+        self.expression = target["expr"]
+        self.legend_labels = set(re.findall(r"\{\{\s*(\w+)\s*\}\}", target["legendFormat"]))
+        self.sample = self.expression
+        for variable, value in {
+            "$__rate_interval": "30s", "$__range": "5m", "$job": "juice-maker", "$instance": ".+",
+        }.items():  # fmt: skip
+            self.sample = self.sample.replace(variable, value)
+        ensure("$" not in self.sample, f"panel {self.panel}: an unknown variable in {self.expression}")
+
+
+def panels():
+    """All panels that show something."""
+    return [panel for panel in read_json(FILE)["panels"] if panel["type"] != "row"]
+
+
+def queries():
+    """All expressions of the dashboard, those of its variables aside."""
+    return [Query(panel, target) for panel in panels() for target in panel["targets"]]
+
+
+def variable_queries():
+    """What the values of the variables are looked up with: a series and a label of it."""
+    for variable in read_json(FILE)["templating"]["list"]:
+        if variable["type"] == "query":
+            found = re.fullmatch(r"label_values\((.*), (\w+)\)", variable["query"]["query"])
+            ensure(found, f"variable {variable['name']} asks for something else than a label's values")
+            yield found[1].replace("$job", "juice-maker"), found[2]
+
+
+def check_structure():
+    """Is everything there that Grafana needs, and nothing in the way of anything?"""
+    board = read_json(FILE)
+    check_model(board)
+    everything = board["panels"]
+    ensure(all(panel.get("targets") for panel in panels()), "a panel without targets")
+    names = {variable["name"] for variable in board["templating"]["list"]}
+    ensure(names == {"datasource", "job", "instance"}, f"the variables are {names}")
+    sources = [variable["datasource"] for variable in board["templating"]["list"] if "datasource" in variable]
+    ensure(all(source == SOURCE for source in sources), "a variable has a source of its own")
+    identifiers = [panel["id"] for panel in everything]
+    ensure(len(set(identifiers)) == len(identifiers), "two panels have the same id")
+    # An id is of one Grafana's database; the uid is what links to the dashboard hold on to.
+    ensure(board["uid"] and board["title"] and "id" not in board, "the dashboard wants a uid and a title, and no id")
+    taken = {}
+    for panel in everything:
+        title, place = panel["title"], panel["gridPos"]
+        ensure(title, "a panel has no title")
+        ensure(place["x"] + place["w"] <= WIDTH, f"panel {title} is out of the grid")
+        for x in range(place["x"], place["x"] + place["w"]):
+            for y in range(place["y"], place["y"] + place["h"]):
+                ensure((x, y) not in taken, f"panels {title} and {taken.get((x, y))} overlap")
+                taken[x, y] = title
+    for panel in panels():
+        title = panel["title"]
+        ensure(panel["description"], f"panel {title} has no description")
+        ensure(panel["fieldConfig"]["defaults"].get("unit"), f"panel {title} has no unit")
+        for source in [panel["datasource"], *(target["datasource"] for target in panel["targets"])]:
+            ensure(source == SOURCE, f"panel {title} has a source of its own")
+        references = [target["refId"] for target in panel["targets"]]
+        ensure(len(set(references)) == len(references), f"panel {title} has two targets of one name")
+    return f"{len(panels())} panels, {len(queries())} queries"
+
+
+def check_model(board):
+    """Does Grafana's own model of a dashboard know everything in it? What it does not is lost when it is written again."""
+    register_default_plugins()
+    lost = sorted(missing(board, json.loads(JSONEncoder().encode(Dashboard.from_json(board)))))
+    ensure(not lost, f"Grafana does not know of {', '.join(lost)}")
+
+
+def missing(value, known, place=""):
+    """The places in a document whose values another one does not have. Empty ones may be left out."""
+    if isinstance(value, dict) and isinstance(known, dict):
+        for name, member in value.items():
+            if name in known:
+                yield from missing(member, known[name], f"{place}/{name}")
+            elif member not in (None, False, 0, "", [], {}):
+                yield f"{place}/{name}"
+    elif isinstance(value, list) and isinstance(known, list) and len(value) == len(known):
+        for index, (item, other) in enumerate(zip(value, known, strict=True)):
+            yield from missing(item, other, f"{place}/{index}")
+    elif value != known:
+        yield place
+
+
+def check_provisioning(compose):
+    """Does what Grafana is told in docker-compose.yml fit together?"""
+    grafana = compose["services"]["grafana"]
+    mounts = dict(volume.split(":")[1::-1] for volume in grafana["volumes"])
+    folder = DEPLOY / "grafana" / "provisioning"
+    provider = read_yaml(folder / "dashboards" / "juice-maker.yml")["providers"][0]
+    ensure(mounts[provider["options"]["path"]] == "./deploy/grafana/dashboards", "the dashboards are elsewhere")
+    ensure(mounts["/etc/grafana/provisioning"] == "./deploy/grafana/provisioning", "the provisioning is elsewhere")
+    home = grafana["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+    ensure(home == f"{provider['options']['path']}/{FILE.name}", "the home dashboard is elsewhere")
+    source = read_yaml(folder / "datasources" / "prometheus.yml")["datasources"][0]
+    host, port = source["url"].removeprefix("http://").split(":")
+    published = compose["services"][host]["ports"]
+    ensure(any(entry.endswith(f":{port}") for entry in published), f"{source['url']} is not where Prometheus is")
+    interval = read_yaml(DEPLOY / "prometheus" / "prometheus.yml")["global"]["scrape_interval"]
+    ensure(source["jsonData"]["timeInterval"] == interval, f"Grafana is told of another interval than {interval}")
+    return "data source and dashboard are where Grafana looks"

@@ -1,0 +1,134 @@
+"""docker-compose.yml, the Dockerfile and the Kubernetes manifests, by themselves and beside each other."""
+
+import json
+import math
+import re
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+import yaml
+from alerts import rules
+from basics import DEPLOY, ROOT, ensure, read_yaml, run
+
+COMPOSE = ROOT / "docker-compose.yml"
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+MANIFEST = DEPLOY / "kubernetes" / "juice-maker.yaml"
+POD_MONITOR = DEPLOY / "kubernetes" / "podmonitor.yaml"
+# The oldest that still has all that is used, and the newest that is known.
+KUBERNETES_VERSIONS = ("1.31", "1.37")
+
+
+def image_environment():
+    """What the image sets."""
+    words = [word for line in re.findall(r"^ENV (.*)$", DOCKERFILE, re.MULTILINE) for word in shlex.split(line)]
+    return dict(word.split("=", 1) for word in words)
+
+
+def http_port():
+    """Where the image serves HTTP."""
+    return int(image_environment()["JUICE_HTTP"].rpartition(":")[2])
+
+
+def settings(juice, base, environment):
+    """What `juice config` makes of an environment in which nothing else is set: values by name."""
+    entries = json.loads(run(juice, "config", "--json", env=base | image_environment() | environment))
+    return {entry["name"]: entry.get("value") for entry in entries}
+
+
+def check_compose(juice, base):
+    """Does docker-compose.yml follow the schema, and does juice take what its services are given?"""
+    run(Path(sys.executable).parent / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", COMPOSE)
+    compose = read_yaml(COMPOSE)
+    port = http_port()
+    ensure(f"EXPOSE {port}\n" in DOCKERFILE, f"the image does not expose {port}")
+    published = [entry for service in compose["services"].values() for entry in service.get("ports", [])]
+    ensure(all(entry.startswith("127.0.0.1:") for entry in published), "a port is open to other machines")
+    ensure(f"127.0.0.1:{port}:{port}" in compose["services"]["juice"]["ports"], f"port {port} is not published")
+    target = read_yaml(DEPLOY / "prometheus" / "prometheus.yml")["scrape_configs"][0]["static_configs"][0]["targets"]
+    ensure(target == [f"juice:{port}"], f"Prometheus looks for the service at {target}")
+    ours = {name: service for name, service in compose["services"].items() if service["image"] == "juice-maker"}
+    for name, service in ours.items():
+        given = settings(juice, base, service["environment"])
+        ensure(given["bootstrap-servers"] == "kafka:19092", f"{name} is given other brokers")
+    for name, service in compose["services"].items():
+        for volume in service.get("volumes", []):
+            place = volume.split(":")[0]
+            there = (ROOT / place).exists() if place.startswith(".") else place in compose["volumes"]
+            ensure(there, f"{name} mounts {place}, which is not there")
+        tagged = name in ours or re.search(r":v?\d+\.\d+\.\d+$", service["image"])
+        ensure(tagged, f"{name} has an image without a version: {service['image']}")
+    return f"{len(compose['services'])} services"
+
+
+def check_kubernetes(juice, base):
+    """Do the manifests follow Kubernetes' schemas, fit each other, and say what juice takes?"""
+    for version in KUBERNETES_VERSIONS:
+        run(sys.executable, "-m", "kubernetes_validate", "--strict", "--quiet", "-k", version, MANIFEST)
+    objects = {document["kind"]: document for document in yaml.safe_load_all(MANIFEST.read_text())}
+    monitor = read_yaml(POD_MONITOR)
+    stateful = objects["StatefulSet"]["spec"]
+    pod = stateful["template"]["spec"]
+    labels = stateful["template"]["metadata"]["labels"]
+    selectors = [
+        stateful["selector"]["matchLabels"],
+        objects["Service"]["spec"]["selector"],
+        objects["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"],
+        monitor["spec"]["selector"]["matchLabels"],
+        *(spread["labelSelector"]["matchLabels"] for spread in pod["topologySpreadConstraints"]),
+    ]
+    ensure(all(selector == labels for selector in selectors), "a selector does not find the pods")
+    ensure(stateful["serviceName"] == objects["Service"]["metadata"]["name"], "the StatefulSet's service is missing")
+    (container,) = pod["containers"]
+    check_http(container, stateful, objects["Service"], monitor)
+    check_memory(container["resources"]["limits"]["memory"])
+    mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    ensure(set(mounts.values()) == {volume["name"] for volume in pod["volumes"]}, "a volume is missing or not mounted")
+    check_settings(juice, base, container, objects["ConfigMap"], mounts)
+    return f"{len(objects)} objects, Kubernetes {' and '.join(KUBERNETES_VERSIONS)}"
+
+
+def check_http(container, stateful, service, monitor):
+    """Does everybody look for HTTP where the image serves it?"""
+    ((name, port),) = ((entry["name"], entry["containerPort"]) for entry in container["ports"])
+    annotations = stateful["template"]["metadata"]["annotations"]
+    places = {
+        "the container": port,
+        "the service": service["spec"]["ports"][0]["port"],
+        "the annotation": int(annotations["prometheus.io/port"]),
+    }
+    for who, place in places.items():
+        ensure(place == http_port(), f"{who} says port {place}, the image {http_port()}")
+    named = [container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")]
+    named += [service["spec"]["ports"][0]["targetPort"], monitor["spec"]["podMetricsEndpoints"][0]["port"]]
+    ensure(set(named) == {name}, f"a port is called otherwise than {name}")
+
+
+def check_memory(limit):
+    """Does the alert know the limit?"""
+    (rule,) = (rule for rule in rules() if rule.get("alert") == "JuiceMemoryHigh")
+    threshold = math.prod(float(factor) for factor in rule["expr"].partition(">")[2].split("*"))
+    number, unit = re.fullmatch(r"(\d+)(Mi|Gi)", limit).groups()
+    allowed = int(number) * 1024 ** {"Mi": 2, "Gi": 3}[unit]
+    ensure(threshold == 0.9 * allowed, f"JuiceMemoryHigh fires at {threshold:.0f}, which is not 90 % of {limit}")
+
+
+def check_settings(juice, base, container, config_map, mounts):
+    """Does juice take the settings? Its files are laid out as they are mounted, below a folder that is not the root."""
+    with tempfile.TemporaryDirectory() as root:
+        for place in mounts:
+            Path(root + place).mkdir(parents=True)
+        for name, text in config_map["data"].items():
+            Path(root + "/etc/juice/config", name).write_text(text.replace("/etc/juice", f"{root}/etc/juice"))
+        Path(root + "/etc/juice/secret/kafka.properties").write_text("security.protocol=PLAINTEXT\n")
+        environment = {}
+        for entry in container["env"]:
+            field = entry.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath")
+            ensure("value" in entry or field == "metadata.name", f"{entry['name']} is no value and no name")
+            environment[entry["name"]] = f"{root}{entry['value']}" if "value" in entry else "juice-maker-0"
+        given = settings(juice, base, environment)
+    ensure(given["instance-id"] == "juice-maker-0", "the instance is not called like its pod")
+    ensure(given["bootstrap-servers"] == "kafka:9092", "the configuration file is not read")
+    ensure(given["kafka-property security.protocol"] == "PLAINTEXT", "the secret is not read")
+    ensure(given["log-format"] == "json" and given["http"].startswith("0.0.0.0:"), "the image's settings are lost")

@@ -1,0 +1,83 @@
+"""The page of /metrics, and its description in docs/METRICS.md."""
+
+import collections
+import re
+import sys
+
+from basics import ROOT, ensure
+
+DOCUMENT = ROOT / "docs" / "METRICS.md"
+
+# Only Linux tells these of a process.
+LINUX_ONLY = {
+    "process_open_fds", "process_resident_memory_bytes", "process_threads", "process_virtual_memory_bytes",
+}  # fmt: skip
+
+# Labels whose values are told.
+ENUMERATED = {"result", "outcome", "client"}
+
+INTRODUCTION = """\
+# Metrics
+
+What `juice serve --http HOST:PORT` shows at `/metrics`. `make deploy-check` holds this page against a running service, and
+`make deploy-check ARGS=--write-metrics` writes it. Alerts and a dashboard made of these: [deploy](../deploy).
+
+- Counters begin at 0 with the process, so look at their `rate`. What is counted is committed.
+- A histogram has the series `_bucket` (label `le`), `_sum` and `_count`.
+- Lag and Kafka's metrics come from librdkafka's statistics, every 5 s.
+- `worker` numbers the workers of an instance from 0.
+
+| metric | type | labels | what it says |
+|---|---|---|---|
+"""
+
+
+class MetricsPage:
+    """The metrics on a page."""
+
+    def __init__(self, text):
+        self.helps = dict(re.findall(r"^# HELP (\S+) (.*)$", text, re.MULTILINE))
+        self.types = dict(re.findall(r"^# TYPE (\S+) (.*)$", text, re.MULTILINE))
+        self.names = set(re.findall(r"^([a-zA-Z_:][\w:]*)[ {]", text, re.MULTILINE))
+        self.labels = collections.defaultdict(lambda: collections.defaultdict(set))
+        for name, labels in re.findall(r"^([a-zA-Z_:][\w:]*)\{(.*)\} ", text, re.MULTILINE):
+            for label, value in re.findall(r'(\w+)="([^"]*)"', labels):
+                self.labels[self.family(name)][label].add(value)
+
+    def family(self, name):
+        """The metric that a name on the page belongs to."""
+        stem = re.sub("_(bucket|sum|count)$", "", name)
+        return stem if self.types.get(stem) == "histogram" else name
+
+    def document(self):
+        """docs/METRICS.md as it should be."""
+        rows = []
+        for name, kind in sorted(self.types.items()):
+            labels = "; ".join(
+                f"`{label}`: {', '.join(f'`{value}`' for value in sorted(values))}" if label in ENUMERATED else f"`{label}`"
+                for label, values in sorted(self.labels[name].items())
+                if label != "le"
+            )
+            rows.append(f"| `{name}` | {kind} | {labels} | {self.helps[name]} |\n")
+        return INTRODUCTION + "".join(rows)
+
+
+def check_document(page, write):
+    """Is docs/METRICS.md what the page shows?"""
+    nameless = page.types.keys() - page.helps.keys()
+    ensure(not nameless, f"metrics without help: {', '.join(sorted(nameless))}")
+    expected = page.document()
+    if write:
+        DOCUMENT.write_text(expected)
+    actual = DOCUMENT.read_text() if DOCUMENT.exists() else ""
+    if sys.platform != "linux":
+        actual = "".join(
+            line for line in actual.splitlines(keepends=True) if not any(f"`{name}`" in line for name in LINUX_ONLY)
+        )
+    differing = set(actual.splitlines()) ^ set(expected.splitlines())
+    ensure(
+        actual == expected,
+        "docs/METRICS.md is not what the service shows (make deploy-check ARGS=--write-metrics writes it anew):\n"
+        + "\n".join(sorted(differing)),
+    )
+    return f"{len(page.types)} metrics"

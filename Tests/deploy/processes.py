@@ -1,0 +1,145 @@
+"""The processes that are checked against each other: juice with its embedded broker, and Prometheus."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from basics import Fault, Hopeless, eventually
+
+
+class Process:
+    """A process whose output is kept, and which is ended with the block that it is used in."""
+
+    def __init__(self, command, env=None):
+        self.command = command
+        self.output = []
+        self.process = subprocess.Popen(
+            command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        # Read all the time, so that the process never waits for somebody to do so.
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.output.append(line)
+
+    def find(self, pattern):
+        """What the first group of the pattern matches in the output so far."""
+        found = re.search(pattern, "".join(self.output))
+        if not found:
+            self.ensure_running()
+        return found and found[1]
+
+    def ensure_running(self):
+        """Raises what it printed when it has ended."""
+        if self.process.poll() is not None:
+            self.reader.join(5)
+            raise Hopeless(f"{self.command[0]} ended with {self.process.returncode}:\n{''.join(self.output)}")
+
+    def stop(self):
+        """Asks the process to end, and sees to it."""
+        if self.process.poll() is None:
+            self.process.terminate()
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.reader.join(5)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+class Service(Process):
+    """`juice serve` with a broker of its own and HTTP at a port that the system chooses."""
+
+    def __init__(self, juice, env):
+        # Librdkafka's statistics come more often than usual: the lag and more is known from them.
+        arguments = ["--http", "127.0.0.1:0", "--kafka-property", "statistics.interval.ms=500"]
+        super().__init__([juice, "serve", *arguments], env)
+
+    def wait_until_ready(self):
+        """Waits until it is reached, and says so of itself."""
+        address = eventually("juice serve says where HTTP is", lambda: self.find(r"HTTP at (http://\S+)"))
+        self.address = address.removeprefix("http://")
+        eventually("juice serve is ready", lambda: fetch(f"{address}/health/ready"))
+
+    def metrics(self):
+        """The page that Prometheus scrapes."""
+        return fetch(f"http://{self.address}/metrics")
+
+
+class Prometheus(Process):
+    """A Prometheus of this configuration, which keeps its data in a folder."""
+
+    def __init__(self, prometheus, configuration, folder):
+        self.address = f"127.0.0.1:{free_port()}"
+        super().__init__(
+            [
+                prometheus, f"--config.file={configuration}", f"--storage.tsdb.path={folder}",
+                f"--web.listen-address={self.address}", "--log.level=warn",
+            ]
+        )
+
+    def wait_until_ready(self):
+        """Waits until it answers."""
+
+        def probe():
+            self.ensure_running()
+            return fetch(f"http://{self.address}/-/ready")
+
+        eventually("prometheus is ready", probe)
+
+    def ask(self, path, **parameters):
+        """The data of an answer of its HTTP API."""
+        query = urllib.parse.urlencode(parameters)
+        answer = json.loads(fetch(f"http://{self.address}/api/v1/{path}?{query}", errors=True))
+        if answer["status"] != "success":
+            raise Hopeless(f"Prometheus does not understand {parameters}: {answer['error']}")
+        return answer["data"]
+
+    def query(self, expression):
+        """The series that an expression comes to now."""
+        return self.ask("query", query=expression)["result"]
+
+    def alerts(self):
+        """The names of the alerts that are about to fire, or do."""
+        return {alert["labels"]["alertname"] for alert in self.ask("alerts")["alerts"]}
+
+
+def fetch(url, errors=False):
+    """What is at an address; an error's page only where asked for."""
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return answer.read().decode()
+    except urllib.error.HTTPError as error:
+        page = error.read().decode()
+        if errors:
+            return page
+        raise Fault(f"{url}: {error.code} {page}") from None
+    except (urllib.error.URLError, OSError) as error:
+        raise Fault(f"{url}: {error}") from None
+
+
+def free_port():
+    """A port that nobody listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def clean_environment(runtime):
+    """This process' environment without any settings of juice, and with a place of its own for juice's run files."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("JUICE_")}
+    return kept | {"XDG_RUNTIME_DIR": str(runtime)}
