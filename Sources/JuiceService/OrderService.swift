@@ -68,6 +68,7 @@ public struct OrderService: Service {
     private func run(until stop: StopSignal) async throws {
         try configuration.validate()
         let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger)
+        health.watching { watch.outage }
         let preparation = TopicPreparation(
             configuration: configuration,
             plan: topicPlan,

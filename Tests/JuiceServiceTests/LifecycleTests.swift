@@ -9,8 +9,9 @@ import Testing
     @Test func aBrokerThatIsNotThereIsWaitedForWithOneLine() async throws {
         let recorder = LogRecorder()
         let configuration = ServiceConfiguration(bootstrapServers: "127.0.0.1:1", instanceID: "test")
-        try await withRunningService(configuration, logger: recorder.makeLogger()) { _ in
+        try await withRunningService(configuration, logger: recorder.makeLogger()) { events in
             wait { !recorder.all.isEmpty }
+            #expect(events.health.readiness.reasons.first == "no Kafka broker answers at 127.0.0.1:1")
             // Some more attempts; none of them is worth another line.
             wait(attempts: 3)
         }

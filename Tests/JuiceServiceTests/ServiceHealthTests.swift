@@ -66,6 +66,19 @@ import Testing
         #expect(health.readiness.reasons == ["the service is stopping"])
     }
 
+    @Test func anOutageIsAReasonBesideOthers() {
+        let health = ServiceHealth()
+        health.watching { "no Kafka broker answers at kafka:9092" }
+        #expect(
+            health.readiness.reasons == [
+                "no Kafka broker answers at kafka:9092", "the topics are not checked yet",
+            ]
+        )
+        health.started(workers: 1)
+        health.note(Self.restored, ofWorker: 0)
+        #expect(health.readiness.isWell)
+    }
+
     @Test func itIsAliveAsLongAsEveryWorkerGetsOn() {
         let health = ServiceHealth()
         let now = ContinuousClock.now

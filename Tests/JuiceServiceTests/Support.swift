@@ -150,7 +150,7 @@ func withRunningService<Result: Sendable>(
     let service = OrderService(
         configuration: configuration,
         topicPlan: topicPlan,
-        health: ServiceHealth { events.isReady = $0 },
+        health: events.health,
         logger: logger,
         onEvent: { events.append($0) }
     )
@@ -171,17 +171,14 @@ func withRunningService<Result: Sendable>(
 /// What the workers of a service did.
 final class EventLog: Sendable {
     private let events = Mutex<[WorkerEvent]>([])
-    private let readiness = Mutex(false)
+    let health = ServiceHealth()
 
     func append(_ event: WorkerEvent) { events.withLock { $0.append(event) } }
 
     var all: [WorkerEvent] { events.withLock { $0 } }
 
     /// Whether every worker has restored what it was assigned, be it in one rebalance or in several.
-    var isReady: Bool {
-        get { readiness.withLock { $0 } }
-        set { readiness.withLock { $0 = newValue } }
-    }
+    var isReady: Bool { health.readiness.isWell }
 
     /// Transactions with commands in them: not those that only claim partitions.
     var committed: [TransactionSummary] {

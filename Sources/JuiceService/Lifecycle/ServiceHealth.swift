@@ -42,6 +42,8 @@ public final class ServiceHealth: Sendable {
         /// Empty until the topics are found fit.
         var workers: [Worker] = []
         var isStopping = false
+        /// Says so while no broker answers.
+        var outage: @Sendable () -> String? = { nil }
         var isReady = false
     }
 
@@ -60,7 +62,15 @@ public final class ServiceHealth: Sendable {
     }
 
     /// Whether every worker has restored what it was assigned and reads commands, or has been assigned nothing.
-    public var readiness: Report { state.withLock { Report(reasons: Self.obstacles($0)) } }
+    ///
+    /// An outage of Kafka is a reason only beside others: to be there when it ends, a service need not be ready now.
+    public var readiness: Report {
+        state.withLock { state in
+            let obstacles = Self.obstacles(state)
+            let outage = obstacles.isEmpty ? nil : state.outage()
+            return Report(reasons: [outage].compactMap { $0 } + obstacles)
+        }
+    }
 
     /// Whether every worker still gets on. One that does not will not mend itself: the process should be restarted.
     public var liveness: Report { liveness(at: .now) }
@@ -102,6 +112,11 @@ public final class ServiceHealth: Sendable {
 // MARK: - For the service
 
 extension ServiceHealth {
+    /// Asks there, from now on, whether a broker answers.
+    func watching(_ outage: @escaping @Sendable () -> String?) {
+        state.withLock { $0.outage = outage }
+    }
+
     /// The workers are about to start.
     func started(workers count: Int) {
         update { $0.workers = (0..<count).map { _ in Worker(steppedAt: .now) } }

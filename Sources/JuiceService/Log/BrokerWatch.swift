@@ -29,6 +29,16 @@ public final class BrokerWatch: Sendable {
         self.logger = logger
     }
 
+    /// What a person is told while the cluster does not answer; nil while it does, or nothing else is known.
+    var outage: String? {
+        state.withLock {
+            switch $0.now {
+            case .reachable, .suspected: nil
+            case .unreachable, .refusing: "no Kafka broker answers at \(bootstrapServers)"
+            }
+        }
+    }
+
     /// Whether somebody should ask the cluster for anything, and tell ``reached()`` or ``failed(_:)``.
     public var needsProbe: Bool {
         state.withLock { if case .reachable = $0.now { false } else { true } }

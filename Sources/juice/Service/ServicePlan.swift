@@ -19,6 +19,8 @@ struct ServicePlan {
         let connection = try Connection(settings)
         _ = try connection.admin()
         configuration = try ServiceConfiguration(settings, kafkaProperties: connection.properties)
+        // Another process's, that is. One of its own is made for whoever names none.
+        configuration.isEmbedded = connection.isEmbedded && !configuration.bootstrapServers.isEmpty
         partitions = try settings.partitions()
         replicationFactor = try settings.integer(.replicationFactor, in: 1...100)
         createsTopics = try settings.boolean(.createTopics)
