@@ -164,19 +164,16 @@ extension ShortageWatch {
     private mutating func settle(_ id: RefillID, _ answer: Answer, _ notices: inout [Notice]) {
         let name = ByteText(answer.store)
         guard var store = stores[name] else { return }
-        let notice: Notice
         switch answer.outcome {
         case .restocked(let left):
-            guard store.refilled(id, left, rules: rules) else { return }
-            notice = .refilled(store: answer.store, id: id)
+            if store.refilled(id, left, rules: rules) { notices.append(.refilled(store: answer.store, id: id)) }
         case .rejected(let reason):
             guard store.rejected(id) else { return }
-            notice = .rejected(store: answer.store, id: id, reason: reason, message: answer.message)
+            notices.append(.rejected(store: answer.store, id: id, reason: reason, message: answer.message))
         case .juiceMade, .outOfStock: return
         }
         keep(store, name)
         if !store.isOver { undecided.insert(name) }
-        notices.append(notice)
     }
 
     private mutating func change(_ name: String, _ body: (inout StoreShortages, RefillRules) -> Void) {

@@ -71,11 +71,12 @@ struct StoreShortages {
         return entries
     }
 
-    /// Takes note that a refill of these fruits has arrived.
+    /// Takes note that a refill of these fruits has arrived. One that was not known to be on its way was sent by another bot, for
+    /// orders that this one has read of again.
     ///
     /// - Returns: whether it was on its way.
     mutating func refilled(_ id: RefillID, _ fruits: [FruitAmount], rules: RefillRules) -> Bool {
-        guard underway.removeValue(forKey: id) != nil else { return false }
+        let wasUnderway = underway.removeValue(forKey: id) != nil
         for entry in fruits {
             guard let index = index(of: entry.fruit) else { continue }
             // Orders that were short of it have had their refill. Whether others took it is for the next one to find out.
@@ -83,7 +84,7 @@ struct StoreShortages {
             shortages[index].toldAt = nil
             if shortages[index].level > rules.low { shortages.remove(at: index) }
         }
-        return true
+        return wasUnderway
     }
 
     /// Takes note that the service would not take a refill.

@@ -94,6 +94,14 @@ struct ShortageWatchTests {
             [.short("a", fruit: "strawberry", needed: 16, inStock: 10), .sends(["a strawberry+20"])]
         ),
         Story(
+            "a successor reads again of an order, and then of the refill that another bot sent for it",
+            [
+                .short("a", fruit: "strawberry", needed: 20, inStock: 14),
+                .restocked("a", "bot/7-99", ["strawberry": 14]), .sends([]), .safe(3),
+                .short("a", fruit: "strawberry", needed: 20, inStock: 14), .sends(["a strawberry+16"]),
+            ]
+        ),
+        Story(
             "an order for more than the target: refilled to the target and no further",
             [
                 .short("a", fruit: "strawberry", needed: 80, inStock: 10), .sends(["a strawberry+20"]),

@@ -51,6 +51,8 @@ extension EmbeddedBroker {
 
     /// Cuts a broker's connections and refuses new ones, or takes it up again.
     public func setUp(_ isUp: Bool, broker: Int32 = 1) {
+        Self.ports.lock()
+        defer { Self.ports.unlock() }
         _ =
             isUp
             ? rd_kafka_mock_broker_set_up(cluster, broker) : rd_kafka_mock_broker_set_down(cluster, broker)

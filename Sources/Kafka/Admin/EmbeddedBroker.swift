@@ -1,4 +1,5 @@
 import CRdKafka
+import Foundation
 import Logging
 
 /// librdkafka's mock cluster: a Kafka broker inside this process, on a real TCP port of 127.0.0.1.
@@ -15,6 +16,10 @@ public final class EmbeddedBroker: @unchecked Sendable {
     private let handle: ClientHandle
     let cluster: OpaquePointer
 
+    /// Held while ports are chosen. A broker that is taken down lets go of its port for a moment, and librdkafka ends the process
+    /// when another broker's choice falls on it meanwhile.
+    static let ports = NSLock()
+
     /// `host:port` pairs, separated by commas, for the property `bootstrap.servers`.
     public let bootstrapServers: String
 
@@ -28,7 +33,10 @@ public final class EmbeddedBroker: @unchecked Sendable {
             configuration: KafkaConfiguration(),
             hooks: ClientHooks(logger: logger)
         )
-        guard let cluster = rd_kafka_mock_cluster_new(handle.pointer, Int32(clamping: brokerCount)) else {
+        Self.ports.lock()
+        let cluster = rd_kafka_mock_cluster_new(handle.pointer, Int32(clamping: brokerCount))
+        Self.ports.unlock()
+        guard let cluster else {
             throw KafkaError(
                 code: .outOfMemory,
                 message: "the embedded broker could not open a port on 127.0.0.1"
