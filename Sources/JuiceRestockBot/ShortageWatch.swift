@@ -166,7 +166,9 @@ extension ShortageWatch {
         guard var store = stores[name] else { return }
         switch answer.outcome {
         case .restocked(let left):
-            if store.refilled(id, left, rules: rules) { notices.append(.refilled(store: answer.store, id: id)) }
+            if store.refilled(id, left, rules: rules) {
+                notices.append(.refilled(store: answer.store, id: id))
+            }
         case .rejected(let reason):
             guard store.rejected(id) else { return }
             notices.append(.rejected(store: answer.store, id: id, reason: reason, message: answer.message))
