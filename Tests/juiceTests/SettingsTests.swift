@@ -164,6 +164,20 @@ struct SettingsTests {
         try KafkaProperties.check(["ssl.ca.location": "probe"])
     }
 
+    @Test func aMistypedPropertyIsSuggested() throws {
+        let failure = #expect(throws: Failure.self) {
+            try KafkaProperties.checkNames(["sesion.timeout.ms": "1", "linger.ms": "1"])
+        }
+        #expect(failure?.status == .configuration)
+        let beginning = #"there is no Kafka property "sesion.timeout.ms"; did you mean session.timeout.ms"#
+        #expect(failure?.message.hasPrefix(beginning) == true, "\(failure?.message ?? "")")
+        // Names of the client, of a topic, an alias, and one that librdkafka does not list.
+        try KafkaProperties.checkNames([
+            "debug": "cgrp", "compression.type": "zstd", "metadata.broker.list": "a",
+            "test.mock.num.brokers": "1",
+        ])
+    }
+
     @Test func asksForTheMechanism() throws {
         let failure = #expect(throws: Failure.self) {
             try KafkaProperties.check(["security.protocol": "SASL_SSL"])

@@ -60,11 +60,13 @@ struct Connection: Sendable {
         } else {
             (servers, origin) = (Self.fallbackServers, .fallback)
         }
+        let properties = try KafkaProperties.read(settings)
+        try KafkaProperties.checkNames(properties)
         self.init(
             bootstrapServers: servers,
             origin: origin,
             topics: settings.topics(),
-            properties: try KafkaProperties.read(settings),
+            properties: properties,
             logger: logger
         )
     }

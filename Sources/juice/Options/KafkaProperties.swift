@@ -49,6 +49,17 @@ enum KafkaProperties {
         return nearest?.source.name(of: .kafkaProperty) ?? "file \(settings.string(.kafkaPropertyFile) ?? "")"
     }
 
+    /// Finds a name that librdkafka does not know, and those that may have been meant.
+    static func checkNames(_ properties: [String: String]) throws(Failure) {
+        guard let unknown = properties.keys.sorted().first(where: { !KafkaConfiguration.isKnown($0) }) else {
+            return
+        }
+        let question = NearestNames.question(
+            NearestNames.of(unknown, among: KafkaConfiguration.knownNames)
+        )
+        throw Failure(.configuration, "there is no Kafka property \"\(unknown.printable)\"\(question)")
+    }
+
     /// Finds what librdkafka would refuse without naming the cause.
     static func check(_ properties: [String: String]) throws(Failure) {
         if let name = properties.keys.sorted().first(where: ServiceConfiguration.reservedProperties.contains)
