@@ -76,6 +76,18 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
+        // The web page on top of the topics: one more client, which knows nothing of the service.
+        .target(
+            name: "JuiceKiosk",
+            dependencies: [
+                "Kafka", "JuiceMaker", "JuiceMessages",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            // Part of the program, so that it needs no folder beside it.
+            resources: [.embedInCode("Page")]
+        ),
         // The decisions of `juice restock-bot`.
         .target(name: "JuiceRestockBot", dependencies: ["JuiceMaker", "JuiceMessages"]),
         // What `juice bench core` and `make microbench` measure.
@@ -86,7 +98,7 @@ let package = Package(
             name: "juice",
             dependencies: [
                 "CBareLoop", "JuiceBench", "Kafka", "JuiceMaker", "JuiceMessages", "JuiceEngine",
-                "JuiceHTTP", "JuiceRestockBot", "JuiceService", "PrometheusMetrics",
+                "JuiceHTTP", "JuiceKiosk", "JuiceRestockBot", "JuiceService", "PrometheusMetrics",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),

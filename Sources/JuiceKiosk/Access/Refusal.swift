@@ -1,0 +1,71 @@
+import Foundation
+import Hummingbird
+
+/// Why a request is not carried out, as a status and as JSON that the page has words for.
+struct Refusal: HTTPResponseError {
+    let status: HTTPResponse.Status
+    /// Never changes for the same reason.
+    let code: String
+    /// For a developer who looks.
+    let message: String
+
+    private struct Body: Encodable {
+        let error: String
+        let message: String
+    }
+
+    func response(from request: Request, context: some RequestContext) throws -> Response {
+        let body = try JSONEncoder().encode(Body(error: code, message: message))
+        return Response(
+            status: status,
+            headers: [.contentType: "application/json; charset=utf-8"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body))
+        )
+    }
+}
+
+extension Refusal {
+    static func badRequest(_ message: String) -> Refusal {
+        Refusal(status: .badRequest, code: "badRequest", message: message)
+    }
+
+    static let foreignHost = Refusal(
+        status: .misdirectedRequest,
+        code: "foreignHost",
+        message: "this host name is not the kiosk's; --host-names tells it more"
+    )
+    static let foreignOrigin = Refusal(
+        status: .forbidden,
+        code: "foreignOrigin",
+        message: "only the kiosk's own page may send this"
+    )
+    static let notJSON = Refusal(
+        status: .unsupportedMediaType,
+        code: "notJSON",
+        message: "the content type must be application/json"
+    )
+    static let tooLarge = Refusal(
+        status: .contentTooLarge,
+        code: "tooLarge",
+        message: "a request has at most \(CommandBody.maximumLength) bytes"
+    )
+    static let editingIsOff = Refusal(
+        status: .forbidden,
+        code: "editingIsOff",
+        message: "the kiosk was started without --staff-token-file"
+    )
+    static let wrongToken = Refusal(
+        status: .unauthorized,
+        code: "wrongToken",
+        message: "the staff token is missing or wrong"
+    )
+    static let busy = Refusal(
+        status: .serviceUnavailable,
+        code: "busy",
+        message: "too much is under way; try again"
+    )
+
+    static func unconfirmed(_ reason: String) -> Refusal {
+        Refusal(status: .serviceUnavailable, code: "unconfirmed", message: reason)
+    }
+}

@@ -1,0 +1,109 @@
+import Kafka
+import Logging
+
+/// Reads answers and stock for all pages, with one consumer on all partitions, which joins no group.
+///
+/// Its work is for a thread of its own. Whatever ends the reading, it begins anew.
+struct Feed {
+    /// How many answers of each partition are looked back at, for the list of the latest.
+    static let history: Offset = 50
+    private static let patience = Duration.seconds(2)
+    private static let pause = Duration.seconds(1)
+
+    let configuration: KioskConfiguration
+    let hub: Hub
+    let stop: KioskStop
+    let logger: Logger
+
+    /// Reads until it is asked to stop.
+    func run() {
+        var lastReason: String?
+        while !stop.isRequested {
+            do throws(KafkaError) {
+                try readOnce()
+            } catch {
+                // Brokers that do not answer are the watch's to tell of, missing topics are told once.
+                let reason = error.message
+                if reason != lastReason { logger.warning("cannot read the topics: \(error); trying again") }
+                lastReason = reason
+                stop.wait(for: Self.pause)
+            }
+        }
+    }
+
+    private func readOnce() throws(KafkaError) {
+        let consumer = try Consumer(
+            configuration: configuration.feed,
+            hooks: ClientHooks(logger: logger, logCeiling: .debug)
+        )
+        let ends = try watermarks(consumer)
+        var progress = RestoreProgress(ends: ends.filter { $0.key.topic == configuration.topics.stock })
+        let reader = RecordReader(
+            topics: configuration.topics,
+            beginnings: ends.filter { $0.key.topic == configuration.topics.results }.mapValues(\.high)
+        )
+        hub.update { $0.restart() }
+        try consumer.assign(
+            Dictionary(
+                uniqueKeysWithValues: ends.map { partition, ends in
+                    (partition, start(of: partition, ends))
+                }
+            )
+        )
+        if progress.isDone { hub.update { $0.restored() } }
+        var wasDone = progress.isDone
+        while !stop.isRequested {
+            let events = try poll(consumer, reader, &progress)
+            hub.take(events)
+            if progress.isDone, !wasDone {
+                wasDone = true
+                hub.update { $0.restored() }
+                logger.notice("the stock of all stores is read")
+            }
+        }
+    }
+
+    private func start(of partition: TopicPartition, _ ends: Watermarks) -> Offset {
+        partition.topic == configuration.topics.stock ? ends.low : max(ends.low, ends.high - Self.history)
+    }
+
+    private func watermarks(_ consumer: Consumer) throws(KafkaError) -> [TopicPartition: Watermarks] {
+        let names = [configuration.topics.results, configuration.topics.stock]
+        let metadata = try consumer.metadata(topics: names, timeout: Self.patience)
+        var partitions: [TopicPartition] = []
+        for name in names {
+            guard let topic = metadata[name] else {
+                throw metadata.topics.first { $0.error != nil }?.error
+                    ?? KafkaError(code: .unknownTopic, message: "topic \(name) is unknown")
+            }
+            partitions += (0..<Int32(clamping: topic.partitionCount)).map {
+                TopicPartition(topic: name, partition: $0)
+            }
+        }
+        return try consumer.watermarks(of: partitions, timeout: Self.patience)
+    }
+
+    private func poll(
+        _ consumer: Consumer,
+        _ reader: RecordReader,
+        _ progress: inout RestoreProgress
+    ) throws(KafkaError) -> [Board.Event] {
+        var events: [Board.Event] = []
+        for element in try consumer.poll(maxRecords: 5000, timeout: .milliseconds(50)) {
+            switch element {
+            case .record(let record):
+                let topic = record.topic
+                if let event = reader.event(record, topic: topic) { events.append(event) }
+                let partition = TopicPartition(topic: topic, partition: record.partition)
+                progress.passed(partition, next: record.offset + 1)
+            case .endOfPartition(let partition, let next):
+                progress.passed(partition, next: next)
+            case .failure(_, let error) where error.remedy == .retry: continue
+            // librdkafka looks for the coordinator of the group that it wants named. None is joined, so no right is needed.
+            case .failure(_, let error) where error.code == .groupAuthorizationFailed: continue
+            case .failure(_, let error): throw error
+            }
+        }
+        return events
+    }
+}

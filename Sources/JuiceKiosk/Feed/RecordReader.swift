@@ -1,0 +1,37 @@
+import JuiceMessages
+import Kafka
+
+/// Makes events of records. One that is neither answer nor stock is skipped: a page must not stop over it.
+final class RecordReader {
+    private let topics: KioskConfiguration.Topics
+    /// Of each partition of the results, where the answers begin that are no history.
+    private let beginnings: [TopicPartition: Offset]
+    private let answers = AnswerDecoder()
+    private let stock = StockDecoder()
+
+    init(topics: KioskConfiguration.Topics, beginnings: [TopicPartition: Offset]) {
+        self.topics = topics
+        self.beginnings = beginnings
+    }
+
+    func event(_ record: ConsumedRecord, topic: String) -> Board.Event? {
+        topic == topics.stock ? stockEvent(record) : answerEvent(record, topic: topic)
+    }
+
+    private func stockEvent(_ record: ConsumedRecord) -> Board.Event? {
+        guard let key = record.key else { return nil }
+        guard let value = record.value else {
+            return .stockRemoved(store: String(decoding: key, as: UTF8.self))
+        }
+        return (try? stock.decode(value)).map(Board.Event.stock)
+    }
+
+    private func answerEvent(_ record: ConsumedRecord, topic: String) -> Board.Event? {
+        guard let value = record.value, let answer = try? answers.decode(value) else { return nil }
+        let partition = TopicPartition(topic: topic, partition: record.partition)
+        return .answer(
+            TimedAnswer(answer: answer, time: record.timestamp ?? 0),
+            isHistory: record.offset < beginnings[partition] ?? 0
+        )
+    }
+}

@@ -1,0 +1,82 @@
+import Kafka
+import Logging
+
+/// Looks every second whether a broker answers, and every two how far the service is behind.
+///
+/// librdkafka tells of lost connections late, and never that one is there again, so it is asked.
+struct Watch {
+    private static let pause = Duration.seconds(1)
+    private static let patience = Duration.seconds(2)
+
+    let configuration: KioskConfiguration
+    let hub: Hub
+    let stop: KioskStop
+    let logger: Logger
+
+    /// Looks until it is asked to stop.
+    ///
+    /// - Throws: when librdkafka refuses the configuration.
+    func run() throws {
+        let consumer = try Consumer(
+            configuration: configuration.watch,
+            hooks: ClientHooks(logger: logger, logCeiling: .debug)
+        )
+        var wasReached: Bool?
+        var round = 0
+        while !stop.isRequested {
+            let failure = probe(consumer)
+            if wasReached != (failure == nil) {
+                if let failure {
+                    logger.warning("no Kafka broker answers: \(failure.message); waiting for one")
+                } else if wasReached == false {
+                    logger.notice("Kafka answers again")
+                }
+            }
+            wasReached = failure == nil
+            hub.update { board in
+                if let failure { board.failed(failure.message) } else { board.reached() }
+            }
+            if failure == nil, round.isMultiple(of: 2) {
+                let lag = lag(consumer)
+                hub.update { $0.note(lag: lag) }
+            }
+            round += 1
+            stop.wait(for: Self.pause)
+        }
+    }
+
+    private func probe(_ consumer: Consumer) -> KafkaError? {
+        do throws(KafkaError) {
+            _ = try consumer.metadata(topics: [], timeout: Self.patience)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// Nil when it cannot be told now: the topics are missing, the group has never committed, the right is missing.
+    private func lag(_ consumer: Consumer) -> Int? {
+        let names = [configuration.topics.orders, configuration.topics.restocks]
+        guard let metadata = try? consumer.metadata(topics: names, timeout: Self.patience) else { return nil }
+        let partitions = names.flatMap { name in
+            (0..<Int32(clamping: metadata[name]?.partitionCount ?? 0)).map {
+                TopicPartition(topic: name, partition: $0)
+            }
+        }
+        guard !partitions.isEmpty,
+            let committed = try? consumer.committed(partitions, timeout: Self.patience),
+            let ends = try? consumer.endOffsets(of: partitions, timeout: Self.patience)
+        else { return nil }
+        return Lag.sum(committed: committed, ends: ends)
+    }
+}
+
+/// How many records a group has not read.
+enum Lag {
+    /// - Returns: nil where the group has committed nothing at all, so that it is not known what it has read.
+    static func sum(committed: [TopicPartition: Offset?], ends: [TopicPartition: Offset]) -> Int? {
+        let known = committed.compactMapValues(\.self)
+        guard !known.isEmpty else { return nil }
+        return known.reduce(0) { sum, entry in sum + Int(max(0, (ends[entry.key] ?? 0) - entry.value)) }
+    }
+}

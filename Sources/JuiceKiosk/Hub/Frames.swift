@@ -1,0 +1,148 @@
+import Foundation
+import JuiceMessages
+import NIOCore
+
+/// Server-sent events: their names and what they hold, as the page reads it.
+enum Frames {
+    /// Over how many seconds the chart's steps go.
+    static let stepLength = 5
+
+    struct LinkFrame: Encodable {
+        let state: Link.State
+        let reason: String?
+    }
+
+    struct StoresFrame: Encodable {
+        let stores: [String]
+        /// How many there are, which may be more than are named.
+        let count: Int
+    }
+
+    struct StockFrame: Encodable {
+        let store: String
+        let revision: Int
+        let stock: [Amount]
+    }
+
+    struct BoardFrame: Encodable {
+        /// Orders a second, at present.
+        let rate: Double
+        /// How many commands wait for the service; nil while nobody knows.
+        let lag: Int?
+        let stepLength: Int
+        /// Of each step, oldest first.
+        let made: [Int]
+        let outOfStock: [Int]
+        let rejected: [Int]
+    }
+
+    struct Amount: Encodable {
+        let fruit: String
+        let amount: Int
+
+        init(_ amount: FruitAmount) {
+            fruit = amount.fruit
+            self.amount = amount.amount
+        }
+    }
+
+    struct Missing: Encodable {
+        let fruit: String
+        let needed: Int
+        let inStock: Int
+    }
+
+    /// An answer, with lists where the topic has objects: a page shows fruits in order.
+    struct AnswerFrame: Encodable {
+        var kind: String
+        var type: String
+        var id: String
+        var store: String
+        var time: Int64
+        var message: String
+        var duplicate: Bool
+        var juice: String?
+        var quantity: Int?
+        var left: [Amount]?
+        var missing: [Missing]?
+        var reason: String?
+
+        init(_ timed: TimedAnswer) {
+            let answer = timed.answer
+            (kind, id, store) = (answer.command == .order ? "order" : "restock", answer.id, answer.store)
+            (time, message, duplicate) = (timed.time, answer.message, answer.isDuplicate)
+            switch answer.outcome {
+            case .juiceMade(let juice, let quantity, _, let left):
+                (type, self.juice, self.quantity) = ("juiceMade", juice, quantity)
+                self.left = left.map(Amount.init)
+            case .outOfStock(let juice, let quantity, let missing):
+                (type, self.juice, self.quantity) = ("outOfStock", juice, quantity)
+                self.missing = missing.map {
+                    Missing(fruit: $0.fruit, needed: $0.needed, inStock: $0.inStock)
+                }
+            case .restocked(let left):
+                type = "restocked"
+                self.left = left.map(Amount.init)
+            case .rejected(let reason):
+                (type, self.reason) = ("rejected", reason)
+            }
+        }
+    }
+
+    // MARK: - Of the board
+
+    static func link(_ board: Board) -> ByteBuffer {
+        event("link", LinkFrame(state: board.link.state, reason: board.link.reason))
+    }
+
+    static func stores(_ board: Board) -> ByteBuffer {
+        let (names, count) = board.knownStores(most: 500)
+        return event("stores", StoresFrame(stores: names, count: count))
+    }
+
+    static func stock(_ board: Board, of store: Name) -> ByteBuffer {
+        let record = board.stock(of: store)
+        return event(
+            "stock",
+            StockFrame(
+                store: record.store,
+                revision: record.revision,
+                stock: record.stock.map(Amount.init)
+            )
+        )
+    }
+
+    static func board(_ board: Board, scope: Name?, now: Int) -> ByteBuffer {
+        var activity = board.activity(of: scope, now: now)
+        let steps = activity.steps(of: stepLength, now: now)
+        return event(
+            "board",
+            BoardFrame(
+                rate: activity.rate(now: now),
+                lag: board.lag,
+                stepLength: stepLength,
+                made: steps.map(\.made),
+                outOfStock: steps.map(\.outOfStock),
+                rejected: steps.map(\.rejected)
+            )
+        )
+    }
+
+    /// An answer for everybody who looks at its store.
+    static func answer(_ answer: TimedAnswer) -> ByteBuffer { event("answer", AnswerFrame(answer)) }
+
+    /// An answer for the page that asked for it.
+    static func own(_ answer: TimedAnswer) -> ByteBuffer { event("own", AnswerFrame(answer)) }
+
+    /// Text in JSON has no line ends, so one line of data it is, whatever was in it.
+    private static func event(_ name: String, _ content: some Encodable) -> ByteBuffer {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        let json = (try? encoder.encode(content)) ?? Data("{}".utf8)
+        var buffer = ByteBuffer()
+        buffer.writeString("event: \(name)\ndata: ")
+        buffer.writeBytes(json)
+        buffer.writeString("\n\n")
+        return buffer
+    }
+}

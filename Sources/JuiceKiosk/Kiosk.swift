@@ -1,0 +1,61 @@
+import Foundation
+import Hummingbird
+import Logging
+import ServiceLifecycle
+
+/// The web page on top of the topics: reads answers and stock for all open pages, and sends their commands.
+///
+/// It is one client of the contract among others. Run it as a service, next to an HTTP server with its ``responder``:
+/// ```swift
+/// let kiosk = Kiosk(configuration, logger: logger)
+/// // Stopped in reverse order: pages are let go first, then the server has nothing to wait for.
+/// let services: [any Service] = [HTTPServer(kiosk.responder, at: address, logger: logger), kiosk]
+/// ```
+public struct Kiosk: Service {
+    private let configuration: KioskConfiguration
+    private let logger: Logger
+    private let hub: Hub
+    private let desk: OrderDesk
+
+    /// A kiosk that does nothing yet.
+    public init(_ configuration: KioskConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+        hub = Hub(menu: configuration.menu, stores: configuration.stores) {
+            Date.now.timeIntervalSince1970
+        }
+        desk = OrderDesk(configuration: configuration.orders, logger: logger)
+    }
+
+    /// Answers the page's requests.
+    public var responder: RouterResponder<BasicRequestContext> {
+        KioskRoutes(configuration: configuration, hub: hub, desk: desk).router.buildResponder()
+    }
+
+    /// Reads and sends until graceful shutdown.
+    ///
+    /// - Throws: `KafkaError` when librdkafka refuses the configuration.
+    public func run() async throws {
+        let stop = KioskStop()
+        let feed = Feed(configuration: configuration, hub: hub, stop: stop, logger: logger)
+        let watch = Watch(configuration: configuration, hub: hub, stop: stop, logger: logger)
+        let end: @Sendable () -> Void = { [hub] in
+            stop.request()
+            hub.close()
+        }
+        try await withTaskCancellationOrGracefulShutdownHandler {
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { try await KioskThread.run("kiosk-feed") { feed.run() } }
+                tasks.addTask { try await KioskThread.run("kiosk-watch") { try watch.run() } }
+                tasks.addTask { [desk] in
+                    try await KioskThread.run("kiosk-orders") { try desk.run(until: stop) }
+                }
+                defer { end() }
+                // The first that fails ends the others.
+                while try await tasks.next() != nil {}
+            }
+        } onCancelOrGracefulShutdown: {
+            end()
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import JuiceMaker
+import JuiceMessages
+import Kafka
+
+/// What a kiosk is to show, of which Kafka, and to whom.
+public struct KioskConfiguration: Sendable {
+    /// The topics that the kiosk writes to and reads.
+    public struct Topics: Sendable {
+        let orders: String
+        let restocks: String
+        let results: String
+        let stock: String
+
+        /// Topics of these names.
+        public init(orders: String, restocks: String, results: String, stock: String) {
+            self.orders = orders
+            self.restocks = restocks
+            self.results = results
+            self.stock = stock
+        }
+    }
+
+    /// What every Kafka client is to have set: brokers, security.
+    public var kafka: KafkaConfiguration
+    /// The topics.
+    public var topics: Topics
+    /// The service's consumer group, whose lag the board shows.
+    public var group: String
+    /// Whether the broker is an embedded one, which answers an empty fetch only when its wait is over.
+    public var isEmbedded: Bool
+    /// The menu that the page shows.
+    public var menu: Menu
+    /// The stores to choose from; nil is any.
+    public var stores: [String]?
+    /// The language in which the page begins.
+    public var language: Language
+    /// What staff must know to edit stock; nil lets nobody.
+    public var staffToken: StaffToken?
+    /// The names under which browsers reach the page, besides `localhost` and addresses in numbers.
+    public var hostNames: [String]
+
+    /// A kiosk of all stores, with the built-in menu, in English, where nobody can edit stock.
+    public init(
+        kafka: KafkaConfiguration,
+        topics: Topics,
+        group: String,
+        isEmbedded: Bool = false,
+        menu: Menu = .standard,
+        stores: [String]? = nil,
+        language: Language = .english,
+        staffToken: StaffToken? = nil,
+        hostNames: [String] = []
+    ) {
+        self.kafka = kafka
+        self.topics = topics
+        self.group = group
+        self.isEmbedded = isEmbedded
+        self.menu = menu
+        self.stores = stores
+        self.language = language
+        self.staffToken = staffToken
+        self.hostNames = hostNames
+    }
+}
+
+extension KioskConfiguration {
+    /// The one consumer that reads answers and stock, for all pages.
+    var feed: KafkaConfiguration {
+        KafkaConfiguration([
+            "fetch.wait.max.ms": isEmbedded ? "10" : "100",
+            "queued.max.messages.kbytes": "16384",
+        ])
+        .merging(kafka.properties).merging(reading)
+        // librdkafka wants a name; without a subscription it joins nothing.
+        .merging(["group.id": "juice-kiosk"])
+    }
+
+    /// A client that asks what the service's group has committed. It joins nothing and reads nothing.
+    var watch: KafkaConfiguration {
+        kafka.merging(reading).merging(["group.id": group])
+    }
+
+    /// The producer of commands: each is written once, to the partition of its store.
+    var orders: KafkaConfiguration {
+        KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "8000"])
+            .merging(kafka.properties)
+            .merging(["enable.idempotence": "true", "partitioner": "murmur2_random"])
+    }
+
+    private var reading: [String: String] {
+        [
+            "enable.auto.commit": "false",
+            "enable.auto.offset.store": "false",
+            "isolation.level": "read_committed",
+            "enable.partition.eof": "true",
+            "auto.offset.reset": "earliest",
+        ]
+    }
+}

@@ -1,0 +1,110 @@
+// Orders and restocks on their way: each has an id of its own from the start, under which it is sent as often as needed,
+// so that it is carried out once. What has no answer yet survives a reload.
+
+const lateAfter = 10_000;
+const againAfter = 2_000;
+const storageName = "juice-commands";
+
+// crypto.randomUUID is only there on localhost and over TLS.
+export function newID() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const hex = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0"));
+  return hex.join("");
+}
+
+export class Commands {
+  // onChange(command) is told of each change; its state is sending, unsent, sent, late, answered or refused.
+  constructor(onChange) {
+    this.page = newID();
+    this.onChange = onChange;
+    this.token = null;
+    this.open = new Map();
+    for (const stored of this.#stored()) this.#add({ ...stored, state: "sending" });
+  }
+
+  send(kind, store, content) {
+    const command = { kind, id: newID(), store, content, at: Date.now(), state: "sending" };
+    this.#add(command);
+    this.#store();
+    this.onChange(command);
+    this.#post(command);
+    return command;
+  }
+
+  // Sends again what has no answer: the answer may have come while nobody listened.
+  resend() { for (const command of this.open.values()) this.#post(command); }
+
+  // The same order, if it waits for its answer.
+  waiting(store, juice) {
+    return [...this.open.values()].find((one) =>
+      one.kind === "order" && one.store === store && one.content.juice === juice);
+  }
+
+  askAgain(command) { this.#post(command); }
+
+  answered(answer) {
+    const command = this.open.get(answer.id);
+    if (!command || command.kind !== answer.kind || command.store !== answer.store) return;
+    command.answer = answer;
+    this.#end(command, "answered");
+  }
+
+  #add(command) {
+    this.open.set(command.id, command);
+    command.timer = setTimeout(() => {
+      command.state = command.state === "unsent" ? "unsent" : "late";
+      command.isLate = true;
+      this.onChange(command);
+    }, Math.max(0, command.at + lateAfter - Date.now()));
+  }
+
+  #end(command, state) {
+    clearTimeout(command.timer);
+    clearTimeout(command.again);
+    command.state = state;
+    this.open.delete(command.id);
+    this.#store();
+    this.onChange(command);
+  }
+
+  async #post(command) {
+    clearTimeout(command.again);
+    if (command.kind === "restock" && this.token === null) return;
+    const isOrder = command.kind === "order";
+    const headers = { "Content-Type": "application/json", "X-Kiosk-Page": this.page };
+    if (!isOrder) headers.Authorization = `Bearer ${this.token}`;
+    const id = isOrder ? { orderId: command.id } : { restockId: command.id };
+    let refusal = null;
+    try {
+      const response = await fetch(isOrder ? "/api/orders" : "/api/restocks", {
+        method: "POST", headers, body: JSON.stringify({ ...id, store: command.store, ...command.content }),
+      });
+      if (!response.ok) refusal = { status: response.status, code: (await response.json()).error };
+    } catch {
+      refusal = { status: 0 };
+    }
+    // The answer may have been faster than the confirmation.
+    if (!this.open.has(command.id)) return;
+    if (refusal && refusal.status >= 400 && refusal.status < 500) {
+      command.refusal = refusal.code;
+      return this.#end(command, "refused");
+    }
+    command.state = refusal ? "unsent" : command.isLate ? "late" : "sent";
+    if (refusal) command.again = setTimeout(() => this.#post(command), againAfter);
+    this.onChange(command);
+  }
+
+  #store() {
+    const open = [...this.open.values()].map(({ kind, id, store, content, at }) => ({ kind, id, store, content, at }));
+    sessionStorage.setItem(storageName, JSON.stringify(open));
+  }
+
+  #stored() {
+    try {
+      const stored = JSON.parse(sessionStorage.getItem(storageName) ?? "[]");
+      return Array.isArray(stored) ? stored : [];
+    } catch {
+      return [];
+    }
+  }
+}

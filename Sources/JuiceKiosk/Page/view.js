@@ -1,0 +1,120 @@
+// Makes elements. Whatever comes from elsewhere becomes text, never markup.
+
+export function make(name, { className, text, ...attributes } = {}, ...children) {
+  const element = document.createElement(name);
+  if (className) element.className = className;
+  if (text !== undefined) element.textContent = text;
+  for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, value);
+  element.append(...children);
+  return element;
+}
+
+function makeSVG(name, attributes) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, value);
+  return element;
+}
+
+export const tone = (index) => `tone-${index % 8}`;
+
+// A fruit on the shelf: its name, its count and a bar.
+export class ShelfItem {
+  constructor(index) {
+    this.name = make("span", { className: "name" });
+    this.count = make("span", { className: "count" });
+    this.fill = make("span", { className: "fill" });
+    this.element = make("li", { className: `fruit ${tone(index)}` }, this.name, this.count,
+      make("span", { className: "track", "aria-hidden": "true" }, this.fill));
+  }
+
+  show(name, amount, text, full) {
+    this.name.textContent = name;
+    this.count.textContent = text;
+    this.element.classList.toggle("is-out", amount === 0);
+    this.fill.style.setProperty("--level", `${Math.min(100, (100 * amount) / full)}%`);
+  }
+}
+
+// A juice to press: a glass in its fruits' colours, its name, its recipe, and what is short of it.
+export class JuiceButton {
+  constructor(juice, fruits, onPress) {
+    this.juice = juice;
+    this.name = make("span", { className: "name" });
+    this.recipe = make("span", { className: "recipe" });
+    this.state = make("span", { className: "state" });
+    const glass = make("span", { className: "glass", "aria-hidden": "true" });
+    const total = juice.recipe.reduce((sum, part) => sum + part.amount, 0);
+    let from = 0;
+    const stops = juice.recipe.map((part) => {
+      const color = `var(--tone-${fruits.findIndex((fruit) => fruit.id === part.fruit) % 8})`;
+      const to = from + (100 * part.amount) / total;
+      const stop = `${color} ${from}% ${to}%`;
+      from = to;
+      return stop;
+    });
+    glass.style.setProperty("--juice", `linear-gradient(to top, ${stops.join(", ")})`);
+    this.element = make("button", { className: "juice", type: "button", "data-juice": juice.id },
+      glass, make("span", { className: "about" }, this.name, this.recipe, this.state));
+    this.element.addEventListener("keydown", (event) => {
+      // A key that is held down is one press.
+      if (event.repeat && (event.key === "Enter" || event.key === " ")) event.preventDefault();
+    });
+    this.element.addEventListener("click", onPress);
+  }
+
+  show(words, levels, quantity, isWaiting) {
+    const short = this.juice.recipe
+      .map((part) => ({ fruit: part.fruit, lack: part.amount * quantity - (levels.get(part.fruit) ?? 0) }))
+      .filter((part) => part.lack > 0);
+    this.name.textContent = words.juice(this.juice.id);
+    this.recipe.textContent = words.recipe(this.juice.recipe);
+    this.state.textContent = short.map((part) => words.missing(part.fruit, part.lack)).join(" · ");
+    this.element.classList.toggle("is-short", short.length > 0);
+    this.element.classList.toggle("is-waiting", isWaiting);
+    this.element.setAttribute("aria-busy", String(isWaiting));
+  }
+}
+
+// A fruit on the stock screen: its present count, a field, steppers and what was applied last.
+export class StockRow {
+  constructor(fruit, index) {
+    this.fruit = fruit;
+    this.name = make("label", { className: "name", for: `field-${index}` });
+    this.count = make("output", { className: "count", for: `field-${index}` });
+    this.field = make("input", { id: `field-${index}`, type: "text", inputmode: "text", autocomplete: "off",
+      maxlength: "11", "aria-describedby": `applied-${index}`, "data-fruit": fruit.id });
+    this.less = make("button", { type: "button", text: "−" });
+    this.more = make("button", { type: "button", text: "+" });
+    this.applied = make("p", { id: `applied-${index}`, className: "applied" });
+    this.element = make("li", { className: `stock-row ${tone(index)}` }, this.name, this.count,
+      make("div", { className: "stepper" }, this.less, this.field, this.more), this.applied);
+  }
+
+  // The number in the field; null when it is empty, undefined when it is none.
+  get number() {
+    const text = this.field.value.trim().replace("−", "-");
+    if (text === "") return null;
+    if (!/^[+-]?\d{1,10}$/.test(text) || Math.abs(Number(text)) > 1_000_000_000) return undefined;
+    return Number(text);
+  }
+}
+
+// Bars of each step: what was made above the line, what was out of stock below it.
+export function drawChart(place, { made, outOfStock }) {
+  const [width, height, gap] = [600, 140, 2];
+  const step = width / made.length;
+  const most = Math.max(4, ...made, ...outOfStock);
+  const scale = (height / 2 - 4) / most;
+  const svg = makeSVG("svg", { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true" });
+  made.forEach((count, index) => {
+    const x = index * step + gap / 2;
+    const size = { x, width: step - gap, rx: 2 };
+    if (count > 0) {
+      svg.append(makeSVG("rect", { ...size, y: height / 2 - 1 - count * scale, height: count * scale, class: "made" }));
+    }
+    const short = outOfStock[index];
+    if (short > 0) svg.append(makeSVG("rect", { ...size, y: height / 2 + 1, height: short * scale, class: "short" }));
+  });
+  svg.append(makeSVG("line", { x1: 0, x2: width, y1: height / 2, y2: height / 2, class: "axis" }));
+  place.replaceChildren(svg);
+}

@@ -1,0 +1,188 @@
+// What the page says, in English and Korean.
+
+const texts = {
+  en: {
+    title: "Juice Maker", skip: "Skip to the content", screens: "Screens", order: "Order", editStock: "Edit stock",
+    board: "Board", store: "Store", language: "Language", shelf: "In stock", chooseJuice: "Choose a juice",
+    quantity: "Quantity", fewer: "One less", more: "One more", close: "Close", staffToken: "Staff token",
+    unlock: "Unlock", lock: "Lock", mode: "How to edit", modeAdd: "Add or take away", modeSet: "Set the count",
+    apply: "Apply", yourOrders: "Your orders", scope: "Which stores", allStores: "All stores", thisStore: "This store",
+    rate: "Orders a second", lag: "Waiting (lag)", madeLately: "Made in 5 min", shortLately: "Out of stock in 5 min",
+    chart: "Made and out of stock, last 5 minutes", made: "made", outOfStock: "out of stock", lastAnswers: "Last answers",
+    yes: "Yes", no: "No", otherStore: "The store's name", choose: "Choose", cancel: "Cancel", other: "Another store…",
+    editingOff: "Stock cannot be edited here: the kiosk was started without a staff token.",
+    connecting: "Connecting to Kafka…", restoring: "Reading the stock…", live: "Live", lost: "Kafka is gone",
+    unreachable: "The kiosk does not answer",
+    lostAlert: "No Kafka broker answers. What you see may be old; orders are sent when one is back.",
+    unreachableAlert: "The kiosk does not answer. Trying again.",
+    signedIn: "Unlocked.", tokenRefused: "This staff token is not right.", notReached: "The kiosk cannot be reached.",
+    nothingToApply: "Enter at least one change.", badNumber: "Only whole numbers up to 1,000,000,000.",
+    storeTooLong: "A store's name has 1 to 128 bytes.", dismiss: "Dismiss", repeated: "answered before",
+    unknown: "not known yet", noAnswers: "Nothing yet.", yesNeedsToken: "",
+  },
+  ko: {
+    title: "쥬스 메이커", skip: "본문으로 건너뛰기", screens: "화면", order: "주문", editStock: "재고 추가",
+    board: "현황", store: "매장", language: "언어", shelf: "남은 재고", chooseJuice: "쥬스를 골라 주세요",
+    quantity: "수량", fewer: "하나 빼기", more: "하나 더하기", close: "닫기", staffToken: "직원 토큰",
+    unlock: "잠금 해제", lock: "잠그기", mode: "수정 방법", modeAdd: "더하기·빼기", modeSet: "개수 정하기",
+    apply: "적용", yourOrders: "내 주문", scope: "매장 범위", allStores: "모든 매장", thisStore: "이 매장",
+    rate: "초당 주문", lag: "대기 중 (지연)", madeLately: "5분간 제조", shortLately: "5분간 재고 부족",
+    chart: "제조와 재고 부족, 최근 5분", made: "제조", outOfStock: "재고 부족", lastAnswers: "최근 응답",
+    yes: "예", no: "아니요", otherStore: "매장 이름", choose: "선택", cancel: "취소", other: "다른 매장…",
+    editingOff: "여기서는 재고를 수정할 수 없어요. 직원 토큰 없이 시작된 키오스크예요.",
+    connecting: "카프카에 연결하는 중…", restoring: "재고를 읽는 중…", live: "실시간", lost: "카프카 연결 끊김",
+    unreachable: "키오스크가 응답하지 않아요",
+    lostAlert: "응답하는 카프카 브로커가 없어요. 지금 화면은 예전 내용일 수 있고, 주문은 다시 연결되면 보내요.",
+    unreachableAlert: "키오스크가 응답하지 않아요. 다시 시도하고 있어요.",
+    signedIn: "잠금을 풀었어요.", tokenRefused: "직원 토큰이 맞지 않아요.", notReached: "키오스크에 연결할 수 없어요.",
+    nothingToApply: "수정할 수량을 하나 이상 입력해 주세요.", badNumber: "1,000,000,000 이하의 정수만 쓸 수 있어요.",
+    storeTooLong: "매장 이름은 1~128바이트여야 해요.", dismiss: "지우기", repeated: "이미 응답함",
+    unknown: "아직 몰라요", noAnswers: "아직 없어요.",
+  },
+};
+
+const reasons = {
+  en: {
+    unknownJuice: "this juice is not on the service's menu", unknownFruit: "a fruit is not on the service's menu",
+    badQuantity: "the quantity must be from 1 to 100", badAmount: "an amount must be a whole number",
+    wouldGoNegative: "a count cannot go below 0", wouldOverflow: "a count cannot go above 1,000,000,000",
+    emptyRestock: "no fruit was named", badCommand: "the command was not understood",
+  },
+  ko: {
+    unknownJuice: "메뉴에 없는 쥬스예요", unknownFruit: "메뉴에 없는 과일이 있어요",
+    badQuantity: "수량은 1부터 100까지예요", badAmount: "수량은 정수여야 해요",
+    wouldGoNegative: "재고는 0보다 작아질 수 없어요", wouldOverflow: "재고는 1,000,000,000개를 넘을 수 없어요",
+    emptyRestock: "수정할 과일이 없어요", badCommand: "요청을 이해하지 못했어요",
+  },
+};
+
+// Whether a Korean reads the word with a consonant at its end; undefined when that cannot be told.
+function endsInConsonant(word) {
+  const last = [...word.normalize("NFC")].at(-1) ?? "";
+  const code = last.codePointAt(0) ?? 0;
+  // Syllables are laid out in blocks of 28, one for each final consonant; the first of a block has none.
+  if (code >= 0xac00 && code <= 0xd7a3) return (code - 0xac00) % 28 !== 0;
+  if ("013678lmnLMN".includes(last)) return true;
+  if ("2459aeiouwyAEIOUWY".includes(last)) return false;
+  return undefined;
+}
+
+function withParticle(word, consonant, vowel) {
+  const ends = endsInConsonant(word);
+  if (ends === undefined || word === "") return `${word}${consonant}(${vowel})`;
+  return word + (ends ? consonant : vowel);
+}
+
+// 딸기가 · 망고와 키위가 · 딸기, 망고와 키위가
+function koreanShort(names) {
+  const last = withParticle(names.at(-1), "이", "가");
+  if (names.length === 1) return last;
+  const before = withParticle(names.at(-2), "과", "와");
+  return [...names.slice(0, -2), `${before} ${last}`].join(", ");
+}
+
+function englishList(names) {
+  return names.length === 1 ? names[0] : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+}
+
+export class Words {
+  constructor(menu, language) {
+    this.language = language;
+    this.names = new Map([...menu.fruits, ...menu.juices].map((one) => [one.id, one.name]));
+    this.fruits = new Map(menu.fruits.map((fruit) => [fruit.id, fruit.name]));
+    this.juices = new Map(menu.juices.map((juice) => [juice.id, juice.name]));
+  }
+
+  text(name) { return texts[this.language][name] ?? name; }
+  fruit(id) { return this.fruits.get(id)?.[this.language] ?? id; }
+  juice(id) { return this.juices.get(id)?.[this.language] ?? id; }
+  number(value, digits = 0) {
+    return new Intl.NumberFormat(this.language, { maximumFractionDigits: digits }).format(value);
+  }
+  count(value) { return this.language === "ko" ? `${this.number(value)}개` : this.number(value); }
+  reason(code) { return reasons[this.language][code]; }
+
+  recipe(parts) { return parts.map((part) => `${this.fruit(part.fruit)} ${this.number(part.amount)}`).join(" · "); }
+
+  // What a juice that cannot be made now is short of.
+  missing(fruit, count) {
+    return this.language === "ko"
+      ? `${this.fruit(fruit)} ${this.number(count)}개 부족` : `${this.number(count)} ${this.fruit(fruit)} short`;
+  }
+
+  ordering(juice, quantity) {
+    const name = this.juice(juice);
+    if (this.language === "ko") return quantity > 1 ? `${name} ${quantity}잔 주문 중…` : `${name} 주문 중…`;
+    return quantity > 1 ? `Ordering ${quantity} × ${name}…` : `Ordering ${name}…`;
+  }
+
+  editing() { return this.language === "ko" ? "재고를 수정하는 중…" : "Editing the stock…"; }
+
+  late() {
+    return this.language === "ko"
+      ? "10초가 지나도 응답이 없어요. 계속 기다릴게요. 다시 눌러도 한 번만 처리돼요."
+      : "No answer for 10 s. Still waiting for it; pressing again asks again and charges once.";
+  }
+
+  unsent() {
+    return this.language === "ko" ? "아직 보내지 못했어요. 다시 시도하고 있어요." : "Not sent yet. Trying again.";
+  }
+
+  refused(code) {
+    const why = code === "wrongToken" ? this.text("tokenRefused") : code;
+    return this.language === "ko" ? `보낼 수 없어요: ${why}` : `It could not be sent: ${why}`;
+  }
+
+  made(juice, quantity) {
+    const name = this.juice(juice);
+    if (this.language === "ko") {
+      return quantity > 1 ? `${name} ${quantity}잔 나왔습니다! 맛있게 드세요!` : `${name} 나왔습니다! 맛있게 드세요!`;
+    }
+    return quantity > 1 ? `Your ${quantity} × ${name} are ready! Enjoy!` : `Your ${name} is ready! Enjoy!`;
+  }
+
+  short(missing) {
+    const names = missing.map((one) => this.fruit(one.fruit));
+    return this.language === "ko"
+      ? `${koreanShort(names)} 모자라요.` : `Not enough ${englishList(names)}.`;
+  }
+
+  shortQuestion(missing) {
+    return `${this.short(missing)} ${this.language === "ko" ? "재고를 수정할까요?" : "Edit the stock?"}`;
+  }
+
+  shortDetail(missing) {
+    return missing.map((one) => this.language === "ko"
+      ? `${this.fruit(one.fruit)} ${this.number(one.needed)}개 필요, ${this.number(one.inStock)}개 남음`
+      : `${this.fruit(one.fruit)}: ${this.number(one.needed)} needed, ${this.number(one.inStock)} left`).join(" · ");
+  }
+
+  restocked(left) {
+    const list = left.map((one) => `${this.fruit(one.fruit)} ${this.count(one.amount)}`).join(", ");
+    return this.language === "ko" ? `재고를 수정했어요: ${list}` : `Stock is now: ${list}`;
+  }
+
+  rejected(answer) {
+    const why = this.reason(answer.reason);
+    // The service knows which fruit; its language may be another one.
+    const said = why === undefined ? answer.message : `${why} (${answer.message})`;
+    return this.language === "ko" ? `처리하지 못했어요: ${said}` : `Not done: ${said}`;
+  }
+
+  answer(answer) {
+    switch (answer.type) {
+      case "juiceMade": return this.made(answer.juice, answer.quantity);
+      case "outOfStock": return this.short(answer.missing);
+      case "restocked": return this.restocked(answer.left);
+      default: return this.rejected(answer);
+    }
+  }
+
+  applied(count) { return this.language === "ko" ? `적용됨: ${this.count(count)}` : `Applied: ${this.count(count)}`; }
+
+  chartSummary(made, short) {
+    return this.language === "ko"
+      ? `최근 5분 동안 제조 ${this.number(made)}건, 재고 부족 ${this.number(short)}건`
+      : `In the last 5 minutes: made ${this.number(made)}, out of stock ${this.number(short)}`;
+  }
+}

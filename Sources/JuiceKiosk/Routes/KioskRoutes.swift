@@ -1,0 +1,137 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import JuiceMessages
+import NIOCore
+
+/// What the page asks for and sends.
+///
+/// - `GET /`, and the files it names: the page.
+/// - `GET /api/menu`: the menu, and what the page may do.
+/// - `GET /api/events?store=…&scope=all|store&page=…`: what goes on, as server-sent events.
+/// - `POST /api/orders`, `POST /api/restocks`: a command; 202 once it is written. Its answer comes as an event.
+/// - `POST /api/staff`: 204 when the staff token is right.
+struct KioskRoutes {
+    let configuration: KioskConfiguration
+    let hub: Hub
+    let desk: OrderDesk
+
+    var router: Router<BasicRequestContext> {
+        let router = Router(options: .autoGenerateHeadEndpoints)
+        router.add(middleware: SiteGuard(check: SiteCheck(hostNames: configuration.hostNames)))
+        PageFiles.add(to: router)
+        router.get("/api/menu") { _, _ in try json(MenuAnswer(configuration)) }
+        router.get("/api/events") { request, _ in try events(request) }
+        router.post("/api/orders") { request, _ in
+            let data = try await body(of: request)
+            return try await send(
+                try CommandBody.order(data, menu: configuration.menu),
+                to: configuration.topics.orders,
+                for: request
+            )
+        }
+        router.post("/api/restocks") { request, _ in
+            try checkStaff(request)
+            let data = try await body(of: request)
+            return try await send(
+                try CommandBody.restock(data, menu: configuration.menu),
+                to: configuration.topics.restocks,
+                for: request
+            )
+        }
+        router.post("/api/staff") { request, _ in
+            try checkStaff(request)
+            return Response(status: .noContent)
+        }
+        return router
+    }
+
+    // MARK: - Commands
+
+    private func checkStaff(_ request: Request) throws(Refusal) {
+        guard let token = configuration.staffToken else { throw .editingIsOff }
+        guard token.matches(authorization: request.headers[.authorization]) else { throw .wrongToken }
+    }
+
+    private func body(of request: Request) async throws -> Data {
+        do {
+            let buffer = try await request.body.collect(upTo: CommandBody.maximumLength)
+            return Data(buffer.readableBytesView)
+        } catch is NIOTooManyBytesError {
+            throw Refusal.tooLarge
+        }
+    }
+
+    private func send(_ command: CommandBody, to topic: String, for request: Request) async throws -> Response
+    {
+        guard hub.isShown(Name(command.store)) else {
+            throw Refusal.badRequest("the store is not one of this kiosk's")
+        }
+        // Before it is sent: the answer may be there before the confirmation.
+        if let page = try page(request.headers[named: "X-Kiosk-Page"]) {
+            let awaited = AwaitedAnswers.Command(
+                kind: command.kind,
+                store: Name(command.store),
+                id: Name(command.id)
+            )
+            guard hub.await(awaited, page: page) else { throw Refusal.busy }
+        }
+        do {
+            let outgoing = OutgoingCommand(topic: topic, store: command.store, value: command.value)
+            let delivery = try await desk.send(outgoing)
+            return try json(
+                Receipt(partition: delivery.partition, offset: delivery.offset),
+                status: .accepted
+            )
+        } catch OrderDesk.Failure.busy {
+            throw Refusal.busy
+        } catch OrderDesk.Failure.unconfirmed(let reason) {
+            throw Refusal.unconfirmed(reason)
+        }
+    }
+
+    private struct Receipt: Encodable {
+        let partition: Int32
+        let offset: Int64
+    }
+
+    private func json(_ answer: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        return Response(
+            status: status,
+            headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: try encoder.encode(answer)))
+        )
+    }
+
+    // MARK: - Events
+
+    /// What a page calls itself. It is no secret: it only says where answers go.
+    private func page(_ text: (some StringProtocol)?) throws(Refusal) -> Name? {
+        guard let text, !text.isEmpty else { return nil }
+        guard text.utf8.count <= 64 else { throw .badRequest("a page's name has at most 64 bytes") }
+        return Name(String(text))
+    }
+
+    private func events(_ request: Request) throws -> Response {
+        let parameters = request.uri.queryParameters
+        let store = parameters["store"].map(String.init) ?? StoreID.main
+        guard CommandBody.isStore(store), hub.isShown(Name(store)) else {
+            throw Refusal.badRequest("there is no such store at this kiosk")
+        }
+        let view = PageView(store: Name(store), showsAll: parameters["scope"] != "store")
+        let page = try page(parameters["page"]) ?? Name("")
+        guard let subscriber = hub.subscribe(view, page: page) else { throw Refusal.busy }
+        return Response(
+            status: .ok,
+            headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+            body: ResponseBody { [hub] writer in
+                defer { hub.unsubscribe(subscriber) }
+                // A page that does not read lets the writer wait here, while its mailbox keeps only what is newest.
+                for await _ in subscriber.wakes { try await writer.write(subscriber.take()) }
+                try await writer.finish(nil)
+            }
+        )
+    }
+}

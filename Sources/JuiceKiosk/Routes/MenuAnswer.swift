@@ -1,0 +1,51 @@
+import JuiceMaker
+
+/// What the page must know once: the menu, the stores to choose from, and what it may do.
+struct MenuAnswer: Encodable {
+    private struct Text: Encodable {
+        let en: String
+        let ko: String
+
+        init(_ name: LocalizedName) { (en, ko) = (name.english, name.korean) }
+    }
+
+    private struct FruitAnswer: Encodable {
+        let id: String
+        let name: Text
+    }
+
+    private struct Ingredient: Encodable {
+        let fruit: String
+        let amount: Int
+    }
+
+    private struct JuiceAnswer: Encodable {
+        let id: String
+        let name: Text
+        let recipe: [Ingredient]
+    }
+
+    private let fruits: [FruitAnswer]
+    private let juices: [JuiceAnswer]
+    private let language: String
+    /// The stores to choose from, where that is not left to the page.
+    private let stores: [String]?
+    private let hasFixedStores: Bool
+    private let canEditStock: Bool
+
+    init(_ configuration: KioskConfiguration) {
+        let menu = configuration.menu
+        fruits = menu.fruits.map { FruitAnswer(id: $0.id, name: Text($0.name)) }
+        juices = menu.juices.map { juice in
+            JuiceAnswer(
+                id: juice.id,
+                name: Text(juice.name),
+                recipe: juice.recipe.map { Ingredient(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) }
+            )
+        }
+        language = configuration.language.rawValue
+        stores = configuration.stores
+        hasFixedStores = configuration.stores != nil
+        canEditStock = configuration.staffToken != nil
+    }
+}

@@ -1,0 +1,39 @@
+import Hummingbird
+
+/// The page's files, which are part of the program.
+enum PageFiles {
+    struct File: Sendable {
+        let path: String
+        let type: String
+        let bytes: ByteBuffer
+
+        init(_ path: String, _ type: String, _ bytes: [UInt8]) {
+            self.path = path
+            self.type = type
+            self.bytes = ByteBuffer(bytes: bytes)
+        }
+    }
+
+    static let all = [
+        File("/", "text/html; charset=utf-8", PackageResources.index_html),
+        File("/kiosk.css", "text/css; charset=utf-8", PackageResources.kiosk_css),
+        File("/kiosk.js", "text/javascript; charset=utf-8", PackageResources.kiosk_js),
+        File("/commands.js", "text/javascript; charset=utf-8", PackageResources.commands_js),
+        File("/view.js", "text/javascript; charset=utf-8", PackageResources.view_js),
+        File("/words.js", "text/javascript; charset=utf-8", PackageResources.words_js),
+        File("/icon.svg", "image/svg+xml", PackageResources.icon_svg),
+    ]
+
+    /// Adds a route for each file. They may change with every start, so browsers ask anew.
+    static func add(to router: Router<BasicRequestContext>) {
+        for file in all {
+            router.get(RouterPath(file.path)) { _, _ in
+                Response(
+                    status: .ok,
+                    headers: [.contentType: file.type, .cacheControl: "no-cache"],
+                    body: ResponseBody(byteBuffer: file.bytes)
+                )
+            }
+        }
+    }
+}
