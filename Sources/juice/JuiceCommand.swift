@@ -27,7 +27,8 @@ struct JuiceCommand: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             Serve.self, Config.self, Demo.self, Order.self, Restock.self, Stock.self, Results.self,
-            Topics.self, DeadLetters.self, MenuCommand.self, RestockBotCommand.self, SendTraffic.self,
+            Topics.self, DeadLetters.self, MenuCommand.self, KioskCommand.self, RestockBotCommand.self,
+            SendTraffic.self,
             Bench.self,
         ]
     )

@@ -12,16 +12,25 @@ struct Demo: ParsableCommand {
             On a terminal it shows the stores' stock and the latest answers until Ctrl-C; elsewhere it prints a line \
             for each answer. With --orders it goes as fast as it can and ends after so many answers.
 
+            With --kiosk there is also the web page of `juice kiosk` on top of it. Without --staff-token-file it makes a token \
+            for this run and prints it.
+
             The last line is `orders N, juice made X, out of stock Y, rejected Z`, where N = X + Y + Z.
 
             Examples:
               juice demo
               juice demo --orders 2000 | tail -1
               juice demo --stores 강남,홍대 --language ko
+              juice demo --kiosk
             """
     )
 
     @OptionGroup var amount: TrafficOptions
+
+    @Flag(inversion: .prefixedNo, help: "Show it on a web page, too.")
+    var kiosk: Bool?
+
+    @OptionGroup var page: KioskOptions
     @OptionGroup var menu: MenuOptions
     @OptionGroup var language: LanguageOptions
     @OptionGroup var general: GeneralOptions
@@ -29,6 +38,8 @@ struct Demo: ParsableCommand {
     func run() throws {
         var flags = Flags()
         amount.add(to: &flags)
+        flags.set(.kiosk, kiosk)
+        page.add(to: &flags)
         menu.add(to: &flags)
         language.add(to: &flags)
         let settings = try general.settings(flags)
@@ -42,6 +53,7 @@ struct Demo: ParsableCommand {
             plan: plan,
             menu: try settings.menu(),
             language: try settings.language(),
+            kiosk: try settings.boolean(.kiosk) ? DemoKiosk(settings, stores: plan.stores) : nil,
             logger: isLive
                 ? Log.logger(level: level, format: format, sink: heldLog.hold)
                 : Log.logger(level: level, format: format)

@@ -8,6 +8,8 @@ struct DemoRun {
     let plan: TrafficPlan
     let menu: Menu
     let language: Language
+    /// The web page, if there is to be one.
+    let kiosk: DemoKiosk?
     let logger: Logger
 
     func run(isLive: Bool) throws {
@@ -38,13 +40,16 @@ struct DemoRun {
             topics: topics,
             logger: logger
         )
+        let page = try kiosk.map { try RunningKiosk($0, connection, logger: logger) }
+        defer { page?.stop() }
+        if let page, !isLive { StandardOutput.line(page.welcome) }
         let session = try TrafficSession(
             connection,
             traffic: Traffic(stores: plan.stores, menu: menu, seed: plan.seed),
             plan: plan
         )
         if isLive {
-            try showLive(session, connection, service, interruption)
+            try showLive(session, connection, service, interruption, note: page?.welcome)
         } else {
             try printLines(session, service, interruption)
         }
@@ -67,7 +72,8 @@ struct DemoRun {
         _ session: TrafficSession,
         _ connection: Connection,
         _ service: BackgroundService,
-        _ interruption: Interruption
+        _ interruption: Interruption,
+        note: String?
     ) throws {
         let stock = try StockReader(connection, store: nil, deadline: Deadline(after: .seconds(10)))
         try stock.startFollowing()
@@ -75,7 +81,8 @@ struct DemoRun {
             bootstrapServers: connection.bootstrapServers,
             menu: menu,
             language: language,
-            paint: .forStandardOutput()
+            paint: .forStandardOutput(),
+            note: note
         )
         var nextFrame = ContinuousClock.now
         let terminal = LiveTerminal()

@@ -7,12 +7,15 @@ struct DemoView {
     let menu: Menu
     let language: Language
     let paint: Paint
+    /// A line below the first, if there is one.
+    let note: String?
     /// The latest answers as lines, oldest first.
     private var latest: [String] = []
 
     private static let mostLatest = 200
 
-    init(bootstrapServers: String, menu: Menu, language: Language, paint: Paint) {
+    init(bootstrapServers: String, menu: Menu, language: Language, paint: Paint, note: String? = nil) {
+        self.note = note
         self.bootstrapServers = bootstrapServers
         self.menu = menu
         self.language = language
@@ -35,9 +38,9 @@ struct DemoView {
     ) -> [String] {
         let table = StockTable(menu: menu, language: language).fitted(to: columns, stock)
         var lines = [
-            paint(.bold, "juice demo") + "  an embedded Kafka broker at \(bootstrapServers); Ctrl-C ends it",
-            "",
+            paint(.bold, "juice demo") + "  an embedded Kafka broker at \(bootstrapServers); Ctrl-C ends it"
         ]
+        lines += [note, ""].compactMap(\.self)
         lines += table.lines(stock, paint: paint)
         lines += ["", counters(tally, inFlight), speed(tally, ordersPerSecond), ""]
         // The newest answer is at the bottom, as in any log.

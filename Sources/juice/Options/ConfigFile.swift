@@ -71,7 +71,8 @@ private enum JSON: Decodable {
         case .integer(let value): String(value)
         case .number(let value): String(value)
         case .list(let lines) where setting == .kafkaProperty: lines.joined(separator: "\n")
-        case .list(let items) where setting == .stores || setting == .fruits: items.joined(separator: ",")
+        case .list(let items) where [.stores, .fruits, .hostNames].contains(setting):
+            items.joined(separator: ",")
         case .object(let members) where setting == .kafkaProperty:
             members.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "\n")
         case .list, .object, .other: nil

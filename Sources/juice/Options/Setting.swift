@@ -50,6 +50,10 @@ enum Setting: String, CaseIterable, Sendable {
     case value
     case all
     case yes
+    // The kiosk.
+    case kiosk
+    case staffTokenFile = "staff-token-file"
+    case hostNames = "host-names"
     // Simulated traffic.
     case orders
     case stores

@@ -1,0 +1,96 @@
+import Dispatch
+import JuiceHTTP
+import JuiceKiosk
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// The web page of a demo: which stores, and what lets edit their stock.
+struct DemoKiosk {
+    let settings: Settings
+    let stores: [String]
+    let token: StaffToken
+    /// The token to print, if it was made for this run.
+    let printedToken: String?
+
+    init(_ settings: Settings, stores: [String]) throws(Failure) {
+        self.settings = settings
+        self.stores = stores
+        let made = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
+        if let given = try KioskPlan.staffToken(settings) {
+            (token, printedToken) = (given, nil)
+        } else if let token = StaffToken(made.leftPadded(to: StaffToken.minimumLength)) {
+            (self.token, printedToken) = (token, made.leftPadded(to: StaffToken.minimumLength))
+        } else {
+            throw Failure(.software, "no staff token could be made")
+        }
+    }
+
+    func plan(_ connection: Connection) throws(Failure) -> KioskPlan {
+        try KioskPlan(connection, settings, stores: stores, staffToken: token)
+    }
+}
+
+extension String {
+    /// Small random numbers have fewer digits.
+    fileprivate func leftPadded(to length: Int) -> String {
+        String(repeating: "0", count: max(0, length - count)) + self
+    }
+}
+
+/// A kiosk, run next to a thread that does something else.
+final class RunningKiosk: Sendable {
+    /// Where the page is, and how to edit stock on it.
+    let welcome: String
+    private let group: ServiceGroup
+    private let end: DispatchSemaphore
+
+    /// Starts the kiosk and waits until the page can be reached. Blocks, so it is not for one of Swift's own threads.
+    ///
+    /// - Throws: ``Failure`` when it cannot listen.
+    init(_ demo: DemoKiosk, _ connection: Connection, logger: Logger) throws {
+        let started = DispatchSemaphore(value: 0)
+        let end = DispatchSemaphore(value: 0)
+        let box = Outcome()
+        let group = KioskRun.group(try demo.plan(connection), logger: logger, signals: []) { address in
+            box.set(.success(address))
+            started.signal()
+        }
+        Task.detached {
+            do {
+                try await KioskRun.run(group)
+            } catch {
+                box.set(.failure(error))
+            }
+            end.signal()
+            started.signal()
+        }
+        started.wait()
+        (self.group, self.end) = (group, end)
+        let address = try box.get()
+        let token = demo.printedToken.map { "; the staff token is \($0)" } ?? ""
+        welcome = "the page: \(KioskRun.url(address))\(token)"
+    }
+
+    /// Stops it and waits for its end.
+    func stop() {
+        Task.detached { [group] in await group.triggerGracefulShutdown() }
+        end.wait()
+        // For a second call.
+        end.signal()
+    }
+
+    /// What became of the start, told across threads.
+    private final class Outcome: Sendable {
+        private let result = Mutex<Result<HTTPAddress, any Error>?>(nil)
+
+        func set(_ result: Result<HTTPAddress, any Error>) { self.result.withLock { $0 = result } }
+
+        func get() throws -> HTTPAddress {
+            guard let result = result.withLock({ $0 }) else {
+                throw Failure(.software, "the kiosk ended by itself")
+            }
+            return try result.get()
+        }
+    }
+}

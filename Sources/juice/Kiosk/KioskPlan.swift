@@ -1,0 +1,81 @@
+import Foundation
+import JuiceHTTP
+import JuiceKiosk
+import JuiceMessages
+import Kafka
+
+/// What a kiosk is to do, as the settings say it.
+struct KioskPlan {
+    /// Where the page is unless somebody says otherwise: nobody but this machine reaches it.
+    static let standardAddress = HTTPAddress(host: "127.0.0.1", port: 8081)
+
+    let configuration: KioskConfiguration
+    let address: HTTPAddress
+
+    init(_ settings: Settings) throws(Failure) {
+        let stores = try Self.stores(settings)
+        try self.init(
+            Connection(settings),
+            settings,
+            stores: stores,
+            staffToken: try Self.staffToken(settings)
+        )
+    }
+
+    /// - Parameters:
+    ///   - stores: those to choose from; nil is all.
+    ///   - staffToken: what lets edit stock; nil lets nobody.
+    init(
+        _ connection: Connection,
+        _ settings: Settings,
+        stores: [String]?,
+        staffToken: StaffToken?
+    ) throws(Failure) {
+        // What librdkafka refuses of the properties is said before anything is started.
+        _ = try connection.consumer()
+        let topics = connection.topics
+        configuration = KioskConfiguration(
+            kafka: connection.base.merging(["client.id": "juice-kiosk"]).merging(connection.properties)
+                .merging(["bootstrap.servers": connection.bootstrapServers]),
+            topics: .init(
+                orders: topics.orders,
+                restocks: topics.restocks,
+                results: topics.results,
+                stock: topics.stock
+            ),
+            group: settings.string(.group) ?? "juice-maker",
+            isEmbedded: connection.isEmbedded,
+            menu: try settings.menu(),
+            stores: stores,
+            language: try settings.language(),
+            staffToken: staffToken,
+            hostNames: (settings.string(.hostNames) ?? "").split(separator: ",").map(String.init)
+        )
+        address = try settings.http() ?? Self.standardAddress
+    }
+
+    private static func stores(_ settings: Settings) throws(Failure) -> [String]? {
+        try settings.value(.stores, "names of 1 to \(StoreID.maximumLength) bytes") { text in
+            let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            return names.allSatisfy { (1...StoreID.maximumLength).contains($0.utf8.count) } ? names : nil
+        }
+    }
+
+    /// The token in the file that the settings name.
+    static func staffToken(_ settings: Settings) throws(Failure) -> StaffToken? {
+        guard let path = settings.string(.staffTokenFile) else { return nil }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw Failure(.configuration, "the staff token's file \(path.printable) cannot be read")
+        }
+        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard let token = StaffToken(text) else {
+            let lengths = "\(StaffToken.minimumLength) to \(StaffToken.maximumLength)"
+            throw Failure(
+                .configuration,
+                "the staff token in \(path.printable) must have \(lengths) characters of ASCII, without spaces",
+                hint: "make one with: openssl rand -hex 16 > \(path.printable)"
+            )
+        }
+        return token
+    }
+}
