@@ -36,9 +36,8 @@ $("juices").append(...juices.map((button) => button.element));
 function press(juice) {
   // The second half of a double click is no second order.
   const now = performance.now();
-  const since = now - (pressedAt.get(juice.id) ?? -Infinity);
+  if (now - (pressedAt.get(juice.id) ?? -Infinity) < 500) return;
   pressedAt.set(juice.id, now);
-  if (since < 500) return;
   const waiting = commands.waiting(known.store, juice.id);
   if (waiting) {
     if (waiting.isLate) commands.askAgain(waiting);
@@ -147,7 +146,10 @@ for (const row of rows) {
 
 const mode = () => new FormData($("edit")).get("mode") ?? "add";
 
-$("mode").addEventListener("change", () => { for (const row of rows) row.field.value = ""; });
+$("mode").addEventListener("change", () => {
+  for (const row of rows) row.field.value = "";
+  showStock();
+});
 
 $("edit").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -317,6 +319,7 @@ function showStock() {
     shelf[index].show(words.fruit(fruit.id), isKnown ? amount : -1, text, full);
     rows[index].name.textContent = words.fruit(fruit.id);
     rows[index].count.textContent = text;
+    rows[index].field.placeholder = mode() === "set" && isKnown ? String(amount) : "±0";
     rows[index].less.setAttribute("aria-label", `${words.fruit(fruit.id)} −1`);
     rows[index].more.setAttribute("aria-label", `${words.fruit(fruit.id)} +1`);
   });
@@ -342,11 +345,13 @@ function showBoard() {
   drawChart($("chart"), board);
 }
 
+const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+
 function answerLine(answer) {
-  const time = new Date(answer.time).toLocaleTimeString(known.language, { hour12: false });
+  const time = clock.format(answer.time);
   const head = make("span", { className: "head" }, make("time", { text: time }), make("b", { text: answer.store }));
   if (answer.duplicate) head.append(make("i", { text: words.text("repeated") }));
-  return make("li", { className: `is-${answer.type}` }, head, make("span", { className: "text", text: words.answer(answer) }));
+  return make("li", { className: `is-${answer.type}` }, head, make("span", { className: "text", text: words.line(answer) }));
 }
 
 function showAnswers() {
@@ -435,8 +440,10 @@ const handlers = {
 function listen() {
   stream?.close();
   known.heardAt = Date.now();
-  const asked = new URLSearchParams({ store: known.store ?? "main", scope: known.scope, page: commands.page });
-  const opened = new EventSource(`/api/events?${asked}`);
+  // Not by URLSearchParams, which writes a space as it is written in forms alone.
+  const asked = Object.entries({ store: known.store, scope: known.scope, page: commands.page })
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  const opened = new EventSource(`/api/events?${asked.join("&")}`);
   stream = opened;
   opened.addEventListener("open", () => {
     known.answers = [];

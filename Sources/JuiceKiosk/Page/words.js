@@ -7,7 +7,7 @@ const texts = {
     quantity: "Quantity", fewer: "One less", more: "One more", close: "Close", staffToken: "Staff token",
     unlock: "Unlock", lock: "Lock", mode: "How to edit", modeAdd: "Add or take away", modeSet: "Set the count",
     apply: "Apply", yourOrders: "Your orders", scope: "Which stores", allStores: "All stores", thisStore: "This store",
-    rate: "Orders a second", lag: "Waiting (lag)", madeLately: "Made in 5 min", shortLately: "Out of stock in 5 min",
+    rate: "Orders a second", lag: "Waiting (lag)", madeLately: "Made, 5 min", shortLately: "Out of stock, 5 min",
     chart: "Made and out of stock, last 5 minutes", made: "made", outOfStock: "out of stock", lastAnswers: "Last answers",
     yes: "Yes", no: "No", otherStore: "The store's name", choose: "Choose", cancel: "Cancel", other: "Another store…",
     editingOff: "Stock cannot be edited here: the kiosk was started without a staff token.",
@@ -18,7 +18,7 @@ const texts = {
     signedIn: "Unlocked.", tokenRefused: "This staff token is not right.", notReached: "The kiosk cannot be reached.",
     nothingToApply: "Enter at least one change.", badNumber: "Only whole numbers up to 1,000,000,000.",
     storeTooLong: "A store's name has 1 to 128 bytes.", dismiss: "Dismiss", repeated: "answered before",
-    unknown: "not known yet", noAnswers: "Nothing yet.", yesNeedsToken: "",
+    unknown: "not known yet", noAnswers: "Nothing yet.",
   },
   ko: {
     title: "쥬스 메이커", skip: "본문으로 건너뛰기", screens: "화면", order: "주문", editStock: "재고 추가",
@@ -176,6 +176,14 @@ export class Words {
       case "restocked": return this.restocked(answer.left);
       default: return this.rejected(answer);
     }
+  }
+
+  // An answer on the board, which may be anybody's.
+  line(answer) {
+    if (answer.type !== "juiceMade") return this.answer(answer);
+    const name = this.juice(answer.juice);
+    if (this.language === "ko") return answer.quantity > 1 ? `${name} ${answer.quantity}잔 제조` : `${name} 제조`;
+    return answer.quantity > 1 ? `Made: ${answer.quantity} × ${name}` : `Made: ${name}`;
   }
 
   applied(count) { return this.language === "ko" ? `적용됨: ${this.count(count)}` : `Applied: ${this.count(count)}`; }
