@@ -10,6 +10,8 @@ SEEDS ?= 10000
 SEED ?=
 FLAW ?=
 CONFIGURATION := release
+# Which of its tests `make test-browser` runs; all where none is named.
+TESTS ?=
 # What `make fuzz` takes its inputs for, and how many it tries.
 FUZZ ?= commands
 RUNS ?= 1000000
@@ -20,13 +22,13 @@ ROUNDS ?= 100
 BROKER_RESTART ?=
 export BROKER_RESTART
 # The modules whose API is documented.
-DOCUMENTED := Kafka JuiceMaker JuiceMessages JuiceEngine JuiceService JuiceRestockBot JuiceHTTP PrometheusMetrics
+DOCUMENTED := Kafka JuiceMaker JuiceMessages JuiceEngine JuiceService JuiceRestockBot JuiceHTTP JuiceKiosk PrometheusMetrics
 # Where `make install` puts things.
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help demo test contract deploy-check simulate fuzz torture rolling soak sanitize bench microbench instructions build \
-	lint format setup docs install clean
+.PHONY: help demo test contract deploy-check test-browser screenshots simulate fuzz torture rolling soak sanitize bench \
+	microbench instructions build lint format setup docs install clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -48,6 +50,7 @@ test: setup lint ## Everything CI checks: format, build without warnings, all te
 	@"$$($(SWIFT) build -c release --show-bin-path)/microbench" --orders 200000 --check
 	@$(MAKE) --no-print-directory contract
 	@$(MAKE) --no-print-directory deploy-check
+	@$(MAKE) --no-print-directory test-browser
 	@$(MAKE) --no-print-directory docs
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
 
@@ -67,6 +70,20 @@ deploy-check: .build/deploy-venv/ready ## Check deploy/ and docs/METRICS.md: a r
 	@echo "Checking deploy/ against the service and Prometheus"
 	@tools="$$(./scripts/setup-prometheus.sh)" && PYTHONDONTWRITEBYTECODE=1 .build/deploy-venv/bin/python \
 		Tests/deploy/check.py "$$($(SWIFT) build --show-bin-path)/juice" "$$tools" $(ARGS)
+
+test-browser: .build/browser-venv/ready ## Drive the kiosk's page in headless Chromium (TESTS="KioskTest.test_korean")
+	@./scripts/setup.sh browser
+	@echo "Driving the kiosk's page in headless Chromium"
+	@for product in juice kiosk-stage; do \
+		$(SWIFT) build --product $$product -Xswiftc -warnings-as-errors || exit $$?; \
+	done
+	@PYTHONDONTWRITEBYTECODE=1 .build/browser-venv/bin/python Tests/browser/test_kiosk.py \
+		"$$($(SWIFT) build --show-bin-path)" $(TESTS)
+
+screenshots: build .build/browser-venv/ready ## Make the README's pictures of the kiosk anew
+	@./scripts/setup.sh browser
+	@PYTHONDONTWRITEBYTECODE=1 .build/browser-venv/bin/python Tests/browser/screenshots.py \
+		"$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)" docs/images
 
 # Python packages in an environment of their own, which is made anew when others are asked for.
 .build/%-venv/ready: Tests/%/requirements.txt

@@ -151,6 +151,22 @@ let package = Package(
             dependencies: ["Kafka", "CRdKafka", .product(name: "Logging", package: "swift-log")],
             path: "Tests/soak"
         ),
+        // The broker and the service under the page of `make test-browser`, which can be stopped and started.
+        .executableTarget(
+            name: "kiosk-stage",
+            dependencies: [
+                "Kafka", "JuiceService", .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            path: "Tests/kiosk-stage"
+        ),
+        .testTarget(
+            name: "JuiceKioskTests",
+            dependencies: [
+                "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages", "JuiceService", "Kafka",
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]
+        ),
         .testTarget(name: "KafkaTests", dependencies: ["Kafka"]),
         .testTarget(
             name: "PrometheusMetricsTests",
@@ -215,7 +231,8 @@ let package = Package(
         .testTarget(
             name: "juiceTests",
             dependencies: [
-                "juice", "Kafka", "JuiceMaker", "JuiceMessages", "JuiceRestockBot", "JuiceService",
+                "juice", "Kafka", "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages", "JuiceRestockBot",
+                "JuiceService",
             ]
         ),
     ],

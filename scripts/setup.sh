@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes sure that the Swift toolchain and the two C libraries are there; installs the libraries where they are not. Likewise what
-# is named besides: `python` (with virtual environments), `kcat`.
+# is named besides: `python` (with virtual environments), `kcat`, `browser` (Chromium, its driver and a font for Korean).
 set -euo pipefail
 
 fail() {
@@ -45,6 +45,11 @@ Linux)
     for tool in "$@"; do
         case "$tool" in
         python) python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv) ;;
+        browser)
+            command -v chromedriver >/dev/null || missing+=(chromium chromium-driver)
+            # Without a font for it the pictures would show boxes in place of Korean.
+            ls /usr/share/fonts/opentype/noto/NotoSansCJK* >/dev/null 2>&1 || missing+=(fonts-noto-cjk)
+            ;;
         *) command -v "$tool" >/dev/null || missing+=("$tool") ;;
         esac
     done
@@ -56,6 +61,11 @@ Linux)
 Darwin)
     command -v brew >/dev/null || fail "install Homebrew from https://brew.sh, then try again"
     for formula in pkgconf librdkafka simdjson "$@"; do
+        if [ "$formula" = browser ]; then
+            command -v chromedriver >/dev/null || brew install --quiet --cask chromium chromedriver ||
+                fail "brew could not install chromium and chromedriver; try that by hand to see why"
+            continue
+        fi
         brew list --formula "$formula" >/dev/null 2>&1 && continue
         echo "setup: installing $formula"
         brew install --quiet "$formula" || fail "brew could not install $formula; try that by hand to see why"

@@ -1,0 +1,145 @@
+import JuiceMaker
+import JuiceMessages
+import Kafka
+import Testing
+
+@testable import JuiceKiosk
+
+struct BoardTests {
+    private func levels(_ board: Board, _ store: String) -> [Int] {
+        board.stock(of: Name(store)).stock.map(\.amount)
+    }
+
+    @Test func aStoreHasTheMenusStockUntilItHasItsOwn() {
+        var board = Board(menu: .standard, stores: nil, now: 100)
+        #expect(levels(board, "gangnam") == [10, 10, 10, 10, 10])
+        board.take(.stock(Sample.stock("gangnam", kiwi: 3)), now: 100)
+        #expect(levels(board, "gangnam") == [10, 10, 10, 3, 10])
+        #expect(levels(board, "hongdae") == [10, 10, 10, 10, 10])
+        board.take(.stockRemoved(store: "gangnam"), now: 100)
+        #expect(levels(board, "gangnam") == [10, 10, 10, 10, 10])
+    }
+
+    @Test func onlyItsStoresAreShown() throws {
+        var board = Board(menu: .standard, stores: ["b", "a"], now: 100)
+        #expect(board.knownStores(most: 10).names == ["a", "b"])
+        #expect(board.take(.stock(Sample.stock("c", kiwi: 3)), now: 100) == false)
+        let isStrange = try board.take(.answer(Sample.made("1", store: "c"), isHistory: false), now: 100)
+        #expect(!isStrange)
+        #expect(board.all.answers.isEmpty)
+        let isOwn = try board.take(.answer(Sample.made("1", store: "a"), isHistory: false), now: 100)
+        #expect(isOwn)
+        #expect(board.all.answers.count == 1)
+    }
+
+    @Test func historyAndRepeatsAreListedAndNotCounted() throws {
+        var board = Board(menu: .standard, stores: nil, now: 100)
+        try board.take(.answer(Sample.made("1"), isHistory: true), now: 100)
+        try board.take(.answer(Sample.made("2", isDuplicate: true), isHistory: false), now: 100)
+        try board.take(.answer(Sample.made("3"), isHistory: false), now: 100)
+        try board.take(.answer(Sample.short("4"), isHistory: false), now: 100)
+        var activity = board.activity(of: nil, now: 100)
+        #expect(activity.answers.map(\.answer.id) == ["1", "2", "3", "4"])
+        #expect(
+            activity.steps(of: 5, now: 100).last == RateWindow.Counts(made: 1, outOfStock: 1, rejected: 0)
+        )
+    }
+
+    @Test func aStoreHasAnswersOfItsOwn() throws {
+        var board = Board(menu: .standard, stores: nil, now: 100)
+        for number in 0..<40 {
+            try board.take(.answer(Sample.made("g\(number)"), isHistory: false), now: 100)
+        }
+        try board.take(.answer(Sample.made("h", store: "hongdae"), isHistory: false), now: 100)
+        #expect(board.activity(of: Name("hongdae"), now: 100).answers.map(\.answer.id) == ["h"])
+        #expect(board.activity(of: Name("gangnam"), now: 100).answers.count == Activity.mostAnswers)
+        board.sweep(now: 100 + RateWindow.length + 1)
+        #expect(board.activity(of: Name("hongdae"), now: 500).answers.isEmpty)
+        #expect(board.all.answers.count == Activity.mostAnswers)
+    }
+
+    @Test func storesBeyondTheLimitAreAmongAllAlone() throws {
+        var board = Board(menu: .standard, stores: nil, now: 100)
+        for number in 0...Board.mostActiveStores {
+            try board.take(.answer(Sample.made("1", store: "\(number)"), isHistory: false), now: 100)
+        }
+        #expect(board.activity(of: Name("0"), now: 100).answers.count == 1)
+        #expect(board.activity(of: Name("\(Board.mostActiveStores)"), now: 100).answers.isEmpty)
+        var all = board.all
+        let last = all.steps(of: 5, now: 100).last
+        #expect(last?.made == Board.mostActiveStores + 1)
+    }
+}
+
+struct LinkTests {
+    private enum Event { case reached, failed, restored, restarted }
+
+    @Test(
+        arguments: [
+            ([], Link.State.connecting),
+            ([.failed], .connecting),
+            ([.reached], .restoring),
+            ([.reached, .restored], .live),
+            ([.restored], .connecting),
+            ([.restored, .reached], .live),
+            ([.reached, .restored, .failed], .lost),
+            ([.reached, .failed], .connecting),
+            ([.reached, .restored, .failed, .reached], .live),
+            ([.reached, .restored, .restarted], .restoring),
+            ([.reached, .restored, .failed, .restarted], .connecting),
+        ] as [([Event], Link.State)]
+    )
+    private func followsItsEvents(events: [Event], state: Link.State) {
+        var link = Link()
+        for event in events {
+            switch event {
+            case .reached: link.reached()
+            case .failed: link.failed("no broker")
+            case .restored: link.restored()
+            case .restarted: link.restarted()
+            }
+        }
+        #expect(link.state == state)
+    }
+
+    @Test func theReasonGoesWithTheFailure() {
+        var link = Link()
+        link.failed("no broker")
+        #expect(link.reason == "no broker")
+        link.reached()
+        #expect(link.reason == nil)
+    }
+}
+
+struct RestoreProgressTests {
+    private let first = TopicPartition(topic: "stock", partition: 0)
+    private let second = TopicPartition(topic: "stock", partition: 1)
+
+    @Test func isDoneWhenEveryEndIsPassed() {
+        var progress = RestoreProgress(ends: [
+            first: Watermarks(low: 3, high: 10), second: Watermarks(low: 0, high: 4),
+        ])
+        progress.passed(first, next: 9)
+        progress.passed(second, next: 5)
+        #expect(!progress.isDone)
+        progress.passed(first, next: 10)
+        #expect(progress.isDone)
+    }
+
+    @Test func emptyPartitionsAreRead() {
+        #expect(RestoreProgress(ends: [first: Watermarks(low: 7, high: 7)]).isDone)
+    }
+
+    @Test(
+        arguments: [
+            ([0: 5, 1: 2], 6), ([0: 10, 1: 4], 0), ([0: 12, 1: nil], 0), ([0: nil, 1: 1], 3),
+            ([0: nil, 1: nil], nil),
+        ] as [([Int32: Offset?], Int?)]
+    )
+    func lagIsWhatIsNotCommitted(committed: [Int32: Offset?], lag: Int?) {
+        let offsets = Dictionary(
+            uniqueKeysWithValues: committed.map { (TopicPartition(topic: "stock", partition: $0), $1) }
+        )
+        #expect(Lag.sum(committed: offsets, ends: [first: 9, second: 4]) == lag)
+    }
+}

@@ -1,0 +1,125 @@
+import JuiceMessages
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import JuiceKiosk
+
+/// Pages without any Kafka or HTTP, and a clock that tests set.
+struct HubTests {
+    private final class Clock: Sendable {
+        private let seconds = Mutex(1000.0)
+        var now: Double { seconds.withLock { $0 } }
+        func advance(_ by: Double) { seconds.withLock { $0 += by } }
+    }
+
+    private let clock = Clock()
+    private let hub: Hub
+
+    init() {
+        let clock = clock
+        hub = Hub(menu: .standard, stores: nil) { clock.now }
+    }
+
+    private func open(_ store: String = "gangnam", all: Bool = true, page: String = "p") throws -> Subscriber
+    {
+        let view = PageView(store: Name(store), showsAll: all)
+        return try #require(hub.subscribe(view, page: Name(page)))
+    }
+
+    /// The names of the events that wait for a page, and their texts.
+    private func events(_ page: Subscriber) -> [(name: String, data: String)] {
+        String(buffer: page.take()).split(separator: "\n\n").map { event in
+            let lines = event.split(separator: "\n", omittingEmptySubsequences: false)
+            #expect(lines.count == 2)
+            return (String(lines[0].dropFirst("event: ".count)), String(lines[1].dropFirst("data: ".count)))
+        }
+    }
+
+    @Test func aNewPageIsToldHowThingsAre() throws {
+        hub.take([.answer(try Sample.made("1"), isHistory: false)])
+        hub.take([.answer(try Sample.made("2", store: "hongdae"), isHistory: false)])
+        let page = try open()
+        #expect(events(page).map(\.name) == ["link", "stores", "stock", "board", "answer", "answer"])
+        let own = events(try open("hongdae", all: false))
+        #expect(own.filter { $0.name == "answer" }.count == 1)
+        #expect(own.first { $0.name == "stock" }?.data.contains("hongdae") == true)
+    }
+
+    @Test func aChangeReachesThePagesOfItsStoreAlone() throws {
+        let (here, there) = (try open(), try open("hongdae"))
+        for page in [here, there] { _ = page.take() }
+        clock.advance(0.06)
+        hub.take([.stock(Sample.stock("gangnam", kiwi: 3))])
+        #expect(events(here).filter { $0.name == "stock" }.count == 1)
+        #expect(events(there).filter { $0.name == "stock" }.isEmpty)
+    }
+
+    @Test func changesInQuickSuccessionAreToldTogether() throws {
+        let page = try open()
+        clock.advance(1.1)
+        hub.tick()
+        _ = page.take()
+        for kiwi in 0..<5 { hub.take([.stock(Sample.stock("gangnam", kiwi: kiwi))]) }
+        #expect(events(page).isEmpty)
+        clock.advance(0.06)
+        hub.tick()
+        let told = events(page)
+        #expect(told.map(\.name) == ["stock"])
+        #expect(
+            told.first?.data.contains(#"{"fruit":"kiwi","amount":4}"#) == true
+                || told.first?.data.contains(#"{"amount":4,"fruit":"kiwi"}"#) == true
+        )
+    }
+
+    @Test func anAnswerGoesToWhoAskedAtOnce() throws {
+        let (mine, other) = (try open(page: "mine"), try open(page: "other"))
+        clock.advance(1)
+        hub.tick()
+        for page in [mine, other] { _ = page.take() }
+        let command = AwaitedAnswers.Command(kind: .order, store: Name("gangnam"), id: Name("1"))
+        #expect(hub.await(command, page: Name("mine")))
+        hub.take([.answer(try Sample.made("1"), isHistory: false)])
+        #expect(events(mine).map(\.name) == ["own"])
+        #expect(events(other).isEmpty)
+    }
+
+    @Test func aLostBrokerIsToldAtOnce() throws {
+        hub.update { $0.reached() }
+        hub.update { $0.restored() }
+        let page = try open()
+        _ = page.take()
+        hub.update { $0.failed("no broker") }
+        #expect(events(page).first { $0.name == "link" }?.data.contains(#""state":"lost""#) == true)
+        hub.update { $0.reached() }
+        #expect(events(page).first { $0.name == "link" }?.data.contains(#""state":"live""#) == true)
+    }
+
+    @Test func everySecondSomethingIsSaid() throws {
+        let page = try open()
+        for _ in 0..<3 {
+            _ = page.take()
+            clock.advance(1)
+            hub.tick()
+            #expect(events(page).contains { $0.name == "board" })
+        }
+    }
+
+    @Test func thereAreSoManyPagesAndNoMore() throws {
+        let pages = try (0..<Hub.mostPages).map { try open(page: "\($0)") }
+        let view = PageView(store: Name("main"), showsAll: true)
+        #expect(hub.subscribe(view, page: Name("more")) == nil)
+        hub.unsubscribe(pages[0])
+        #expect(hub.subscribe(view, page: Name("more")) != nil)
+    }
+
+    @Test func closingLetsGoOfAllPages() async throws {
+        let page = try open()
+        hub.close()
+        var wakes = 0
+        // Ends, or the test would not.
+        for await _ in page.wakes { wakes += 1 }
+        #expect(wakes <= 1)
+        #expect(hub.subscribe(page.view, page: page.page) == nil)
+    }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import JuiceHTTP
+import JuiceMessages
+import JuiceService
+import Kafka
+import Logging
+import ServiceLifecycle
+import Testing
+
+@testable import JuiceKiosk
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// The kiosk over HTTP on an embedded broker with the service, as the page uses it.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct KioskTests {
+    private static let token = "0123456789abcdef"
+
+    private static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+
+    /// A broker, the service and a kiosk, while the body runs.
+    private func withKiosk(
+        _ body: @Sendable @escaping (_ kiosk: Site, _ broker: EmbeddedBroker) async throws -> Void
+    ) async throws {
+        let broker = try EmbeddedBroker(logger: Self.quiet)
+        let topics = TopicNames()
+        for name in topics.all { try broker.createTopic(name, partitionCount: 4) }
+        let service = OrderService(
+            configuration: ServiceConfiguration(
+                bootstrapServers: broker.bootstrapServers,
+                instanceID: "test",
+                isEmbedded: true
+            ),
+            logger: Self.quiet
+        )
+        let kiosk = Kiosk(
+            KioskConfiguration(
+                kafka: KafkaConfiguration([
+                    "bootstrap.servers": broker.bootstrapServers, "reconnect.backoff.max.ms": "500",
+                    "allow.auto.create.topics": "false",
+                ]),
+                topics: .init(
+                    orders: topics.orders,
+                    restocks: topics.restocks,
+                    results: topics.results,
+                    stock: topics.stock
+                ),
+                group: "juice-maker",
+                isEmbedded: true,
+                staffToken: StaffToken(Self.token)
+            ),
+            logger: Self.quiet
+        )
+        let (addresses, listening) = AsyncStream.makeStream(of: HTTPAddress.self)
+        let server = HTTPServer(
+            kiosk.responder,
+            at: HTTPAddress(host: "127.0.0.1", port: 0),
+            logger: Self.quiet
+        ) { listening.yield($0) }
+        let services: [any Service] = [server, service, kiosk]
+        let group = ServiceGroup(
+            configuration: .init(services: services.map { .init(service: $0) }, logger: Self.quiet)
+        )
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask {
+                defer { listening.finish() }
+                try await group.run()
+            }
+            let address = try #require(await addresses.first { _ in true })
+            try await body(Site(address: address), broker)
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+
+    /// The kiosk as a browser sees it.
+    private struct Site: Sendable {
+        let address: HTTPAddress
+
+        func post(_ path: String, _ body: String, headers: [String: String?] = [:]) async throws -> (
+            Int, String
+        ) {
+            var request = URLRequest(url: try #require(URL(string: "http://\(address)\(path)")))
+            request.httpMethod = "POST"
+            request.httpBody = Data(body.utf8)
+            let all = ["Content-Type": "application/json", "Origin": "http://\(address)"]
+                .merging(headers) { $1 }
+            for (name, value) in all { request.setValue(value, forHTTPHeaderField: name) }
+            let (data, response) = try await URLSession(configuration: .ephemeral).data(for: request)
+            let status = try #require(response as? HTTPURLResponse).statusCode
+            return (status, String(decoding: data, as: UTF8.self))
+        }
+
+        func expect(_ status: Int, _ path: String, _ body: String, headers: [String: String?] = [:])
+            async throws
+        {
+            let found = try await post(path, body, headers: headers).0
+            #expect(found == status, "\(path) \(headers) \(body.prefix(100))")
+        }
+
+        /// Reads events until one has all these texts.
+        func event(_ query: String, holding texts: String...) async throws -> String {
+            let url = try #require(URL(string: "http://\(address)/api/events?\(query)"))
+            return try await EventReader().read(url) { event in texts.allSatisfy { event.contains($0) } }
+        }
+    }
+
+    @Test func anOrderIsAnsweredToItsPage() async throws {
+        try await withKiosk { site, _ in
+            async let own = site.event("store=s&page=p", holding: "event: own", "juiceMade", #""id":"o-1""#)
+            async let stock = site.event("store=s&page=q", holding: "event: stock", #""revision":1"#)
+            // Whichever is first, the page or its order: an order that is sent again is answered again.
+            _ = try await site.event("store=s&page=p", holding: #""state":"live""#)
+            let order = #"{"orderId":"o-1","store":"s","juice":"mangoKiwi"}"#
+            for _ in 0..<2 {
+                let (status, text) = try await site.post("/api/orders", order, headers: ["X-Kiosk-Page": "p"])
+                #expect(status == 202, "\(text)")
+            }
+            _ = try await (own, stock)
+        }
+    }
+
+    @Test func stockIsEditedWithTheTokenAlone() async throws {
+        try await withKiosk { site, _ in
+            let restock = #"{"restockId":"r-1","store":"s","set":{"kiwi":42}}"#
+            for header in [nil, "Bearer wrong-wrong-wrong", Self.token] {
+                let (status, text) = try await site.post(
+                    "/api/restocks",
+                    restock,
+                    headers: ["Authorization": header]
+                )
+                #expect(status == 401)
+                #expect(text.contains("wrongToken"))
+            }
+            let authorized = ["Authorization": "Bearer \(Self.token)"]
+            try await site.expect(204, "/api/staff", "{}", headers: authorized)
+            try await site.expect(202, "/api/restocks", restock, headers: authorized)
+            let stock = try await site.event("store=s", holding: "event: stock", "42")
+            #expect(stock.contains(#""store":"s""#))
+        }
+    }
+
+    @Test func strangersAreRefused() async throws {
+        try await withKiosk { site, _ in
+            let order = #"{"orderId":"o","store":"s","juice":"kiwi"}"#
+            let refused: [([String: String?], Int)] = [
+                (["Origin": "http://evil.example"], 403), (["Origin": nil], 403), (["Origin": "null"], 403),
+                (["Sec-Fetch-Site": "cross-site"], 403), (["Content-Type": "text/plain"], 415),
+                (["Content-Type": "application/x-www-form-urlencoded"], 415),
+            ]
+            for (headers, expected) in refused {
+                try await site.expect(expected, "/api/orders", order, headers: headers)
+            }
+            let long = #"{"orderId":"\#(String(repeating: "x", count: 9000))","store":"s","juice":"kiwi"}"#
+            try await site.expect(413, "/api/orders", long)
+            try await site.expect(400, "/api/orders", "{}")
+            try await site.expect(404, "/nowhere", "{}")
+        }
+    }
+
+    @Test func everyFileComesWithThePolicy() async throws {
+        try await withKiosk { site, _ in
+            for file in PageFiles.all {
+                let url = try #require(URL(string: "http://\(site.address)\(file.path)"))
+                let (data, response) = try await URLSession(configuration: .ephemeral).data(from: url)
+                let headers = try #require(response as? HTTPURLResponse).allHeaderFields
+                #expect(headers["Content-Security-Policy"] as? String == SiteGuard.policy)
+                #expect(headers["Content-Type"] as? String == file.type)
+                #expect(data.count == file.bytes.readableBytes && data.count > 100)
+            }
+        }
+    }
+
+    @Test func aLostBrokerIsToldAndHeals() async throws {
+        try await withKiosk { site, broker in
+            _ = try await site.event("store=s", holding: #""state":"live""#)
+            broker.setUp(false)
+            let start = ContinuousClock.now
+            _ = try await site.event("store=s", holding: #""state":"lost""#)
+            #expect(ContinuousClock.now - start < .seconds(8))
+            broker.setUp(true)
+            _ = try await site.event("store=s", holding: #""state":"live""#)
+        }
+    }
+}
+
+/// Reads an event stream with a connection of its own.
+private final class EventReader: NSObject, URLSessionDataDelegate, @unchecked Sendable {
+    // Set before the request, and then used by the session's one delegate queue alone.
+    private var text = ""
+    private var isWanted: (String) -> Bool = { _ in false }
+    private var continuation: CheckedContinuation<String, any Error>?
+
+    func read(_ url: URL, until isWanted: @escaping (String) -> Bool) async throws -> String {
+        let session = URLSession(configuration: .ephemeral, delegate: self, delegateQueue: nil)
+        defer { session.invalidateAndCancel() }
+        self.isWanted = isWanted
+        return try await withCheckedThrowingContinuation { continuation in
+            self.continuation = continuation
+            session.dataTask(with: url).resume()
+        }
+    }
+
+    func urlSession(_: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+        text += String(decoding: data, as: UTF8.self)
+        while let end = text.firstRange(of: "\n\n") {
+            let event = String(text[..<end.lowerBound])
+            text.removeSubrange(..<end.upperBound)
+            guard isWanted(event) else { continue }
+            continuation?.resume(returning: event)
+            continuation = nil
+        }
+    }
+
+    func urlSession(_: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+        continuation?.resume(throwing: error ?? URLError(.networkConnectionLost))
+        continuation = nil
+    }
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Makes the pictures of the kiosk: screenshots.py BINARIES FOLDER [all]. With `all` also the sizes that only developers look at."""
+
+import io
+import os
+import pathlib
+import sys
+import tempfile
+
+from PIL import Image
+from stand import TOKEN, PATIENCE, Process, browser, one, prefer, size, until, visit
+
+SCREENS = {"order": "#order-title", "stock": "#stock-title", "board": "#board-title"}
+
+
+def picture(driver, path, width=None):
+    image = Image.open(io.BytesIO(driver.get_screenshot_as_png())).convert("RGB")
+    if width and image.width > width:
+        image = image.resize((width, round(image.height * width / image.width)), Image.LANCZOS)
+    # A palette halves the file and shows as well: the page has few colours.
+    image.quantize(200, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+def show(driver, screen):
+    driver.execute_script("location.hash = arguments[0]; dispatchEvent(new PopStateEvent('popstate'))", screen)
+    if screen == "stock" and one(driver, "#sign-in").is_displayed():
+        one(driver, "#token").send_keys(TOKEN + "\n")
+        until(driver, lambda: not one(driver, "#sign-in").is_displayed(), "the stock can be edited")
+    driver.execute_script("scrollTo(0, 0); document.activeElement.blur()")
+
+
+def main(binaries, folder, is_all):
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as private:
+        token = pathlib.Path(private) / "token"
+        token.write_text(TOKEN)
+        demo = Process(
+            [f"{binaries}/juice", "demo", "--kiosk", "--http", "127.0.0.1:0", "--seed", "7",
+             "--staff-token-file", str(token)],
+            {"XDG_RUNTIME_DIR": private},
+        )
+        driver = browser()
+        try:
+            url = demo.expect(r"the page: ([^ ;]+)")[1].strip()
+            visit(driver, url, "gangnam", "en")
+            until(driver, lambda: len(driver.find_elements("css selector", "#answers time")) >= 12, "answers")
+            one(driver, "[data-juice=kiwi]").click()
+            until(driver, lambda: one(driver, ".is-juiceMade, .is-outOfStock"), "an answer")
+            if one(driver, "#shortage").get_attribute("open"):
+                one(driver, "#shortage-no").click()
+            for scheme in ("light", "dark"):
+                prefer(driver, scheme, "reduce")
+                for screen in ("order", "stock"):
+                    size(driver, 1440, 900)
+                    show(driver, screen)
+                    picture(driver, folder / f"kiosk-{screen}-{scheme}.png", 960)
+                if is_all:
+                    more(driver, folder, scheme)
+        finally:
+            driver.quit()
+            demo.stop()
+
+
+def more(driver, folder, scheme):
+    for language in ("en", "ko"):
+        one(driver, f"[data-language={language}]").click()
+        for width, height in ((360, 780), (800, 1000), (1920, 1080)):
+            for screen in SCREENS:
+                size(driver, width, height)
+                show(driver, screen)
+                picture(driver, folder / f"{width}-{screen}-{language}-{scheme}.png")
+    one(driver, "[data-language=en]").click()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], "all" in sys.argv[3:])

@@ -1,0 +1,164 @@
+"""A broker, the service, the kiosk and a browser, for the tests and the screenshots of the page."""
+
+import os
+import pathlib
+import queue
+import re
+import subprocess
+import tempfile
+import threading
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+PATIENCE = 40  # Seconds; nothing here takes more than a few.
+TOKEN = "a-token-for-the-tests"
+
+
+class Process:
+    """A program whose lines of output can be waited for."""
+
+    def __init__(self, command, environment=None):
+        self.process = subprocess.Popen(
+            command,
+            env=os.environ | (environment or {}),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines = queue.Queue()
+        self.said = []
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.said.append(line)
+            self.lines.put(line)
+        self.lines.put(None)
+
+    def expect(self, pattern):
+        """The match in the next line that has one."""
+        while True:
+            try:
+                line = self.lines.get(timeout=PATIENCE)
+            except queue.Empty:
+                line = None
+            if line is None:
+                raise AssertionError(f"no {pattern!r} in the output:\n" + "".join(self.said))
+            if found := re.search(pattern, line):
+                return found
+
+    def tell(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        self.expect("^done")
+
+    def stop(self):
+        self.process.terminate()
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdin.close()
+        self.reader.join(PATIENCE)
+        self.process.stdout.close()
+
+
+class Stand:
+    """An embedded broker with the service, both of which can be stopped, and a kiosk on top of them."""
+
+    def __init__(self, binaries, *options):
+        self.binaries = pathlib.Path(binaries)
+        self.folder = tempfile.TemporaryDirectory()
+        token = pathlib.Path(self.folder.name) / "token"
+        token.write_text(TOKEN + "\n")
+        self.stage = Process([str(self.binaries / "kiosk-stage")])
+        self.brokers = self.stage.expect(r"^brokers (\S+)")[1]
+        self.stage.expect("^ready")
+        self.kiosk, self.url = self.open_kiosk("--staff-token-file", str(token), *options)
+
+    def open_kiosk(self, *options, http="127.0.0.1:0"):
+        kiosk = Process(
+            [str(self.binaries / "juice"), "kiosk", "--bootstrap-servers", self.brokers, "--http", http, *options]
+        )
+        return kiosk, kiosk.expect(r"The kiosk is at (\S+)")[1]
+
+    def stop(self):
+        self.kiosk.stop()
+        self.stage.stop()
+        self.folder.cleanup()
+
+
+def browser(width=1280, height=900):
+    """Headless Chromium without a network but this machine's."""
+    options = Options()
+    for argument in (
+        "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--lang=en-US",
+        "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost , EXCLUDE foreign.test",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(_find("chromedriver")))
+    size(driver, width, height)
+    return driver
+
+
+def _find(name):
+    for folder in os.environ["PATH"].split(":") + ["/usr/bin", "/opt/homebrew/bin"]:
+        path = pathlib.Path(folder) / name
+        if path.is_file():
+            return str(path)
+    raise SystemExit(f"{name} is not installed; scripts/setup.sh browser does it")
+
+
+def size(driver, width, height, scale=1):
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": False},
+    )
+
+
+def prefer(driver, scheme="light", motion="no-preference"):
+    features = [
+        {"name": "prefers-color-scheme", "value": scheme},
+        {"name": "prefers-reduced-motion", "value": motion},
+    ]
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+
+def until(driver, condition, what):
+    """Waits for a condition, which may look at elements that come and go."""
+
+    def holds(_):
+        try:
+            return condition()
+        except Exception:  # An element was replaced while it was looked at.
+            return False
+
+    WebDriverWait(driver, PATIENCE, poll_frequency=0.05).until(holds, what)
+
+
+def visit(driver, url, store=None, language="en"):
+    """Opens the page and waits until it shows what there is."""
+    driver.get(url)
+    driver.execute_script(
+        "localStorage.setItem('juice-language', arguments[0]);"
+        "if (arguments[1]) localStorage.setItem('juice-store', arguments[1])",
+        language, store,
+    )
+    driver.refresh()
+    until(driver, lambda: one(driver, "#link").get_attribute("data-state") == "live", "the page is live")
+
+
+def one(driver, selector):
+    return driver.find_element(By.CSS_SELECTOR, selector)
+
+
+def all_of(driver, selector):
+    return driver.find_elements(By.CSS_SELECTOR, selector)

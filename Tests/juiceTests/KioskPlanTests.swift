@@ -1,0 +1,69 @@
+import Foundation
+import JuiceHTTP
+import Logging
+import Testing
+
+@testable import JuiceKiosk
+@testable import juice
+
+struct KioskPlanTests {
+    private func settings(_ given: [Setting: String]) throws -> Settings {
+        var flags = Flags()
+        flags.set(.bootstrapServers, "127.0.0.1:1")
+        for (setting, text) in given { flags.set(setting, text) }
+        return try Settings(flags: flags, file: nil, environment: [:])
+    }
+
+    /// A file with this text, while the body runs.
+    private func withFile(_ text: String, _ body: (String) throws -> Void) throws {
+        let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+        try body(path)
+    }
+
+    @Test func byItselfItIsForThisMachineAndNobodyEditsStock() throws {
+        let plan = try KioskPlan(settings([:]))
+        #expect(plan.address == HTTPAddress(host: "127.0.0.1", port: 8081))
+        #expect(plan.configuration.staffToken == nil)
+        #expect(plan.configuration.stores == nil)
+        #expect(plan.configuration.group == "juice-maker")
+    }
+
+    @Test func readsItsSettings() throws {
+        try withFile("0123456789abcdef\n") { path in
+            let plan = try KioskPlan(
+                settings([
+                    .http: "0.0.0.0:80", .stores: "강남,hongdae", .staffTokenFile: path, .group: "g",
+                    .language: "ko", .topicPrefix: "t.", .hostNames: "a.example,b.example",
+                ])
+            )
+            #expect(plan.address == HTTPAddress(host: "0.0.0.0", port: 80))
+            #expect(plan.configuration.stores == ["강남", "hongdae"])
+            #expect(plan.configuration.staffToken?.matches("0123456789abcdef") == true)
+            #expect(plan.configuration.language == .korean)
+            #expect(plan.configuration.topics.orders == "t.orders")
+            #expect(plan.configuration.hostNames == ["a.example", "b.example"])
+            #expect(plan.configuration.feed["isolation.level"] == "read_committed")
+            #expect(plan.configuration.orders["enable.idempotence"] == "true")
+        }
+    }
+
+    @Test(arguments: ["", "too-short", "0123456789 abcdef0", "0123456789abcdef\n0123456789abcdef"])
+    func refusesTokens(text: String) throws {
+        try withFile(text) { path in
+            let failure = #expect(throws: Failure.self) { try KioskPlan(settings([.staffTokenFile: path])) }
+            #expect(failure?.status == .configuration)
+            #expect(text.isEmpty || failure?.report.contains(text) == false)
+        }
+    }
+
+    @Test(arguments: [
+        (Setting.staffTokenFile, "/no/such/file", Failure.Status.configuration), (.stores, "a,,b", .usage),
+        (.http, "nowhere", .usage),
+    ])
+    func refusesSettings(setting: Setting, text: String, status: Failure.Status) throws {
+        let failure = #expect(throws: Failure.self) { try KioskPlan(settings([setting: text])) }
+        #expect(failure?.status == status)
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+import JuiceService
+import Kafka
+import Logging
+import ServiceLifecycle
+
+/// An embedded broker and the service on it, which do as they are told on standard input: `broker down`, `broker up`,
+/// `service stop`, `service start`. Each is answered with `done`. It ends with its input.
+@main
+struct Stage {
+    static func main() async throws {
+        let logger = Logger(label: "stage") { _ in SwiftLogNoOpLogHandler() }
+        let broker = try EmbeddedBroker(logger: logger)
+        let topics = TopicNames()
+        for name in topics.all { try broker.createTopic(name, partitionCount: 4) }
+        say("brokers \(broker.bootstrapServers)")
+        var service: RunningService? = await RunningService(broker.bootstrapServers, logger)
+        say("ready")
+        while let line = readLine() {
+            switch line {
+            case "broker down": broker.setUp(false)
+            case "broker up": broker.setUp(true)
+            case "service stop":
+                await service?.stop()
+                service = nil
+            case "service start": service = await RunningService(broker.bootstrapServers, logger)
+            default: say("unknown: \(line)")
+            }
+            say("done")
+        }
+        await service?.stop()
+    }
+
+    /// Not by `print`, which keeps lines back when nobody at a terminal reads them.
+    private static func say(_ line: String) {
+        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+    }
+}
+
+/// The service, until it is stopped.
+private struct RunningService {
+    private let group: ServiceGroup
+    private let run: Task<Void, any Error>
+
+    /// Starts the service and waits until it is ready.
+    init(_ bootstrapServers: String, _ logger: Logger) async {
+        let (readiness, isReady) = AsyncStream.makeStream(of: Bool.self)
+        let service = OrderService(
+            configuration: ServiceConfiguration(
+                bootstrapServers: bootstrapServers,
+                instanceID: "stage",
+                isEmbedded: true
+            ),
+            health: ServiceHealth { isReady.yield($0) },
+            logger: logger
+        )
+        let group = ServiceGroup(configuration: .init(services: [.init(service: service)], logger: logger))
+        self.group = group
+        run = Task.detached { try await group.run() }
+        _ = await readiness.first { $0 }
+    }
+
+    func stop() async {
+        await group.triggerGracefulShutdown()
+        _ = await run.result
+    }
+}
