@@ -71,13 +71,13 @@ deploy-check: .build/deploy-venv/ready ## Check deploy/ and docs/METRICS.md: a r
 	@tools="$$(./scripts/setup-prometheus.sh)" && PYTHONDONTWRITEBYTECODE=1 .build/deploy-venv/bin/python \
 		Tests/deploy/check.py "$$($(SWIFT) build --show-bin-path)/juice" "$$tools" $(ARGS)
 
-test-browser: .build/browser-venv/ready ## Drive the kiosk's page in headless Chromium (TESTS="KioskTest.test_korean")
+test-browser: .build/browser-venv/ready ## Drive the kiosk's page in headless Chromium (TESTS="test_orders test_page")
 	@./scripts/setup.sh browser
 	@echo "Driving the kiosk's page in headless Chromium"
 	@for product in juice kiosk-stage; do \
 		$(SWIFT) build --product $$product -Xswiftc -warnings-as-errors || exit $$?; \
 	done
-	@PYTHONDONTWRITEBYTECODE=1 .build/browser-venv/bin/python Tests/browser/test_kiosk.py \
+	@PYTHONDONTWRITEBYTECODE=1 .build/browser-venv/bin/python Tests/browser/run.py \
 		"$$($(SWIFT) build --show-bin-path)" $(TESTS)
 
 screenshots: build .build/browser-venv/ready ## Make the README's pictures of the kiosk anew

@@ -18,7 +18,7 @@ def picture(driver, path, width=None):
     if width and image.width > width:
         image = image.resize((width, round(image.height * width / image.width)), Image.LANCZOS)
     # A palette halves the file and shows as well: the page has few colours.
-    image.quantize(200, dither=Image.Dither.NONE).save(path, optimize=True)
+    image.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def show(driver, screen):

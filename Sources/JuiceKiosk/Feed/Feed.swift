@@ -22,10 +22,13 @@ struct Feed {
             do throws(KafkaError) {
                 try readOnce()
             } catch {
-                // Brokers that do not answer are the watch's to tell of, missing topics are told once.
-                let reason = error.message
-                if reason != lastReason { logger.warning("cannot read the topics: \(error); trying again") }
-                lastReason = reason
+                // What passes by itself, such as a broker that does not answer, is the watch's to tell of.
+                let isNews = error.remedy != .retry && error.message != lastReason
+                logger.log(
+                    level: isNews ? .warning : .debug,
+                    "cannot read the topics: \(error); trying again"
+                )
+                lastReason = error.message
                 stop.wait(for: Self.pause)
             }
         }

@@ -13,10 +13,10 @@ export function newID() {
 }
 
 export class Commands {
-  // onChange(command) is told of each change; its state is sending, unsent, sent, late, answered or refused.
-  constructor(onChange) {
+  constructor() {
     this.page = newID();
-    this.onChange = onChange;
+    // Told of each change of a command, whose state is sending, unsent, sent, late, answered or refused.
+    this.onChange = () => {};
     this.token = null;
     this.open = new Map();
     for (const stored of this.#stored()) this.#add({ ...stored, state: "sending" });

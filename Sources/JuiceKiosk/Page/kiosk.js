@@ -1,30 +1,15 @@
-// The page: holds what is known, shows it, and listens.
+// The page: its screens, what is pressed, and what is shown when.
 
-import { Commands } from "/commands.js";
-import { JuiceButton, ShelfItem, StockRow, drawChart, make } from "/view.js";
-import { Words } from "/words.js";
+import { showAnswers, showBoard } from "/board.js";
+import { $, commands, known, menu, speak, words } from "/state.js";
+import { clearApplied, focusRow, showApplied, showRows, showStaff } from "/stock.js";
+import { handle, listen } from "/stream.js";
+import { JuiceButton, ShelfItem, make } from "/view.js";
 
-const $ = (id) => document.getElementById(id);
-const menu = await (await fetch("/api/menu")).json();
 const wide = matchMedia("(min-width: 1180px)");
-
-const known = {
-  language: ["en", "ko"].find((one) => one === localStorage.getItem("juice-language")) ?? menu.language,
-  store: new URLSearchParams(location.search).get("store") ?? localStorage.getItem("juice-store"),
-  scope: "all",
-  stores: [],
-  levels: new Map(),
-  quantity: 1,
-  link: "connecting",
-  board: null,
-  answers: [],
-  heardAt: Date.now(),
-};
-let words = new Words(menu, known.language);
-let stream = null;
 const cards = new Map();
 const pressedAt = new Map();
-const commands = new Commands(commandChanged);
+commands.onChange = commandChanged;
 
 // MARK: Orders
 
@@ -103,11 +88,10 @@ function showCard(command) {
 
 // MARK: A fruit is short
 
-let shortFruit = null;
 let shortAnswer = null;
 
 function askToEdit(answer) {
-  [shortFruit, shortAnswer] = [answer.missing[0].fruit, answer];
+  shortAnswer = answer;
   showQuestion();
   if (!$("shortage").open) $("shortage").showModal();
 }
@@ -120,122 +104,13 @@ function showQuestion() {
 $("shortage-no").addEventListener("click", () => $("shortage").close());
 $("shortage-yes").addEventListener("click", () => {
   $("shortage").close();
-  goTo("stock", shortFruit);
+  goTo("stock", shortAnswer.missing[0].fruit);
 });
-
-// MARK: The stock screen
-
-const rows = menu.fruits.map((fruit, index) => new StockRow(fruit, index));
-$("rows").append(...rows.map((row) => row.element));
-
-for (const row of rows) {
-  const step = (by) => {
-    const start = mode() === "set" ? known.levels.get(row.fruit.id) ?? 0 : 0;
-    const value = (row.number ?? start) + by;
-    row.field.value = mode() === "set" ? String(Math.max(0, value)) : value > 0 ? `+${value}` : String(value);
-  };
-  row.less.addEventListener("click", () => step(-1));
-  row.more.addEventListener("click", () => step(1));
-  row.field.addEventListener("keydown", (event) => {
-    const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
-    if (by === undefined) return;
-    event.preventDefault();
-    step(by);
-  });
-}
-
-const mode = () => new FormData($("edit")).get("mode") ?? "add";
-
-$("mode").addEventListener("change", () => {
-  for (const row of rows) row.field.value = "";
-  showStock();
-});
-
-$("edit").addEventListener("submit", (event) => {
-  event.preventDefault();
-  const amounts = {};
-  for (const row of rows) {
-    const number = row.number;
-    row.field.setAttribute("aria-invalid", String(number === undefined));
-    if (number === undefined) {
-      row.applied.textContent = words.text("badNumber");
-      row.field.focus();
-      return;
-    }
-    if (number !== null && !(mode() === "add" && number === 0)) amounts[row.fruit.id] = number;
-  }
-  if (Object.keys(amounts).length === 0) {
-    rows[0].applied.textContent = words.text("nothingToApply");
-    rows[0].field.focus();
-    return;
-  }
-  for (const row of rows) row.applied.textContent = "";
-  commands.send("restock", known.store, { [mode()]: amounts });
-});
-
-// The levels that the answer names: applied, not assumed.
-function showApplied(answer) {
-  if (answer.store !== known.store || answer.type !== "restocked") return;
-  for (const row of rows) {
-    const left = answer.left.find((one) => one.fruit === row.fruit.id);
-    if (!left) continue;
-    row.applied.textContent = words.applied(left.amount);
-    row.field.value = "";
-  }
-}
-
-$("sign-in").addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const token = $("token").value.trim();
-  let said = "tokenRefused";
-  try {
-    // What no header can hold is no token.
-    if (!/^[\x21-\x7e]+$/.test(token)) throw undefined;
-    const response = await fetch("/api/staff", {
-      method: "POST", headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` }, body: "{}",
-    });
-    if (response.ok) said = "signedIn";
-  } catch (error) {
-    if (error !== undefined) said = "notReached";
-  }
-  $("sign-in-said").dataset.said = said;
-  $("sign-in-said").textContent = words.text(said);
-  if (said !== "signedIn") return $("token").select();
-  $("token").value = "";
-  commands.token = token;
-  showStaff();
-  commands.resend();
-  focusRow(shortFruit);
-});
-
-$("lock").addEventListener("click", () => {
-  commands.token = null;
-  delete $("sign-in-said").dataset.said;
-  $("sign-in-said").textContent = "";
-  showStaff();
-  $("token").focus();
-});
-
-function showStaff() {
-  const isIn = commands.token !== null;
-  $("editing-off").hidden = menu.canEditStock;
-  $("sign-in").hidden = !menu.canEditStock || isIn;
-  for (const element of $("edit").querySelectorAll("input, button")) element.disabled = !isIn;
-  $("edit").classList.toggle("is-locked", !isIn);
-}
-
-function focusRow(fruit) {
-  const row = rows.find((one) => one.fruit.id === fruit) ?? rows[0];
-  row.element.scrollIntoView({ block: "center" });
-  row.field.focus();
-}
-
-$("close-stock").addEventListener("click", () => goTo("order"));
 
 // MARK: Screens
 
 function goTo(screen, fruit = null) {
-  shortFruit = fruit;
+  known.shortFruit = fruit;
   if (location.hash !== `#${screen}`) history.pushState(null, "", `#${screen}`);
   showScreen();
   if (screen === "stock" && fruit) {
@@ -256,9 +131,7 @@ function showScreen() {
     if (link.hash === `#${screen}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  for (const row of rows) {
-    row.element.classList.toggle("is-wanted", isStock && row.fruit.id === shortFruit);
-  }
+  showRows();
 }
 for (const link of document.querySelectorAll("nav a")) {
   link.addEventListener("click", (event) => { event.preventDefault(); goTo(link.hash.slice(1)); });
@@ -266,11 +139,12 @@ for (const link of document.querySelectorAll("nav a")) {
 addEventListener("popstate", showScreen);
 wide.addEventListener("change", showScreen);
 $("skip").addEventListener("click", (event) => { event.preventDefault(); $("main").focus(); });
+$("close-stock").addEventListener("click", () => goTo("order"));
 
 // MARK: Stores
 
 function showStores() {
-  const names = [...new Set([...(known.store === null ? [] : [known.store]), ...known.stores])];
+  const names = [...new Set([known.store, ...known.stores])];
   const options = names.map((name) => {
     const option = make("option", { text: name });
     option.value = name;
@@ -285,7 +159,7 @@ function choose(store) {
   known.store = store;
   localStorage.setItem("juice-store", store);
   known.levels = new Map();
-  for (const row of rows) row.applied.textContent = "";
+  clearApplied();
   showStores();
   showStock();
   listen();
@@ -317,11 +191,6 @@ function showStock() {
     const amount = known.levels.get(fruit.id) ?? 0;
     const text = isKnown ? words.count(amount) : "–";
     shelf[index].show(words.fruit(fruit.id), isKnown ? amount : -1, text, full);
-    rows[index].name.textContent = words.fruit(fruit.id);
-    rows[index].count.textContent = text;
-    rows[index].field.placeholder = mode() === "set" && isKnown ? String(amount) : "±0";
-    rows[index].less.setAttribute("aria-label", `${words.fruit(fruit.id)} −1`);
-    rows[index].more.setAttribute("aria-label", `${words.fruit(fruit.id)} +1`);
   });
   const levels = isKnown ? known.levels : new Map(menu.fruits.map((fruit) => [fruit.id, Infinity]));
   for (const button of juices) {
@@ -329,34 +198,7 @@ function showStock() {
     button.show(words, levels, known.quantity, waiting !== undefined && !waiting.isLate);
   }
   $("quantity").textContent = String(known.quantity);
-}
-
-function showBoard() {
-  const board = known.board;
-  if (!board) return;
-  const sum = (counts) => counts.reduce((total, count) => total + count, 0);
-  const [made, short] = [sum(board.made), sum(board.outOfStock)];
-  $("rate").textContent = words.number(board.rate, board.rate < 10 ? 1 : 0);
-  $("lag").textContent = board.lag === undefined ? "–" : words.number(board.lag);
-  $("lag").title = board.lag === undefined ? words.text("unknown") : "";
-  $("made").textContent = words.number(made);
-  $("short").textContent = words.number(short);
-  $("chart").setAttribute("aria-label", words.chartSummary(made, short));
-  drawChart($("chart"), board);
-}
-
-const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
-
-function answerLine(answer) {
-  const time = clock.format(answer.time);
-  const head = make("span", { className: "head" }, make("time", { text: time }), make("b", { text: answer.store }));
-  if (answer.duplicate) head.append(make("i", { text: words.text("repeated") }));
-  return make("li", { className: `is-${answer.type}` }, head, make("span", { className: "text", text: words.line(answer) }));
-}
-
-function showAnswers() {
-  const lines = known.answers.map(answerLine).reverse();
-  $("answers").replaceChildren(...(lines.length > 0 ? lines : [make("li", { text: words.text("noAnswers") })]));
+  showRows();
 }
 
 function showLink() {
@@ -368,7 +210,6 @@ function showLink() {
 }
 
 function showWords() {
-  words = new Words(menu, known.language);
   document.documentElement.lang = known.language;
   document.title = words.text("title");
   for (const element of document.querySelectorAll("[data-text]")) {
@@ -382,13 +223,12 @@ function showWords() {
   }
   if ($("sign-in-said").dataset.said) $("sign-in-said").textContent = words.text($("sign-in-said").dataset.said);
   for (const { command } of [...cards.values()]) showCard(command);
-  for (const row of rows) row.applied.textContent = "";
+  clearApplied();
   for (const show of [showStores, showStock, showBoard, showAnswers, showLink, showQuestion]) show();
 }
 for (const button of document.querySelectorAll("[data-language]")) {
   button.addEventListener("click", () => {
-    known.language = button.dataset.language;
-    localStorage.setItem("juice-language", known.language);
+    speak(button.dataset.language);
     showWords();
   });
 }
@@ -406,7 +246,7 @@ for (const button of document.querySelectorAll("[data-scope]")) {
   });
 }
 
-// MARK: Listening
+// MARK: What happens
 
 function setLink(state) {
   if (known.link === state) return;
@@ -414,7 +254,7 @@ function setLink(state) {
   showLink();
 }
 
-const handlers = {
+handle({
   link: (event) => setLink(event.state),
   stores: (event) => {
     known.stores = event.stores;
@@ -435,40 +275,13 @@ const handlers = {
     commands.answered(event);
   },
   own: (event) => commands.answered(event),
-};
-
-function listen() {
-  stream?.close();
-  known.heardAt = Date.now();
-  // Not by URLSearchParams, which writes a space as it is written in forms alone.
-  const asked = Object.entries({ store: known.store, scope: known.scope, page: commands.page })
-    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
-  const opened = new EventSource(`/api/events?${asked.join("&")}`);
-  stream = opened;
-  opened.addEventListener("open", () => {
+  opened: () => {
     known.answers = [];
     showAnswers();
-    commands.resend();
-  });
-  opened.addEventListener("error", () => { if (stream === opened) setLink("unreachable"); });
-  for (const [name, handle] of Object.entries(handlers)) {
-    opened.addEventListener(name, (event) => {
-      if (stream !== opened) return;
-      known.heardAt = Date.now();
-      handle(JSON.parse(event.data));
-    });
-  }
-}
+  },
+  unreachable: () => setLink("unreachable"),
+});
 
-// A kiosk that is there says something every second. A connection can be gone without anybody being told.
-setInterval(() => {
-  if (Date.now() - known.heardAt < 6000) return;
-  setLink("unreachable");
-  listen();
-}, 1000);
-
-if (menu.hasFixedStores && !menu.stores.includes(known.store)) known.store = menu.stores[0];
-known.store ??= "main";
 for (const command of commands.open.values()) showCard(command);
 showWords();
 showScope();

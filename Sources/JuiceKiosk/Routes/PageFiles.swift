@@ -17,12 +17,20 @@ enum PageFiles {
     static let all = [
         File("/", "text/html; charset=utf-8", PackageResources.index_html),
         File("/kiosk.css", "text/css; charset=utf-8", PackageResources.kiosk_css),
-        File("/kiosk.js", "text/javascript; charset=utf-8", PackageResources.kiosk_js),
-        File("/commands.js", "text/javascript; charset=utf-8", PackageResources.commands_js),
-        File("/view.js", "text/javascript; charset=utf-8", PackageResources.view_js),
-        File("/words.js", "text/javascript; charset=utf-8", PackageResources.words_js),
+        script("kiosk", PackageResources.kiosk_js),
+        script("state", PackageResources.state_js),
+        script("stream", PackageResources.stream_js),
+        script("commands", PackageResources.commands_js),
+        script("stock", PackageResources.stock_js),
+        script("board", PackageResources.board_js),
+        script("view", PackageResources.view_js),
+        script("words", PackageResources.words_js),
         File("/icon.svg", "image/svg+xml", PackageResources.icon_svg),
     ]
+
+    private static func script(_ name: String, _ bytes: [UInt8]) -> File {
+        File("/\(name).js", "text/javascript; charset=utf-8", bytes)
+    }
 
     /// Adds a route for each file. They may change with every start, so browsers ask anew.
     static func add(to router: Router<BasicRequestContext>) {

@@ -1,0 +1,32 @@
+// The board: what goes on at a store or at all of them.
+
+import { $, known, words } from "/state.js";
+import { drawChart, make } from "/view.js";
+
+export function showBoard() {
+  const board = known.board;
+  if (!board) return;
+  const sum = (counts) => counts.reduce((total, count) => total + count, 0);
+  const [made, short] = [sum(board.made), sum(board.outOfStock)];
+  $("rate").textContent = words.number(board.rate, board.rate < 10 ? 1 : 0);
+  $("lag").textContent = board.lag === undefined ? "–" : words.number(board.lag);
+  $("lag").title = board.lag === undefined ? words.text("unknown") : "";
+  $("made").textContent = words.number(made);
+  $("short").textContent = words.number(short);
+  $("chart").setAttribute("aria-label", words.chartSummary(made, short));
+  drawChart($("chart"), board);
+}
+
+const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
+
+function answerLine(answer) {
+  const time = clock.format(answer.time);
+  const head = make("span", { className: "head" }, make("time", { text: time }), make("b", { text: answer.store }));
+  if (answer.duplicate) head.append(make("i", { text: words.text("repeated") }));
+  return make("li", { className: `is-${answer.type}` }, head, make("span", { className: "text", text: words.line(answer) }));
+}
+
+export function showAnswers() {
+  const lines = known.answers.map(answerLine).reverse();
+  $("answers").replaceChildren(...(lines.length > 0 ? lines : [make("li", { text: words.text("noAnswers") })]));
+}

@@ -1,0 +1,32 @@
+// What all parts of the page know.
+
+import { Commands } from "/commands.js";
+import { Words } from "/words.js";
+
+export const $ = (id) => document.getElementById(id);
+export const menu = await (await fetch("/api/menu")).json();
+
+export const known = {
+  language: ["en", "ko"].find((one) => one === localStorage.getItem("juice-language")) ?? menu.language,
+  store: new URLSearchParams(location.search).get("store") ?? localStorage.getItem("juice-store") ?? "main",
+  scope: "all",
+  stores: [],
+  levels: new Map(),
+  quantity: 1,
+  link: "connecting",
+  board: null,
+  answers: [],
+  // The fruit that an order was short of, which the stock screen is to begin with.
+  shortFruit: null,
+};
+if (menu.hasFixedStores && !menu.stores.includes(known.store)) known.store = menu.stores[0];
+
+export const commands = new Commands();
+
+export let words = new Words(menu, known.language);
+
+export function speak(language) {
+  known.language = language;
+  localStorage.setItem("juice-language", language);
+  words = new Words(menu, language);
+}

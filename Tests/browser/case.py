@@ -1,0 +1,72 @@
+"""What the tests of the page have in common."""
+
+import http.client
+import json
+import subprocess
+import unittest
+import urllib.parse
+import uuid
+
+from selenium.webdriver.common.keys import Keys
+
+from stand import TOKEN, all_of, one, prefer, size, until, visit
+
+HOSTILE = "<img src=x onerror=document.title='broken'>\"'&"
+
+
+class KioskTest(unittest.TestCase):
+    # Set once for all tests, by run.py.
+    stand = None
+    driver = None
+
+    def setUp(self):
+        # A store of its own, with the menu's stock.
+        self.store = f"store-{uuid.uuid4().hex[:8]}"
+        size(self.driver, 1280, 900)
+        prefer(self.driver)
+        visit(self.driver, self.stand.url, self.store)
+
+    def tearDown(self):
+        # What a page has not been answered would be asked for again by the next.
+        self.driver.execute_script("sessionStorage.clear()")
+        errors = [line for line in self.driver.get_log("browser") if "Content Security Policy" in line["message"]]
+        self.assertEqual(errors, [])
+
+    # Parts
+
+    def wait(self, condition, what):
+        until(self.driver, condition, what)
+
+    def count(self, fruit):
+        """What the order screen says of a fruit."""
+        index = ["strawberry", "banana", "pineapple", "kiwi", "mango"].index(fruit)
+        return all_of(self.driver, "#shelf .count")[index].text
+
+    def press(self, juice):
+        one(self.driver, f"[data-juice={juice}]").click()
+
+    def wait_for_card(self, state, text):
+        self.wait(
+            lambda: any(text in card.text for card in all_of(self.driver, f".answer-card[data-state={state}]")),
+            f"a card {state}: {text}",
+        )
+
+    def unlock(self, token=TOKEN):
+        one(self.driver, "nav a[href='#stock']").click()
+        one(self.driver, "#token").clear()
+        one(self.driver, "#token").send_keys(token + Keys.ENTER)
+
+    def juice(self, *arguments):
+        return subprocess.run(
+            [f"{self.stand.binaries}/juice", *arguments, "--bootstrap-servers", self.stand.brokers, "--wait"],
+            capture_output=True, text=True, timeout=60,
+        ).stdout
+
+    def post(self, path, body, **headers):
+        url = urllib.parse.urlparse(self.stand.url)
+        connection = http.client.HTTPConnection(url.netloc)
+        try:
+            connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"} | headers)
+            return connection.getresponse().status
+        finally:
+            connection.close()

@@ -1,0 +1,108 @@
+"""Orders, and how they are seen."""
+
+import uuid
+
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+from case import KioskTest
+from stand import TOKEN, all_of, one, visit
+
+
+class OrderTest(KioskTest):
+    def test_an_order_is_made_and_the_count_goes_down(self):
+        self.press("mangoKiwi")
+        self.wait_for_card("juiceMade", "Your mango kiwi juice is ready! Enjoy!")
+        self.wait(lambda: (self.count("mango"), self.count("kiwi")) == ("8", "9"), "8 mangos, 9 kiwis")
+        self.wait(lambda: self.store in one(self.driver, "#answers li").text, "the answer on the board")
+
+    def test_quantity_and_what_cannot_be_made(self):
+        self.assertIn("6 strawberry short", one(self.driver, "[data-juice=strawberry]").text)
+        self.assertNotIn("short", one(self.driver, "[data-juice=kiwi]").text)
+        for _ in range(3):
+            one(self.driver, "#more").click()
+        self.assertIn("2 kiwi short", one(self.driver, "[data-juice=kiwi]").text)
+        one(self.driver, "#fewer").click()
+        self.press("kiwi")
+        self.wait_for_card("juiceMade", "Your 3 × kiwi juice are ready!")
+        self.wait(lambda: self.count("kiwi") == "1", "1 kiwi")
+
+    def test_a_shortage_leads_to_the_stock_screen(self):
+        self.press("strawberry")
+        self.wait(lambda: one(self.driver, "#shortage").get_attribute("open"), "the question")
+        self.assertEqual(one(self.driver, "#shortage-text").text, "Not enough strawberry. Edit the stock?")
+        one(self.driver, "#shortage-no").click()
+        self.assertTrue(one(self.driver, "#order").is_displayed())
+        # Ordered anew on purpose: another order.
+        self.wait(lambda: not one(self.driver, "#shortage").is_displayed(), "the question is gone")
+        self.again("strawberry")
+        one(self.driver, "#shortage-yes").click()
+        self.assertTrue(one(self.driver, "#stock").is_displayed())
+        self.assertEqual(self.driver.switch_to.active_element.get_attribute("id"), "token")
+        self.driver.switch_to.active_element.send_keys(TOKEN + Keys.ENTER)
+        self.wait(
+            lambda: self.driver.switch_to.active_element.get_attribute("data-fruit") == "strawberry",
+            "the short fruit's field has the focus",
+        )
+        one(self.driver, "#close-stock").click()
+        self.assertTrue(one(self.driver, "#order").is_displayed())
+
+    def again(self, juice):
+        """Presses until the page takes it for another order than the one just before."""
+        def asked():
+            if not one(self.driver, "#shortage").is_displayed():
+                self.press(juice)
+            return one(self.driver, "#shortage").is_displayed()
+        self.wait(asked, "the question again")
+
+    def test_a_double_click_is_one_order(self):
+        ActionChains(self.driver).double_click(one(self.driver, "[data-juice=banana]")).perform()
+        self.wait_for_card("juiceMade", "banana")
+        self.wait(lambda: self.count("banana") == "8", "one juice's bananas are gone")
+        # Whatever else was sent would have been answered before this.
+        self.press("kiwi")
+        self.wait(lambda: self.count("kiwi") == "7", "7 kiwis")
+        self.assertEqual(self.count("banana"), "8")
+
+    def test_a_repeated_request_charges_once(self):
+        origin = self.stand.url.rstrip("/")
+        order = {"orderId": str(uuid.uuid4()), "store": self.store, "juice": "banana"}
+        for _ in range(5):
+            self.assertEqual(self.post("/api/orders", order, Origin=origin), 202)
+        self.press("kiwi")
+        self.wait(lambda: self.count("kiwi") == "7", "7 kiwis")
+        self.assertEqual(self.count("banana"), "8")
+
+    def test_two_pages_see_each_others_orders(self):
+        first = self.driver.current_window_handle
+        self.driver.switch_to.new_window("window")
+        try:
+            visit(self.driver, self.stand.url, self.store)
+            self.press("pineapple")
+            self.wait_for_card("juiceMade", "pineapple")
+            second = self.driver.current_window_handle
+            self.driver.switch_to.window(first)
+            self.wait(lambda: self.count("pineapple") == "8", "the other page's order")
+            self.assertEqual(all_of(self.driver, ".answer-card"), [])
+            self.juice("order", "pineapple", "--store", self.store)
+            self.wait(lambda: self.count("pineapple") == "6", "another client's order")
+            self.driver.switch_to.window(second)
+            self.wait(lambda: self.count("pineapple") == "6", "another client's order on both pages")
+        finally:
+            for handle in self.driver.window_handles:
+                if handle != first:
+                    self.driver.switch_to.window(handle)
+                    self.driver.close()
+            self.driver.switch_to.window(first)
+
+    def test_the_board_counts(self):
+        all_of(self.driver, "[data-scope]")[1].click()
+        for juice in ("banana", "kiwi", "strawberry"):
+            self.press(juice)
+        self.wait(lambda: one(self.driver, "#shortage").is_displayed(), "the question")
+        one(self.driver, "#shortage-no").click()
+        self.wait(lambda: (one(self.driver, "#made").text, one(self.driver, "#short").text) == ("2", "1"), "2 made, 1 short")
+        self.wait(lambda: one(self.driver, "#lag").text == "0", "nothing waits")
+        self.wait(lambda: one(self.driver, "#rate").text not in ("0", "–"), "a rate")
+        self.assertIn("made 2, out of stock 1", one(self.driver, "#chart").get_attribute("aria-label"))
+        self.assertTrue(all_of(self.driver, "#chart rect.made"))

@@ -1,0 +1,50 @@
+"""What happens when something is away."""
+
+import urllib.parse
+
+from case import KioskTest
+from stand import one, visit
+
+
+class OutageTest(KioskTest):
+    def test_a_late_answer_says_so_and_arrives(self):
+        self.stand.stage.tell("service stop")
+        try:
+            self.press("banana")
+            self.wait_for_card("late", "No answer for 10 s")
+            # Neither pressing again nor a reload is a second order.
+            self.press("banana")
+            self.driver.refresh()
+            self.wait_for_card("late", "No answer for 10 s")
+        finally:
+            self.stand.stage.tell("service start")
+        self.wait_for_card("juiceMade", "Your banana juice is ready! Enjoy!")
+        self.press("kiwi")
+        self.wait(lambda: self.count("kiwi") == "7", "7 kiwis")
+        self.assertEqual(self.count("banana"), "8")
+
+    def test_a_lost_broker_is_shown_and_heals(self):
+        self.stand.stage.tell("broker down")
+        try:
+            self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "lost", "the broker is gone")
+            self.assertIn("No Kafka broker answers", one(self.driver, "#alert").text)
+            self.press("banana")
+        finally:
+            self.stand.stage.tell("broker up")
+        self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "live", "the broker is back")
+        self.assertFalse(one(self.driver, "#alert").is_displayed())
+        self.wait_for_card("juiceMade", "Your banana juice is ready! Enjoy!")
+        self.wait(lambda: self.count("banana") == "8", "8 bananas")
+
+    def test_a_lost_kiosk_is_shown_and_heals(self):
+        kiosk, url = self.stand.open_kiosk()
+        visit(self.driver, url, self.store)
+        kiosk.stop()
+        self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "unreachable", "the kiosk is gone")
+        self.press("banana")
+        kiosk, _ = self.stand.open_kiosk(http=urllib.parse.urlparse(url).netloc)
+        try:
+            self.wait_for_card("juiceMade", "Your banana juice is ready! Enjoy!")
+            self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "live", "the kiosk is back")
+        finally:
+            kiosk.stop()

@@ -1,0 +1,66 @@
+"""What strangers try."""
+
+import http.server
+import threading
+
+from case import HOSTILE, KioskTest
+from stand import TOKEN, all_of, one, visit
+
+
+class StrangerTest(KioskTest):
+    def test_other_origins_are_refused(self):
+        origin = self.stand.url.rstrip("/")
+        order = {"orderId": "stranger", "store": self.store, "juice": "kiwi"}
+        for headers, status in (
+            ({"Origin": "http://foreign.test"}, 403),
+            ({}, 403),
+            ({"Origin": origin, "Sec-Fetch-Site": "cross-site"}, 403),
+            ({"Origin": origin, "Content-Type": "text/plain"}, 415),
+            ({"Origin": origin, "Host": "foreign.test"}, 421),
+        ):
+            self.assertEqual(self.post("/api/orders", order, **headers), status, headers)
+        restock = {"restockId": "stranger", "store": self.store, "set": {"kiwi": 0}}
+        for authorization in ("", f"Bearer {TOKEN}x", TOKEN):
+            self.assertEqual(self.post("/api/restocks", restock, Origin=origin, Authorization=authorization), 401)
+        self.press("banana")
+        self.wait(lambda: self.count("banana") == "8", "8 bananas")
+        self.assertEqual(self.count("kiwi"), "10")
+
+    def test_a_foreign_page_cannot_order(self):
+        class Foreign(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(200)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        # The same machine under another port is another origin. Without preflight only a plain text can be sent.
+        with http.server.HTTPServer(("127.0.0.1", 0), Foreign) as server:
+            threading.Thread(target=server.serve_forever).start()
+            self.driver.get(f"http://127.0.0.1:{server.server_port}/")
+            # Whatever the kiosk answers, the browser keeps it from that page.
+            self.driver.execute_async_script(
+                """const [url, store, done] = arguments;
+                fetch(url + "api/orders", { method: "POST", mode: "no-cors", headers: { "Content-Type": "text/plain" },
+                    body: JSON.stringify({ orderId: "foreign", store, juice: "kiwi" }) })
+                  .then(() => done(), () => done());""",
+                self.stand.url, self.store,
+            )
+            server.shutdown()
+        visit(self.driver, self.stand.url, self.store)
+        self.press("banana")
+        self.wait(lambda: self.count("banana") == "8", "8 bananas")
+        self.assertEqual(self.count("kiwi"), "10")
+
+    def test_hostile_names_are_text(self):
+        for store in (HOSTILE, "</script><script>document.title='broken'</script>"):
+            visit(self.driver, self.stand.url, store)
+            order = {"orderId": HOSTILE, "store": store, "juice": "kiwi"}
+            self.assertEqual(self.post("/api/orders", order, Origin=self.stand.url.rstrip("/")), 202)
+            self.wait(lambda: self.count("kiwi") == "7", "7 kiwis")
+            self.wait(lambda: store in one(self.driver, "#answers").text, "the name as it is written")
+            self.assertEqual(one(self.driver, "#store option:checked").text, store)
+            self.assertEqual(self.driver.title, "Juice Maker")
+            self.assertEqual(all_of(self.driver, "main img, body script, #answers script"), [])
+        visit(self.driver, self.stand.url, self.store)
