@@ -2,13 +2,12 @@
 """Makes the pictures of the kiosk: screenshots.py BINARIES FOLDER [all]. With `all` also the sizes that only developers look at."""
 
 import io
-import os
 import pathlib
 import sys
 import tempfile
 
 from PIL import Image
-from stand import TOKEN, PATIENCE, Process, browser, one, prefer, size, until, visit
+from stand import TOKEN, Process, browser, one, prefer, size, until, visit
 
 SCREENS = {"order": "#order-title", "stock": "#stock-title", "board": "#board-title"}
 
@@ -17,8 +16,14 @@ def picture(driver, path, width=None):
     image = Image.open(io.BytesIO(driver.get_screenshot_as_png())).convert("RGB")
     if width and image.width > width:
         image = image.resize((width, round(image.height * width / image.width)), Image.LANCZOS)
-    # A palette halves the file and shows as well: the page has few colours.
-    image.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
+    if width:
+        # The page has few colours, and they are kept: a palette makes the file a third.
+        frequent = [color for _, color in sorted(image.getcolors(1 << 24), reverse=True)[:160]]
+        others = image.quantize(96, Image.Quantize.MEDIANCUT).getpalette()[: 96 * 3]
+        palette = Image.new("P", (1, 1))
+        palette.putpalette([part for color in frequent for part in color] + others)
+        image = image.quantize(palette=palette, dither=Image.Dither.NONE)
+    image.save(path, optimize=True)
 
 
 def show(driver, screen):
@@ -44,8 +49,9 @@ def main(binaries, folder, is_all):
         try:
             url = demo.expect(r"the page: ([^ ;]+)")[1].strip()
             visit(driver, url, "gangnam", "en")
-            until(driver, lambda: len(driver.find_elements("css selector", "#answers time")) >= 12, "answers")
-            one(driver, "[data-juice=kiwi]").click()
+            until(driver, lambda: int(one(driver, "#made").text) >= 60, "something to see in the chart")
+            # Not by the mouse, which would stay there and light the button up.
+            driver.execute_script("arguments[0].click()", one(driver, "[data-juice=kiwi]"))
             until(driver, lambda: one(driver, ".is-juiceMade, .is-outOfStock"), "an answer")
             if one(driver, "#shortage").get_attribute("open"):
                 one(driver, "#shortage-no").click()

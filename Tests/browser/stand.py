@@ -99,7 +99,8 @@ def browser(width=1280, height=900):
     """Headless Chromium without a network but this machine's."""
     options = Options()
     for argument in (
-        "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--lang=en-US",
+        "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars",
+        "--lang=en-US",
         "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost , EXCLUDE foreign.test",
     ):
         options.add_argument(argument)

@@ -257,6 +257,8 @@ function setLink(state) {
 handle({
   link: (event) => setLink(event.state),
   stores: (event) => {
+    // A list that is open would close.
+    if (JSON.stringify(event.stores) === JSON.stringify(known.stores)) return;
     known.stores = event.stores;
     showStores();
   },
