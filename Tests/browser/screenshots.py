@@ -17,13 +17,21 @@ def picture(driver, path, width=None):
     if width and image.width > width:
         image = image.resize((width, round(image.height * width / image.width)), Image.LANCZOS)
     if width:
-        # The page has few colours, and they are kept: a palette makes the file a third.
-        frequent = [color for _, color in sorted(image.getcolors(1 << 24), reverse=True)[:160]]
-        others = image.quantize(96, Image.Quantize.MEDIANCUT).getpalette()[: 96 * 3]
         palette = Image.new("P", (1, 1))
-        palette.putpalette([part for color in frequent for part in color] + others)
+        palette.putpalette([part for color in colors(image) for part in color])
         image = image.quantize(palette=palette, dither=Image.Dither.NONE)
     image.save(path, optimize=True)
+
+
+def colors(image):
+    """The most frequent colors that can be told apart: a palette makes the file a third, and the page has few."""
+    kept = []
+    for _, color in sorted(image.getcolors(1 << 24), reverse=True):
+        if all(max(abs(one - other) for one, other in zip(color, known)) > 5 for known in kept):
+            kept.append(color)
+        if len(kept) == 256:
+            break
+    return kept
 
 
 def show(driver, screen):
