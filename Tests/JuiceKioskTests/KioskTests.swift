@@ -5,6 +5,7 @@ import JuiceService
 import Kafka
 import Logging
 import ServiceLifecycle
+import Synchronization
 import Testing
 
 @testable import JuiceKiosk
@@ -22,11 +23,10 @@ struct KioskTests {
 
     /// A broker, the service and a kiosk, while the body runs.
     private func withKiosk(
-        _ body: @Sendable @escaping (_ kiosk: Site, _ broker: EmbeddedBroker) async throws -> Void
+        _ body: @Sendable @escaping (_ kiosk: Site, _ broker: TestBroker) async throws -> Void
     ) async throws {
-        let broker = try EmbeddedBroker(logger: Self.quiet)
         let topics = TopicNames()
-        for name in topics.all { try broker.createTopic(name, partitionCount: 4) }
+        let broker = try await OwnThread.run { try TestBroker(topics: topics.all) }
         let service = OrderService(
             configuration: ServiceConfiguration(
                 bootstrapServers: broker.bootstrapServers,
@@ -73,6 +73,7 @@ struct KioskTests {
             await group.triggerGracefulShutdown()
             try await tasks.waitForAll()
         }
+        try await OwnThread.run { broker.stop() }
     }
 
     /// The kiosk as a browser sees it.
@@ -184,6 +185,32 @@ struct KioskTests {
             _ = try await site.event("store=s", holding: #""state":"live""#)
         }
     }
+}
+
+/// Runs what blocks away from the threads that tests run on, which are as many as cores.
+private enum OwnThread {
+    static func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread { continuation.resume(with: Result(catching: work)) }.start()
+        }
+    }
+}
+
+/// An embedded broker that ends where it is told to, which blocks for a moment.
+private final class TestBroker: Sendable {
+    let bootstrapServers: String
+    private let broker: Mutex<EmbeddedBroker?>
+
+    init(topics: [String]) throws {
+        let broker = try EmbeddedBroker(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        for name in topics { try broker.createTopic(name, partitionCount: 4) }
+        bootstrapServers = broker.bootstrapServers
+        self.broker = Mutex(broker)
+    }
+
+    func setUp(_ isUp: Bool) { broker.withLock { $0?.setUp(isUp) } }
+
+    func stop() { broker.withLock { $0 = nil } }
 }
 
 /// Reads an event stream with a connection of its own.
