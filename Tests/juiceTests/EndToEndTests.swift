@@ -11,7 +11,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct EndToEndTests {
     @Test func commandsAreAnsweredAndSeen() async throws {
-        try await withService { connection in
+        try await EmbeddedService.run { connection in
             let deadline = Deadline(after: .seconds(30))
             // Sent before the service has joined its group, which is no reason not to be answered.
             let made = try answer(
@@ -51,7 +51,7 @@ struct EndToEndTests {
     }
 
     @Test func nobodyThereIsUnavailable() async throws {
-        let connection = Connection(bootstrapServers: "127.0.0.1:1", logger: quiet)
+        let connection = Connection(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
         let failure = #expect(throws: Failure.self) {
             try CommandSender(connection, timeout: .milliseconds(300)).send(
                 .order(id: "o", store: "main", juice: "kiwi", quantity: 1),
@@ -68,7 +68,7 @@ struct EndToEndTests {
         let connection = Connection(
             bootstrapServers: "127.0.0.1:1",
             properties: ["no.such.property": "1"],
-            logger: quiet
+            logger: EmbeddedService.quiet
         )
         let failure = #expect(throws: Failure.self) { try connection.consumer() }
         #expect(failure?.status == .configuration)
@@ -76,37 +76,6 @@ struct EndToEndTests {
     }
 
     // MARK: - Parts
-
-    private var quiet: Logger { Log.logger(level: .critical) { _ in } }
-
-    private func withService(_ body: @escaping @Sendable (Connection) throws -> Void) async throws {
-        let logger = quiet
-        try await OnThread.run {
-            let embedded = try EmbeddedKafka(
-                topics: TopicNames(),
-                partitions: 4,
-                runFiles: nil,
-                logger: logger
-            )
-            defer { embedded.stop() }
-            let service = BackgroundService(
-                ServiceConfiguration(
-                    bootstrapServers: embedded.bootstrapServers,
-                    instanceID: "test",
-                    isEmbedded: true
-                ),
-                logger: logger
-            )
-            defer { service.stop() }
-            try body(
-                Connection(
-                    bootstrapServers: embedded.bootstrapServers,
-                    origin: .embedded(embedded.runFile),
-                    logger: logger
-                )
-            )
-        }
-    }
 
     private func answer(
         _ command: OutgoingCommand,
