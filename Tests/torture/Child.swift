@@ -9,6 +9,9 @@ final class Child {
     /// How it ended: its exit status, negative the signal that ended it; nil as long as it runs.
     private(set) var status: Int32?
 
+    /// More than this process ever has open.
+    private static let mostDescriptors: Int32 = 4_096
+
     /// Starts an executable in a process group of its own, so that a Ctrl-C in the terminal does not reach it.
     ///
     /// - Parameter output: where standard output and standard error go, appended.
@@ -28,7 +31,17 @@ final class Child {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+        // A connection of this process that the child had too would stay open after this process closed it.
+        #if canImport(Darwin)
+            let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_CLOEXEC_DEFAULT
+        #else
+            let flags = POSIX_SPAWN_SETPGROUP
+            // Those that are not open are passed over.
+            for descriptor in (STDERR_FILENO + 1)..<min(getdtablesize(), Self.mostDescriptors) {
+                posix_spawn_file_actions_addclose(&actions, descriptor)
+            }
+        #endif
+        posix_spawnattr_setflags(&attributes, Int16(flags))
 
         var strings = ([executable] + arguments).map { strdup($0) } + [nil]
         defer { for string in strings { free(string) } }
