@@ -1,0 +1,76 @@
+/// A kind of request, by its number in Kafka's protocol.
+struct ApiKey: RawRepresentable, Hashable, Sendable {
+    let rawValue: Int16
+
+    static let produce = ApiKey(rawValue: 0)
+    static let fetch = ApiKey(rawValue: 1)
+    static let listOffsets = ApiKey(rawValue: 2)
+    static let metadata = ApiKey(rawValue: 3)
+    static let offsetCommit = ApiKey(rawValue: 8)
+    static let offsetFetch = ApiKey(rawValue: 9)
+    static let findCoordinator = ApiKey(rawValue: 10)
+    static let joinGroup = ApiKey(rawValue: 11)
+    static let heartbeat = ApiKey(rawValue: 12)
+    static let leaveGroup = ApiKey(rawValue: 13)
+    static let syncGroup = ApiKey(rawValue: 14)
+    static let apiVersions = ApiKey(rawValue: 18)
+    static let initProducerID = ApiKey(rawValue: 22)
+    static let addPartitions = ApiKey(rawValue: 24)
+    static let addOffsets = ApiKey(rawValue: 25)
+    static let describeConfigs = ApiKey(rawValue: 32)
+    static let endTxn = ApiKey(rawValue: 26)
+    static let txnOffsetCommit = ApiKey(rawValue: 28)
+}
+
+extension ApiKey: CustomStringConvertible {
+    /// As Kafka's documentation calls it.
+    private static let names: [ApiKey: String] = [
+        .produce: "Produce", .fetch: "Fetch", .listOffsets: "ListOffsets", .metadata: "Metadata",
+        .offsetCommit: "OffsetCommit", .offsetFetch: "OffsetFetch", .findCoordinator: "FindCoordinator",
+        .joinGroup: "JoinGroup", .heartbeat: "Heartbeat", .leaveGroup: "LeaveGroup",
+        .syncGroup: "SyncGroup", .apiVersions: "ApiVersions", .initProducerID: "InitProducerId",
+        .addPartitions: "AddPartitionsToTxn", .addOffsets: "AddOffsetsToTxn", .endTxn: "EndTxn",
+        .txnOffsetCommit: "TxnOffsetCommit", .describeConfigs: "DescribeConfigs",
+    ]
+
+    var description: String { Self.names[self] ?? "api key \(rawValue)" }
+
+    init?(name: String) {
+        guard let known = Self.names.first(where: { $0.value.lowercased() == name.lowercased() }) else {
+            return nil
+        }
+        self = known.key
+    }
+
+    /// What makes up a transaction.
+    static let transactional: Set<ApiKey> = [
+        .produce, .initProducerID, .addPartitions, .addOffsets, .endTxn, .txnOffsetCommit,
+    ]
+
+    /// What else a client cannot do without. Of these no copy comes late: it would only ask once more.
+    static let session: Set<ApiKey> = [
+        .fetch, .listOffsets, .metadata, .offsetFetch, .findCoordinator, .joinGroup, .heartbeat, .syncGroup,
+    ]
+}
+
+extension ApiKey {
+    /// The newest versions that clients are told of, so that only these encodings have to be read.
+    ///
+    /// TxnOffsetCommit has to stay at 3, the first that names the member of the group: the service rests on that. Fetch and
+    /// Produce tell of other brokers in their newest versions, past the listeners that clients are led through.
+    static let newestVersions: [ApiKey: Int16] = [
+        .produce: 8, .fetch: 11, .metadata: 8, .findCoordinator: 2, .initProducerID: 4, .addPartitions: 2,
+        .addOffsets: 2, .endTxn: 2, .txnOffsetCommit: 3,
+    ]
+
+    /// Whether a version uses the compact ("flexible") encodings.
+    func isFlexible(version: Int16) -> Bool {
+        switch self {
+        case .apiVersions, .addPartitions, .addOffsets, .endTxn, .txnOffsetCommit: version >= 3
+        case .initProducerID: version >= 2
+        case .produce, .metadata: version >= 9
+        case .findCoordinator: version >= 3
+        default: false
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+
+/// What became of a client's request.
+enum RequestOutcome: String, CaseIterable, Sendable {
+    case passed
+    case heldBack = "held back"
+    case cut
+    case delayed
+    case answerDropped = "answer dropped"
+    case replayed
+}
+
+/// How many requests of each kind had which outcome.
+struct RequestCounts: Sendable {
+    private var counts: [ApiKey: [RequestOutcome: Int]] = [:]
+
+    mutating func add(_ outcome: RequestOutcome, of key: ApiKey) {
+        counts[key, default: [:]][outcome, default: 0] += 1
+    }
+
+    /// A table with a line for each kind of request that was seen.
+    var lines: [String] {
+        let outcomes = RequestOutcome.allCases
+        let title = Self.row("requests", outcomes.map(\.rawValue))
+        let keys = counts.keys.sorted {
+            let (first, second) = (ApiKey.transactional.contains($0), ApiKey.transactional.contains($1))
+            return first == second ? $0.rawValue < $1.rawValue : first
+        }
+        return [title]
+            + keys.map { key in
+                Self.row("\(key)", outcomes.map { "\(counts[key]?[$0] ?? 0)" })
+            }
+    }
+
+    private static func row(_ name: String, _ columns: [String]) -> String {
+        let cells = columns.map { String(repeating: " ", count: max(1, 16 - $0.count)) + $0 }
+        return name.padding(toLength: 20, withPad: " ", startingAt: 0) + cells.joined()
+    }
+}
+
+/// Whether a run could have found out a service that does not protect itself from late requests.
+struct NetworkPower: Equatable, Sendable {
+    /// How many came late, because they had been held back or were sent once more.
+    private(set) var late = 0
+    /// How many of them arrived while a later transaction of the same transactional id was open.
+    private(set) var met = 0
+    /// How many of those came from the producer, and in the epoch, of that transaction.
+    private(set) var sameEpoch = 0
+    /// What the brokers did with those that met one.
+    private(set) var carriedOut: [ApiKey: Int] = [:]
+    private(set) var refused: [Int16: Int] = [:]
+    private(set) var unanswered = 0
+
+    /// - Parameter answer: nil if none came.
+    mutating func note(_ key: ApiKey, _ answer: Answer?, hasMet: Bool, isSameEpoch: Bool) {
+        late += 1
+        guard hasMet else { return }
+        met += 1
+        if isSameEpoch { sameEpoch += 1 }
+        switch answer?.error {
+        case nil: unanswered += 1
+        case 0: carriedOut[key, default: 0] += 1
+        case .some(let code): refused[code, default: 0] += 1
+        }
+    }
+
+    var line: String {
+        guard met > 0 else {
+            return "power: \(late) late requests, and no late request met a later transaction: "
+                + "this run proves nothing about late requests"
+        }
+        let done = carriedOut.sorted { $0.key.rawValue < $1.key.rawValue }.map { "\($0.key) \($0.value)" }
+        let codes = refused.sorted { $0.key < $1.key }.map { "\(Answer.name(ofError: $0.key)): \($0.value)" }
+        return "power: \(late) late requests, \(met) met a later transaction of their transactional id, "
+            + "\(sameEpoch) of these in its own epoch; of the \(met), brokers carried out "
+            + Self.text(carriedOut.values.reduce(0, +), done) + ", refused "
+            + Self.text(refused.values.reduce(0, +), codes)
+            + (unanswered > 0 ? ", left unanswered \(unanswered)" : "")
+    }
+
+    private static func text(_ count: Int, _ parts: [String]) -> String {
+        parts.isEmpty ? "\(count)" : "\(count) (\(parts.joined(separator: ", ")))"
+    }
+}

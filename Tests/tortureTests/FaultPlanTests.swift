@@ -1,0 +1,61 @@
+import Testing
+
+@testable import torture
+
+@Suite("Faults are chosen by kind, rate and seed")
+struct FaultPlanTests {
+    private func faults(_ plan: FaultPlan, of key: ApiKey) -> [Fault] {
+        var plan = plan
+        return (0..<10_000).map { _ in plan.fault(for: key) }
+    }
+
+    @Test func sameSeedChoosesTheSame() {
+        let plan = FaultPlan(rate: 10, kinds: nil, seed: 7)
+        #expect(faults(plan, of: .endTxn) == faults(plan, of: .endTxn))
+        #expect(faults(plan, of: .endTxn) != faults(FaultPlan(rate: 10, kinds: nil, seed: 8), of: .endTxn))
+    }
+
+    @Test func rateIsKept() {
+        let count = faults(FaultPlan(rate: 10, kinds: nil, seed: 7), of: .endTxn).count { $0 != .none }
+        #expect((800...1_200).contains(count))
+        #expect(faults(FaultPlan(rate: 0, kinds: nil, seed: 7), of: .endTxn).allSatisfy { $0 == .none })
+    }
+
+    @Test func onlyTheKindsNamedAreTroubled() {
+        let plan = FaultPlan(rate: 100, kinds: [.endTxn], seed: 7)
+        #expect(faults(plan, of: .endTxn).allSatisfy { $0 != .none })
+        #expect(faults(plan, of: .txnOffsetCommit).allSatisfy { $0 == .none })
+        // The way to the listeners is never troubled.
+        #expect(
+            faults(FaultPlan(rate: 100, kinds: nil, seed: 7), of: .apiVersions).allSatisfy { $0 == .none }
+        )
+    }
+
+    @Test(arguments: ApiKey.session)
+    func nothingOfTheSessionComesLate(key: ApiKey) {
+        for fault in faults(FaultPlan(rate: 100, kinds: nil, seed: 7), of: key) {
+            switch fault {
+            case .holdBack, .replay: Issue.record("\(key): \(fault)")
+            default: continue
+            }
+        }
+    }
+
+    @Test func transactionalRequestsMeetEveryFault() {
+        var seen: Set<String> = []
+        for fault in faults(FaultPlan(rate: 100, kinds: nil, seed: 7), of: .endTxn) {
+            switch fault {
+            case .none: seen.insert("none")
+            case .holdBack: seen.insert("hold back")
+            case .cut: seen.insert("cut")
+            case .dropAnswer: seen.insert("drop answer")
+            case .delayRequest: seen.insert("delay request")
+            case .delayAnswer: seen.insert("delay answer")
+            case .replay: seen.insert("replay")
+            }
+        }
+        #expect(
+            seen == ["hold back", "cut", "drop answer", "delay request", "delay answer", "replay"]
+        )
+    }
+}

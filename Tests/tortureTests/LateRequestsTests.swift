@@ -1,0 +1,159 @@
+import Testing
+
+@testable import torture
+
+@Suite("Late requests are let go when they meet a later transaction")
+struct LateRequestsTests {
+    private static let done = Answer(error: 0)
+    private static let refused = Answer(error: 47)
+
+    /// A transaction up to its offsets, or beyond.
+    private func open(_ late: inout LateRequests, epoch: Int16 = 0) throws {
+        _ = late.answered(try request(.addPartitions, epoch: epoch), Self.done)
+    }
+
+    private func end(_ late: inout LateRequests, epoch: Int16 = 0) throws {
+        _ = late.answered(try request(.endTxn, epoch: epoch), Self.done)
+    }
+
+    @Test func beforeItsMomentItMeetsOnlyItsOwnTransaction() throws {
+        var late = LateRequests()
+        try open(&late)
+        _ = late.keep(try request(.endTxn), until: .before(.endTxn), at: .zero)
+        // The client sends it again; that is the same transaction still.
+        #expect(late.forwarding(try request(.endTxn)) == [])
+        try end(&late)
+        #expect(late.forwarding(try request(.endTxn)) == [])
+    }
+
+    @Test(arguments: [
+        (Moment.answered(.addPartitions), "open"), (.answered(.addOffsets), "offsets"),
+        (.answered(.txnOffsetCommit), "committed offsets"), (.before(.produce), "produce"),
+        (.before(.txnOffsetCommit), "before offsets"), (.before(.endTxn), "end"),
+        // What found no better moment still comes before the end.
+        (.answered(.produce), "end"), (.before(.addOffsets), "end"),
+    ])
+    func itIsLetGoAtItsMoment(moment: Moment, step: String) throws {
+        var late = LateRequests()
+        try open(&late)
+        let id = late.keep(try request(.endTxn), until: moment, at: .zero)
+        try end(&late)
+        let steps: [(String, (inout LateRequests) throws -> [LateRequests.ID])] = [
+            ("open", { $0.answered(try request(.addPartitions), Self.done).release }),
+            ("produce", { $0.forwarding(try request(.produce)) }),
+            ("offsets", { $0.answered(try request(.addOffsets), Self.done).release }),
+            ("before offsets", { $0.forwarding(try request(.txnOffsetCommit)) }),
+            ("committed offsets", { $0.answered(try request(.txnOffsetCommit), Self.done).release }),
+            ("end", { $0.forwarding(try request(.endTxn)) }),
+        ]
+        for (name, take) in steps {
+            #expect(try take(&late) == (name == step ? [id] : []), "\(name)")
+        }
+        #expect(late.isUnderWay(for: "t"))
+        _ = late.ended(id, Self.done)
+        #expect(!late.isUnderWay(for: "t"))
+    }
+
+    @Test func anotherTransactionalIdIsNoneOfItsBusiness() throws {
+        var late = LateRequests()
+        try open(&late)
+        _ = late.keep(try request(.endTxn), until: .before(.endTxn), at: .zero)
+        try end(&late)
+        _ = late.answered(try request(.addPartitions, of: "u"), Self.done)
+        #expect(late.forwarding(try request(.endTxn, of: "u")) == [])
+    }
+
+    @Test func refusedAddPartitionsOpensNothing() throws {
+        var late = LateRequests()
+        try open(&late)
+        _ = late.keep(try request(.endTxn), until: .answered(.addPartitions), at: .zero)
+        try end(&late)
+        #expect(late.answered(try request(.addPartitions), Answer(error: 51)).release == [])
+        #expect(late.answered(try request(.addPartitions), Self.done).release == [1])
+    }
+
+    @Test func initProducerIdEndsWhatWasOpen() throws {
+        var late = LateRequests()
+        try open(&late)
+        _ = late.keep(try request(.txnOffsetCommit), until: .before(.endTxn), at: .zero)
+        let bumped = Answer(error: 0, producer: ProducerIdentity(id: 4_000, epoch: 1))
+        _ = late.answered(try request(.initProducerID), bumped)
+        try open(&late, epoch: 1)
+        #expect(late.forwarding(try request(.endTxn, epoch: 1)) == [1])
+        _ = late.ended(1, Self.refused)
+        #expect(late.power.met == 1)
+        #expect(late.power.sameEpoch == 0)
+        #expect(late.power.refused == [47: 1])
+    }
+
+    @Test func firstAddPartitionsBelongsToTheTransactionThatItOpens() throws {
+        var late = LateRequests()
+        _ = late.keep(try request(.addPartitions), until: .answered(.addPartitions), at: .zero)
+        // Sent again, it opens the first transaction; only the second is a later one.
+        #expect(late.answered(try request(.addPartitions), Self.done).release == [])
+        try end(&late)
+        #expect(late.answered(try request(.addPartitions), Self.done).release == [1])
+    }
+
+    @Test func delayIsKeptAndBounded() throws {
+        var late = LateRequests()
+        _ = late.keep(try request(.endTxn), until: .after(.seconds(2)), at: .seconds(1))
+        _ = late.keep(try request(.endTxn), until: .before(.endTxn), at: .seconds(2))
+        _ = late.keep(try request(.endTxn), until: .after(.seconds(90)), at: .seconds(3))
+        #expect(late.due(at: .milliseconds(2_999)) == [])
+        #expect(late.due(at: .seconds(3)) == [1])
+        // It is let go once.
+        #expect(late.due(at: .seconds(4)) == [])
+        #expect(late.due(at: .seconds(32)) == [2])
+        #expect(late.due(at: .seconds(33)) == [3])
+    }
+
+    @Test func powerIsCounted() throws {
+        var late = LateRequests()
+        try open(&late)
+        for key in [ApiKey.endTxn, .txnOffsetCommit, .txnOffsetCommit, .addOffsets, .produce] {
+            _ = late.keep(try request(key), until: .before(.endTxn), at: .zero)
+        }
+        // Too early: its own transaction is still open.
+        _ = late.keep(try request(.endTxn), until: .after(.zero), at: .zero)
+        #expect(late.due(at: .zero) == [6])
+        _ = late.ended(6, Self.done)
+        try open(&late)
+        #expect(late.forwarding(try request(.endTxn)) == [1, 2, 3, 4, 5])
+        let answers: [Answer?] = [Self.done, Self.done, Self.refused, Answer(error: 90), nil]
+        for (id, answer) in zip(1...5, answers) { _ = late.ended(id, answer) }
+        let power = late.power
+        #expect(power.late == 6)
+        #expect(power.met == 5)
+        #expect(power.sameEpoch == 5)
+        #expect(power.carriedOut == [.endTxn: 1, .txnOffsetCommit: 1])
+        #expect(power.refused == [47: 1, 90: 1])
+        #expect(power.unanswered == 1)
+    }
+
+    @Test func lateEndHarmsAtOnce() throws {
+        var late = LateRequests()
+        try open(&late)
+        for _ in 0..<2 { _ = late.keep(try request(.endTxn), until: .answered(.addPartitions), at: .zero) }
+        try end(&late)
+        try open(&late)
+        let wasHarmful = late.ended(1, Self.done)
+        #expect(wasHarmful)
+        let wasHarmfulThoughRefused = late.ended(2, Self.refused)
+        #expect(!wasHarmfulThoughRefused)
+    }
+
+    @Test func oldOffsetsHarmWhenTheyAreCommitted() throws {
+        var late = LateRequests()
+        try open(&late)
+        _ = late.keep(try request(.txnOffsetCommit), until: .before(.endTxn), at: .zero)
+        try end(&late)
+        try open(&late)
+        #expect(late.forwarding(try request(.endTxn)) == [1])
+        let wasHarmfulYet = late.ended(1, Self.done)
+        #expect(!wasHarmfulYet)
+        #expect(late.answered(try request(.endTxn), Self.done).isHarmful)
+        // Once.
+        #expect(!late.answered(try request(.endTxn), Self.done).isHarmful)
+    }
+}
