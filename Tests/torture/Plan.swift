@@ -22,6 +22,8 @@ struct Plan: Sendable {
     let juice: URL
     let isPlain: Bool
     let isRolling: Bool
+    /// What is done to the requests of the service; nil for nothing.
+    let network: NetworkPlan?
     let keeps: Bool
     /// What the names of this run's topics, its group and its folder begin with.
     let prefix = "juice-torture-\(UInt32.random(in: 1_000..<1_000_000))."
@@ -38,6 +40,9 @@ struct Plan: Sendable {
         if let duplicateIDs { rules.memoryCount = duplicateIDs }
         return rules
     }
+
+    /// How long an instance may take to end when it is asked to.
+    var stopPatience: Duration { network == nil ? .seconds(20) : patience }
 
     func topic(_ name: String) -> String { prefix + name }
 

@@ -12,15 +12,22 @@ struct Torture: ParsableCommand {
             clients that place them differently and repeat some. Each round does one bad thing to the service. In the \
             end it reads all topics and holds them against the contract.
 
+            With --network the instances reach the brokers through a proxy in this process, which holds back, cuts, delays \
+            and repeats single requests by their kind. Each broker gets a port of the proxy's on 127.0.0.1, and the \
+            brokers' answers are rewritten to name those; nothing has to be set up at the brokers. The connections are \
+            plain: neither TLS nor SASL.
+
             Exit status: 0 the contract was kept, 1 it was not, 70 the torture itself failed, 130 interrupted.
 
             Example:
               torture --bootstrap-servers 127.0.0.1:9092 --rounds 20 \\
                 --broker-restart 'systemctl restart kafka'
+              torture --bootstrap-servers 127.0.0.1:9092,127.0.0.1:9093 --rounds 20 --network \\
+                --network-kinds EndTxn,TxnOffsetCommit
             """
     )
 
-    @Option(help: ArgumentHelp("Where Kafka is.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("Where Kafka is: one broker or several, with commas.", valueName: "host:port"))
     var bootstrapServers: String
 
     @Option(help: "How many bad things to do.")
@@ -77,6 +84,25 @@ struct Torture: ParsableCommand {
     )
     var rolling = false
 
+    @Flag(help: "Lead the instances through a proxy that does bad things to their requests.")
+    var network = false
+
+    @Option(
+        help: ArgumentHelp(
+            "How many of the transactional requests something is done to; of others fewer. More where few are sent.",
+            valueName: "percent"
+        )
+    )
+    var networkRate = 5.0
+
+    @Option(
+        help: ArgumentHelp(
+            "Hold to these kinds of requests, such as EndTxn,TxnOffsetCommit.",
+            valueName: "kinds"
+        )
+    )
+    var networkKinds: String?
+
     @Flag(help: "Leave topics and logs in place.")
     var keep = false
 
@@ -88,6 +114,13 @@ struct Torture: ParsableCommand {
             throw ValidationError("\(name) must be at least 1")
         }
         guard rate > 0 else { throw ValidationError("--rate must be above 0") }
+        guard (0...100).contains(networkRate) else {
+            throw ValidationError("--network-rate must be from 0 to 100")
+        }
+        guard network || networkKinds == nil else {
+            throw ValidationError("--network-kinds says what --network does: give both")
+        }
+        _ = try kinds
         guard session >= 6 else {
             throw ValidationError("--session must be at least 6: brokers allow no shorter one by default")
         }
@@ -109,6 +142,22 @@ struct Torture: ParsableCommand {
         }
     }
 
+    /// What --network-kinds names; nil for all.
+    private var kinds: Set<ApiKey>? {
+        get throws {
+            guard let networkKinds else { return nil }
+            let known = ApiKey.transactional.union(ApiKey.session)
+            let keys = try networkKinds.split(separator: ",").map { name in
+                guard let key = ApiKey(name: String(name)), known.contains(key) else {
+                    let names = known.map(\.description).sorted().joined(separator: ", ")
+                    throw ValidationError("--network-kinds: there is no \(name); known are \(names)")
+                }
+                return key
+            }
+            return Set(keys)
+        }
+    }
+
     private var plan: Plan {
         let beside = URL(fileURLWithPath: CommandLine.arguments.first ?? "").deletingLastPathComponent()
         return Plan(
@@ -127,6 +176,7 @@ struct Torture: ParsableCommand {
             juice: juice.map { URL(fileURLWithPath: $0) } ?? beside.appendingPathComponent("juice"),
             isPlain: plain,
             isRolling: rolling,
+            network: network ? NetworkPlan(rate: networkRate, kinds: (try? kinds) ?? nil) : nil,
             keeps: keep
         )
     }

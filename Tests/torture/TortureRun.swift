@@ -17,22 +17,26 @@ struct TortureRun {
         let admin = try Admin(configuration: plan.client, hooks: silentHooks)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         Console.line("torture: seed \(plan.seed), topics \(plan.prefix)*, logs in \(folder.path)")
-        let fleet = Fleet(plan: plan, folder: folder, admin: admin)
+        let network = try plan.network.map {
+            try NetworkProxy(plan: $0, bootstrapServers: plan.bootstrapServers, seed: plan.seed)
+        }
+        defer { network?.close() }
+        let fleet = Fleet(plan: plan, folder: folder, admin: admin, network: network)
         var isSound = false
         defer {
             fleet.killAll()
             if isSound || Interruption.isRequested, !plan.keeps { clean(admin) }
         }
         try createTopics()
-        let (course, acknowledged) = try torment(fleet)
+        let (course, acknowledged) = try torment(fleet, through: network)
         Console.status("reading the topics")
         let topics = try TopicReader(plan: plan).readAll()
         Console.status("auditing")
         let report = Report(
             audit: Audit(of: topics, by: plan.rules),
             lost: Report.lost(acknowledged, in: topics),
-            problems: course.problems,
-            summary: course.summary
+            problems: course.problems + (try network?.problems() ?? []),
+            summary: course.summary + (try network?.summary() ?? [])
         )
         report.print(as: plan.isRolling ? "rolling restart" : "torture: \(plan.rounds) rounds")
         isSound = report.isSound
@@ -55,7 +59,10 @@ struct TortureRun {
     }
 
     /// Runs service and clients, does what the plan says, and lets the service answer everything.
-    private func torment(_ fleet: Fleet) throws -> (any Course, [Load.Acknowledged]) {
+    private func torment(
+        _ fleet: Fleet,
+        through network: NetworkProxy?
+    ) throws -> (any Course, [Load.Acknowledged]) {
         for _ in 0..<plan.instances { try fleet.add().start() }
         guard try wait(for: plan.patience, until: { fleet.instances.allSatisfy(\.isReady) }) else {
             throw TortureError("the instances do not get ready; their logs are in \(folder.path)")
@@ -69,9 +76,11 @@ struct TortureRun {
         }
         let course: any Course =
             plan.isRolling
-            ? RollingRestart(plan: plan, fleet: fleet, watch: watch, load: load)
-            : Rounds(plan: plan, fleet: fleet, watch: watch, load: load)
+            ? RollingRestart(plan: plan, fleet: fleet, watch: watch, load: load, network: network)
+            : Rounds(plan: plan, fleet: fleet, watch: watch, load: load, network: network)
+        network?.setCalm(false)
         try course.run()
+        network?.setCalm(true)
 
         Console.status("waiting for the last answers")
         try load.stop()

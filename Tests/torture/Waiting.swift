@@ -38,6 +38,21 @@ func wait(for timeout: Duration, until holds: () throws -> Bool) throws -> Bool 
     }
 }
 
+/// The same through a proxy: what does not come to hold in time is waited for once more with a calm network, since it may only be
+/// slow because of what is done to its requests.
+@discardableResult
+func wait(
+    for timeout: Duration,
+    through network: NetworkProxy?,
+    until holds: () throws -> Bool
+) throws -> Bool {
+    if try wait(for: timeout, until: holds) { return true }
+    guard let network else { return false }
+    network.setCalm(true)
+    defer { network.setCalm(false) }
+    return try wait(for: timeout, until: holds)
+}
+
 extension Duration {
     var seconds: Double {
         let (seconds, attoseconds) = components

@@ -7,9 +7,12 @@ final class Fleet {
     private let plan: Plan
     private let folder: URL
     private let admin: Admin
+    private let network: NetworkProxy?
 
-    init(plan: Plan, folder: URL, admin: Admin) {
+    /// - Parameter network: the proxy that the instances are led through, if any.
+    init(plan: Plan, folder: URL, admin: Admin, network: NetworkProxy?) {
         self.plan = plan
+        self.network = network
         self.folder = folder
         self.admin = admin
     }
@@ -17,7 +20,13 @@ final class Fleet {
     /// An instance that was not there before, with one worker or two, to be started.
     func add() -> Instance {
         let number = instances.count + 1
-        let instance = Instance(id: "juice-\(number)", workers: 1 + number % 2, plan: plan, folder: folder)
+        let instance = Instance(
+            id: "juice-\(number)",
+            workers: 1 + number % 2,
+            bootstrapServers: network?.bootstrapServers ?? plan.bootstrapServers,
+            plan: plan,
+            folder: folder
+        )
         instances.append(instance)
         return instance
     }
@@ -44,7 +53,7 @@ final class Fleet {
     /// Waits until the group is stable and those who run, the newcomer among them and nobody else, read all partitions.
     func settle(with newcomer: Instance? = nil, within timeout: Duration) throws -> [String: Set<Int32>]? {
         var settled: [String: Set<Int32>]?
-        try wait(for: timeout) {
+        try wait(for: timeout, through: network) {
             guard let assignment = assignment() else { return false }
             let names = Set(running.map(\.id))
             let count = assignment.values.reduce(0) { $0 + $1.count }

@@ -7,11 +7,14 @@ final class Instance {
     private let executable: URL
     private let log: URL
     private let readyFile: URL
+    private let stopPatience: Duration
     private var child: Child?
     private(set) var isFrozen = false
 
-    init(id: String, workers: Int, plan: Plan, folder: URL) {
+    /// - Parameter bootstrapServers: where it finds the brokers, or the proxy in front of them.
+    init(id: String, workers: Int, bootstrapServers: String, plan: Plan, folder: URL) {
         self.id = id
+        stopPatience = plan.stopPatience
         executable = plan.juice
         log = folder.appendingPathComponent("\(id).log")
         readyFile = folder.appendingPathComponent("\(id).ready")
@@ -20,7 +23,7 @@ final class Instance {
             + (plan.duplicateIDs.map { ["--duplicate-ids", "\($0)"] } ?? [])
         arguments =
             [
-                "serve", "--bootstrap-servers", plan.bootstrapServers, "--topic-prefix", plan.prefix,
+                "serve", "--bootstrap-servers", bootstrapServers, "--topic-prefix", plan.prefix,
                 "--group", plan.group, "--instance-id", id, "--workers", "\(workers)",
                 "--kafka-property", "session.timeout.ms=\(Int(plan.session.seconds * 1_000))",
                 "--log-level", "debug", "--ready-file", readyFile.path,
@@ -54,7 +57,7 @@ final class Instance {
     func stop() throws -> Int32 {
         if isFrozen { thaw() }
         child?.send(SIGTERM)
-        guard try wait(for: .seconds(20), until: { !isRunning }) else {
+        guard try wait(for: stopPatience, until: { !isRunning }) else {
             throw TortureError("\(id) does not end on SIGTERM; its log is \(log.path)")
         }
         return takeStatus()

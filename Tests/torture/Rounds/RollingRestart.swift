@@ -9,14 +9,16 @@ final class RollingRestart: Course {
     private let fleet: Fleet
     private let watch: AnswerWatch
     private let load: Load
+    private let network: NetworkProxy?
     private var longestOfOne = Duration.zero
     private var longestOfAll = Duration.zero
 
-    init(plan: Plan, fleet: Fleet, watch: AnswerWatch, load: Load) {
+    init(plan: Plan, fleet: Fleet, watch: AnswerWatch, load: Load, network: NetworkProxy?) {
         self.plan = plan
         self.fleet = fleet
         self.watch = watch
         self.load = load
+        self.network = network
     }
 
     func run() throws {
@@ -32,7 +34,7 @@ final class RollingRestart: Course {
                 let status = try instance.stop()
                 if status != 0 { note(problem: "\(instance.id) ended with status \(status) on SIGTERM") }
                 try instance.start()
-                if try !wait(for: plan.patience, until: { instance.isReady }) {
+                if try !wait(for: plan.patience, through: network, until: { instance.isReady }) {
                     note(problem: "\(instance.id) does not get ready again")
                 }
             }
@@ -73,7 +75,7 @@ final class RollingRestart: Course {
 
     private func answerEverywhere(_ text: String) throws {
         watch.expect(from: Set(0..<Int32(plan.partitions)), madeAfter: wallClock() + 2_000)
-        if try !wait(for: plan.patience, until: { watch.expectation?.all != nil }) {
+        if try !wait(for: plan.patience, through: network, until: { watch.expectation?.all != nil }) {
             note(problem: "\(text): not every partition answers")
         }
     }

@@ -21,15 +21,17 @@ final class Rounds: Course {
     private let fleet: Fleet
     private let watch: AnswerWatch
     private let load: Load
+    private let network: NetworkProxy?
     private var random: SeededGenerator
     private var assignment: [String: Set<Int32>] = [:]
     private var round = 0
 
-    init(plan: Plan, fleet: Fleet, watch: AnswerWatch, load: Load) {
+    init(plan: Plan, fleet: Fleet, watch: AnswerWatch, load: Load, network: NetworkProxy?) {
         self.plan = plan
         self.fleet = fleet
         self.watch = watch
         self.load = load
+        self.network = network
         random = SeededGenerator(seed: plan.seed)
     }
 
@@ -87,26 +89,42 @@ final class Rounds: Course {
 extension Rounds {
     /// Kills instances and starts them again under the same ids.
     private func restart(count: Int) throws {
-        let victims = fleet.running.shuffled(using: &random).prefix(count)
+        var victims = fleet.running.shuffled(using: &random)
+        if let worst = try instanceAtRisk() {
+            victims.removeAll { $0 === worst }
+            victims.insert(worst, at: 0)
+        }
+        victims = Array(victims.prefix(count))
         let names = victims.map(\.id).joined(separator: " and ")
         try measure(
             victims.count == 2 ? .restartOfTwo : .restart,
             "kill -9 \(names), start again",
-            of: Array(victims)
+            of: victims
         ) {
             for victim in victims { victim.killAtOnce() }
+            network?.endRisk()
         } afterwards: {
             for victim in victims { try victim.start() }
         }
     }
 
+    /// An instance that a late request has just done harm to, and that is held up to be killed; mostly, where there is a proxy
+    /// and that happens soon enough.
+    private func instanceAtRisk() throws -> Instance? {
+        guard let network, random.chance(75) else { return nil }
+        let name = try network.instanceAtRisk(within: .seconds(5))
+        return fleet.running.first { $0.id == name }
+    }
+
     /// Kills an instance and leaves it dead until the others have its partitions.
     private func takeOver() throws {
-        guard fleet.running.count > 1, let victim = fleet.running.randomElement(using: &random) else {
+        let chosen = fleet.running.randomElement(using: &random)
+        guard fleet.running.count > 1, let victim = try instanceAtRisk() ?? chosen else {
             return try restart(count: 1)
         }
         try measure(.takeover, "kill -9 \(victim.id), others take over", of: [victim]) {
             victim.killAtOnce()
+            network?.endRisk()
         }
         if random.chance(70) { try victim.start() }
     }
@@ -178,7 +196,7 @@ extension Rounds {
         // What was made until now and a moment longer may be on its way still.
         watch.expect(from: partitions, madeAfter: wallClock() + (victims.isEmpty ? 0 : 20))
         try afterwards()
-        let hasAnswered = try wait(for: plan.patience) { watch.expectation?.all != nil }
+        let hasAnswered = try wait(for: plan.patience, through: network) { watch.expectation?.all != nil }
         guard hasAnswered, let first = watch.expectation?.first, let all = watch.expectation?.all else {
             let silent = partitions.subtracting(watch.expectation?.arrivals.keys.map { $0 } ?? [])
             let list = silent.sorted().map(String.init).joined(separator: ", ")
