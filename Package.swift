@@ -89,8 +89,8 @@ let package = Package(
             // Part of the program, so that it needs no folder beside it.
             resources: [.embedInCode("Page")]
         ),
-        // The decisions of `juice restock-bot`.
-        .target(name: "JuiceRestockBot", dependencies: ["JuiceMaker", "JuiceMessages"]),
+        // `juice restock-bot`: one more client of the topics, which knows nothing of the service.
+        .target(name: "JuiceRestockBot", dependencies: ["Kafka", "JuiceMaker", "JuiceMessages"]),
         // What `juice bench core` and `make microbench` measure.
         .target(name: "JuiceBench", dependencies: ["JuiceMaker", "JuiceMessages", "JuiceEngine"]),
         // What `juice bench` holds the service against: the same loop in plain C on librdkafka.
@@ -130,7 +130,9 @@ let package = Package(
 
         .target(
             name: "JuiceSimulation",
-            dependencies: ["JuiceAudit", "JuiceEngine", "JuiceMaker", "JuiceMessages"],
+            dependencies: [
+                "JuiceAudit", "JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceRestockBot", "Kafka",
+            ],
             path: "Tests/JuiceSimulation"
         ),
         .executableTarget(
@@ -238,8 +240,8 @@ let package = Package(
         .testTarget(
             name: "juiceTests",
             dependencies: [
-                "juice", "Kafka", "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages", "JuiceRestockBot",
-                "JuiceService",
+                "juice", "Kafka", "JuiceAudit", "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages",
+                "JuiceRestockBot", "JuiceService",
             ]
         ),
     ],

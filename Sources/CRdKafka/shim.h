@@ -6,16 +6,17 @@
 
 /* Swift cannot call variadic C functions; these are the two such calls the package needs. */
 
-/* On success librdkafka owns `headers`; on failure they are still the caller's. */
+/* On success librdkafka owns `headers`; on failure they are still the caller's. A timestamp of 0 is now. */
 static inline rd_kafka_resp_err_t crdkafka_produce_with_headers(
     rd_kafka_t *rk, rd_kafka_topic_t *topic, int32_t partition,
     const void *key, size_t key_size, const void *value, size_t value_size,
-    rd_kafka_headers_t *headers, void *opaque) {
+    rd_kafka_headers_t *headers, int64_t timestamp, void *opaque) {
     return rd_kafka_producev(
         rk, RD_KAFKA_V_RKT(topic), RD_KAFKA_V_PARTITION(partition),
         RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
         RD_KAFKA_V_KEY((void *)key, key_size), RD_KAFKA_V_VALUE((void *)value, value_size),
-        RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(opaque), RD_KAFKA_V_END);
+        RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_TIMESTAMP(timestamp),
+        RD_KAFKA_V_OPAQUE(opaque), RD_KAFKA_V_END);
 }
 
 /* Answers one request of a kind, at one broker of a mock cluster, with an error. */

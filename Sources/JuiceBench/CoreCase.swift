@@ -139,10 +139,10 @@ extension CoreCase {
                 let key = BorrowedText(workload.key(of: number))
                 let fingerprint = CommandFingerprint(.order, store: key, id: id)
                 let order = OrderCommand(id: id, juice: 1, quantity: 1)
-                guard memory.firstAnswer(to: fingerprint) == nil,
+                guard memory.firstAnswer(to: fingerprint, sentAt: 0) == nil,
                     let compact = encoder.compactJuiceMade(order, left: store)
                 else { continue }
-                memory.remember(fingerprint, .compact(compact), at: 0)
+                memory.remember(.order, fingerprint, .compact(compact), sentAt: 0)
                 if number % 1000 == 0 { memory.commit(at: 0) }
             }
         }

@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import Kafka
 import Logging
 import ServiceLifecycle
 
@@ -36,7 +37,7 @@ public struct Kiosk: Service {
     ///
     /// - Throws: `KafkaError` when librdkafka refuses the configuration.
     public func run() async throws {
-        let stop = KioskStop()
+        let stop = StopSignal()
         let feed = Feed(configuration: configuration, hub: hub, stop: stop, logger: logger)
         let watch = Watch(configuration: configuration, hub: hub, stop: stop, logger: logger)
         let end: @Sendable () -> Void = { [hub] in
@@ -45,10 +46,10 @@ public struct Kiosk: Service {
         }
         try await withTaskCancellationOrGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
-                tasks.addTask { try await KioskThread.run("kiosk-feed") { feed.run() } }
-                tasks.addTask { try await KioskThread.run("kiosk-watch") { try watch.run() } }
+                tasks.addTask { try await OwnThread.run("kiosk-feed") { feed.run() } }
+                tasks.addTask { try await OwnThread.run("kiosk-watch") { try watch.run() } }
                 tasks.addTask { [desk] in
-                    try await KioskThread.run("kiosk-orders") { try desk.run(until: stop) }
+                    try await OwnThread.run("kiosk-orders") { try desk.run(until: stop) }
                 }
                 defer { end() }
                 // The first that fails ends the others.

@@ -16,6 +16,8 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
     case badStore
     /// The record says that it was forwarded, and yet is not in the partition of its store.
     case misplaced
+    /// The broker takes neither the answer nor, where it belongs in another partition, the command itself.
+    case unanswerable
 
     /// What the header `juice.error.code` says.
     public var code: String {
@@ -41,6 +43,8 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
             "the key must be a store's id, 1 to \(StoreID.maximumLength) bytes of UTF-8"
         case .misplaced:
             "the record was forwarded before and still is not in the partition of its store"
+        case .unanswerable:
+            "the broker refused what the command is answered with, or the command itself where it was to be forwarded"
         }
     }
 }

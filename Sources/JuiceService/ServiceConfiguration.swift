@@ -77,6 +77,8 @@ extension ServiceConfiguration {
         "isolation.level", "enable.auto.commit", "enable.auto.offset.store", "auto.offset.reset",
         "partition.assignment.strategy", "enable.partition.eof", "enable.idempotence", "acks",
         "request.required.acks",
+        // How long a request is waited for before it is sent again: see LateRequestGuard.
+        "retry.backoff.ms",
     ]
 
     /// What every client has in common.
@@ -149,7 +151,11 @@ extension ServiceConfiguration {
 
     /// A consumer that sees the true ends of logs, past undecided transactions.
     var logEndConsumer: KafkaConfiguration {
-        changelogConsumer.merging(["isolation.level": "read_uncommitted"])
+        changelogConsumer.merging([
+            "isolation.level": "read_uncommitted",
+            // It reads a few records of each partition, however many follow.
+            "fetch.message.max.bytes": "65536",
+        ])
     }
 
     /// A worker has two producers, used in turn.
@@ -162,7 +168,10 @@ extension ServiceConfiguration {
     func ownerName(worker: Int) -> String { "\(ownerPrefix)\(instanceID)/\(worker)" }
 
     /// One of the two producers of the worker of that name.
-    func producer(owner: String, turn: Int) -> KafkaConfiguration {
+    func producer(owner: String, turn: Int) -> KafkaConfiguration { producer(id: "\(owner)/\(turn)") }
+
+    /// The producer of that transactional id.
+    func producer(id: String) -> KafkaConfiguration {
         KafkaConfiguration([
             "transaction.timeout.ms": "10000",
             // Holds the answers and stock records of the largest batch.
@@ -174,7 +183,7 @@ extension ServiceConfiguration {
             "message.max.bytes": "100000000",
         ])
         .merging(client.properties)
-        .merging(["transactional.id": "\(owner)/\(turn)"])
+        .merging(["transactional.id": id])
     }
 }
 

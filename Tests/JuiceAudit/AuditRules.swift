@@ -2,7 +2,7 @@
 public struct AuditRules: Sendable {
     /// The partitions of orders, restocks, results and stock.
     public var partitionCount: Int
-    /// For how many milliseconds a repeated id must be recognised.
+    /// For how many milliseconds a repeated id must be recognised, by the timestamps of the commands.
     public var memoryWindow: Int64
     /// For how many further ids of its partition a repeated id must be recognised.
     public var memoryCount: Int

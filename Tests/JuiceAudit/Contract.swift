@@ -33,8 +33,15 @@ enum Contract {
     static let longestValue = 64 * 1024
     static let deepestNesting = 128
     static let longestTraceHeader = 8 * 1024
+    static let mostTraceHeaders = 8
+    static let mostTraceBytes = 16 * 1024
     /// What a dead letter that the broker would not take whole keeps of key and of value.
     static let abridgedHalf = 128 * 1024
+
+    /// How far back a timestamp is believed, in milliseconds.
+    static let oldestTimestamp: Int64 = 604_800_000
+    /// How long after the window a repeat may come that was sent within it, if the window is no shorter.
+    static let longestDelay: Int64 = 300_000
 
     static let forwardedFrom = "juice.forwarded.from"
     static let truncatedFrom = "juice.truncated.from"
@@ -69,6 +76,8 @@ enum CommandKind: Int, CaseIterable {
 /// Why a record cannot be answered.
 enum DeadLetterCode: String {
     case emptyValue, tooLarge, notJSON, tooDeep, missingID, badID, badStore, misplaced
+    /// The broker refused the answer, of which the topics show nothing: any command may have it.
+    case unanswerable
 }
 
 /// Why nothing came of a command.

@@ -35,6 +35,15 @@ struct DeadLetterAudit {
         }
     }
 
+    /// The commands that were put aside since the broker refused their answers.
+    static func unanswerable(_ topics: AuditTopics, _ rules: AuditRules) -> Set<Place> {
+        let code = Array(DeadLetterCode.unanswerable.rawValue.utf8)
+        let letters = topics.deadLetters.joined().lazy.filter { record in
+            own(record).map { value(Contract.errorCode, in: $0) == code } ?? false
+        }
+        return Set(letters.compactMap { source(of: $0, rules) })
+    }
+
     /// The service's own headers are the last five: a record that was sent in again from the dead letters has others
     /// of the same names before them.
     private static func own(_ record: AuditRecord) -> [AuditHeader]? {

@@ -57,6 +57,11 @@ struct ForwardAudit {
         {
             report(.wrong, copy.place, "forwarded from \(origin.description) with other headers")
         }
+        // The duplicate window counts from there. What is nonsense counts as the moment of reading, when the copy is made.
+        let sent = SendTimes.effective(original.timestamp, readAt: copy.record.timestamp)
+        if copy.record.timestamp != sent {
+            report(.wrong, copy.place, "forwarded from \(origin.description) with another timestamp")
+        }
     }
 
     /// A client's own record may claim anything. But if it is another record to the byte, it was forwarded without

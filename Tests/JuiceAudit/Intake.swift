@@ -20,9 +20,11 @@ struct Intake {
     private(set) var names: Names
 
     private var reader = CommandReader()
+    private let unanswerable: Set<Place>
 
     init(_ topics: AuditTopics, _ rules: AuditRules) {
         names = Names(partitionCount: rules.partitionCount)
+        unanswerable = DeadLetterAudit.unanswerable(topics, rules)
         commands = []
         for kind in CommandKind.allCases {
             commands.append(Array(repeating: [], count: rules.partitionCount))
@@ -37,6 +39,10 @@ struct Intake {
         let isCopy = !record.headers.isEmpty && record.headers.contains { $0.name == Contract.forwardedFrom }
         if isCopy {
             copies.append((Place(kind: kind, partition: partition, offset: record.offset), record))
+        }
+        let place = Place(kind: kind, partition: partition, offset: record.offset)
+        guard !unanswerable.contains(place) else {
+            return putAside(record, kind, partition, codes(ofUnanswerable: record, kind))
         }
         guard let store = names.store(key: record.key) else {
             return putAside(record, kind, partition, [.badStore])
@@ -67,6 +73,15 @@ struct Intake {
                 record, names.owners[store]
             )
         }
+    }
+
+    /// Only what would be answered otherwise can be unanswerable.
+    private mutating func codes(ofUnanswerable record: AuditRecord, _ kind: CommandKind) -> [DeadLetterCode] {
+        guard names.store(key: record.key) != nil else { return [.badStore] }
+        let reading =
+            record.value?.withUnsafeBufferPointer { reader.read($0, kind) } ?? reader.read(nil, kind)
+        if case .undecodable(let codes) = reading { return codes }
+        return [.unanswerable]
     }
 
     private mutating func putAside(

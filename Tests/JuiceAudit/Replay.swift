@@ -10,6 +10,7 @@ struct Replay {
     private let rules: AuditRules
     private let records: [AuditRecord]
     private var alignments: [Alignment]
+    private var times: SendTimes
     /// The latest first answer to each identity.
     private var memory: [Int: FirstAnswer] = [:]
     private var firstAnswerCount = 0
@@ -20,6 +21,7 @@ struct Replay {
         let index: Int
         /// How many first answers there were before it.
         let number: Int
+        let moment: SendTimes.Moment
     }
 
     /// What comes of a command by the contract, and how the answer differs from that.
@@ -42,6 +44,7 @@ struct Replay {
         self.partition = partition
         self.rules = rules
         records = topics.results.indices.contains(partition) ? topics.results[partition] : []
+        times = SendTimes(topics, partition: partition, rules)
         alignments = CommandKind.allCases.map { Alignment(intake.commands[$0.rawValue][partition]) }
     }
 
@@ -178,8 +181,9 @@ extension Replay {
         _ ledger: inout Ledger
     ) {
         let record = records[index]
+        let moment = times.read(command, reference.kind, answeredAt: record.timestamp)
         var result = carryOut(command, ledger.levels(of: reference.store))
-        if let first = memory[reference.identity], isRemembered(first, at: record) {
+        if let first = memory[reference.identity], isRemembered(first, moment) {
             let problem =
                 "\(describe(reference, names)) is carried out again, after \(records[first.index].offset)"
             report(.doubled, record, problem)
@@ -187,7 +191,8 @@ extension Replay {
             let isSame = record.value == records[first.index].value
             if isSame, result.difference != nil { return }
         }
-        memory[reference.identity] = FirstAnswer(index: index, number: firstAnswerCount)
+        let first = times.first(moment, reference.kind)
+        memory[reference.identity] = FirstAnswer(index: index, number: firstAnswerCount, moment: first)
         firstAnswerCount += 1
 
         if let doubted = ledger.doubts[reference.store] {
@@ -229,9 +234,8 @@ extension Replay {
     }
 
     /// Whether a repeat answered now must be recognised.
-    private func isRemembered(_ first: FirstAnswer, at record: AuditRecord) -> Bool {
-        record.timestamp - records[first.index].timestamp <= rules.memoryWindow
-            && firstAnswerCount - first.number - 1 < rules.memoryCount
+    private func isRemembered(_ first: FirstAnswer, _ moment: SendTimes.Moment) -> Bool {
+        times.isWithinWindow(first.moment, moment) && firstAnswerCount - first.number <= rules.memoryCount
     }
 
     /// An answer that nobody asked for may still have taken fruit.
@@ -267,9 +271,15 @@ extension Replay {
     }
 
     private func traces(_ headers: [AuditHeader]) -> [AuditHeader] {
-        headers.filter {
-            Contract.traceHeaders.contains($0.name) && ($0.value?.count ?? 0) <= Contract.longestTraceHeader
+        var room = Contract.mostTraceBytes
+        let fitting = headers.filter { header in
+            let size = header.value?.count ?? 0
+            guard Contract.traceHeaders.contains(header.name), size <= min(Contract.longestTraceHeader, room)
+            else { return false }
+            room -= size
+            return true
         }
+        return Array(fitting.prefix(Contract.mostTraceHeaders))
     }
 
     private mutating func count(_ outcome: Outcome) {

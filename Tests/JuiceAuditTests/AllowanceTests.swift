@@ -38,21 +38,48 @@ import Testing
         #expect(repeating(at: 5_000, again) == [])
     }
 
-    @Test func theWindowIsOfTimeAndOfCount() {
-        func faults(window: Int64, count: Int, at timestamp: Int64) -> Int {
-            var topics = Story.topics
-            let order = #"{"orderId":"o1","juice":"mango"}"#
-            topics.orders[0].append(Story.record(8, Story.first, order))
-            topics.results[0].append(Story.record(9, Story.first, anew).with(timestamp: timestamp))
-            topics.stock[0].append(
-                Story.record(9, Story.first, Story.stock(Story.first, 5, [16, 9, 10, 2, 27]))
+    /// The story with `o1`, first sent at 1,000, made once more: sent and answered at these times.
+    private func faults(window: Int64, count: Int, sent: Int64, answered: Int64, before: Int64? = nil) -> Int
+    {
+        var topics = Story.topics
+        let order = #"{"orderId":"o1","juice":"mango"}"#
+        if let before {
+            topics.orders[0].append(Story.record(7, Story.first, "nope").with(timestamp: before))
+            topics.deadLetters[0].append(
+                Story.record(7, Story.first, "nope", Story.reasons("notJSON", "orders", 0, 7))
             )
-            let rules = AuditRules(partitionCount: 2, memoryWindow: window, memoryCount: count)
-            return Audit(of: topics, by: rules).faults.count
         }
-        #expect(faults(window: 100, count: 7, at: 1_100) == 1)
-        #expect(faults(window: 100, count: 7, at: 1_101) == 0)
-        #expect(faults(window: 100, count: 6, at: 1_100) == 0)
+        topics.orders[0].append(Story.record(8, Story.first, order).with(timestamp: sent))
+        topics.results[0].append(Story.record(9, Story.first, anew).with(timestamp: answered))
+        topics.stock[0].append(
+            Story.record(9, Story.first, Story.stock(Story.first, 5, [16, 9, 10, 2, 27]))
+        )
+        let rules = AuditRules(partitionCount: 2, memoryWindow: window, memoryCount: count)
+        return Audit(of: topics, by: rules).faults.count
+    }
+
+    @Test func theWindowIsOfTimeAndOfCount() {
+        #expect(faults(window: 100, count: 7, sent: 1_100, answered: 1_100) == 1)
+        #expect(faults(window: 100, count: 7, sent: 1_101, answered: 1_101) == 0)
+        #expect(faults(window: 100, count: 6, sent: 1_100, answered: 1_100) == 0)
+    }
+
+    @Test func theWindowIsOfTheCommandsTimes() {
+        // However late it is read.
+        #expect(faults(window: 100, count: 7, sent: 1_100, answered: 9_000_000) == 1)
+        // Nonsense counts as the moment of reading.
+        for nonsense in [0, -1, 9_000_001, Int64.min, .max, -10_000_000_000_000] {
+            #expect(faults(window: 100, count: 7, sent: nonsense, answered: 1_100) == 1)
+            #expect(faults(window: 100, count: 7, sent: nonsense, answered: 700_000_000) == 0)
+        }
+    }
+
+    @Test func whoHoldsARepeatBackMayDoSoForALittle() {
+        // Others that were sent up to a window after it may come before it,
+        #expect(faults(window: 100, count: 7, sent: 1_100, answered: 9_000, before: 1_200) == 1)
+        #expect(faults(window: 100, count: 7, sent: 1_100, answered: 9_000, before: 1_201) == 0)
+        // and any, where it is answered in time.
+        #expect(faults(window: 100, count: 7, sent: 1_100, answered: 1_200, before: 1_201) == 1)
     }
 
     @Test func compactionMayLeaveOnlyTheLast() {

@@ -63,6 +63,9 @@ extension AuditTests {
         Breach("forwarded copy altered", "forwarded from orders 1@0 with another value") {
             $0.orders[0][3] = $0.orders[0][3].replacing("{", with: "{ ")
         },
+        Breach("forwarded copy's timestamp lost", "forwarded from orders 1@0 with another timestamp") {
+            $0.orders[0][3] = $0.orders[0][3].with(timestamp: 1_004)
+        },
         Breach("forwarded copy's headers lost", "forwarded from orders 1@0 with other headers") {
             $0.orders[0][3] = $0.orders[0][3].with(headers: [Story.forwarded(from: "1/0")])
         },

@@ -31,7 +31,7 @@ enum Story {
                     first,
                     #"{"orderId":"o5","juice":"kiwi","quantity":2}"#,
                     [own, forwarded(from: "1/0")]
-                ),
+                ).with(timestamp: 1_000),
                 record(5, first, "nope", [own]),
                 record(6, first, #"{"orderId":"o3","juice":"durian"}"#),
             ],

@@ -66,7 +66,7 @@ import Testing
     @Test func anAbortedForwardIsForwardedOnce() {
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
-        harness.fail(.commit, with: LogError(.abort, "a test"))
+        harness.fail(.commit, with: LogError(.startOver, "a test"))
         cluster.order("a", "banana", store: cluster.store(in: 1), partition: 0)
         harness.run()
         #expect(cluster.answers(partition: 1) == ["juiceMade a"])
@@ -111,12 +111,29 @@ import Testing
             headers: [
                 Header(name: "traceparent", value: "00-1"),
                 Header(name: "x-receipt", value: String(repeating: "x", count: 100_000)),
-            ]
+            ],
+            timestamp: cluster.now - 1_000
         )
         harness.run()
         #expect(cluster.answers(partition: 1) == ["juiceMade a"])
         let (_, copy) = try #require(cluster[.orders, 1].readCommitted().records.first)
         #expect(copy.headers.map(\.name) == ["traceparent", "juice.forwarded.from"])
+        // Whatever it was that the topic refused.
+        #expect(copy.timestamp == cluster.now)
+    }
+
+    /// The duplicate window counts from when the client sent it.
+    @Test func aCopyKeepsItsTimestampUnlessThatIsNonsense() {
+        let harness = Harness(SimulatedCluster(partitionCount: 2))
+        let cluster = harness.cluster
+        let now = cluster.now
+        let sent = [now - 5_000, now, now + 60_000, 0, .min, .max]
+        for (id, time) in sent.enumerated() {
+            cluster.order("\(id)", "kiwi", store: cluster.store(in: 1), partition: 0, timestamp: time)
+        }
+        harness.run()
+        let copies = cluster[.orders, 1].readCommitted().records.map(\.record.timestamp)
+        #expect(copies == [now - 5_000, now, now, now, now, now])
     }
 
     /// A marker follows the copy, and the offset after the marker is committed too: else the partition seems to lag.

@@ -29,6 +29,7 @@ final class Harness {
 
     var log: SimulatedLog { worker.log }
     var events: [WorkerEvent] { recorder.events }
+    var held: HeldState { worker.held }
 
     @discardableResult func step() -> Worker<SimulatedLog>.Step { worker.step() }
 
@@ -90,13 +91,15 @@ extension SimulatedCluster {
         _ juice: String,
         store: String? = nil,
         quantity: Int = 1,
-        partition: Int32 = 0
+        partition: Int32 = 0,
+        timestamp: Timestamp? = nil
     ) {
         send(
             .orders,
             partition: partition,
             key: store ?? self.store(in: partition),
-            value: #"{"orderId":"\#(id)","juice":"\#(juice)","quantity":\#(quantity)}"#
+            value: #"{"orderId":"\#(id)","juice":"\#(juice)","quantity":\#(quantity)}"#,
+            timestamp: timestamp
         )
     }
 
@@ -110,13 +113,21 @@ extension SimulatedCluster {
         )
     }
 
-    func send(_ topic: InputTopic, partition: Int32, key: String?, value: String, headers: [Header] = []) {
+    func send(
+        _ topic: InputTopic,
+        partition: Int32,
+        key: String?,
+        value: String,
+        headers: [Header] = [],
+        timestamp: Timestamp? = nil
+    ) {
         send(
             topic,
             partition: partition,
             key: key.map { Array($0.utf8) },
             value: Array(value.utf8),
-            headers: headers
+            headers: headers,
+            timestamp: timestamp
         )
     }
 

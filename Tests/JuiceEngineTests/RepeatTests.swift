@@ -72,7 +72,7 @@ import Testing
     @Test(arguments: [SimulatedLog.Call.produce, .commit])
     func whatWasAbortedIsNoRepeatWhenItIsReadAgain(call: SimulatedLog.Call) {
         let harness = Harness()
-        harness.fail(call, with: LogError(.abort, "a test"))
+        harness.fail(call, with: LogError(.startOver, "a test"))
         harness.cluster.order("a", "banana")
         harness.run()
         #expect(harness.cluster.answers() == ["juiceMade a"])
@@ -93,23 +93,6 @@ import Testing
         #expect(cluster.answers() == ["juiceMade a", "rejected b", "rejected b again", "juiceMade a again"])
     }
 
-    @Test func theWindowCountsFromTheFirstAnswerAlsoAfterARestore() {
-        let cluster = SimulatedCluster(partitionCount: 1)
-        let window = DuplicateWindow(age: 1000, count: 100)
-        let first = Harness(cluster, member: "first", window: window)
-        cluster.order("a", "banana")
-        first.run()
-        cluster.now += 900
-        cluster.order("a", "banana")
-        first.run()
-        first.log.leave()
-        cluster.now += 900
-        let second = Harness(cluster, member: "second", window: window)
-        cluster.order("a", "banana")
-        second.run()
-        #expect(cluster.answers() == ["juiceMade a", "juiceMade a again", "juiceMade a"])
-    }
-
     /// Each order is a transaction of its own, so that markers take as many offsets as answers, and repeats and aborted
     /// records take more.
     @Test func theLatestAreReadBackHoweverManyOffsetsTheyTake() {
@@ -119,7 +102,7 @@ import Testing
         for number in 0..<60 {
             cluster.order("\(number)", "durian")
             cluster.order("\(number)", "durian")
-            if number % 3 == 0 { first.fail(.commit, with: LogError(.abort, "a test")) }
+            if number % 3 == 0 { first.fail(.commit, with: LogError(.startOver, "a test")) }
             first.run()
         }
         first.log.leave()

@@ -25,6 +25,16 @@ import Testing
         #expect(seed != nil, "no seed found it")
     }
 
+    /// It also forwards with the wrong times. But it is there to be found out by what it makes twice.
+    @Test func aWindowByTheReadersClockMakesCommandsTwice() async {
+        let seed = await onOwnThread {
+            (0..<Self.seedCount).first { seed in
+                Self.faults(seed, flaw: .windowByReadersClock).contains { $0.contains("carried out again") }
+            }
+        }
+        #expect(seed != nil, "no seed found it")
+    }
+
     private static func faults(_ seed: UInt64, flaw: Flaw? = nil) -> [String] {
         var simulation = Simulation(seed: seed, flaw: flaw)
         return simulation.run()

@@ -111,24 +111,9 @@ struct LinkTests {
     }
 }
 
-struct RestoreProgressTests {
+struct LagTests {
     private let first = TopicPartition(topic: "stock", partition: 0)
     private let second = TopicPartition(topic: "stock", partition: 1)
-
-    @Test func isDoneWhenEveryEndIsPassed() {
-        var progress = RestoreProgress(ends: [
-            first: Watermarks(low: 3, high: 10), second: Watermarks(low: 0, high: 4),
-        ])
-        progress.passed(first, next: 9)
-        progress.passed(second, next: 5)
-        #expect(!progress.isDone)
-        progress.passed(first, next: 10)
-        #expect(progress.isDone)
-    }
-
-    @Test func emptyPartitionsAreRead() {
-        #expect(RestoreProgress(ends: [first: Watermarks(low: 7, high: 7)]).isDone)
-    }
 
     @Test(
         arguments: [

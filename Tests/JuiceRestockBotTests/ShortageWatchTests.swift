@@ -3,25 +3,24 @@ import Testing
 @testable import JuiceMessages
 @testable import JuiceRestockBot
 
-/// The bot's decisions, event by event.
+/// The bot's decisions, answer by answer.
 struct ShortageWatchTests {
-    /// One thing that happens, or is asked.
+    /// One thing that happens, or is asked. Answers have the offsets 0, 1, 2, … in the order of a story.
     enum Step {
-        case stock(String, [String: Int])
-        case gone(String)
-        case sent(String, String)
         case made(String, [String: Int], duplicate: Bool = false)
         case short(String, fruit: String, needed: Int, inStock: Int)
         case restocked(String, String, [String: Int], duplicate: Bool = false)
         case rejected(String, String)
-        /// What is sent, as `store fruit+amount …`, in this order.
+        /// What is sent, as `store@offset fruit+amount …`, in this order.
         case sends([String])
+        /// From where a successor has to read.
         case safe(Int64)
+        case settled(Bool)
     }
 
     struct Story: CustomTestStringConvertible {
         let testDescription: String
-        var rules = RefillRules(low: 5, target: 30)
+        let rules: RefillRules?
         let steps: [Step]
 
         init(_ title: String, rules: RefillRules? = RefillRules(low: 5, target: 30), _ steps: [Step]) {
@@ -31,126 +30,155 @@ struct ShortageWatchTests {
         }
     }
 
-    /// Stands for the id of the refill that was sent last.
-    static let last = "last"
-
     static let stories: [Story] = [
         Story(
             "a low level is refilled once, until it is answered",
             [
-                .stock("a", ["kiwi": 5, "mango": 6]), .sends(["a kiwi+25"]), .sends([]),
-                .stock("a", ["kiwi": 2]), .sends([]),
-                .restocked("a", last, ["kiwi": 27]), .sends([]),
+                .made("a", ["kiwi": 5, "mango": 6]), .settled(false), .sends(["a@0 kiwi+25"]), .sends([]),
+                .made("a", ["kiwi": 2]), .sends([]), .settled(false), .safe(0),
+                .restocked("a", "bot/7-0", ["kiwi": 27]), .sends([]), .settled(true), .safe(3),
             ]
         ),
         Story(
-            "one refill for all that is short, in the order in which it was told",
-            [.made("a", ["mango": 0]), .made("a", ["kiwi": 3]), .sends(["a mango+30 kiwi+27"])]
+            "one refill for all that is short, in the order in which it was shown, named after the first",
+            [.made("a", ["mango": 0]), .made("a", ["kiwi": 3]), .sends(["a@0 mango+30 kiwi+27"])]
+        ),
+        Story(
+            "stores are refilled in the order in which they ran short",
+            [.made("b", ["kiwi": 0]), .made("a", ["kiwi": 1]), .sends(["b@0 kiwi+30", "a@1 kiwi+29"])]
         ),
         Story(
             "a level that is low again after the answer is a new shortage",
             [
-                .made("a", ["kiwi": 5]), .sends(["a kiwi+25"]),
-                .made("a", ["kiwi": 2]), .restocked("a", last, ["kiwi": 27]), .sends([]),
-                .made("a", ["kiwi": 4]), .sends(["a kiwi+26"]),
+                .made("a", ["kiwi": 5]), .sends(["a@0 kiwi+25"]),
+                .made("a", ["kiwi": 2]), .restocked("a", "bot/7-0", ["kiwi": 27]), .sends([]),
+                .made("a", ["kiwi": 4]), .sends(["a@3 kiwi+26"]), .safe(3),
             ]
         ),
         Story(
-            "what became short while a refill was on its way is refilled after it",
+            "a refill that leaves too little shows a shortage itself",
             [
-                .made("a", ["kiwi": 1]), .sends(["a kiwi+29"]),
+                .short("a", fruit: "kiwi", needed: 30, inStock: 28), .sends(["a@0 kiwi+2"]),
+                .restocked("a", "bot/7-0", ["kiwi": 3]), .sends(["a@1 kiwi+27"]),
+            ]
+        ),
+        Story(
+            "what became short while a refill was on its way is refilled after it, named after its answer",
+            [
+                .made("a", ["kiwi": 1]), .sends(["a@0 kiwi+29"]),
                 .made("a", ["mango": 1]), .sends([]),
-                .restocked("a", last, ["kiwi": 30]), .sends(["a mango+29"]),
+                .restocked("a", "bot/7-0", ["kiwi": 30]), .safe(1), .sends(["a@2 mango+29"]),
+            ]
+        ),
+        Story(
+            "a copy that another bot sent first may be of fewer fruits",
+            [
+                .made("a", ["kiwi": 1]), .made("a", ["mango": 1]), .sends(["a@0 kiwi+29 mango+29"]),
+                .restocked("a", "bot/7-0", ["kiwi": 30]), .sends(["a@2 mango+29"]),
+                .restocked("a", "bot/7-0", ["kiwi": 30], duplicate: true), .sends([]), .settled(false),
             ]
         ),
         Story(
             "somebody else's restock ends a shortage",
-            [.made("a", ["kiwi": 1]), .restocked("a", "manual", ["kiwi": 20]), .sends([])]
-        ),
-        Story(
-            "a restock that is not this group's is no refill",
             [
-                .sent("other/7-1", "a"), .sent("bot/7-01", "a"), .sent("bot/7-1-1", "a"),
-                .made("a", ["kiwi": 1]), .sends(["a kiwi+29"]),
+                .made("a", ["kiwi": 1]), .restocked("a", "manual", ["kiwi": 20]), .sends([]), .settled(true),
             ]
         ),
         Story(
-            "a refill that was on its way at the start is waited for",
+            "a bot that had not read of the end may have sent a refill: until that is ruled out, the name is kept",
             [
-                .stock("a", ["kiwi": 1]), .sent("bot/7-99", "a"), .sends([]),
-                .restocked("a", "bot/7-99", ["kiwi": 2]), .sends(["a kiwi+28"]),
+                .made("a", ["kiwi": 1]), .restocked("a", "manual", ["kiwi": 20]), .safe(0),
+                .made("a", ["kiwi": 4]), .sends(["a@0 kiwi+26"]),
             ]
         ),
         Story(
-            "an answer given again settles a refill and says nothing of the stock",
+            "a refill of any store that was sent after the end rules it out",
             [
-                .stock("a", ["kiwi": 1]), .sent("bot/7-99", "a"),
-                .restocked("a", "bot/7-99", ["kiwi": 30], duplicate: true), .sends(["a kiwi+29"]),
+                .made("a", ["kiwi": 1]), .restocked("a", "manual", ["kiwi": 20]),
+                .made("b", ["kiwi": 1]), .sends(["b@2 kiwi+29"]), .safe(0),
+                .restocked("b", "bot/7-2", ["kiwi": 30]), .safe(4),
+                .made("a", ["kiwi": 4]), .sends(["a@4 kiwi+26"]),
+            ]
+        ),
+        Story(
+            "a restock that is not this group's, or of another partition, is no refill",
+            [
+                .made("a", ["kiwi": 1]), .sends(["a@0 kiwi+29"]),
+                .restocked("a", "other/7-0", ["mango": 9]), .restocked("a", "bot/6-0", ["mango": 9]),
+                .restocked("a", "bot/7-00", ["mango": 9]), .restocked("a", "bot/7-0-1", ["mango": 9]),
+                .settled(false), .safe(0),
+            ]
+        ),
+        Story(
+            "an answer given again says nothing of the stock",
+            [
+                .made("a", ["kiwi": 1]), .made("a", ["kiwi": 9], duplicate: true), .sends(["a@0 kiwi+29"]),
                 .made("b", ["kiwi": 0], duplicate: true), .sends([]),
             ]
         ),
         Story(
             "an order finds too little above low: refilled to the target",
-            [.short("a", fruit: "strawberry", needed: 16, inStock: 10), .sends(["a strawberry+20"])]
-        ),
-        Story(
-            "a successor reads again of an order, and then of the refill that another bot sent for it",
-            [
-                .short("a", fruit: "strawberry", needed: 20, inStock: 14),
-                .restocked("a", "bot/7-99", ["strawberry": 14]), .sends([]), .safe(3),
-                .short("a", fruit: "strawberry", needed: 20, inStock: 14), .sends(["a strawberry+16"]),
-            ]
+            [.short("a", fruit: "strawberry", needed: 16, inStock: 10), .sends(["a@0 strawberry+20"])]
         ),
         Story(
             "an order for more than the target: refilled to the target and no further",
             [
-                .short("a", fruit: "strawberry", needed: 80, inStock: 10), .sends(["a strawberry+20"]),
-                .restocked("a", last, ["strawberry": 30]),
-                .short("a", fruit: "strawberry", needed: 80, inStock: 30), .sends([]),
+                .short("a", fruit: "strawberry", needed: 80, inStock: 10), .sends(["a@0 strawberry+20"]),
+                .restocked("a", "bot/7-0", ["strawberry": 30]),
+                .short("a", fruit: "strawberry", needed: 80, inStock: 30), .sends([]), .settled(true),
             ]
         ),
         Story(
             "an order that was short gets one refill, even if others take of it",
             [
-                .short("a", fruit: "strawberry", needed: 16, inStock: 10), .sends(["a strawberry+20"]),
+                .short("a", fruit: "strawberry", needed: 16, inStock: 10), .sends(["a@0 strawberry+20"]),
                 .short("a", fruit: "strawberry", needed: 16, inStock: 7),
-                .restocked("a", last, ["strawberry": 14]), .sends([]), .safe(4),
-                .short("a", fruit: "strawberry", needed: 16, inStock: 14), .sends(["a strawberry+16"]),
+                .restocked("a", "bot/7-0", ["strawberry": 14]), .sends([]), .safe(3),
+                .short("a", fruit: "strawberry", needed: 16, inStock: 14), .sends(["a@3 strawberry+16"]),
             ]
         ),
         Story(
             "an order that was short is forgotten once there is enough",
             [
                 .short("a", fruit: "strawberry", needed: 16, inStock: 10),
-                .restocked("a", "manual", ["strawberry": 16]), .sends([]), .safe(3),
+                .restocked("a", "manual", ["strawberry": 16]), .sends([]), .settled(true),
             ]
         ),
         Story(
-            "a rejected refill of one fruit is not sent again before its level changes",
+            "a rejected refill of one fruit is not sent again before its level changes, and a successor sees why",
             [
-                .made("a", ["kiwi": 1]), .sends(["a kiwi+29"]),
-                .rejected("a", last), .sends([]),
+                .made("a", ["kiwi": 1]), .sends(["a@0 kiwi+29"]),
+                .rejected("a", "bot/7-0"), .sends([]), .settled(true), .safe(0),
                 .made("a", ["mango": 9]), .sends([]), .made("a", ["kiwi": 1]), .sends([]),
-                .short("a", fruit: "kiwi", needed: 3, inStock: 1), .sends([]), .safe(6),
-                .made("a", ["kiwi": 0]), .sends(["a kiwi+30"]),
+                .short("a", fruit: "kiwi", needed: 3, inStock: 1), .sends([]),
+                .made("a", ["kiwi": 0]), .settled(false), .sends(["a@5 kiwi+30"]), .safe(0),
             ]
         ),
         Story(
-            "a rejected refill of several fruits is sent fruit by fruit",
+            "a rejected refill of several fruits is sent fruit by fruit, each named after the rejection before",
             [
-                .stock("a", ["ghost": 0, "kiwi": 1]), .sends(["a ghost+30 kiwi+29"]),
-                .rejected("a", last), .sends(["a ghost+30"]),
-                .rejected("a", last), .sends(["a kiwi+29"]),
-                .restocked("a", last, ["kiwi": 30]), .sends([]),
+                .made("a", ["ghost": 0, "kiwi": 1]), .sends(["a@0 ghost+30 kiwi+29"]),
+                .rejected("a", "bot/7-0"), .sends(["a@1 ghost+30"]),
+                .rejected("a", "bot/7-1"), .sends(["a@2 kiwi+29"]),
+                .restocked("a", "bot/7-2", ["kiwi": 30]), .sends(["a@3 ghost+30"]),
+                .rejected("a", "bot/7-3"), .sends([]), .settled(true),
             ]
         ),
         Story(
-            "a successor reads from the order for which nothing was sent yet",
+            "a rejection is not laid to what ran short after the refill was sent",
             [
-                .sent("bot/7-99", "a"), .made("b", ["kiwi": 9]),
-                .short("a", fruit: "kiwi", needed: 8, inStock: 7), .made("b", ["kiwi": 8]), .sends([]),
-                .safe(2), .restocked("a", "bot/7-99", ["mango": 30]), .safe(2), .sends(["a kiwi+23"]),
-                .safe(5),
+                .made("a", ["kiwi": 1]), .sends(["a@0 kiwi+29"]),
+                .restocked("a", "manual", ["kiwi": 1_000_000_000]), .made("a", ["mango": 2]),
+                .rejected("a", "bot/7-0"), .sends(["a@3 mango+28"]),
+            ]
+        ),
+        Story(
+            "a successor reads from the oldest shortage that is not refilled and answered",
+            [
+                .made("b", ["kiwi": 9]), .short("a", fruit: "kiwi", needed: 8, inStock: 7), .safe(1),
+                .made("b", ["kiwi": 4]), .safe(1), .sends(["a@1 kiwi+23", "b@2 kiwi+26"]),
+                .restocked("a", "bot/7-1", ["kiwi": 30]), .safe(2),
+                .restocked("b", "bot/7-2", ["kiwi": 30]), .safe(5),
             ]
         ),
         Story(
@@ -158,179 +186,165 @@ struct ShortageWatchTests {
             rules: RefillRules(low: 5, target: 30, stores: ["a"], fruits: ["kiwi"]),
             [
                 .made("b", ["kiwi": 0]), .made("a", ["mango": 0]),
-                .short("a", fruit: "mango", needed: 9, inStock: 0), .sends([]),
-                .made("a", ["kiwi": 0]), .sends(["a kiwi+30"]),
+                .short("a", fruit: "mango", needed: 9, inStock: 0), .sends([]), .safe(3),
+                .made("a", ["kiwi": 0]), .sends(["a@3 kiwi+30"]),
             ]
-        ),
-        Story(
-            "a store whose record was deleted is short of nothing",
-            [.stock("a", ["kiwi": 0]), .gone("a"), .sends([])]
         ),
         Story(
             "stores that only look the same are two",
             [
-                .stock("\u{E9}", ["kiwi": 0]), .stock("e\u{301}", ["kiwi": 1]),
-                .sends(["e\u{301} kiwi+29", "\u{E9} kiwi+30"]),
+                .made("\u{E9}", ["kiwi": 0]), .made("e\u{301}", ["kiwi": 1]),
+                .sends(["\u{E9}@0 kiwi+30", "e\u{301}@1 kiwi+29"]),
             ]
         ),
         Story(
             "low may be nothing",
             rules: RefillRules(low: 0, target: 1),
-            [.made("a", ["kiwi": 0]), .sends(["a kiwi+1"])]
+            [.made("a", ["kiwi": 0]), .sends(["a@0 kiwi+1"])]
         ),
     ]
 
     @Test(arguments: stories) func decides(story: Story) throws {
-        var watch = ShortageWatch(rules: try #require(story.rules), group: "bot", partition: 7)
-        // Answers count from offset 1, so that the first decision has an id of its own.
-        var position: Int64 = 1
-        var lastID = ""
+        let rules = try #require(story.rules)
+        var watch = Self.watch(rules, from: 0)
+        var answers: [Answer] = []
         for step in story.steps {
             switch step {
-            case .stock(let store, let levels):
-                watch.note(stock: StockRecord(store: store, revision: 1, stock: amounts(levels)))
-                position += 1
-            case .gone(let store): watch.noteGone(store: store)
-            case .sent(let id, let store): watch.note(sent: id, to: store)
             case .sends(let expected):
-                let refills = watch.takeRefills(at: position)
-                #expect(refills.map(text) == expected)
-                for refill in refills { #expect(refill.id.text == "bot/7-\(position)") }
-                lastID = refills.last?.id.text ?? lastID
-            case .safe(let expected): #expect(watch.safePosition(at: position) == expected)
+                #expect(watch.takeRefills().map(Self.text) == expected)
+                Self.expectSameOfSuccessors(rules, answers, upTo: watch.safePosition())
+            case .safe(let expected): #expect(watch.safePosition() == expected)
+            case .settled(let expected): #expect(watch.isSettled == expected)
             default:
-                _ = watch.note(try #require(answer(step, lastID: lastID)), at: position)
-                position += 1
+                let answer = try #require(Self.answer(step))
+                _ = watch.note(answer, at: Self.point(answers.count))
+                answers.append(answer)
+                watch.passed(Int64(answers.count))
             }
         }
     }
 
-    private func text(_ refill: Refill) -> String {
-        ([refill.store] + refill.entries.map { "\($0.fruit)+\($0.amount)" }).joined(separator: " ")
+    private static func watch(_ rules: RefillRules, from position: Int64) -> ShortageWatch {
+        ShortageWatch(rules: rules, ids: RefillIDs(group: "bot", partition: 7), position: position)
     }
 
-    private func amounts(_ levels: [String: Int]) -> [FruitAmount] {
+    /// Written a second apart.
+    private static func point(_ offset: Int) -> StoreShortages.Point { (Int64(offset), Int64(offset) * 1000) }
+
+    /// Bots that die say nothing of what they sent. Wherever their successors begin, they decide the same.
+    private static func expectSameOfSuccessors(_ rules: RefillRules, _ answers: [Answer], upTo safe: Int64) {
+        let decisions = (0...Int(safe)).map { start in
+            var successor = watch(rules, from: Int64(start))
+            for (offset, answer) in answers.enumerated().dropFirst(start) {
+                _ = successor.note(answer, at: point(offset))
+            }
+            return successor.takeRefills().map(text)
+        }
+        #expect(Set(decisions).count == 1, "\(decisions)")
+    }
+
+    private static func text(_ refill: Refill) -> String {
+        let fruits = refill.entries.map { " \($0.fruit)+\($0.amount)" }.joined()
+        // The record carries the time of the answer that it is named after.
+        return "\(refill.store)@\(refill.time / 1000)\(fruits)"
+    }
+
+    private static func amounts(_ levels: [String: Int]) -> [FruitAmount] {
         levels.sorted { $0.key < $1.key }.map { FruitAmount(fruit: $0.key, amount: $0.value) }
     }
 
-    private func answer(_ step: Step, lastID: String = "") -> Answer? {
+    private static func answer(_ step: Step) -> Answer? {
+        func answer(
+            _ command: CommandKind,
+            _ id: String,
+            _ store: String,
+            _ outcome: Answer.Outcome,
+            isDuplicate: Bool = false
+        ) -> Answer {
+            Answer(
+                command: command,
+                id: id,
+                store: store,
+                outcome: outcome,
+                isDuplicate: isDuplicate,
+                message: "m"
+            )
+        }
         switch step {
         case .made(let store, let left, let isDuplicate):
-            Answer(
-                command: .order,
-                id: "o",
-                store: store,
-                outcome: .juiceMade(juice: "j", quantity: 1, used: [], left: amounts(left)),
-                isDuplicate: isDuplicate,
-                message: ""
-            )
+            let outcome = Answer.Outcome.juiceMade(juice: "j", quantity: 1, used: [], left: amounts(left))
+            return answer(.order, "o", store, outcome, isDuplicate: isDuplicate)
         case .short(let store, let fruit, let needed, let inStock):
-            Answer(
-                command: .order,
-                id: "o",
-                store: store,
-                outcome: .outOfStock(
-                    juice: "j",
-                    quantity: 1,
-                    missing: [MissingFruit(fruit: fruit, needed: needed, inStock: inStock)]
-                ),
-                isDuplicate: false,
-                message: ""
-            )
+            let missing = MissingFruit(fruit: fruit, needed: needed, inStock: inStock)
+            return answer(.order, "o", store, .outOfStock(juice: "j", quantity: 1, missing: [missing]))
         case .restocked(let store, let id, let left, let isDuplicate):
-            Answer(
-                command: .restock,
-                id: id == Self.last ? lastID : id,
-                store: store,
-                outcome: .restocked(left: amounts(left)),
-                isDuplicate: isDuplicate,
-                message: ""
-            )
+            return answer(.restock, id, store, .restocked(left: amounts(left)), isDuplicate: isDuplicate)
         case .rejected(let store, let id):
-            Answer(
-                command: .restock,
-                id: id == Self.last ? lastID : id,
-                store: store,
-                outcome: .rejected(reason: "unknownFruit"),
-                isDuplicate: false,
-                message: "no fruit is called so"
-            )
-        default: nil
+            return answer(.restock, id, store, .rejected(reason: "unknownFruit"))
+        case .sends, .safe, .settled: return nil
         }
     }
 
     @Test func itTellsWhatBecameOfARefill() throws {
-        var watch = ShortageWatch(
-            rules: try #require(RefillRules(low: 5, target: 30)),
-            group: "bot",
-            partition: 7
-        )
-        let short = try #require(answer(.short("a", fruit: "kiwi", needed: 31, inStock: 1)))
-        #expect(watch.note(short, at: 0) == [.beyondTarget(fruit: "kiwi", needed: 31)])
-        let first = try #require(watch.takeRefills(at: 1).first)
-        #expect(watch.underway == 1)
-        let rejected = try #require(answer(.rejected("a", first.id.text)))
+        var watch = Self.watch(try #require(RefillRules(low: 5, target: 30)), from: 0)
+        func events(_ step: Step, _ offset: Int) throws -> [String] {
+            watch.note(try #require(Self.answer(step)), at: Self.point(offset)).map { event in
+                switch event {
+                case .beyondTarget(let fruit, let needed): "\(needed) \(fruit)"
+                case .rejected(let answer): "rejected \(answer.id)"
+                default: "\(event)"
+                }
+            }
+        }
+        #expect(try events(.short("a", fruit: "kiwi", needed: 31, inStock: 1), 0) == ["31 kiwi"])
+        let refill = try #require(watch.takeRefills().first)
+        #expect(refill.id == "bot/7-0")
+        #expect(refill.partition == 7)
         #expect(
-            watch.note(rejected, at: 1) == [
-                .rejected(
-                    store: "a",
-                    id: first.id,
-                    reason: "unknownFruit",
-                    message: "no fruit is called so"
-                )
-            ]
+            String(decoding: refill.value, as: UTF8.self) == #"{"restockId":"bot/7-0","add":{"kiwi":29}}"#
         )
-        #expect(watch.note(rejected, at: 2).isEmpty)
+        #expect(watch.underway == 1)
+        #expect(try events(.rejected("a", "bot/7-0"), 1) == ["answered", "rejected bot/7-0"])
         #expect(watch.underway == 0)
     }
 
-    /// However many stores there are, those that are short of nothing take no memory.
+    /// However many stores there are, those that are short of nothing hold no position back, and take no memory.
     @Test func itForgetsWhatIsWell() throws {
-        var watch = ShortageWatch(
-            rules: try #require(RefillRules(low: 5, target: 30)),
-            group: "bot",
-            partition: 7
-        )
-        watch.note(stock: StockRecord(store: "a", revision: 1, stock: amounts(["kiwi": 10, "mango": 6])))
-        #expect(watch.isIdle)
-        watch.note(stock: StockRecord(store: "a", revision: 2, stock: amounts(["kiwi": 5])))
-        #expect(!watch.isIdle)
-        let refill = try #require(watch.takeRefills(at: 1).first)
-        _ = watch.note(try #require(answer(.restocked("a", refill.id.text, ["kiwi": 30]))), at: 1)
-        #expect(watch.isIdle)
-    }
-
-    @Test func aLimitLeavesTheRestForLater() throws {
-        var watch = ShortageWatch(
-            rules: try #require(RefillRules(low: 5, target: 30)),
-            group: "bot",
-            partition: 7
-        )
-        for store in ["c", "a", "b"] {
-            watch.note(stock: StockRecord(store: store, revision: 1, stock: amounts(["kiwi": 0])))
+        var watch = Self.watch(try #require(RefillRules(low: 5, target: 30)), from: 0)
+        for offset in 0..<100 {
+            _ = watch.note(try #require(Self.answer(.made("\(offset)", ["kiwi": 6]))), at: Self.point(offset))
         }
-        #expect(watch.takeRefills(at: 1, limit: 2).map(\.store) == ["a", "b"])
-        #expect(watch.takeRefills(at: 1, limit: 2).map(\.store) == ["c"])
-        #expect(watch.takeRefills(at: 1, limit: 2).isEmpty)
+        watch.passed(100)
+        #expect(watch.safePosition() == 100)
+        #expect(
+            Mirror(reflecting: watch).children.contains {
+                ($0.value as? [[UInt8]: StoreShortages])?.isEmpty ?? false
+            }
+        )
     }
 }
 
-struct RefillTests {
-    @Test(arguments: [
-        ("bot/0-0", true), ("bot/12-9223372036854775807", true), ("bot/0-00", false), ("bot/+0-0", false),
-        ("bot/0--1", false), ("bot/0", false), ("bot/0-1-2", false), ("bot/", false), ("bott/0-1", false),
-        ("", false),
-    ])
-    func readsItsOwnIDsOnly(text: String, isOne: Bool) {
-        let id = RefillID(text, group: "bot")
-        #expect((id != nil) == isOne)
-        if let id { #expect(id.text == text) }
+struct RefillIDsTests {
+    @Test(
+        arguments: [
+            ("bot/12-0", 0), ("bot/12-9223372036854775807", .max), ("bot/12-00", nil), ("bot/12-+1", nil),
+            ("bot/12--1", nil), ("bot/12", nil), ("bot/12-", nil), ("bot/12-1-2", nil), ("bot/1-2", nil),
+            ("bott/12-1", nil),
+            ("", nil), ("bot/12-\u{301}1", nil),
+        ] as [(String, Int64?)]
+    )
+    func readsItsOwnOnly(text: String, offset: Int64?) {
+        let ids = RefillIDs(group: "bot", partition: 12)
+        #expect(ids.offset(in: text) == offset)
+        if let offset { #expect(ids[offset] == text) }
     }
 
-    @Test func theLongestIDFits() {
-        let group = String(repeating: "g", count: RefillID.maximumGroupLength)
-        let id = RefillID(group: group, partition: .max, position: .max)
-        #expect(id.text.utf8.count == CommandKind.maximumIDLength)
+    @Test func theLongestFits() {
+        let ids = RefillIDs(
+            group: String(repeating: "g", count: RefillIDs.maximumGroupLength),
+            partition: .max
+        )
+        #expect(ids[.max].utf8.count == CommandKind.maximumIDLength)
     }
 
     @Test(arguments: [(-1, 5), (5, 5), (6, 5), (5, 1_000_000_001)])

@@ -156,7 +156,7 @@ extension EventLog {
     var setbacks: Int {
         all.count {
             switch $0 {
-            case .retrying, .aborted, .startingOver: true
+            case .retrying, .startingOver: true
             default: false
             }
         }

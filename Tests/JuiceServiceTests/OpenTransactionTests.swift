@@ -71,12 +71,7 @@ private final class FormerInstance {
     private let owner: String
     private let producer: TransactionalProducer
     private let stock: TransactionalTopic
-    private let consumer: Consumer
-    private let seat = Seat()
-
-    private final class Seat {
-        var membership: ConsumerGroupMetadata?
-    }
+    private let member: GroupConsumer
 
     init(_ cluster: TestCluster, name: String) throws {
         self.cluster = cluster
@@ -91,20 +86,18 @@ private final class FormerInstance {
         try producer.initTransactions(timeout: .seconds(20))
         stock = try producer.topic(cluster.topics.stock)
         // Not a static member, so that it is gone when it leaves.
-        consumer = try Consumer(
+        let member = try GroupConsumer(
+            of: [cluster.topics.orders, cluster.topics.restocks],
             configuration: KafkaConfiguration([
                 "bootstrap.servers": cluster.bootstrapServers, "group.id": configuration.group,
                 "partition.assignment.strategy": "range",
             ]),
             hooks: hooks
         )
-        try consumer.subscribe(to: [cluster.topics.orders, cluster.topics.restocks]) { [seat] rebalance in
-            if case .assigned(_, let membership) = rebalance { seat.membership = membership }
-            return .hold
-        }
+        self.member = member
         wait {
-            _ = try? consumer.poll(maxRecords: 1, timeout: .milliseconds(50))
-            return seat.membership != nil
+            _ = try? member.poll(maxRecords: 1, timeout: .milliseconds(50))
+            return member.membership != nil
         }
     }
 
@@ -132,12 +125,12 @@ private final class FormerInstance {
                 uniqueKeysWithValues: topics.map { (TopicPartition(topic: $0.key, partition: 0), $0.value) }
             ),
             note: OwnerNote(owner: owner, partitionCount: 1).text,
-            membership: try #require(seat.membership),
+            membership: try #require(member.membership),
             timeout: .seconds(20)
         )
     }
 
-    func leave() { consumer.close() }
+    func leave() { member.close() }
 }
 
 /// A transaction of nobody the service knows, which has written to the stock topic. It belongs to whoever calls last.
@@ -164,5 +157,8 @@ private final class OpenTransaction: @unchecked Sendable {
         try producer.flush(timeout: .seconds(20))
     }
 
-    func abort() throws { try producer.abort(timeout: .seconds(20)) }
+    func abort() throws {
+        producer.drop()
+        try producer.initTransactions(timeout: .seconds(20))
+    }
 }

@@ -19,7 +19,6 @@ import Testing
         ([(0, .started)], []),
         ([(0, .assigned([0])), (0, restored)], []),
         (bothReady, [true]),
-        (bothReady + [(0, .committed(TransactionSummary())), (1, .aborted(error))], [true]),
         (bothReady + [(1, .retrying(error, attempt: 1))], [true]),
         (bothReady + [(1, .revoked), (1, .assigned([])), (1, restored)], [true, false, true]),
         (bothReady + [(0, .startingOver(error)), (0, restored)], [true, false, true]),
@@ -33,6 +32,14 @@ import Testing
         (
             [(0, .partitionStopped(0, PartitionFault(.offsets(nil), "")))] + bothReady + [(0, .revoked)]
                 + bothReady, [true]
+        ),
+        (
+            bothReady + [
+                (0, .partitionFailing(0, PartitionFault(.leader, ""))), (0, .startingOver(error)),
+                (0, restored),
+                (0, .partitionRecovered(0)),
+            ],
+            [true, false, true]
         ),
         (bothReady + [(0, .left), (1, .left)], [true, false]),
         (bothReady + [(0, .failed(error))], [true, false]),

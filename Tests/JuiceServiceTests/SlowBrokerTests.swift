@@ -33,7 +33,7 @@ import Testing
         }
         try await withRunningService(cluster.serviceConfiguration()) { events in
             let till = try Till(cluster)
-            #expect(try till.isAnswered(till.order(), by: events, within: .seconds(80)), "\(events.all)")
+            #expect(try till.isAnswered(till.order(), by: events, within: .seconds(150)), "\(events.all)")
         }
     }
 

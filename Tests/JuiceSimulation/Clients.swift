@@ -11,28 +11,63 @@ struct Clients {
         var headers: [Header] = []
     }
 
+    /// A record on its way.
+    private struct Parcel {
+        let record: Record
+        let partition: Int32
+        let timestamp: Timestamp
+    }
+
     private let scenario: Scenario
+    /// What could not be delivered yet.
+    private var held: [Parcel] = []
     private var written: [Record] = []
     private var count = 0
 
     init(_ scenario: Scenario) { self.scenario = scenario }
 
+    /// Sends a command. While no broker answers it is held back, and later delivered with the time of now, among others
+    /// that are new.
+    ///
     /// - Returns: what was written and where, for the trace.
     mutating func send(to cluster: SimulatedCluster, using random: inout SeededGenerator) -> String {
+        if !cluster.isDown, !held.isEmpty, random.chance(50) {
+            return deliver(held.removeFirst(), to: cluster)
+        }
         let record = nextRecord(using: &random)
-        let partition = partition(of: record.key, cluster.partitionCount, using: &random)
+        let parcel = Parcel(
+            record: record,
+            partition: partition(of: record.key, cluster.partitionCount, using: &random),
+            timestamp: scenario.clocks.timestamp(at: cluster.now, using: &random)
+        )
+        guard cluster.isDown else { return deliver(parcel, to: cluster) }
+        held.append(parcel)
+        return "client: holds back \(Self.text(record.value))"
+    }
+
+    /// Delivers all that was held back.
+    mutating func deliverAll(to cluster: SimulatedCluster) -> [String] {
+        defer { held = [] }
+        return held.map { deliver($0, to: cluster) }
+    }
+
+    private func deliver(_ parcel: Parcel, to cluster: SimulatedCluster) -> String {
+        let (record, partition) = (parcel.record, parcel.partition)
         let place = "\(record.topic)[\(partition)]@\(cluster[.init(record.topic), partition].end)"
         cluster.send(
             record.topic,
             partition: partition,
             key: record.key,
             value: record.value,
-            headers: record.headers
+            headers: record.headers,
+            timestamp: parcel.timestamp
         )
-        let text = { (bytes: [UInt8]?) in
-            bytes.map { String(decoding: $0.prefix(100), as: UTF8.self) } ?? "null"
-        }
-        return "client: \(place) \(text(record.key)) \(text(record.value))"
+        let time = parcel.timestamp.subtractingReportingOverflow(cluster.now).partialValue
+        return "client: \(place) at \(time) ms \(Self.text(record.key)) \(Self.text(record.value))"
+    }
+
+    private static func text(_ bytes: [UInt8]?) -> String {
+        bytes.map { String(decoding: $0.prefix(100), as: UTF8.self) } ?? "null"
     }
 
     /// Two commands in a row share an id: mostly of two stores or kinds, which makes them two commands, else a repeat that

@@ -2,11 +2,11 @@ import JuiceEngine
 
 /// A way to break exactly-once processing that looks reasonable in a code review. The auditor has to find each.
 package enum Flaw: String, CaseIterable, Sendable {
-    /// An abort leaves the fruit taken.
+    /// A failed transaction leaves the fruit taken.
     case stockNotUndone
-    /// An abort leaves its answers remembered, so that commands read again seem to be repeats.
+    /// A failed transaction leaves its answers remembered, so that commands read again seem to be repeats.
     case answersNotUndone
-    /// After an abort, reading goes on where it was.
+    /// After a failed transaction, reading goes on where it was.
     case notRewound
     /// State is restored up to the last stable offset, not to the log's true end.
     case restoredToLastStableOffset
@@ -20,8 +20,6 @@ package enum Flaw: String, CaseIterable, Sendable {
     case noGenerationFence
     /// A producer goes on although a successor took over its transactional id.
     case noProducerFence
-    /// A commit whose reply is lost is taken for one that failed.
-    case unconfirmedCommitTakenForFailed
     /// A record that could not be delivered does not keep the transaction from being committed.
     case failedDeliveryIgnored
     /// Commands and changelogs are read with what was aborted.
@@ -30,8 +28,22 @@ package enum Flaw: String, CaseIterable, Sendable {
     case answersNotReadBack
     /// State is kept over a rebalance, whoever had the partition meanwhile.
     case stateKeptBlindly
+    /// A producer goes on although one of its requests may still be on its way.
+    case suspectsKept
+    /// A suspect is replaced before its own next transaction, and not before the other producer's.
+    case suspectReplacedInItsTurn
+    /// Only calls that took much longer than a client takes to send a request again make a producer a suspect.
+    case suspectThresholdTooHigh
+    /// After a failed transaction the producers abort it and go on under the same epoch.
+    case secondPath
+    /// How old a command is, and how far back answers are wanted, is told by the clock of whoever reads.
+    case windowByReadersClock
     /// Markers at a log's end are never passed, so that the partition seems to lag for ever.
     case markersNotPassed
+    /// The restock bot names a refill after how far it has read.
+    case refillIDNotDeterministic
+    /// The restock bot commits how far it has read, past shortages that are not refilled yet.
+    case refillPositionNotHeld
 
     /// The state that a worker with this flaw has.
     var stateType: PartitionState.Type {

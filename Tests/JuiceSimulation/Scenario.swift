@@ -8,7 +8,12 @@ struct Scenario {
     let instances: [String]
     let storeCount: Int
     let maxBatch: Int
-    let window: DuplicateWindow
+    var window: DuplicateWindow
+    let clocks: ClientClocks
+    /// The most time that one step takes, in milliseconds: in some runs many windows pass, and backlogs grow old.
+    var stepTime: Int
+    /// The most by which the clock leaps, in milliseconds.
+    let leapTime: Int
 
     // How often, in percent of the steps.
     let command: Double
@@ -21,9 +26,13 @@ struct Scenario {
     let timeOut: Double
     let compaction: Double
     let leap: Double
+    /// How often a request that was held back arrives.
+    let lateArrival: Double
     /// Of the steps of a worker.
     let fault: Double
     let lostDelivery: Double
+    /// Requests that are held back and sent again.
+    let heldBack: Double
 
     // How often, in percent of the commands.
     let repeated: Double
@@ -43,6 +52,9 @@ struct Scenario {
             age: Timestamp(random.pick([500, 5_000, 60_000, 3_600_000]) ?? 0),
             count: random.pick([3, 20, 100, 1_000_000]) ?? 0
         )
+        clocks = ClientClocks(age: window.age, using: &random)
+        stepTime = random.pick([10, 10, Int(window.age) / 100, Int(window.age) / 10]) ?? 0
+        leapTime = random.pick([10_000, Int(window.age) * 3]) ?? 0
         command = Double(random.number(5...50))
         marker = Double(random.number(5...100))
         crash = rate(3)
@@ -53,8 +65,10 @@ struct Scenario {
         timeOut = rate(2)
         compaction = rate(5)
         leap = rate(1)
+        lateArrival = Double(random.number(1...30))
         fault = rate(10)
         lostDelivery = rate(2)
+        heldBack = rate(5)
         repeated = rate(30)
         foreign = rate(40)
         poison = rate(8)

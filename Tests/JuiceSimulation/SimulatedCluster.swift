@@ -54,6 +54,8 @@ package final class SimulatedCluster {
     package var isDown = false
     package var group: SimulatedGroup
     package var transactions = SimulatedTransactions()
+    /// Requests that were sent twice, and of which the first copy has not arrived yet.
+    package var lateRequests: [LateRequest] = []
     /// By topic, then by number.
     private let partitions: [[SimulatedPartition]]
 
@@ -71,15 +73,23 @@ package final class SimulatedCluster {
         self[Place(topic: topic, partition: partition)]
     }
 
-    /// Writes a command as a client does.
+    /// Writes a command as a client does, by default with the time of day.
     package func send(
         _ topic: InputTopic,
         partition: Int32,
         key: [UInt8]?,
         value: [UInt8]?,
-        headers: [Header] = []
+        headers: [Header] = [],
+        timestamp: Timestamp? = nil
     ) {
-        send(Topic(topic), partition: partition, key: key, value: value, headers: headers)
+        send(
+            Topic(topic),
+            partition: partition,
+            key: key,
+            value: value,
+            headers: headers,
+            timestamp: timestamp
+        )
     }
 
     /// Writes a record outside any transaction, as whoever may write to the topic can.
@@ -88,14 +98,15 @@ package final class SimulatedCluster {
         partition: Int32,
         key: [UInt8]?,
         value: [UInt8]?,
-        headers: [Header] = []
+        headers: [Header] = [],
+        timestamp: Timestamp? = nil
     ) {
         self[topic, partition].append(
             .init(
                 key: key.map(StableBytes.init),
                 value: value.map(StableBytes.init),
                 headers: headers,
-                timestamp: now,
+                timestamp: timestamp ?? now,
                 transaction: nil
             )
         )

@@ -13,38 +13,65 @@ extension SimulatedLog {
 
     private func checkCompleteness() throws(LogError) {
         guard isIncomplete, flaw != .failedDeliveryIgnored else { return }
-        throw LogError(.abort, "a record was not delivered")
+        throw LogError(.startOver, "a record was not delivered")
     }
 
     package func initTransactions() throws(LogError) {
         try call(.initTransactions) { () throws(LogError) in
-            epochs = []
-            for id in ids {
-                guard let epoch = cluster.transactions.takeOver(id) else {
-                    throw LogError(.retry, "markers of \(id) are not written yet")
-                }
-                epochs.append(epoch)
+            suspects = []
+            if flaw == .secondPath, epochs.count == ids.count {
+                for id in ids { cluster.transactions.decide(id, isCommit: false) }
+                return
             }
+            epochs = []
+            for turn in ids.indices { epochs.append(try takeOver(turn)) }
         }
+    }
+
+    private func takeOver(_ turn: Int) throws(LogError) -> Int {
+        sent(.takeOver, by: .initTransactions, turn)
+        guard let epoch = cluster.transactions.takeOver(ids[turn]) else {
+            throw LogError(.retry, "markers of \(ids[turn]) are not written yet")
+        }
+        return epoch
     }
 
     package func begin() throws(LogError) {
         try call(.begin) { () throws(LogError) in
-            // The other producer's turn; and like a broker, none while its last markers are being written.
-            if cluster.transactions.hasUnwrittenMarkers(ids[1 - turn]) {
+            // The other producer's turn, unless it cannot begin at once.
+            let next = [1 - turn, turn].first(where: isReady) ?? 1 - turn
+            try replace(next)
+            // Like a broker, none while its last markers are being written.
+            if cluster.transactions.hasUnwrittenMarkers(ids[next]) {
                 throw LogError(.retry, "concurrent transactions")
             }
-            turn = 1 - turn
+            turn = next
             isIncomplete = false
+            isInTransaction = true
+            producedCount = 0
         }
+    }
+
+    private func replace(_ turn: Int) throws(LogError) {
+        guard suspects.contains(turn), flaw != .suspectsKept else { return }
+        epochs[turn] = try takeOver(turn)
+        suspects.remove(turn)
+    }
+
+    private func isReady(_ turn: Int) -> Bool {
+        !suspects.contains(turn) && !cluster.transactions.hasUnwrittenMarkers(ids[turn])
     }
 
     package func produce(_ record: OutputRecord) throws(LogError) {
         try call(.produce) { () throws(LogError) in
             try checkFence()
             let headerSize = record.headers.reduce(0) { $0 + ($1.value?.count ?? 0) }
-            if headerSize + (record.value?.count ?? 0) > largestRecord {
-                throw LogError(.abort, "the record is too large", isRecordTooLarge: true)
+            if headerSize + (record.value?.count ?? 0) > largestRecord || refuses(record) {
+                throw LogError(.startOver, "the record is refused", isRefusalOfRecord: true)
+            }
+            producedCount += 1
+            if breaks(record) || producedCount > largestTransaction {
+                throw LogError(.startOver, "the record cannot be written")
             }
             guard !losesDelivery else {
                 losesDelivery = false
@@ -55,6 +82,8 @@ extension SimulatedLog {
                 cluster.write(record, transaction: nil)
             } else {
                 cluster.produce(id, record)
+                let place = SimulatedCluster.Place(topic: .init(record.topic), partition: record.partition)
+                sent(.addPartition(place), by: .produce, turn)
             }
         }
     }
@@ -63,35 +92,50 @@ extension SimulatedLog {
         try call(.sendOffsets) { () throws(LogError) in
             try checkFence()
             try checkCompleteness()
+            if flaw != .suspectReplacedInItsTurn { try replace(1 - turn) }
             guard cluster.group.isCurrent(membership) || flaw == .noGenerationFence else {
-                throw LogError(.abort, "generation \(membership.generation) is over")
+                throw LogError(.startOver, "generation \(membership.generation) is over")
             }
             if flaw == .offsetsOutsideTransaction {
                 cluster.commitAtOnce(places(positions))
             } else {
                 cluster.transactions.addOffsets(id, places(positions))
+                sent(.addOffsets(places(positions), membership), by: .sendOffsets, turn)
             }
         }
     }
 
     package func commit() throws(LogError) {
-        do throws(LogError) {
-            try call(.commit) { () throws(LogError) in
-                try checkFence()
-                try checkCompleteness()
-                cluster.transactions.decide(id, isCommit: true)
-            }
-        } catch {
-            guard flaw == .unconfirmedCommitTakenForFailed else { throw error }
-            throw LogError(.abort, error.message)
+        try call(.commit) { () throws(LogError) in
+            try checkFence()
+            try checkCompleteness()
+            cluster.transactions.decide(id, isCommit: true)
+            sent(.end(isCommit: true), by: .commit, turn)
+            isInTransaction = false
         }
     }
+}
 
-    package func abort() throws(LogError) {
-        try call(.abort) { () throws(LogError) in
-            try checkFence()
-            cluster.transactions.decide(id, isCommit: false)
-            isRewinding = true
+// MARK: - Late requests
+
+extension SimulatedLog {
+    /// Kafka's client sends no request again sooner than this, in milliseconds; offsets later still.
+    private static let shortestResend = 100
+
+    /// A request was sent. If the network held it back, the client has sent it again, which took its time, and the first copy
+    /// may arrive whenever the scheduler likes, or be lost.
+    private func sent(_ kind: LateRequest.Kind, by call: Call, _ turn: Int) {
+        guard let latency = heldBack(call) else { return }
+        trace?("\(call): sent twice, took \(latency) ms")
+        if latency >= suspectThreshold { suspects.insert(turn) }
+        guard epochs.indices.contains(turn) else { return }
+        cluster.lateRequests.append(LateRequest(transactionalID: ids[turn], epoch: epochs[turn], kind: kind))
+    }
+
+    private var suspectThreshold: Int {
+        switch flaw {
+        case .suspectThresholdTooHigh: 10 * Self.shortestResend
+        default: Self.shortestResend
         }
     }
 }

@@ -5,12 +5,15 @@ package final class SimulatedLog: CommandLog {
     /// The calls at which a fault can be injected.
     package enum Call: Hashable, CaseIterable {
         case initTransactions, poll, start, restorePoints, openChangelog, readChangelog
-        case begin, produce, sendOffsets, commit, abort
+        case begin, produce, sendOffsets, commit
+
+        /// Those that send transactional requests.
+        static let transactional: [Call] = [.initTransactions, .produce, .sendOffsets, .commit]
 
         /// Whether it asks a broker for anything. Records are sent in the background.
         var isRemote: Bool {
             switch self {
-            case .initTransactions, .restorePoints, .sendOffsets, .commit, .abort: true
+            case .initTransactions, .restorePoints, .sendOffsets, .commit: true
             case .poll, .start, .openChangelog, .readChangelog, .begin, .produce: false
             }
         }
@@ -24,7 +27,9 @@ package final class SimulatedLog: CommandLog {
     var turn = 0
     /// A record of the open transaction was not delivered.
     var isIncomplete = false
-    var isRewinding = false
+    var isInTransaction = false
+    /// Producers, by turn, of which a request may still be on its way.
+    var suspects: Set<Int> = []
 
     var membership: SimulatedGroup.Membership
     /// The generation of the assignment that the worker was told of.
@@ -39,10 +44,21 @@ package final class SimulatedLog: CommandLog {
     package var fault: (Call) -> LogError? = { _ in nil }
     /// Asked after each call that changes the cluster; an error is thrown although the call was made: its reply is lost.
     package var lostReply: (Call) -> LogError? = { _ in nil }
+    /// Asked at each request of a transaction; how long its call takes, in milliseconds, if the first copy is held back.
+    package var heldBack: (Call) -> Int? = { _ in nil }
     /// The next record is lost on its way.
     package var losesDelivery = false
-    /// A larger record makes its transaction fail, in bytes.
+    /// A larger record is refused, in bytes.
     package var largestRecord = Int.max
+    /// Records that are refused, whatever their size.
+    package var refuses: (OutputRecord) -> Bool = { _ in false }
+    /// Records that cannot be written at present.
+    package var breaks: (OutputRecord) -> Bool = { _ in false }
+    /// A transaction of more records fails.
+    package var largestTransaction = Int.max
+    /// Partitions of which nothing can be said at present.
+    package var leaderless: Set<Int32> = []
+    var producedCount = 0
     /// Told of each call and how it went.
     package var trace: ((String) -> Void)?
 
@@ -94,7 +110,7 @@ extension SimulatedLog {
                 trace?("poll: \(change)")
                 return change
             }
-            return cluster.isDown ? .records([], ends: []) : readCommands(max: maxRecords)
+            return cluster.isDown ? .records([], ends: []) : try readCommands(max: maxRecords)
         }
     }
 
@@ -121,7 +137,7 @@ extension SimulatedLog {
     /// of the same partition, as librdkafka's have.
     private static let longestRun = 2
 
-    private func readCommands(max: Int) -> PollResult {
+    private func readCommands(max: Int) throws(LogError) -> PollResult {
         var commands: [CommandRecord] = []
         var ends: [InputPosition] = []
         lentRecords = []
@@ -133,16 +149,13 @@ extension SimulatedLog {
                     let place = SimulatedCluster.Place(topic: .init(topic), partition: partition)
                     guard let position = positions[place] else { continue }
                     guard position >= cluster[place].start else {
-                        return .outOfRange(
-                            InputPosition(topic: topic, partition: partition, offset: position),
-                            reason: "offset \(position) expired"
-                        )
+                        throw LogError(.startOver, "\(topic)[\(partition)]: offset \(position) expired")
                     }
                     let room = min(Self.longestRun, max - commands.count)
                     let (records, next) = read(place, from: position, max: room)
                     positions[place] = next
                     lentRecords += records.map(\.record)
-                    commands += records.map { Self.command(topic, partition, $0.offset, $0.record) }
+                    commands += records.map { command(topic, partition, $0.offset, $0.record) }
                     if next == cluster[place].lastStableOffset, toldEnds[place] != next,
                         flaw != .markersNotPassed
                     {
@@ -160,7 +173,7 @@ extension SimulatedLog {
         return .records(commands, ends: ends)
     }
 
-    private static func command(
+    private func command(
         _ topic: InputTopic,
         _ partition: Int32,
         _ offset: Offset,
@@ -170,7 +183,8 @@ extension SimulatedLog {
             topic: topic,
             partition: partition,
             offset: offset,
-            timestamp: record.timestamp,
+            // The reader's clock alone says how old a command is.
+            timestamp: flaw == .windowByReadersClock ? nil : record.toldTimestamp,
             key: record.key?.view,
             value: record.value?.view,
             headers: record.headers
@@ -189,9 +203,8 @@ extension SimulatedLog {
 
     package func start(at positions: [InputPosition]) throws(LogError) {
         try call(.start) { () throws(LogError) in
-            defer { isRewinding = false }
             toldEnds = [:]
-            if flaw == .notRewound, isRewinding { return }
+            if flaw == .notRewound, isInTransaction { return }
             self.positions = places(positions)
         }
     }
@@ -210,7 +223,7 @@ extension SimulatedLog {
 extension SimulatedLog {
     package func restorePoints(
         of partitions: [Int32],
-        answersSince time: Timestamp
+        retention: Timestamp
     ) throws(LogError) -> [RestorePoint] {
         try call(.restorePoints) { () throws(LogError) in
             let inputs = partitions.flatMap { partition in
@@ -220,14 +233,16 @@ extension SimulatedLog {
             guard let committed = flaw == .unstableOffsets ? cluster.group.committed(inputs) : stable else {
                 throw LogError(.retry, "a transaction is undecided about the offsets")
             }
-            return partitions.map { restorePoint(of: $0, committed: committed, answersSince: time) }
+            return partitions.filter { !leaderless.contains($0) }.map {
+                restorePoint(of: $0, committed: committed, retention: retention)
+            }
         }
     }
 
     private func restorePoint(
         of partition: Int32,
         committed: [SimulatedCluster.Place: Offset],
-        answersSince time: Timestamp
+        retention: Timestamp
     ) -> RestorePoint {
         func input(_ topic: SimulatedCluster.Topic) -> RestorePoint.Input {
             let log = cluster[topic, partition]
@@ -241,6 +256,7 @@ extension SimulatedLog {
             return flaw == .restoredToLastStableOffset ? log.lastStableOffset : log.end
         }
         let resultsEnd = end(.results)
+        let time = horizon(of: partition, committed: committed).start(retention: retention)
         let firstAnswer = cluster[.results, partition].firstOffset(since: time) ?? resultsEnd
         return RestorePoint(
             partition: partition,
@@ -249,6 +265,33 @@ extension SimulatedLog {
             stockEnd: end(.stock),
             results: (flaw == .answersNotReadBack ? resultsEnd : min(firstAnswer, resultsEnd))..<resultsEnd
         )
+    }
+
+    /// Looks at the last answers, at the last commands that are read and at the first that is not, committed or not.
+    private func horizon(
+        of partition: Int32,
+        committed: [SimulatedCluster.Place: Offset]
+    ) -> AnswerHorizon {
+        var horizon = AnswerHorizon(now: now)
+        // The reader's clock alone says how old the answers are.
+        if flaw == .windowByReadersClock { return horizon }
+        let results = cluster[.results, partition]
+        for (_, record) in results.readUncommitted(from: results.end - AnswerHorizon.lookBack).records {
+            horizon.noteAnswer(at: record.timestamp)
+        }
+        for topic in InputTopic.allCases {
+            let log = cluster[.init(topic), partition]
+            let next = committed[.init(topic: .init(topic), partition: partition)] ?? log.start
+            let span = log.readUncommitted(
+                from: next - AnswerHorizon.lookBack,
+                max: Int(AnswerHorizon.lookBack) + 1
+            )
+            for (offset, record) in span.records {
+                horizon.note(topic, at: record.toldTimestamp, isRead: offset < next)
+                if offset >= next { break }
+            }
+        }
+        return horizon
     }
 
     package func openChangelog(_ positions: [ChangelogPosition]) throws(LogError) {

@@ -12,9 +12,13 @@ package final class SimulatedPartition {
         package let key: StableBytes?
         package let value: StableBytes?
         package let headers: [Header]
+        /// Kafka's -1 stands for none.
         package let timestamp: Timestamp
         /// Nil for a record outside any transaction, as clients write them.
         let transaction: TransactionKey?
+
+        /// As a consumer tells it.
+        var toldTimestamp: Timestamp? { timestamp == -1 ? nil : timestamp }
     }
 
     private enum Entry {
@@ -71,7 +75,7 @@ package final class SimulatedPartition {
     /// Everything, as a consumer that forgot its isolation level sees it.
     func readUncommitted(
         from offset: Offset,
-        max: Int
+        max: Int = .max
     ) -> (records: [(offset: Offset, record: Record)], next: Offset) {
         var records: [(Offset, Record)] = []
         var next = Swift.max(offset, start)

@@ -111,7 +111,7 @@ extension SimulatedCluster {
                 key: record.key.map(StableBytes.init),
                 value: record.value.map(StableBytes.init),
                 headers: record.headers,
-                timestamp: now,
+                timestamp: record.timestamp ?? now,
                 transaction: transaction
             )
         )

@@ -7,6 +7,8 @@ package final class SimulatedWorker {
     package let log: SimulatedLog
     /// It does nothing before this step of the simulation.
     var pausedUntil = 0
+    /// Until then its requests are held back.
+    var troubledUntil = -1
     private var worker: Worker<SimulatedLog>
 
     package init(
@@ -33,4 +35,6 @@ package final class SimulatedWorker {
     package func step() -> Worker<SimulatedLog>.Step { worker.step() }
 
     package func requestStop() { worker.requestStop() }
+
+    package var held: HeldState { worker.held }
 }

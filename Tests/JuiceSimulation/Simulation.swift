@@ -15,6 +15,7 @@ package struct Simulation {
     private var random: SeededGenerator
     private var clients: Clients
     private var workers: [String: SimulatedWorker] = [:]
+    private var bots: SimulatedBots?
     private var time = 0
 
     /// What workers said that they never should.
@@ -27,8 +28,12 @@ package struct Simulation {
     ///   - trace: told of everything that happens.
     package init(seed: UInt64, flaw: Flaw? = nil, trace: ((String) -> Void)? = nil) {
         var random = SeededGenerator(seed: seed)
-        scenario = Scenario(using: &random)
+        var scenario = Scenario(using: &random)
         cluster = SimulatedCluster(partitionCount: scenario.partitionCount)
+        bots = SimulatedBots(seed: seed, cluster, flaw: flaw, trace: trace)
+        // Bots need a window that is longer than copies of a refill lie unread, but for leaps of the clock.
+        if bots != nil { (scenario.window, scenario.stepTime) = (.standard, 10) }
+        self.scenario = scenario
         clients = Clients(scenario)
         journal = Journal()
         self.random = random
@@ -44,20 +49,22 @@ package struct Simulation {
         while time < scenario.steps {
             disturb()
             stepOneWorker()
+            bots?.step(at: time)
             time += 1
         }
         guard settle() else {
             return journal.faults + ["commands are still unread long after the last fault"]
         }
+        let topics = cluster.auditTopics
         let audit = Audit(
-            of: cluster.auditTopics,
+            of: topics,
             by: AuditRules(
                 partitionCount: Int(scenario.partitionCount),
                 memoryWindow: scenario.window.age,
                 memoryCount: scenario.window.count
             )
         )
-        return journal.faults + audit.faults.map(\.description)
+        return journal.faults + audit.faults.map(\.description) + (bots?.faults(in: topics) ?? [])
     }
 
     private func note(_ text: @autoclosure () -> String) { trace?("\(time) \(text())") }
@@ -101,14 +108,22 @@ extension Simulation {
     private mutating func injectFault(_ worker: SimulatedWorker) {
         worker.log.fault = { _ in nil }
         worker.log.lostReply = { _ in nil }
+        worker.log.heldBack = { _ in nil }
         if random.chance(scenario.lostDelivery) { worker.log.losesDelivery = true }
+        // A troubled network is so for a while, so that several requests of one transaction are late.
+        if random.chance(scenario.heldBack) { worker.troubledUntil = time + random.number(0...20) }
+        if time <= worker.troubledUntil {
+            let factor = random.number(1...20)
+            // Offsets are sent again after half a second, all else after a tenth.
+            worker.log.heldBack = { ($0 == .sendOffsets ? 500 : 100) * factor }
+        }
         guard random.chance(scenario.fault), let call = random.pick(SimulatedLog.Call.allCases) else {
             return
         }
         let mayFailUnsent: [LogError.Remedy] =
-            call == .produce ? [.abort, .startOver] : [.abort, .retry, .startOver]
+            call == .produce ? [.startOver] : [.retry, .startOver]
         // What may have happened cannot be called failed: it can be asked for again, or looked up.
-        let isSent = [.initTransactions, .sendOffsets, .commit, .abort].contains(call) && random.chance(50)
+        let isSent = call != .produce && SimulatedLog.Call.transactional.contains(call) && random.chance(50)
         let remedy = random.pick(isSent ? [.retry, .startOver] : mayFailUnsent) ?? .retry
         var isDue = true
         let fault = { (made: SimulatedLog.Call) -> LogError? in
@@ -124,8 +139,11 @@ extension Simulation {
 
 extension Simulation {
     private mutating func disturb() {
-        cluster.now += Int64(random.number(0...10))
-        if random.chance(scenario.leap) { cluster.now += Int64(random.number(0...10_000)) }
+        cluster.now += Int64(random.number(0...scenario.stepTime))
+        // Most time passes while nothing goes on.
+        if random.chance(cluster.isDown ? 5 : scenario.leap), bots?.allowLeaps ?? true {
+            cluster.now += Int64(random.number(0...scenario.leapTime))
+        }
         if random.chance(scenario.command) {
             let sent = clients.send(to: cluster, using: &random)
             note(sent)
@@ -149,6 +167,9 @@ extension Simulation {
         if random.chance(scenario.marker) {
             let due = cluster.transactions.ids.filter(cluster.transactions.hasUnwrittenMarkers)
             if let id = random.pick(due) { cluster.writeMarker(id, using: &random) }
+        }
+        if random.chance(scenario.lateArrival), let arrival = cluster.receiveLateRequest(using: &random) {
+            note(arrival)
         }
         if random.chance(scenario.compaction) {
             let partition = Int32(random.number(0...Int(scenario.partitionCount) - 1))
@@ -183,20 +204,25 @@ extension Simulation {
     private mutating func settle() -> Bool {
         note("all trouble ends")
         cluster.isDown = false
+        cluster.lateRequests = []
+        for line in clients.deliverAll(to: cluster) { note(line) }
         for id in cluster.transactions.ids { cluster.transactions.timeOut(id) }
         for (name, _) in cluster.group.members where workers[name] == nil { cluster.group.remove(name) }
         for round in 0..<(500 + 20 * scenario.steps) {
             time += 1
-            cluster.now += 1
+            // Fast enough that partitions which were set aside are tried again.
+            cluster.now += 100
             if workers.isEmpty { start("instance-1") }
             cluster.writeAllMarkers()
             for worker in workers.values.sorted(by: Self.byName) {
                 worker.log.fault = { _ in nil }
                 worker.log.lostReply = { _ in nil }
+                worker.log.heldBack = { _ in nil }
                 worker.log.losesDelivery = false
                 step(worker)
             }
-            if round % 10 == 0, cluster.isDrained { return true }
+            bots?.stepCalmly()
+            if round % 10 == 0, cluster.isDrained, bots?.isDone ?? true { return true }
         }
         return false
     }

@@ -16,22 +16,18 @@ struct AdminTests {
             let topic = Admin.NewTopic(name: name, partitionCount: 3)
             #expect(try admin.create([topic], timeout: .seconds(20)) == [name])
 
-            let consumer = try Consumer(
+            let member = try GroupConsumer(
+                of: [name],
                 configuration: client.merging(["group.id": name, "group.instance.id": "till-1"]),
                 hooks: quietHooks
             )
-            var isAssigned = false
-            try consumer.subscribe(to: [name]) {
-                if case .assigned = $0 { isAssigned = true }
-                return .fromCommitted
-            }
-            try poll(consumer, until: { isAssigned }) { _ in }
+            try join(member)
             let group = try admin.describe(group: name, timeout: .seconds(10))
             #expect(group.isStable)
             #expect(group.members.map(\.instanceID) == ["till-1"])
             let partitions = Set((0..<3).map { TopicPartition(topic: name, partition: $0) })
             #expect(group.members.first.map { Set($0.partitions) } == partitions)
-            consumer.close()
+            member.close()
 
             try admin.delete(topics: [name], timeout: .seconds(20))
             // Again, and of one that never was: it is gone, which is what was asked for.

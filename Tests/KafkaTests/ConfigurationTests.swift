@@ -58,13 +58,13 @@ import Testing
     }
 }
 
-/// The three ways out of an error.
+/// The two ways out of an error.
 @Suite struct ErrorTests {
     @Test(arguments: [
         (KafkaError(code: .fenced, isFatal: true), KafkaError.Remedy.startOver),
         (KafkaError(code: .fenced, isFatal: true, isRetriable: true, requiresAbort: true), .startOver),
-        (KafkaError(code: .timedOut, requiresAbort: true), .abort),
-        (KafkaError(code: .timedOut, isRetriable: true, requiresAbort: true), .abort),
+        (KafkaError(code: .timedOut, requiresAbort: true), .startOver),
+        (KafkaError(code: .timedOut, isRetriable: true, requiresAbort: true), .startOver),
         (KafkaError(code: .timedOut, isRetriable: true), .retry),
         (KafkaError(code: .state), .startOver),
     ])

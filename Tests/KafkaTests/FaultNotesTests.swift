@@ -92,7 +92,7 @@ import Testing
         let error = notes.explained(denied)
         #expect(error.message == line)
         #expect(error.code == denied.code)
-        #expect(error.remedy == .abort)
+        #expect(error.remedy == .startOver)
     }
 
     @Test(arguments: [

@@ -8,6 +8,8 @@ import Testing
         let key: String?
         let value: String?
         let headers: [RecordHeader]
+        /// Of a record that has headers; others have that of their writing.
+        var timestamp: Int64?
     }
 
     /// More than one hand-over's worth, changing partition now and then; some records have headers or are large, which go
@@ -17,7 +19,8 @@ import Testing
             partition: Int32(number / 7 % 3),
             key: number % 5 == 0 ? nil : "key-\(number)",
             value: value(number),
-            headers: number % 97 == 0 ? [RecordHeader(name: "number", value: "\(number)")] : []
+            headers: number % 97 == 0 ? [RecordHeader(name: "number", value: "\(number)")] : [],
+            timestamp: number % 97 == 0 ? 1_700_000_000_000 + Int64(number) : nil
         )
     }
 
@@ -69,8 +72,8 @@ import Testing
         }
     }
 
-    /// What an aborted transaction had not handed over yet is not part of the next one.
-    @Test func anAbortForgetsWhatIsNotHandedOver() async throws {
+    /// What a transaction that was given up had not handed over yet is not part of the next one.
+    @Test func givingUpForgetsWhatIsNotHandedOver() async throws {
         try await onOwnThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 3])
             let producer = try broker.transactionalProducer()
@@ -78,9 +81,10 @@ import Testing
             let out = try producer.topic("out")
             try producer.begin()
             for record in Self.records.prefix(50) { try produce(record, to: out) }
-            try producer.abort(timeout: .seconds(10))
+            producer.drop()
+            try producer.initTransactions(timeout: .seconds(10))
             try producer.begin()
-            // The embedded broker shows what was handed over and aborted. In its partition, what was not would come just
+            // The embedded broker shows what was handed over and given up. In its partition, what was not would come just
             // before this one.
             let forgotten = Self.records[49]
             let last = Written(partition: forgotten.partition, key: "last", value: "last", headers: [])
@@ -93,7 +97,7 @@ import Testing
     }
 
     /// A record that is too large for the producer keeps the transaction from being complete.
-    @Test func aRefusedRecordAsksForAnAbort() async throws {
+    @Test func aRefusedRecordFailsTheTransaction() async throws {
         try await onOwnThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 3])
             let producer = try TransactionalProducer(
@@ -114,8 +118,7 @@ import Testing
             )
             for record in [small, large, small] { try produce(record, to: out) }
             let error = #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(10)) }
-            #expect(error?.remedy == .abort)
-            try producer.abort(timeout: .seconds(10))
+            #expect(error?.remedy == .startOver)
         }
     }
 
@@ -127,7 +130,8 @@ import Testing
                     partition: record.partition,
                     key: key == nil ? nil : keyBytes,
                     value: value == nil ? nil : valueBytes,
-                    headers: record.headers
+                    headers: record.headers,
+                    timestamp: record.timestamp
                 )
             }
         }
@@ -153,7 +157,8 @@ import Testing
                     partition: record.partition,
                     key: record.key?.text,
                     value: record.value?.text,
-                    headers: record.headers
+                    headers: record.headers,
+                    timestamp: record.headers.isEmpty ? nil : record.timestamp
                 )
             )
         }

@@ -1,54 +1,59 @@
 import Kafka
 import Testing
 
-/// A group's partitions come and go through the hook.
+/// A group's partitions come and go as events of the poll.
 @Suite struct RebalanceTests {
-    @Test func heldPartitionsAreReadFromWhereTheOwnerSays() async throws {
+    @Test func partitionsAreReadFromWhereTheOwnerSays() async throws {
         try await onOwnThread {
             let broker = try EmbeddedBroker.start(topics: ["t": 1])
             let producer = try broker.producer()
             for number in 0..<5 {
                 try producer.send(topic: "t", key: nil, value: [UInt8(number)], timeout: .seconds(10))
             }
-            let consumer = try broker.consumer()
-            var assigned: [TopicPartition] = []
-            try consumer.subscribe(to: ["t"]) { rebalance in
-                if case .assigned(let partitions, _) = rebalance { assigned = partitions }
-                return .hold
-            }
+            let member = try broker.member(of: ["t"])
+            #expect(member.membership != nil)
             var values: [UInt8] = []
-            func note(_ element: RecordBatch.Element) {
-                if case .record(let record) = element { values.append(record.value?.first ?? 0) }
+            func poll() throws {
+                guard case .records(let batch) = try member.poll(maxRecords: 10, timeout: .milliseconds(100))
+                else { return }
+                for case .record(let record) in batch { values.append(record.value?.first ?? 0) }
             }
-            try poll(consumer, until: { !assigned.isEmpty }, note)
-            for _ in 0..<3 { try consumer.poll(maxRecords: 10, timeout: .milliseconds(100)).forEach(note) }
+            for _ in 0..<3 { try poll() }
             #expect(values.isEmpty)
-            try consumer.assign(Dictionary(uniqueKeysWithValues: assigned.map { ($0, 3) }))
-            try poll(consumer, until: { values.count == 2 }, note)
+            try member.start(at: [TopicPartition(topic: "t", partition: 0): 3])
+            let deadline = ContinuousClock.now + .seconds(20)
+            while values.count < 2, ContinuousClock.now < deadline { try poll() }
             #expect(values == [3, 4])
-            consumer.close()
+            member.close()
         }
     }
 
-    @Test func partitionsAreGivenUpBeforeTheConsumerIsClosed() async throws {
+    @Test func anAssignmentThatEndsIsRevokedAndMembershipGone() async throws {
         try await onOwnThread {
             let broker = try EmbeddedBroker.start(topics: ["t": 2])
-            let consumer = try broker.consumer()
-            var events: [String] = []
-            try consumer.subscribe(to: ["t"]) { rebalance in
-                switch rebalance {
-                case .assigned(let partitions, let membership):
-                    events.append("assigned \(partitions.count) \(membership != nil)")
-                case .revoked(let partitions, let isLost):
-                    events.append("revoked \(partitions.count) \(isLost)")
-                case .failed(let error): events.append("failed \(error)")
+            let member = try GroupConsumer(
+                of: ["t"],
+                configuration: broker.client([
+                    "group.id": "test", "session.timeout.ms": "3500", "heartbeat.interval.ms": "200",
+                ]),
+                hooks: quietHooks
+            )
+            #expect(try join(member).count == 2)
+            // 27: a rebalance is in progress.
+            broker.fail(next: .heartbeat, with: [KafkaError.Code(rawValue: 27)])
+            var isRevoked = false
+            let deadline = ContinuousClock.now + .seconds(20)
+            while !isRevoked, ContinuousClock.now < deadline {
+                if case .revoked = try member.poll(maxRecords: 1, timeout: .milliseconds(100)) {
+                    isRevoked = true
                 }
-                return .fromCommitted
             }
-            try poll(consumer, until: { !events.isEmpty }) { _ in }
-            consumer.close()
-            consumer.close()
-            #expect(events == ["assigned 2 true", "revoked 2 false"])
+            #expect(isRevoked)
+            #expect(member.membership == nil)
+            #expect(try join(member).count == 2)
+            #expect(member.membership != nil)
+            member.close()
+            member.close()
         }
     }
 

@@ -56,6 +56,17 @@ extension EmbeddedBroker {
         )
     }
 
+    /// A member of the group `test` that has its partitions.
+    func member(of topics: [String]) throws -> GroupConsumer {
+        let member = try GroupConsumer(
+            of: topics,
+            configuration: client(["group.id": "test", "auto.offset.reset": "earliest"]),
+            hooks: quietHooks
+        )
+        try join(member)
+        return member
+    }
+
     func producer(_ properties: [String: String] = [:]) throws -> Producer {
         try Producer(configuration: client(["linger.ms": "0"]).merging(properties), hooks: quietHooks)
     }
@@ -70,6 +81,20 @@ func onOwnThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Resu
     try await withCheckedThrowingContinuation { continuation in
         Thread { continuation.resume(with: Swift.Result(catching: body)) }.start()
     }
+}
+
+/// Polls until the member has partitions or twenty seconds are over.
+///
+/// - Returns: the partitions.
+@discardableResult
+func join(_ member: GroupConsumer) throws -> [TopicPartition] {
+    let deadline = ContinuousClock.now + .seconds(20)
+    while ContinuousClock.now < deadline {
+        if case .assigned(let partitions) = try member.poll(maxRecords: 1, timeout: .milliseconds(100)) {
+            return partitions
+        }
+    }
+    return []
 }
 
 /// Polls until `isDone` or twenty seconds are over, handing each element to `body`.

@@ -7,13 +7,7 @@ import Testing
     @Test func aTransactionCommitsRecordsAndOffsets() async throws {
         try await onOwnThread {
             let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
-            let consumer = try broker.consumer(["isolation.level": "read_committed"])
-            var membership: ConsumerGroupMetadata?
-            try consumer.subscribe(to: ["in"]) { rebalance in
-                if case .assigned(_, let member) = rebalance { membership = member }
-                return .fromCommitted
-            }
-            try poll(consumer, until: { membership != nil }) { _ in }
+            let member = try broker.member(of: ["in"])
 
             let producer = try broker.transactionalProducer()
             try producer.initTransactions(timeout: .seconds(10))
@@ -22,10 +16,10 @@ import Testing
             try Array("answer".utf8).withUnsafeBytes { value in
                 try out.produce(partition: 0, key: nil, value: value, headers: [])
             }
-            let held = try #require(membership)
+            let membership = try #require(member.membership)
             try producer.sendOffsets(
                 [TopicPartition(topic: "in", partition: 0): 1],
-                membership: held,
+                membership: membership,
                 timeout: .seconds(10)
             )
             try producer.commit(timeout: .seconds(10))
@@ -37,22 +31,24 @@ import Testing
                 if case .record(let record) = element { answers.append(record.value?.text ?? "") }
             }
             #expect(answers == ["answer"])
-            consumer.close()
+            member.close()
         }
     }
 
-    @Test func anAbortedTransactionCanBeFollowedByAnother() async throws {
+    @Test func aTransactionThatIsGivenUpCanBeFollowedByAnother() async throws {
         try await onOwnThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
             let producer = try broker.transactionalProducer()
-            try producer.initTransactions(timeout: .seconds(10))
+            let out = try producer.topic("out")
             for isCommit in [false, true] {
+                try producer.initTransactions(timeout: .seconds(10))
                 try producer.begin()
-                try producer.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
+                try out.produce(partition: 0, key: nil, value: nil, headers: [])
                 if isCommit {
                     try producer.commit(timeout: .seconds(10))
                 } else {
-                    try producer.abort(timeout: .seconds(10))
+                    producer.drop()
+                    #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(10)) }
                 }
             }
         }
@@ -67,7 +63,6 @@ import Testing
             #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(10)) }
             try producer.begin()
             #expect(throws: KafkaError.self) { try producer.begin() }
-            try producer.abort(timeout: .seconds(10))
         }
     }
 
@@ -95,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func aFailedDeliveryRequiresAnAbort() async throws {
+    @Test func aFailedDeliveryFailsTheTransaction() async throws {
         try await onOwnThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
             let producer = try broker.transactionalProducer()
@@ -105,9 +100,9 @@ import Testing
             broker.fail(next: .produce, with: [.messageTooLarge])
             try producer.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
             let error = #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(10)) }
-            #expect(error?.remedy == .abort)
-            #expect(error?.code == .messageTooLarge)
-            try producer.abort(timeout: .seconds(10))
+            #expect(error?.remedy == .startOver)
+            #expect(error?.requiresAbort == true)
+            #expect(error?.code.isRefusalOfRecord == true)
         }
     }
 

@@ -134,7 +134,7 @@ public final class CommandCheck: InvariantCheck {
                 (1...CommandKind.maximumLength).contains(value.count),
                 "\(value.count) bytes: \(reason)"
             )
-        case .badStore, .misplaced: try require(false, "\(reason) of a value")
+        case .badStore, .misplaced, .unanswerable: try require(false, "\(reason) of a value")
         }
     }
 }

@@ -59,8 +59,8 @@ final class RunningBot: Sendable {
         Thread { [self] in
             do {
                 try RestockBotRun(
-                    connection,
-                    plan,
+                    connection: connection,
+                    plan: plan,
                     logger: logger,
                     isEnded: { [self] in
                         while isFrozen.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.01) }

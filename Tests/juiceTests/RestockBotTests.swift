@@ -1,12 +1,12 @@
 import Foundation
 import JuiceMaker
 import JuiceMessages
-import JuiceRestockBot
 import JuiceService
 import Kafka
 import Logging
 import Testing
 
+@testable import JuiceRestockBot
 @testable import juice
 
 /// What the command line says a bot is to do.
@@ -15,7 +15,6 @@ struct RestockBotPlanTests {
         let plan = try RestockBotPlan(BenchSamples.settings())
         #expect(plan.rules == RefillRules(low: 5, target: 30))
         #expect(plan.group == "juice-restock-bot")
-        #expect(plan.serviceGroup == "juice-maker")
         #expect(plan.onceWithin == nil)
     }
 
@@ -31,7 +30,6 @@ struct RestockBotPlanTests {
                 == RefillRules(low: 0, target: 1, stores: ["a", "강남"], fruits: ["kiwi", "strawberry"])
         )
         #expect(plan.group == "bots")
-        #expect(plan.serviceGroup == "g")
         #expect(plan.onceWithin == .seconds(3))
     }
 
@@ -40,7 +38,7 @@ struct RestockBotPlanTests {
             ([.low: "30"], "--low 30 must be below --target 30"),
             ([.low: "-1"], "--low must be a whole number"), ([.target: "1000000001"], "--target must be"),
             ([.stores: "a,,b"], "--stores must be"), ([.fruits: "durian"], "no fruit is called \"durian\""),
-            ([.botGroup: "juice-maker"], "--bot-group and --group are both juice-maker"),
+            ([.botGroup: "juice-maker"], "--bot-group juice-maker is the service's"),
             ([.botGroup: String(repeating: "g", count: 200)], "--bot-group must be"),
         ] as [([Setting: String], String)]
     )
@@ -52,10 +50,12 @@ struct RestockBotPlanTests {
 
     private var refill: Refill {
         Refill(
-            id: RefillID(group: "bot", partition: 0, position: 12),
+            id: "bot/0-12",
+            partition: 0,
             store: "강남",
+            time: 0,
             entries: [
-                .init(fruit: "kiwi", level: 5, amount: 25), .init(fruit: "mango", level: 0, amount: 30),
+                .init(fruit: "kiwi", level: 5, target: 30), .init(fruit: "mango", level: 0, target: 30),
             ]
         )
     }
@@ -74,7 +74,7 @@ struct RestockBotPlanTests {
 
     @Test func itSaysOnceThatNobodyAnswers() {
         let lines = LogLines()
-        var voice = BotVoice(logger: lines.logger, target: 30)
+        let voice = BotVoice(logger: lines.logger, target: 30)
         let start = ContinuousClock.now
         voice.waits(for: 2, now: start)
         voice.waits(for: 2, now: start + .seconds(29))

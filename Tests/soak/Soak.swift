@@ -57,7 +57,8 @@ struct Transactions {
     let broker: EmbeddedBroker
 
     func run(count: Int, atQuarter: () -> Void) throws {
-        let (consumer, membership) = try Rebalances(broker: broker).join(group: "transactions") { _ in }
+        let member = try Rebalances(broker: broker).join(group: "transactions")
+        guard let membership = member.membership else { throw KafkaError(code: .state) }
         let producers = try (0...1).map { turn in
             try TransactionalProducer(
                 configuration: KafkaConfiguration([
@@ -81,7 +82,8 @@ struct Transactions {
             }
             if number % 100 == 0 {
                 try begin()
-                try producer.abort(timeout: .seconds(10))
+                producer.drop()
+                try producer.initTransactions(timeout: .seconds(10))
             }
             try begin()
             try producer.sendOffsets(
@@ -90,10 +92,10 @@ struct Transactions {
                 timeout: .seconds(10)
             )
             try producer.commit(timeout: .seconds(10))
-            _ = try consumer.poll(maxRecords: 100, timeout: .zero)
+            _ = try member.poll(maxRecords: 100, timeout: .zero)
             if number % (count / 4) == 0 { atQuarter() }
         }
-        consumer.close()
+        member.close()
     }
 }
 
@@ -117,40 +119,29 @@ struct Rebalances {
     }
 
     private func rebalance(group: String, count: Int) throws {
-        var assignments = 0
-        let (consumer, _) = try join(group: group) { if case .assigned = $0 { assignments += 1 } }
-        while assignments <= count {
-            let before = assignments
+        let member = try join(group: group)
+        for _ in 0..<count {
             // Whichever member asks next joins anew; all groups are in it together.
             broker.fail(next: .heartbeat, with: [KafkaError.Code(rawValue: 27)])
             let deadline = ContinuousClock.now + .seconds(10)
-            while assignments == before, ContinuousClock.now < deadline {
-                _ = try consumer.poll(maxRecords: 10, timeout: .milliseconds(50))
+            while ContinuousClock.now < deadline {
+                if case .assigned = try member.poll(maxRecords: 10, timeout: .milliseconds(50)) { break }
             }
         }
-        consumer.close()
+        member.close()
     }
 
-    /// A consumer that has its partitions.
-    func join(
-        group: String,
-        onRebalance: @escaping (Rebalance) -> Void
-    ) throws -> (Consumer, ConsumerGroupMetadata) {
-        let consumer = try Consumer(
+    /// A member that has its partitions.
+    func join(group: String) throws -> GroupConsumer {
+        let member = try GroupConsumer(
+            of: ["in"],
             configuration: KafkaConfiguration([
                 "bootstrap.servers": broker.bootstrapServers, "group.id": group, "session.timeout.ms": "3500",
                 "heartbeat.interval.ms": "200", "auto.offset.reset": "earliest", "fetch.wait.max.ms": "50",
             ]),
             hooks: Soak.hooks
         )
-        var membership: ConsumerGroupMetadata?
-        try consumer.subscribe(to: ["in"]) { rebalance in
-            if case .assigned(_, let member) = rebalance { membership = member }
-            onRebalance(rebalance)
-            return .fromCommitted
-        }
-        while membership == nil { _ = try consumer.poll(maxRecords: 10, timeout: .milliseconds(50)) }
-        guard let membership else { throw KafkaError(code: .state) }
-        return (consumer, membership)
+        while member.membership == nil { _ = try member.poll(maxRecords: 10, timeout: .milliseconds(50)) }
+        return member
     }
 }

@@ -4,7 +4,7 @@ import JuiceMessages
 /// The first answers of one partition's latest commands, found by the commands' fingerprints.
 ///
 /// A queue: answers enter at its end and leave, the oldest first, when the window no longer holds them. Repeats do not
-/// enter again: the window counts from the first answer.
+/// enter again: the window counts from the first command.
 ///
 /// The answers lie in a ring, 32 bytes each, and a hash table of 4-byte positions finds them: a million commands take
 /// 42 bytes each, however long their ids are. Remembering and forgetting take no memory from the heap once both have
@@ -12,20 +12,20 @@ import JuiceMessages
 package struct DuplicateMemory {
     private struct Entry {
         let command: CommandFingerprint
+        /// When the command was sent, in units of the memory. Behind the fingerprint it takes no room of its own.
+        let time: UInt32
         /// Nil where the answer is not compact.
         let answer: CompactAnswer?
 
-        static let none = Entry(command: .none, answer: nil)
-    }
-
-    /// From `sequence` on, until the next mark, no answer is older than `time`. A mark for each thousandth of the
-    /// window's age is exact enough, and spares every answer a time of its own.
-    private struct Mark {
-        let time: Timestamp
-        let sequence: Int
+        static let none = Entry(command: .none, time: 0, answer: nil)
     }
 
     private let window: DuplicateWindow
+    /// Times are kept without so many bits: in units of at most a thousandth of the window, but of no less than 16 ms. So
+    /// a difference of more than a year can be told, longer than anything read can lie back.
+    private let droppedBits: Int
+    /// The window in these units, rounded up: a repeat just within it is known.
+    private let reach: Int32
     /// A power of two of them; answer number `n` lies at `n & (ring.count - 1)`.
     private var ring: [Entry]
     /// Positions in the ring plus one, and bits of the fingerprint, each at its fingerprint's place or soon after it; 0 is
@@ -33,16 +33,24 @@ package struct DuplicateMemory {
     private var slots: [UInt32]
     /// Answers that are not compact, by their position in the ring.
     private var verbatim: [Int: [UInt8]] = [:]
-    private var marks: [Mark] = []
+    private var ages: AnswerAges
     /// The numbers of the oldest answer, of the first that is not committed yet, and of the next one.
     private var first = 0
     private var uncommitted = 0
     private var next = 0
+    /// Numbers of answers that are found no more, since their commands were carried out anew after the last commit.
+    private var superseded: [Int] = []
 
     private static let smallest = 16
 
     package init(window: DuplicateWindow) {
         self.window = window
+        let granule = max(16, window.age / 1000)
+        droppedBits = Timestamp.bitWidth - 1 - granule.leadingZeroBitCount
+        // Of two times that are both rounded down, the difference is too large by less than one.
+        let unit: Timestamp = 1 << Timestamp(droppedBits)
+        reach = Int32(clamping: (window.age + unit - 1) / unit)
+        ages = AnswerAges(window: window)
         ring = Array(repeating: .none, count: Self.smallest)
         slots = Array(repeating: 0, count: Self.smallest * 2)
     }
@@ -63,41 +71,56 @@ package struct DuplicateMemory {
         }
     }
 
-    /// The first answer to a command, if it is remembered.
-    package func firstAnswer(to command: CommandFingerprint) -> FirstAnswer? {
+    /// The first answer to a command that was sent at this time, if it is remembered and the window holds it.
+    ///
+    /// The two may have been read in any order: a first that was sent later is one all the same.
+    package func firstAnswer(to command: CommandFingerprint, sentAt time: Timestamp) -> FirstAnswer? {
         let (slot, isFound) = find(command)
         guard isFound else { return nil }
         let position = position(in: slot)
+        guard Int32(bitPattern: units(time) &- ring[position].time) <= reach else { return nil }
         return ring[position].answer.map(FirstAnswer.compact) ?? verbatim[position].map(FirstAnswer.verbatim)
     }
 
-    /// Remembers the answer to a command, given at this time. It is the command's latest first answer from now on.
-    package mutating func remember(_ command: CommandFingerprint, _ answer: FirstAnswer, at time: Timestamp) {
-        if count == ring.count { grow() }
-        mark(time)
-        let position = next & (ring.count - 1)
-        switch answer {
-        case .compact(let answer):
-            ring[position] = Entry(command: command, answer: answer)
-        case .verbatim(let bytes):
-            ring[position] = Entry(command: command, answer: nil)
-            verbatim[position] = bytes
-        }
-        slots[find(command).slot] = content(command, at: position)
-        next += 1
+    /// Remembers the answer to a command that was sent at this time. It is the command's first answer from now on: one
+    /// that was remembered before, too long ago to count, is not found any more.
+    package mutating func remember(
+        _ kind: CommandKind,
+        _ command: CommandFingerprint,
+        _ answer: FirstAnswer,
+        sentAt time: Timestamp
+    ) {
+        ages.note(kind, at: time, number: next)
+        append(command, answer, time)
+    }
+
+    /// Remembers an answer that is read back from the log, where it was given at this time. Nothing tells when its command
+    /// was sent, but it was no later than that: so the repeat is known for longer, and not for less.
+    ///
+    /// It is committed, and the oldest are forgotten by their number alone: until the commands are read on, nothing tells
+    /// how far back their repeats may lie.
+    mutating func restore(
+        _ kind: CommandKind,
+        _ command: CommandFingerprint,
+        _ answer: FirstAnswer,
+        answeredAt time: Timestamp
+    ) {
+        // Nothing was answered before 1970.
+        ages.noteRestored(kind, answeredAt: max(0, time), number: next)
+        append(command, answer, max(0, time))
+        keepAll()
+        forgetSurplus()
     }
 
     /// Keeps what was remembered since the last commit, and forgets what the window no longer holds.
     ///
     /// Nothing is forgotten before a commit: an undo could not bring it back.
     package mutating func commit(at time: Timestamp) {
-        uncommitted = next
-        while let oldest = marks.first, oldest.time + granule + window.age < time {
-            let end = marks.count > 1 ? marks[1].sequence : next
-            while first < end { forgetOldest() }
-            marks.removeFirst()
-        }
-        while count > window.count { forgetOldest() }
+        keepAll()
+        ages.advance(to: time)
+        let kept = ages.firstToKeep(of: first..<next)
+        while first < kept { forgetOldest() }
+        forgetSurplus()
     }
 
     /// Takes back what was remembered since the last commit.
@@ -106,19 +129,27 @@ package struct DuplicateMemory {
             next -= 1
             forget(position: next & (ring.count - 1))
         }
-        while let last = marks.last, last.sequence >= next { marks.removeLast() }
+        ages.undo(to: next)
+        // What was carried out anew is not, so what was known of it before is known again.
+        for number in superseded.reversed() where number < next {
+            let position = number & (ring.count - 1)
+            let command = ring[position].command
+            slots[find(command).slot] = content(command, at: position)
+        }
+        superseded.removeAll(keepingCapacity: true)
     }
-}
 
-// MARK: - Times
+    private mutating func keepAll() {
+        uncommitted = next
+        if !superseded.isEmpty { superseded.removeAll(keepingCapacity: true) }
+    }
 
-extension DuplicateMemory {
-    private var granule: Timestamp { window.age / 1000 }
+    private mutating func forgetSurplus() {
+        while count > window.count { forgetOldest() }
+    }
 
-    private mutating func mark(_ time: Timestamp) {
-        // A clock that was set back must not make what is new look old.
-        if let last = marks.last, time <= last.time + granule { return }
-        marks.append(Mark(time: time, sequence: next))
+    private func units(_ time: Timestamp) -> UInt32 {
+        UInt32(truncatingIfNeeded: time >> Timestamp(droppedBits))
     }
 }
 
@@ -134,15 +165,18 @@ extension DuplicateMemory {
     private var positionBits: UInt32 { UInt32(truncatingIfNeeded: ring.count * 2 - 1) }
 
     private func content(_ command: CommandFingerprint, at position: Int) -> UInt32 {
-        UInt32(truncatingIfNeeded: command.high) & ~positionBits | UInt32(truncatingIfNeeded: position + 1)
+        command.high & ~positionBits | UInt32(truncatingIfNeeded: position + 1)
     }
 
     private func position(in slot: Int) -> Int { Int(slots[slot] & positionBits) - 1 }
 
     /// The slot that leads to a command, or else the free one that would.
+    ///
+    /// Inlined: the call would copy all of the memory's own fields.
+    @inline(__always)
     private func find(_ command: CommandFingerprint) -> (slot: Int, isFound: Bool) {
         let (positionBits, mask) = (positionBits, slots.count - 1)
-        let tag = UInt32(truncatingIfNeeded: command.high) & ~positionBits
+        let tag = command.high & ~positionBits
         var slot = home(of: command)
         while slots[slot] != 0 {
             if slots[slot] & ~positionBits == tag, ring[position(in: slot)].command == command {
@@ -153,6 +187,25 @@ extension DuplicateMemory {
         return (slot, false)
     }
 
+    private mutating func append(_ command: CommandFingerprint, _ answer: FirstAnswer, _ time: Timestamp) {
+        if count == ring.count { grow() }
+        let position = next & (ring.count - 1)
+        switch answer {
+        case .compact(let answer):
+            ring[position] = Entry(command: command, time: units(time), answer: answer)
+        case .verbatim(let bytes):
+            ring[position] = Entry(command: command, time: units(time), answer: nil)
+            verbatim[position] = bytes
+        }
+        let (slot, isFound) = find(command)
+        if isFound { superseded.append(number(at: self.position(in: slot))) }
+        slots[slot] = content(command, at: position)
+        next += 1
+    }
+
+    /// The number of the answer at a position.
+    private func number(at position: Int) -> Int { next - ((next - position) & (ring.count - 1)) }
+
     private mutating func forgetOldest() {
         forget(position: first & (ring.count - 1))
         first += 1
@@ -160,7 +213,7 @@ extension DuplicateMemory {
 
     private mutating func forget(position: Int) {
         if !verbatim.isEmpty { verbatim[position] = nil }
-        // Where a command was restored twice, its slot belongs to the later answer.
+        // Where a command was carried out again after the window, its slot belongs to the later answer.
         let (slot, isFound) = find(ring[position].command)
         if isFound, self.position(in: slot) == position { free(slot) }
     }

@@ -1,7 +1,7 @@
 /// How long a command is remembered, so that its repeat gets the first answer again: for so long, and only among so
 /// many of its partition.
 public struct DuplicateWindow: Sendable, Equatable {
-    /// The age up to which a first answer is remembered, in milliseconds.
+    /// The time from a command to its repeat, by their timestamps, within which the repeat is known, in milliseconds.
     public let age: Timestamp
     /// How many first answers of a partition are remembered.
     public let count: Int
@@ -14,4 +14,10 @@ public struct DuplicateWindow: Sendable, Equatable {
         self.age = age
         self.count = count
     }
+
+    /// How much older than the latest commands a first answer has to be before it is forgotten, in milliseconds.
+    ///
+    /// Longer than the window: a repeat that was sent within it may reach Kafka only after it. Clients give up delivering
+    /// a record after two minutes (Java) or five (librdkafka).
+    public var retention: Timestamp { age + min(age, 300_000) }
 }

@@ -10,7 +10,7 @@
 /// - ``poll(maxRecords:wait:)``
 /// - ``start(at:)``
 /// ### Restoring
-/// - ``restorePoints(of:answersSince:)``
+/// - ``restorePoints(of:retention:)``
 /// - ``openChangelog(_:)``
 /// - ``readChangelog()``
 /// ### Transactions
@@ -19,7 +19,6 @@
 /// - ``produce(_:)``
 /// - ``sendOffsets(_:)``
 /// - ``commit()``
-/// - ``abort()``
 public protocol CommandLog: AnyObject {
     /// The time of day, in milliseconds since 1970: the engine has no clock of its own.
     var now: Timestamp { get }
@@ -39,15 +38,15 @@ public protocol CommandLog: AnyObject {
     /// Reads the given partitions from the given positions, and no others.
     func start(at positions: [InputPosition]) throws(LogError)
 
-    /// Where each partition stands. The committed offsets are taken first and only once no transaction is
+    /// Where each partition stands, of those whose logs have a leader. The committed offsets are taken first and only once no transaction is
     /// undecided about them, the ends of the changelogs after that: what those offsets cover is then below those ends.
     ///
     /// - Parameters:
     ///   - partitions: the partitions' numbers.
-    ///   - answersSince: the answers are wanted from this time on.
+    ///   - retention: how long answers are kept, in milliseconds; ``AnswerHorizon`` says from when on that makes them wanted.
     func restorePoints(
         of partitions: [Int32],
-        answersSince: Timestamp
+        retention: Timestamp
     ) throws(LogError) -> [RestorePoint]
 
     /// Begins to read the changelogs at these positions, in place of any read before.
@@ -63,7 +62,7 @@ public protocol CommandLog: AnyObject {
 
     /// Adds a record to the transaction. The bytes are copied.
     ///
-    /// Never throws ``LogError/Remedy/retry``: a transaction that lacks a record must be aborted.
+    /// Never throws ``LogError/Remedy/retry``: a transaction that lacks a record must not be committed.
     func produce(_ record: OutputRecord) throws(LogError)
 
     /// Adds the input positions to the transaction, as this assignment's member: refused once the partitions have
@@ -72,9 +71,6 @@ public protocol CommandLog: AnyObject {
 
     /// Commits. Returns only when the transaction is known to be committed.
     func commit() throws(LogError)
-
-    /// Aborts. Returns only when the transaction is known to be aborted.
-    func abort() throws(LogError)
 
     /// What people call an input topic; dead letters name it.
     func name(of topic: InputTopic) -> String
@@ -87,11 +83,10 @@ public protocol CommandLog: AnyObject {
 public struct LogError: Error, Sendable, Equatable {
     /// What the worker does next.
     public enum Remedy: Sendable, Equatable {
-        /// Abort the transaction, undo its changes, read its input again.
-        case abort
         /// Make the same call again.
         case retry
-        /// The outcome is unknown: new producers, and the state restored from the log.
+        /// The transaction failed or its outcome is unknown: undo its changes, make new producers, and look in the log how
+        /// things stand.
         case startOver
         /// Nothing this process can do will help: stop, and say why.
         case stop
@@ -101,14 +96,14 @@ public struct LogError: Error, Sendable, Equatable {
     public let remedy: Remedy
     /// What happened, in a sentence for a person.
     public let message: String
-    /// The log refused a record for its size, and will again.
-    public let isRecordTooLarge: Bool
+    /// The log refused a record for what it is, and will again.
+    public let isRefusalOfRecord: Bool
 
     /// An error with its remedy.
-    public init(_ remedy: Remedy, _ message: String, isRecordTooLarge: Bool = false) {
+    public init(_ remedy: Remedy, _ message: String, isRefusalOfRecord: Bool = false) {
         self.remedy = remedy
         self.message = message
-        self.isRecordTooLarge = isRecordTooLarge
+        self.isRefusalOfRecord = isRefusalOfRecord
     }
 }
 
@@ -121,6 +116,4 @@ public enum PollResult {
     case assigned([Int32])
     /// The group took all partitions back.
     case revoked
-    /// The partition cannot be read on: this next offset is no longer, or not yet, in the log.
-    case outOfRange(InputPosition, reason: String)
 }

@@ -13,7 +13,7 @@ public enum InputTopic: Sendable, CaseIterable {
 }
 
 /// The topics that the engine writes.
-public enum OutputTopic: Sendable, CaseIterable {
+public enum OutputTopic: Int, Sendable, CaseIterable {
     /// One answer per command.
     case results
     /// The changelog: each store's whole stock after its last change.
@@ -110,10 +110,12 @@ public struct OutputRecord {
     public let value: UnsafeRawBufferPointer?
     /// Headers, usually none.
     public let headers: [Header]
+    /// The time that it is to carry, which only a record with headers can; nil is the time of writing.
+    public var timestamp: Timestamp?
 }
 
 /// The next offset to read of one input partition.
-public struct InputPosition: Sendable, Equatable {
+public struct InputPosition: Sendable, Hashable {
     /// The topic.
     public let topic: InputTopic
     /// The partition's number.
@@ -156,8 +158,7 @@ public struct RestorePoint: Sendable, Equatable {
     public let restocks: Input
     /// The stock is to be read up to here.
     public let stockEnd: Offset
-    /// The answers from the time asked for on, or from a later one where that is the oldest there is; they are to be read
-    /// up to the end.
+    /// The answers that repeats may still ask for, or those of them that are still there; they are to be read up to the end.
     public let results: Range<Offset>
 
     /// A partition's state.

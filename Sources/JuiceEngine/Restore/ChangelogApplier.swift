@@ -92,12 +92,11 @@ final class ChangelogApplier {
         guard let value = record.value, let answer = try? answers.read(value), !answer.isDuplicate else {
             return
         }
-        let time = min(record.timestamp ?? now, now)
-        duplicates.remember(
+        duplicates.restore(
+            answer.command,
             CommandFingerprint(answer.command, store: answer.store, id: answer.id),
             answer.compact.map(FirstAnswer.compact) ?? .verbatim(Array(value)),
-            at: time
+            answeredAt: min(record.timestamp ?? now, now)
         )
-        duplicates.commit(at: time)
     }
 }

@@ -1,6 +1,6 @@
 /// Rebuilds the partitions of one assignment from the changelogs: a state machine that is told what was read.
 ///
-/// The stock is read whole. Of the answers, those are read that the duplicate window holds: from its age on, or, where
+/// The stock is read whole. Of the answers, those are read that repeats may ask for: as far back as the log says, or, where
 /// more came in that time, the latest. How many records those are is known only afterwards, since markers and aborted
 /// records take offsets too; where they were too few, reading begins anew from further back.
 struct Restore {
@@ -33,6 +33,8 @@ struct Restore {
     private var pending: [Int32: PendingPartition] = [:]
     /// Partitions of which not every input has a committed offset.
     private var uncommitted: Set<Int32> = []
+    /// Partitions of which the log could not say how they stand.
+    private(set) var leaderless: [Int32] = []
     private var hasPoints = false
     private var isOpen = false
     private(set) var recordCount = 0
@@ -79,6 +81,7 @@ struct Restore {
     ///   commands in silence.
     mutating func found(_ points: [RestorePoint]) -> [Refusal] {
         hasPoints = true
+        leaderless = partitions.filter { number in !points.contains { $0.partition == number } }
         var refusals: [Refusal] = []
         for point in points {
             let inputs = [(InputTopic.orders, point.orders), (.restocks, point.restocks)]

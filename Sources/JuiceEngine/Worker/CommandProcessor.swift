@@ -12,8 +12,9 @@ struct CommandProcessor {
     /// Two, used in turn: the next record is read before the present one is done with.
     private let readers: [CommandReader]
 
-    /// For what is not answered here.
-    var relay = Relay()
+    private let relay = Relay()
+    /// How the records are to be treated; of a batch of several, as ``Trouble/Treatment/whole``.
+    var treatment = Trouble.Treatment.whole
 
     /// - Parameter partitionCount: how many partitions the stores are spread over.
     init(menu: Menu, language: Language, partitionCount: Int32) {
@@ -43,14 +44,31 @@ struct CommandProcessor {
             swap(&reading, &ahead)
             let record = records[index]
             guard state.advance(record.topic, to: record.offset + 1) else { continue }
+            let sent = CommandTime.effective(record.timestamp, readAt: time)
             switch reading {
-            case .command(let command):
-                answer(command, at: time, state: &state, buffer: &output.buffer, summary: &summary)
-                try output.write(.results, record.partition, key: command.store, headers: record.traceHeaders)
-            case .foreign(let owner):
-                try relay.forward(record, to: owner, log: output.log, summary: &summary)
             case .undecodable(let reason):
-                try relay.putAside(record, because: reason, log: output.log, summary: &summary)
+                try relay.putAside(record, because: reason, treatment, log: output.log, summary: &summary)
+            case .command where treatment.isDeadLetter, .foreign where treatment.isDeadLetter:
+                try relay.putAside(
+                    record,
+                    because: .unanswerable,
+                    treatment,
+                    log: output.log,
+                    summary: &summary
+                )
+            case .command(let command):
+                answer(command, sentAt: sent, state: &state, buffer: &output.buffer, summary: &summary)
+                let headers = treatment == .whole ? record.traceHeaders : []
+                try output.write(.results, record.partition, key: command.store, headers: headers)
+            case .foreign(let owner):
+                try relay.forward(
+                    record,
+                    sentAt: sent,
+                    to: owner,
+                    treatment,
+                    log: output.log,
+                    summary: &summary
+                )
             case .end:
                 return
             }
@@ -70,17 +88,17 @@ struct CommandProcessor {
 
     private func answer(
         _ command: ReceivedCommand,
-        at time: Timestamp,
+        sentAt time: Timestamp,
         state: inout AppliedState,
         buffer: inout OutputBuffer,
         summary: inout TransactionSummary
     ) {
         buffer.removeAll()
-        if let firstAnswer = state.duplicates.firstAnswer(to: command.fingerprint) {
+        if let firstAnswer = state.duplicates.firstAnswer(to: command.fingerprint, sentAt: time) {
             repeatAnswer(firstAnswer, to: command, &buffer, &summary)
         } else {
             let answer = carryOut(command, on: &state.stores, &buffer, &summary)
-            state.duplicates.remember(command.fingerprint, answer, at: time)
+            state.duplicates.remember(command.kind, command.fingerprint, answer, sentAt: time)
         }
     }
 }

@@ -3,23 +3,23 @@ import JuiceMessages
 /// Hands on the records that are not answered where they were read: commands for other partitions' stores, and what is no
 /// command.
 struct Relay {
-    /// Whether what is handed on is cut: dead letters to ``largestAbridged``, forwarded commands to the headers that
-    /// answers have. For when the log has refused a record for its size.
-    var abridges = false
-
     /// What an abridged dead letter keeps of key and value, in bytes. Well below Kafka's default limit of 1 MB.
     private static let largestAbridged = 256 * 1024
 
     /// Hands a command on to the partition that owns its store, its bytes and headers untouched. Once: one that was
     /// forwarded before was sent astray on purpose, or by a process that counts other partitions.
+    ///
+    /// - Parameter time: when it was sent; the copy says the same, since the duplicate window counts from there.
     func forward(
         _ record: CommandRecord,
+        sentAt time: Timestamp,
         to owner: Int32,
+        _ treatment: Trouble.Treatment,
         log: some CommandLog,
         summary: inout TransactionSummary
     ) throws(LogError) {
         guard !record.headers.contains(where: { $0.name == HeaderName.forwardedFrom }) else {
-            return try putAside(record, because: .misplaced, log: log, summary: &summary)
+            return try putAside(record, because: .misplaced, treatment, log: log, summary: &summary)
         }
         let origin = Header(name: HeaderName.forwardedFrom, value: "\(record.partition)/\(record.offset)")
         try log.produce(
@@ -28,16 +28,19 @@ struct Relay {
                 partition: owner,
                 key: record.key,
                 value: record.value,
-                headers: (abridges ? record.traceHeaders : record.headers) + [origin]
+                headers: (treatment == .whole ? record.headers : record.traceHeaders) + [origin],
+                // A topic may refuse times that lie too far back for it.
+                timestamp: treatment == .whole ? time : nil
             )
         )
         summary.forwarded += 1
     }
 
-    /// Puts aside a record that names no command: its bytes and headers untouched, and why and where from.
+    /// Puts aside a record that has no answer: its bytes and headers untouched, and why and where from.
     func putAside(
         _ record: CommandRecord,
         because reason: DeadLetterReason,
+        _ treatment: Trouble.Treatment,
         log: some CommandLog,
         summary: inout TransactionSummary
     ) throws(LogError) {
@@ -48,7 +51,7 @@ struct Relay {
             Header(name: HeaderName.sourcePartition, value: String(record.partition)),
             Header(name: HeaderName.sourceOffset, value: String(record.offset)),
         ]
-        let letter = contents(of: record)
+        let letter = contents(of: record, treatment)
         try log.produce(
             OutputRecord(
                 topic: .deadLetters,
@@ -72,33 +75,52 @@ struct Relay {
     /// What a dead letter keeps of a record: all of it. Of one that is too large for that, which only one that came
     /// compressed can be, it keeps the beginnings of key and value and none of the headers.
     private func contents(
-        of record: CommandRecord
+        of record: CommandRecord,
+        _ treatment: Trouble.Treatment
     ) -> (key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [Header]) {
-        let headerSize = record.headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
-        let size = headerSize + (record.key?.count ?? 0) + (record.value?.count ?? 0)
-        guard abridges, size > Self.largestAbridged else {
+        guard treatment != .whole, treatment != .deadLetter else {
             return (record.key, record.value, record.headers)
         }
-        let half = { (bytes: UnsafeRawBufferPointer?) in
-            bytes.map { UnsafeRawBufferPointer(rebasing: $0.prefix(Self.largestAbridged / 2)) }
+        let headerSize = record.headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
+        let size = headerSize + (record.key?.count ?? 0) + (record.value?.count ?? 0)
+        let half = treatment == .reasonOnly ? 0 : Self.largestAbridged / 2
+        let beginning = { (bytes: UnsafeRawBufferPointer?) in
+            bytes.map { UnsafeRawBufferPointer(rebasing: $0.prefix(half)) }
         }
         return (
-            half(record.key), half(record.value),
+            beginning(record.key), beginning(record.value),
             [Header(name: HeaderName.truncatedFrom, value: String(size))]
         )
     }
 }
 
+extension Trouble.Treatment {
+    /// Whether a command is put aside instead of being answered.
+    var isDeadLetter: Bool { rawValue >= Self.deadLetter.rawValue }
+}
+
 extension CommandRecord {
-    /// The longest trace header that is copied to an answer, in bytes. The standard asks for at least 512.
+    /// The most trace headers that are copied to an answer, and the most bytes of them. The standard knows one of each name and
+    /// asks for at least 512 bytes. Without bounds an answer could be too large for any broker.
+    private static let mostTraceHeaders = 8
+    private static let mostTraceBytes = 16 * 1024
+    /// The longest that is copied, in bytes.
     private static let longestTraceHeader = 8 * 1024
 
     /// The headers that an answer has in common with its command.
     var traceHeaders: [Header] {
         guard !headers.isEmpty else { return [] }
-        return headers.filter {
-            ($0.name == HeaderName.traceparent || $0.name == HeaderName.tracestate)
-                && ($0.value?.count ?? 0) <= Self.longestTraceHeader
+        var taken: [Header] = []
+        var size = 0
+        for header in headers where taken.count < Self.mostTraceHeaders {
+            guard header.name == HeaderName.traceparent || header.name == HeaderName.tracestate else {
+                continue
+            }
+            let count = header.value?.count ?? 0
+            guard count <= Self.longestTraceHeader, size + count <= Self.mostTraceBytes else { continue }
+            size += count
+            taken.append(header)
         }
+        return taken
     }
 }

@@ -2,7 +2,15 @@
 extension Worker {
     mutating func poll() throws(LogError) -> Step {
         if isStopping { return leave() }
-        switch try log.poll(maxRecords: maxBatch, wait: true) {
+        if assignment.contains(where: {
+            partitions[$0] == nil && trouble.isFailing($0) && !trouble.isAside($0, at: log.now)
+        }) {
+            // What was set aside is tried again: the log says how things stand.
+            keepStates()
+            restore(assignment)
+            return .worked
+        }
+        switch try log.poll(maxRecords: trouble.limit, wait: true) {
         case .records(let records, let ends):
             // Markers after the last command are committed too, else a partition that is read to its end would seem to
             // lag.
@@ -13,9 +21,6 @@ extension Worker {
             try take(assigned)
         case .revoked:
             giveUpPartitions()
-        case .outOfRange(let position, let reason):
-            stop(position.partition, PartitionFault(.offsets(position.topic), at: position.offset, reason))
-            phase = .rewinding
         }
         return .worked
     }
@@ -41,14 +46,17 @@ extension Worker {
     private mutating func giveUpPartitions() {
         onEvent(.revoked)
         assignment = []
-        if case .restoring(let restore) = phase { kept = restore.kept } else { keepStates(partitions) }
+        trouble.forgetPartitions()
+        if case .restoring(let restore) = phase { kept = restore.kept } else { keepStates() }
         phase = .polling
     }
 
     /// Puts states away as of their last known commit, until it turns out whether that still is the last.
-    mutating func keepStates(_ states: PartitionTable) {
-        for state in states { state.undo() }
-        kept = states
+    mutating func keepStates() {
+        for state in partitions {
+            state.undo()
+            kept[state.partition] = state
+        }
         partitions = PartitionTable()
     }
 
@@ -56,10 +64,6 @@ extension Worker {
     private mutating func stop(_ partition: Int32, _ fault: PartitionFault) {
         partitions[partition] = nil
         onEvent(.partitionStopped(partition, fault))
-    }
-
-    func startReading() throws(LogError) {
-        try log.start(at: partitions.flatMap(\.positions))
     }
 
     mutating func leave() -> Step {
@@ -84,7 +88,7 @@ extension Worker {
         case .revoked:
             giveUpPartitions()
             return .worked
-        case .records, .outOfRange:
+        case .records:
             // Left over from before: nothing is read on until `start`, and these will be read again.
             break
         }
@@ -94,7 +98,7 @@ extension Worker {
         case .findRestorePoints(let partitions):
             let points = try log.restorePoints(
                 of: partitions,
-                answersSince: log.now - factory.window.age
+                retention: factory.window.retention
             )
             for refusal in restore.found(points) { stop(refusal.partition, refusal.fault) }
         case .openChangelog(let positions):
@@ -111,19 +115,31 @@ extension Worker {
     }
 
     private mutating func finish(_ restore: Restore) throws(LogError) {
+        let now = log.now
         let (states, refusals) = restore.finished()
+        for state in states where trouble.restored(state.partition) {
+            onEvent(.partitionRecovered(state.partition))
+        }
+        let aside = PartitionTable(states.filter { trouble.isAside($0.partition, at: now) })
+        partitions = PartitionTable(states.filter { aside[$0.partition] == nil })
+        try log.start(at: partitions.flatMap(\.positions))
+        kept = aside
         for refusal in refusals { stop(refusal.partition, refusal.fault) }
-        partitions = PartitionTable(states)
-        try startReading()
+        for partition in restore.leaderless { setAside(partition) }
         let held = held
         let restored = RestoredState(
             stores: held.stores,
             commands: held.commands,
             records: restore.recordCount
         )
-        onEvent(.restored(partitions: states.map(\.partition), restored))
+        onEvent(.restored(partitions: partitions.map(\.partition), restored))
         // Before anything else the partitions are claimed: should this worker die with a transaction open, its successor
         // knows by the last committed offsets whose that is.
-        phase = states.isEmpty ? .polling : .beginning(Batch())
+        phase = partitions.contains { _ in true } ? .beginning(Batch()) : .polling
+    }
+
+    private mutating func setAside(_ partition: Int32) {
+        trouble.setAside(partition, isLeaderless: true, at: log.now)
+        onEvent(.partitionFailing(partition, PartitionFault(.leader, "one of its logs has no leader")))
     }
 }

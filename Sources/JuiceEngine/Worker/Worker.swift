@@ -12,11 +12,13 @@ import JuiceMessages
 /// while the log is polled, so no change of the assignment can come in the middle of one. The first after a restore has
 /// no commands and only claims the partitions.
 ///
+/// There is one way out of trouble: undo in memory, drop the producers, make new ones, and look in the log how things stand.
+///
 /// ```
 /// starting ─▶ polling ─▶ beginning ─▶ processing ─▶ sendingOffsets ─▶ committing ─▶ polling
-///               │ ▲                  └───────── requires abort ─────────┘
-///    assigned   ▼ │                                    ▼
-///            restoring ◀── startingOver             aborting ─▶ rewinding ─▶ polling
+///               │ ▲                  └───────────────┬────────────────────┘
+///    assigned   ▼ │                                  ▼ failed
+///            restoring ◀───────────────────── startingOver
 ///               └─▶ beginning
 /// ```
 public struct Worker<Log: CommandLog> {
@@ -34,28 +36,6 @@ public struct Worker<Log: CommandLog> {
         case failed(LogError)
     }
 
-    /// What one transaction takes in.
-    struct Batch {
-        /// The records as they came, those of one partition that stand together as one element.
-        private(set) var runs: [ArraySlice<CommandRecord>] = []
-        /// Each partition's first record.
-        private(set) var firsts: [ArraySlice<CommandRecord>] = []
-        let ends: [InputPosition]
-
-        init(_ records: [CommandRecord] = [], ends: [InputPosition] = []) {
-            self.ends = ends
-            var rest = records[...]
-            while let partition = rest.first?.partition {
-                let run = rest.prefix { $0.partition == partition }
-                if !runs.contains(where: { $0.first?.partition == partition }) {
-                    firsts.append(run.prefix(1))
-                }
-                runs.append(run)
-                rest = rest[run.endIndex...]
-            }
-        }
-    }
-
     enum Phase {
         case starting
         case polling
@@ -64,15 +44,12 @@ public struct Worker<Log: CommandLog> {
         case processing(Batch)
         case sendingOffsets
         case committing
-        case aborting(LogError)
-        case rewinding
         case startingOver
         case stopped
         case failed(LogError)
     }
 
     let log: Log
-    let maxBatch: Int
     let factory: PartitionFactory
     let onEvent: (WorkerEvent) -> Void
     private var processor: CommandProcessor
@@ -83,14 +60,16 @@ public struct Worker<Log: CommandLog> {
     var partitions = PartitionTable()
     /// The state of partitions that the group took back: good as long as nobody commits anything for them.
     var kept = PartitionTable()
+    /// What failed lately, and what follows from it for the next batch.
+    var trouble: Trouble
     private var summary = TransactionSummary()
+    private var begunAt: Timestamp = 0
     /// Failed calls since the last one that worked.
     private var failedCalls = 0
-    /// Transactions given up since the last one that was committed.
-    private var failedTransactions = 0
-    /// Whether the log has refused a record for its size since the last transaction that was committed.
-    private var hasRefusedSize = false
     var isStopping = false
+
+    /// How often a worker that is to stop tries to end what it left open.
+    private static var farewellAttempts: Int { 3 }
 
     /// A worker that has not begun.
     ///
@@ -135,7 +114,7 @@ public struct Worker<Log: CommandLog> {
         onEvent: @escaping (WorkerEvent) -> Void
     ) {
         self.log = log
-        self.maxBatch = maxBatch
+        trouble = Trouble(maxBatch: maxBatch)
         self.onEvent = onEvent
         factory = PartitionFactory(
             menu: menu,
@@ -184,6 +163,8 @@ public struct Worker<Log: CommandLog> {
             return try advance(restore)
         case .beginning(let batch):
             try log.begin()
+            begunAt = log.now
+            trouble.begins(batch)
             phase = .processing(batch)
             return .worked
         case .processing(let batch):
@@ -198,18 +179,12 @@ public struct Worker<Log: CommandLog> {
             try log.commit()
             keepChanges()
             return .worked
-        case .aborting(let cause):
-            try log.abort()
-            undoChanges(because: cause)
-            return .backOff(attempt: failedTransactions)
-        case .rewinding:
-            try startReading()
-            phase = .polling
-            return .worked
         case .startingOver:
-            if isStopping { return leave() }
+            // Also on the way out: a transaction that is left open would keep its partitions from being restored.
+            if isStopping, failedCalls >= Self.farewellAttempts { return leave() }
             try log.start(at: [])
             try log.initTransactions()
+            if isStopping { return leave() }
             restore(assignment)
             return .worked
         case .stopped:
@@ -225,8 +200,7 @@ public struct Worker<Log: CommandLog> {
 extension Worker {
     private mutating func process(_ batch: Batch) throws(LogError) {
         summary = TransactionSummary()
-        // A record that the broker refuses for its size would keep its partition from ever going on.
-        processor.relay.abridges = hasRefusedSize
+        processor.treatment = trouble.treatment
         var output = Output(log)
         let now = log.now
         // The first record of every partition goes first, so that the log soon knows all partitions it has to add to the
@@ -246,19 +220,14 @@ extension Worker {
     private mutating func keepChanges() {
         let now = log.now
         for state in partitions { state.commit(at: now) }
-        // One that only claims partitions shows nothing: what makes commands fail may go on.
-        if summary.commands > 0 {
-            failedTransactions = 0
-            hasRefusedSize = false
-        }
         onEvent(.committed(summary))
+        // A claim-only transaction proves nothing; the commands that failed may fail again.
+        if summary.commands > 0 {
+            for partition in trouble.committed(after: now - begunAt) {
+                onEvent(.partitionRecovered(partition))
+            }
+        }
         phase = .polling
-    }
-
-    private mutating func undoChanges(because cause: LogError) {
-        for state in partitions { state.undo() }
-        onEvent(.aborted(cause))
-        phase = .rewinding
     }
 
     private mutating func recover(from error: LogError) -> Step {
@@ -267,17 +236,15 @@ extension Worker {
             failedCalls += 1
             onEvent(.retrying(error, attempt: failedCalls))
             return .backOff(attempt: failedCalls)
-        case .abort where mayAbort:
-            failedTransactions += 1
-            hasRefusedSize = hasRefusedSize || error.isRecordTooLarge
-            phase = .aborting(error)
-            return .worked
-        case .abort, .startOver:
-            failedTransactions += 1
+        case .startOver:
             onEvent(.startingOver(error))
-            keepStates(partitions)
+            if let failing = trouble.failed(error, isInTransaction: isInTransaction, at: log.now) {
+                onEvent(.partitionFailing(failing.partition, failing.fault))
+            }
+            keepStates()
             if case .starting = phase {} else { phase = .startingOver }
-            return .backOff(attempt: failedTransactions)
+            // A batch that is halved because of a record will sooner or later leave that record alone.
+            return error.isRefusalOfRecord ? .worked : .backOff(attempt: trouble.failures)
         case .stop:
             onEvent(.failed(error))
             log.leave()
@@ -286,12 +253,9 @@ extension Worker {
         }
     }
 
-    /// Whether an abort undoes what was done. It does not after an attempt to commit whose outcome is unknown: that has to
-    /// be looked up in the log.
-    private var mayAbort: Bool {
+    private var isInTransaction: Bool {
         switch phase {
-        case .processing, .sendingOffsets: true
-        case .committing: failedCalls == 0
+        case .processing, .sendingOffsets, .committing: true
         default: false
         }
     }

@@ -12,14 +12,17 @@ public enum WorkerEvent: Sendable {
     case restored(partitions: [Int32], RestoredState)
     /// A transaction is committed.
     case committed(TransactionSummary)
-    /// A transaction is aborted and its changes undone; its commands are read again.
-    case aborted(LogError)
     /// A call is made again, for the `attempt`th time in a row, counted from 1.
     case retrying(LogError, attempt: Int)
-    /// Producers and state are dropped and made anew.
+    /// A transaction failed, or the worker cannot go on from what it believed: its changes are undone, its producers made anew,
+    /// and its commands read again from where the log says.
     case startingOver(LogError)
     /// A partition is not read on until somebody mends it.
     case partitionStopped(Int32, PartitionFault)
+    /// A partition only fails. It is tried again now and then, and the others are read on.
+    case partitionFailing(Int32, PartitionFault)
+    /// A partition that was failing works again.
+    case partitionRecovered(Int32)
     /// The worker gave up.
     case failed(LogError)
     /// The worker left its group.
@@ -34,6 +37,10 @@ public struct PartitionFault: Sendable, Equatable {
         case offsets(InputTopic?)
         /// The latest stock record of a store.
         case stock
+        /// A record of that topic, whose transaction fails.
+        case record(InputTopic)
+        /// The logs: one of them has no leader.
+        case leader
     }
 
     /// What has to be mended.
@@ -82,7 +89,7 @@ public struct HeldState: Sendable, Equatable {
 public struct DeadLetter: Sendable, Equatable {
     /// Where it was read.
     public let position: InputPosition
-    /// Why it names no command.
+    /// Why it has no answer.
     public let reason: DeadLetterReason
 }
 
@@ -98,7 +105,7 @@ public struct TransactionSummary: Sendable, Equatable {
     public var rejected = 0
     /// First answers given again.
     public var duplicates = 0
-    /// Records that named no command.
+    /// Records that named no command, or whose answer the log would not take.
     public var deadLetters = 0
     /// The first of them.
     public var firstDeadLetter: DeadLetter?

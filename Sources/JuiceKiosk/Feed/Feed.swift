@@ -12,7 +12,7 @@ struct Feed {
 
     let configuration: KioskConfiguration
     let hub: Hub
-    let stop: KioskStop
+    let stop: StopSignal
     let logger: Logger
 
     /// Reads until it is asked to stop.
@@ -40,7 +40,11 @@ struct Feed {
             hooks: ClientHooks(logger: logger, logCeiling: .debug)
         )
         let ends = try watermarks(consumer)
-        var progress = RestoreProgress(ends: ends.filter { $0.key.topic == configuration.topics.stock })
+        var unread = UnreadRanges(
+            ends.filter { $0.key.topic == configuration.topics.stock }.mapValues {
+                $0.low..<max($0.low, $0.high)
+            }
+        )
         let reader = RecordReader(
             topics: configuration.topics,
             beginnings: ends.filter { $0.key.topic == configuration.topics.results }.mapValues(\.high)
@@ -53,13 +57,13 @@ struct Feed {
                 }
             )
         )
-        if progress.isDone { hub.update { $0.restored() } }
-        var wasDone = progress.isDone
+        if unread.isEmpty { hub.update { $0.restored() } }
+        var isRestored = unread.isEmpty
         while !stop.isRequested {
-            let events = try poll(consumer, reader, &progress)
+            let events = try poll(consumer, reader, &unread)
             hub.take(events)
-            if progress.isDone, !wasDone {
-                wasDone = true
+            if unread.isEmpty, !isRestored {
+                isRestored = true
                 hub.update { $0.restored() }
                 logger.notice("the stock of all stores is read")
             }
@@ -89,7 +93,7 @@ struct Feed {
     private func poll(
         _ consumer: Consumer,
         _ reader: RecordReader,
-        _ progress: inout RestoreProgress
+        _ unread: inout UnreadRanges
     ) throws(KafkaError) -> [Board.Event] {
         var events: [Board.Event] = []
         for element in try consumer.poll(maxRecords: 5000, timeout: .milliseconds(50)) {
@@ -98,9 +102,9 @@ struct Feed {
                 let topic = record.topic
                 if let event = reader.event(record, topic: topic) { events.append(event) }
                 let partition = TopicPartition(topic: topic, partition: record.partition)
-                progress.passed(partition, next: record.offset + 1)
+                unread.passed(partition, next: record.offset + 1)
             case .endOfPartition(let partition, let next):
-                progress.passed(partition, next: next)
+                unread.passed(partition, next: next)
             case .failure(_, let error) where error.remedy == .retry: continue
             // librdkafka looks for the coordinator of the group that it wants named. None is joined, so no right is needed.
             case .failure(_, let error) where error.code == .groupAuthorizationFailed: continue

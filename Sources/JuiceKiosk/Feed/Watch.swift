@@ -10,7 +10,7 @@ struct Watch {
 
     let configuration: KioskConfiguration
     let hub: Hub
-    let stop: KioskStop
+    let stop: StopSignal
     let logger: Logger
 
     /// Looks until it is asked to stop.
@@ -21,18 +21,13 @@ struct Watch {
             configuration: configuration.watch,
             hooks: ClientHooks(logger: logger, logCeiling: .debug)
         )
-        var wasReached: Bool?
+        let brokers = BrokerWatch(
+            bootstrapServers: configuration.kafka["bootstrap.servers"] ?? "",
+            logger: logger
+        )
         var round = 0
         while !stop.isRequested {
-            let failure = probe(consumer)
-            if wasReached != (failure == nil) {
-                if let failure {
-                    logger.warning("no Kafka broker answers: \(failure.message); waiting for one")
-                } else if wasReached == false {
-                    logger.notice("Kafka answers again")
-                }
-            }
-            wasReached = failure == nil
+            let failure = brokers.probe(consumer, timeout: Self.patience)
             hub.update { board in
                 if let failure { board.failed(failure.message) } else { board.reached() }
             }
@@ -42,15 +37,6 @@ struct Watch {
             }
             round += 1
             stop.wait(for: Self.pause)
-        }
-    }
-
-    private func probe(_ consumer: Consumer) -> KafkaError? {
-        do throws(KafkaError) {
-            _ = try consumer.metadata(topics: [], timeout: Self.patience)
-            return nil
-        } catch {
-            return error
         }
     }
 

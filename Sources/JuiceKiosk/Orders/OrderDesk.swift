@@ -62,7 +62,7 @@ final class OrderDesk: Sendable {
     /// Sends until the stop is requested, and then lets go of what is under way. For a thread of its own.
     ///
     /// - Throws: when librdkafka refuses the configuration.
-    func run(until stop: KioskStop) throws {
+    func run(until stop: StopSignal) throws {
         var client = try Client(configuration, logger)
         while !stop.isRequested {
             // While nothing is under way there is nothing to poll for.

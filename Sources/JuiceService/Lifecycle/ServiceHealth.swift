@@ -30,6 +30,8 @@ public final class ServiceHealth: Sendable {
         var phase = Phase.joining
         /// A partition that nobody reads keeps the service from being ready until it is assigned anew.
         var stoppedPartitions: [Int32: String] = [:]
+        /// One that only fails does until it works again.
+        var failingPartitions: [Int32: String] = [:]
         var steppedAt: ContinuousClock.Instant
 
         mutating func enter(_ phase: Phase) {
@@ -104,7 +106,9 @@ public final class ServiceHealth: Sendable {
                 case .ready: nil
                 }
             let stopped = worker.stoppedPartitions.sorted { $0.key < $1.key }
+            let failing = worker.failingPartitions.sorted { $0.key < $1.key }
             return [obstacle].compactMap { $0 } + stopped.map { "partition \($0) is stopped: \($1)" }
+                + failing.map { "partition \($0) only fails: \($1)" }
         }
     }
 }
@@ -142,12 +146,17 @@ extension ServiceHealth {
             switch event {
             case .assigned(let partitions): worker.enter(.restoring(partitions))
             case .restored, .committed: worker.phase = .ready
-            case .revoked: worker.enter(.joining)
+            case .revoked:
+                worker.enter(.joining)
+                worker.failingPartitions = [:]
             case .startingOver(let error): worker.enter(.startingOver(error.message))
             case .failed, .left: worker.enter(.left)
             case .partitionStopped(let partition, let fault):
                 worker.stoppedPartitions[partition] = fault.reason
-            case .started, .aborted, .retrying: break
+            case .partitionFailing(let partition, let fault):
+                worker.failingPartitions[partition] = fault.reason
+            case .partitionRecovered(let partition): worker.failingPartitions[partition] = nil
+            case .started, .retrying: break
             }
             state.workers[number] = worker
         }

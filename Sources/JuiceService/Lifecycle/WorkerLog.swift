@@ -6,7 +6,7 @@ struct WorkerLog {
     private let logger: Logger
     private let configuration: ServiceConfiguration
     private var isRetrying = false
-    private var isAborting = false
+    private var isStartingOver = false
 
     /// Attempts in a row before somebody should look: with the pauses between them, some five seconds.
     private static let patience = 12
@@ -27,7 +27,7 @@ struct WorkerLog {
         case .restored(let partitions, let state):
             // Restored to try once more what has just failed, it is not news.
             logger.log(
-                level: isAborting ? .debug : .notice,
+                level: isStartingOver ? .debug : .notice,
                 partitions.isEmpty
                     ? "no partition to read"
                     : "ready: \(state.stores) stores, \(state.commands) commands remembered, \(state.records) records read",
@@ -35,32 +35,33 @@ struct WorkerLog {
             )
         case .committed(let summary):
             if summary.commands > 0 {
-                if isRetrying || isAborting { logger.notice("transactions commit again") }
-                (isRetrying, isAborting) = (false, false)
+                if isRetrying || isStartingOver { logger.notice("transactions commit again") }
+                (isRetrying, isStartingOver) = (false, false)
             }
             if let letter = summary.firstDeadLetter { tell(letter, of: summary.deadLetters) }
             logger.trace("committed", metadata: Self.metadata(summary))
-        case .aborted(let error):
-            logger.log(
-                level: isAborting ? .debug : .warning,
-                "transaction aborted and undone, its commands are read again: \(error.message)"
-            )
-            isAborting = true
         case .retrying(let error, let attempt):
             // A few are ordinary, such as waiting for a predecessor's transaction to be decided.
             isRetrying = isRetrying || attempt == Self.patience
             logger.log(level: attempt == Self.patience ? .warning : .debug, "trying again: \(error.message)")
         case .startingOver(let error):
             logger.log(
-                level: isAborting ? .debug : .warning,
+                level: isStartingOver ? .debug : .warning,
                 "starting over with new producers and restored state: \(error.message)"
             )
-            isAborting = true
+            isStartingOver = true
         case .partitionStopped(let partition, let fault):
             logger.critical(
                 "partition stopped, its commands wait: \(fault.reason). To go on: \(mend(partition, fault.kind))",
                 metadata: place(partition, fault)
             )
+        case .partitionFailing(let partition, let fault):
+            logger.critical(
+                "partition only fails, its commands wait and are tried again now and then: \(fault.reason)",
+                metadata: place(partition, fault)
+            )
+        case .partitionRecovered(let partition):
+            logger.notice("partition works again", metadata: ["partition": "\(partition)"])
         case .failed(let error):
             logger.critical("\(error.message)")
         case .left:
@@ -86,6 +87,8 @@ struct WorkerLog {
         switch fault.kind {
         case .offsets(let topic): place["topic"] = topic.map { "\(configuration.topics[$0])" }
         case .stock: place["topic"] = "\(configuration.topics.stock)"
+        case .record(let topic): place["topic"] = "\(configuration.topics[topic])"
+        case .leader: break
         }
         place["offset"] = fault.offset.map { "\($0)" }
         return place
@@ -105,6 +108,7 @@ struct WorkerLog {
             write that store's right stock to \(configuration.topics.stock) once more, under the same key and to the same \
             partition, then restart this instance. What is right, the answers in \(configuration.topics.results) say
             """
+        case .record, .leader: "mend what the reason names"
         }
     }
 

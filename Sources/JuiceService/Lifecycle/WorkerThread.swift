@@ -63,11 +63,9 @@ struct WorkerThread: Sendable {
         }
     }
 
-    /// 10 ms after the first failure, doubled with each up to a second.
     private func wait(_ attempt: Int) {
-        let milliseconds = min(1000, 10 << min(attempt - 1, 7))
         // On the way out it is short, so that the last transaction has as many attempts as time allows.
-        stop.wait(for: .milliseconds(milliseconds), onceRequested: .milliseconds(20))
+        stop.wait(for: Backoff.pause(after: attempt), onceRequested: .milliseconds(20))
     }
 }
 

@@ -9,18 +9,14 @@ final class CommandInput {
     private let configuration: ServiceConfiguration
     private let watch: BrokerWatch
     private let logger: Logger
-    let consumer: Consumer
+    private let member: GroupConsumer
 
-    /// What the present assignment belongs to; taken at assignment, and nil without one.
-    private(set) var membership: ConsumerGroupMetadata?
-    /// Rebalances told during the last poll and not yet handed on.
-    private let rebalances = RebalanceQueue()
     private var startedPartitions: [TopicPartition] = []
     /// Why the present assignment cannot be worked on, and since when none could.
     private var unlikeAssignment: LogError?
     private var unlikeSince: ContinuousClock.Instant?
-    /// Codes of errors that were logged already.
-    private var toldCodes: Set<KafkaError.Code> = []
+    /// When each error was met last, by its code.
+    private var errors: [KafkaError.Code: ContinuousClock.Instant] = [:]
     /// The topic of the last record: records come in runs, and a topic's name is not copied for each of them.
     private var lastTopic: (identity: OpaquePointer?, topic: InputTopic)?
     /// The records of the last poll; kept to reuse their memory.
@@ -29,6 +25,8 @@ final class CommandInput {
     /// A broker that has just started may not know all topics yet, and librdkafka then subscribes to those it knows, until it
     /// asks again. Only an unlike assignment that outlasts that is a mistake in the setup.
     private static let patience = Duration.seconds(30)
+    /// An error that was away for this long is news when it comes back.
+    private static let absence = Duration.seconds(60)
 
     /// Joins the group.
     init(
@@ -43,36 +41,44 @@ final class CommandInput {
         var hooks = hooks
         // Only this client is polled all the time. What the others notice would be told when it is long over.
         hooks.onError = { watch.noticed($0) }
-        consumer = try Consumer(configuration: configuration.groupConsumer(worker: worker), hooks: hooks)
-        try consumer.subscribe(to: InputTopic.allCases.map { configuration.topics[$0] }) { [rebalances] in
-            rebalances.append($0)
-            // Reading begins with `start`, once the state is restored.
-            return .hold
-        }
+        member = try GroupConsumer(
+            of: InputTopic.allCases.map { configuration.topics[$0] },
+            configuration: configuration.groupConsumer(worker: worker),
+            hooks: hooks
+        )
     }
+
+    /// For questions about offsets.
+    var consumer: Consumer { member.consumer }
+
+    /// What the present assignment belongs to; nil without one that can be worked on.
+    var membership: ConsumerGroupMetadata? { unlikeAssignment == nil ? member.membership : nil }
 
     /// What happened next, or the error that ended this membership.
     func poll(maxRecords: Int, wait: Bool) throws(LogError) -> Result<PollResult, KafkaError> {
-        if let result = try nextRebalance() { return .success(result) }
         if let unlikeAssignment, let unlikeSince, .now - unlikeSince > Self.patience {
             throw unlikeAssignment
         }
-        if wait, watch.needsProbe { probe() }
+        if wait, watch.needsProbe { watch.probe(consumer) }
 
-        let batch: RecordBatch
+        let event: GroupConsumer.Event
         do throws(KafkaError) {
-            batch = try consumer.poll(maxRecords: maxRecords, timeout: wait ? waitingTime : .zero)
+            event = try member.poll(maxRecords: maxRecords, timeout: wait ? waitingTime : .zero)
         } catch {
             return .failure(error)
         }
-        // A change of the assignment makes the records of the same poll void: nothing is read under the new one
-        // before `start`. Errors are not void: librdkafka tells some of them only once.
-        if !rebalances.isEmpty {
-            for case .failure(_, let error) in batch where !Self.isOutOfRange(error) { try note(error) }
+        switch event {
+        case .assigned(let partitions):
+            return .success(take(partitions))
+        case .revoked(let error):
+            startedPartitions = []
+            unlikeAssignment = nil
+            if let error { try note(error) }
+            return .success(.revoked)
+        case .records(let batch):
+            if wait, batch.count == maxRecords { wakeFetchers() }
+            return .success(try takeIn(batch))
         }
-        if let result = try nextRebalance() { return .success(result) }
-        if wait, batch.count == maxRecords { wakeFetchers() }
-        return .success(try takeIn(batch))
     }
 
     /// A rebalance does not end a poll that waits for records: before the first there is nothing else to wait for.
@@ -97,22 +103,14 @@ final class CommandInput {
                         offset: next
                     )
                 )
-            case .failure(let partition?, let error) where Self.isOutOfRange(error):
-                let position = InputPosition(
-                    topic: topic(partition.topic),
-                    partition: partition.partition,
-                    offset: error.offset ?? -1
-                )
-                return .outOfRange(position, reason: error.message)
+            case .failure(_?, let error) where error.code.isOffsetReset:
+                // The client may be wrong about it. Starting over asks the broker.
+                throw LogError(.startOver, error.description)
             case .failure(_, let error):
                 try note(error)
             }
         }
         return .records(records, ends: ends)
-    }
-
-    private static func isOutOfRange(_ error: KafkaError) -> Bool {
-        error.code == .autoOffsetReset || error.code == .offsetOutOfRange
     }
 
     private func commandRecord(_ record: ConsumedRecord) -> CommandRecord {
@@ -140,7 +138,7 @@ final class CommandInput {
 
     /// Reads these partitions from these offsets, and no others.
     func start(at offsets: [TopicPartition: Offset]) throws(KafkaError) {
-        try consumer.assign(offsets)
+        try member.start(at: offsets)
         startedPartitions = Array(offsets.keys)
         for (partition, offset) in offsets {
             logger.debug(
@@ -153,6 +151,9 @@ final class CommandInput {
         }
     }
 
+    /// Leaves the group.
+    func close() { member.close() }
+
     /// Makes librdkafka fetch on at once.
     ///
     /// It stops fetching while its queue holds `queued.min.messages`, and version 2.0.2 looks again only when something
@@ -160,16 +161,6 @@ final class CommandInput {
     /// queue would have to hold a second's worth of records, some 500 bytes each.
     private func wakeFetchers() {
         _ = try? consumer.endOffsets(of: startedPartitions, timeout: .milliseconds(50))
-    }
-
-    /// Asks the cluster for something small, to know whether it answers.
-    func probe() {
-        do throws(KafkaError) {
-            _ = try consumer.metadata(topics: [configuration.topics.orders], timeout: .milliseconds(500))
-            watch.reached()
-        } catch {
-            watch.failed(error)
-        }
     }
 
     /// What the consumer met: some of it heals by itself, some never will, and librdkafka may tell it only once.
@@ -184,44 +175,27 @@ final class CommandInput {
         let logError = LogError(error)
         if logError.remedy == .stop { throw logError }
         watch.noticed(error)
-        if error.remedy != .retry, toldCodes.insert(error.code).inserted {
-            logger.warning("\(error)")
-        }
+        guard error.remedy != .retry else { return }
+        let before = errors.updateValue(.now, forKey: error.code)
+        if before.map({ .now - $0 > Self.absence }) ?? true { logger.warning("\(error)") }
     }
 }
 
 // MARK: - Assignment
 
 extension CommandInput {
-    private func nextRebalance() throws(LogError) -> PollResult? {
-        guard let rebalance = rebalances.popFirst() else { return nil }
-        switch rebalance {
-        case .assigned(let partitions, let membership):
-            watch.reached()
-            guard let numbers = coPartitioned(partitions) else {
-                let error = unlikeness(of: partitions)
-                logger.warning("waiting for another assignment: \(error.message)")
-                unlikeAssignment = error
-                unlikeSince = unlikeSince ?? .now
-                return .records([], ends: [])
-            }
-            unlikeSince = nil
-            self.membership = membership
-            return .assigned(numbers)
-        case .revoked:
-            giveUp()
-            return .revoked
-        case .failed(let error):
-            giveUp()
-            try note(error)
-            return .revoked
+    private func take(_ partitions: [TopicPartition]) -> PollResult {
+        watch.reached()
+        guard let numbers = coPartitioned(partitions) else {
+            let error = unlikeness(of: partitions)
+            logger.warning("waiting for another assignment: \(error.message)")
+            unlikeAssignment = error
+            unlikeSince = unlikeSince ?? .now
+            return .records([], ends: [])
         }
-    }
-
-    private func giveUp() {
-        membership = nil
-        startedPartitions = []
         unlikeAssignment = nil
+        unlikeSince = nil
+        return .assigned(numbers)
     }
 
     /// The partition numbers of an assignment, provided that it has the same ones of each topic. The state of a
@@ -243,15 +217,4 @@ extension CommandInput {
                 + " number of partitions"
         )
     }
-}
-
-/// Carries rebalances from the consumer's callback to the poll that caused it; both run on one thread.
-private final class RebalanceQueue {
-    private var rebalances: [Rebalance] = []
-
-    func append(_ rebalance: Rebalance) { rebalances.append(rebalance) }
-
-    var isEmpty: Bool { rebalances.isEmpty }
-
-    func popFirst() -> Rebalance? { rebalances.isEmpty ? nil : rebalances.removeFirst() }
 }

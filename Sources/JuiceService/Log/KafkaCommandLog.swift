@@ -18,7 +18,7 @@ final class KafkaCommandLog: CommandLog {
     private var input: CommandInput
     private var rejoinedAt: ContinuousClock.Instant?
     private var lastPolledAt = ContinuousClock.now
-    private var producers: ProducerPair?
+    private let transactions: ServiceTransactions
     private var restorePointReader: RestorePointReader?
     private var changelog: ChangelogReader?
     /// What the open transaction commits; the embedded broker has to be told twice.
@@ -28,8 +28,6 @@ final class KafkaCommandLog: CommandLog {
     /// How long calls wait that librdkafka cannot resume. From a slow broker each attempt would have its answer too late, so
     /// each waits longer than the one before.
     private var patience = callTimeout
-    /// How often new producers ask for their transactional ids before they wait for a slow broker.
-    private static let eagerness = 3
     /// Being fenced twice within this time is another process's doing,
     private static let rivalry = Duration.seconds(60)
     /// unless the worker was away from its group for this long: half the session timeout.
@@ -50,6 +48,12 @@ final class KafkaCommandLog: CommandLog {
         self.topics = topics
         self.metrics = metrics
         hooks = ClientHooks(logger: logger, logCeiling: .info)
+        transactions = try ServiceTransactions(
+            configuration: configuration,
+            worker: worker,
+            hooks: hooks,
+            metrics: metrics
+        )
         input = try CommandInput(
             configuration: configuration,
             worker: worker,
@@ -60,15 +64,13 @@ final class KafkaCommandLog: CommandLog {
 
     var now: Timestamp { Timestamp(Date().timeIntervalSince1970 * 1000) }
 
-    private var owner: String { configuration.ownerName(worker: worker) }
-
     func name(of topic: InputTopic) -> String { configuration.topics[topic] }
 
     func leave() {
         // Producers first: a consumer that has left can no longer be the reason for anything they commit.
-        producers = nil
+        transactions.drop()
         endRestore()
-        input.consumer.close()
+        input.close()
     }
 }
 
@@ -76,6 +78,7 @@ final class KafkaCommandLog: CommandLog {
 
 extension KafkaCommandLog {
     func poll(maxRecords: Int, wait: Bool) throws(LogError) -> PollResult {
+        transactions.poll()
         switch try input.poll(maxRecords: maxRecords, wait: wait) {
         case .success(let result):
             lastPolledAt = .now
@@ -146,7 +149,7 @@ extension KafkaCommandLog {
 extension KafkaCommandLog {
     func restorePoints(
         of partitions: [Int32],
-        answersSince time: Timestamp
+        retention: Timestamp
     ) throws(LogError) -> [RestorePoint] {
         do throws(KafkaError) {
             let reader: RestorePointReader
@@ -155,7 +158,8 @@ extension KafkaCommandLog {
             } else {
                 reader = try RestorePointReader(
                     configuration: configuration,
-                    owner: owner,
+                    worker: worker,
+                    ownIDs: transactions.transactionalIDs,
                     partitionCount: topics.partitionCount,
                     hooks: hooks
                 )
@@ -164,7 +168,8 @@ extension KafkaCommandLog {
             let points = try reader.read(
                 partitions,
                 group: input.consumer,
-                answersSince: time,
+                retention: retention,
+                now: now,
                 timeout: patience
             )
             restorePointReader = nil
@@ -207,51 +212,30 @@ extension KafkaCommandLog {
 
 extension KafkaCommandLog {
     func initTransactions() throws(LogError) {
-        try onProducers { (pair) throws(KafkaError) in
-            if pair?.isReady ?? true {
-                // A transaction that the predecessor left open is ended by the first to ask, who is told to ask again.
-                // librdkafka would do so after half a second; producers made anew do it at once.
-                for _ in 0..<Self.eagerness {
-                    pair = try makeProducers()
-                    if pair?.tryInitTransactions(timeout: .milliseconds(100)) ?? false { return }
-                }
-                pair = try makeProducers()
-            }
-            // Producers that are still being initialised go on where the last call ran into its timeout.
-            try pair?.initTransactions(timeout: Self.callTimeout)
-        }
+        try call { () throws(KafkaError) in try transactions.initTransactions(timeout: Self.callTimeout) }
     }
 
     func begin() throws(LogError) {
         sentOffsets = [:]
-        try onProducers { (pair) throws(KafkaError) in
-            pair?.takeTurns()
-            try Self.ready(pair).current.begin()
-        }
+        try call { () throws(KafkaError) in try transactions.begin(timeout: Self.callTimeout) }
     }
 
     func produce(_ record: OutputRecord) throws(LogError) {
         // The dead letters may have fewer partitions than the commands.
         let partition =
             record.topic == .deadLetters ? record.partition % topics.deadLetterPartitions : record.partition
-        try onProducers { (pair) throws(KafkaError) in
-            try Self.ready(pair).produce(record, partition: partition)
-        }
+        try call { () throws(KafkaError) in try transactions.produce(record, partition: partition) }
     }
 
     func sendOffsets(_ positions: [InputPosition]) throws(LogError) {
+        guard let membership = input.membership else {
+            throw LogError(.startOver, "the partitions were given up")
+        }
         sentOffsets = offsets(positions)
-        try onProducers { (pair) throws(KafkaError) in
-            guard let membership = input.membership else {
-                throw KafkaError(
-                    code: .state,
-                    message: "the partitions were given up",
-                    requiresAbort: true
-                )
-            }
-            try Self.ready(pair).current.sendOffsets(
+        try call { () throws(KafkaError) in
+            try transactions.sendOffsets(
                 sentOffsets,
-                note: OwnerNote(owner: owner, partitionCount: topics.partitionCount).text,
+                partitionCount: topics.partitionCount,
                 membership: membership,
                 timeout: patience
             )
@@ -259,9 +243,7 @@ extension KafkaCommandLog {
     }
 
     func commit() throws(LogError) {
-        try onProducers { (pair) throws(KafkaError) in
-            try Self.ready(pair).current.commit(timeout: Self.callTimeout)
-        }
+        try call { () throws(KafkaError) in try transactions.commit(timeout: Self.callTimeout) }
         answered()
         guard configuration.isEmbedded, !sentOffsets.isEmpty else { return }
         do throws(KafkaError) {
@@ -271,33 +253,12 @@ extension KafkaCommandLog {
         }
     }
 
-    func abort() throws(LogError) {
-        try onProducers { (pair) throws(KafkaError) in
-            try Self.ready(pair).current.abort(timeout: Self.callTimeout)
-        }
-    }
-
-    private func makeProducers() throws(KafkaError) -> ProducerPair {
-        try ProducerPair(configuration: configuration, worker: worker, hooks: hooks, metrics: metrics)
-    }
-
-    private static func ready(_ pair: ProducerPair?) throws(KafkaError) -> ProducerPair {
-        guard let pair, pair.isReady else {
-            throw KafkaError(code: .state, message: "no producer is initialised")
-        }
-        return pair
-    }
-
-    /// Makes a call on the producers, and drops them when it leaves them useless.
-    private func onProducers(
-        _ body: (inout ProducerPair?) throws(KafkaError) -> Void
-    ) throws(LogError) {
+    private func call(_ body: () throws(KafkaError) -> Void) throws(LogError) {
         do throws(KafkaError) {
-            try body(&producers)
+            try body()
         } catch {
             waitedInVain(error)
-            if error.remedy == .startOver { producers = nil }
-            if error.remedy == .retry { input.probe() }
+            if error.remedy == .retry { watch.probe(input.consumer) }
             throw LogError(error)
         }
     }

@@ -1,11 +1,18 @@
-/// What is noted beside every committed offset, where Kafka has room for some text: which worker committed it, and of how
-/// many partitions.
+/// What is noted beside every committed offset, where Kafka has room for some text: under which transactional ids whoever
+/// committed it writes, and of how many partitions.
 struct OwnerNote: Hashable {
+    /// The worker: what its transactional ids begin with.
     let owner: String
+    /// How they go on.
+    let turns: [String]
     let partitionCount: Int32
 
-    init(owner: String, partitionCount: Int32) {
+    private static let ordinaryTurns = ServiceConfiguration.turns.map(String.init)
+
+    /// - Parameter transactionalIDs: nil is the worker's first ones.
+    init(owner: String, transactionalIDs: [String]? = nil, partitionCount: Int32) {
         self.owner = owner
+        turns = transactionalIDs?.map { String($0.dropFirst(owner.count + 1)) } ?? Self.ordinaryTurns
         self.partitionCount = partitionCount
     }
 
@@ -14,8 +21,23 @@ struct OwnerNote: Hashable {
         guard let space = text.lastIndex(of: " "), let count = Int32(text[text.index(after: space)...]) else {
             return nil
         }
-        self.init(owner: String(text[..<space]), partitionCount: count)
+        let parts = text[..<space].split(separator: "#", omittingEmptySubsequences: false)
+        partitionCount = count
+        // A worker's name may have the character, too; what comes after the last is only ever digits, commas and slashes.
+        if let last = parts.last, parts.count > 1, last.allSatisfy({ $0.isNumber || $0 == "," || $0 == "/" })
+        {
+            owner = parts.dropLast().joined(separator: "#")
+            turns = last.split(separator: ",").map(String.init)
+        } else {
+            owner = String(text[..<space])
+            turns = Self.ordinaryTurns
+        }
     }
 
-    var text: String { "\(owner) \(partitionCount)" }
+    var transactionalIDs: [String] { turns.map { "\(owner)/\($0)" } }
+
+    var text: String {
+        turns == Self.ordinaryTurns
+            ? "\(owner) \(partitionCount)" : "\(owner)#\(turns.joined(separator: ",")) \(partitionCount)"
+    }
 }

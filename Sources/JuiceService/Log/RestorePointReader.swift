@@ -10,23 +10,36 @@ final class RestorePointReader {
     private let partitionCount: Int32
     /// Sees past undecided transactions, which the group's consumer does not.
     private let logEnds: Consumer
-    private var formerOwners: FormerOwners
+    private var takeover: TransactionTakeover
+    /// The transactional ids of the worker that restores.
+    private let ownIDs: Set<String>
+    private let ownPrefix: String
+    /// Partitions of which a log has no leader, so that nothing can be said of them now.
+    private var leaderless: Set<Int32> = []
 
-    /// A transaction that takes longer than this to be decided, and than the cluster takes to answer anything, is suspected
-    /// to be a dead instance's.
+    /// If a transaction stays open longer than this, and longer than the cluster takes to answer anything, assume its owner is
+    /// dead.
     private static let patience = Duration.milliseconds(200)
 
-    /// - Parameter owner: the worker that restores.
+    /// - Parameters:
+    ///   - worker: the one that restores.
+    ///   - ownIDs: its transactional ids.
     init(
         configuration: ServiceConfiguration,
-        owner: String,
+        worker: Int,
+        ownIDs: [String],
         partitionCount: Int32,
         hooks: ClientHooks
     ) throws(KafkaError) {
         self.configuration = configuration
         self.partitionCount = partitionCount
         logEnds = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
-        formerOwners = FormerOwners(configuration: configuration, ownName: owner, hooks: hooks)
+        self.ownIDs = Set(ownIDs)
+        ownPrefix = configuration.ownerName(worker: worker) + "/"
+        // Every committed offset carries a note of whose it is, so it is known whose transaction may be open.
+        takeover = TransactionTakeover(logger: hooks.logger) { id throws(KafkaError) in
+            try TransactionalProducer(configuration: configuration.producer(id: id), hooks: hooks)
+        }
     }
 
     deinit { logEnds.close() }
@@ -34,11 +47,43 @@ final class RestorePointReader {
     /// - Parameters:
     ///   - group: the consumer whose group's offsets are asked for. The broker answers once no transaction is undecided
     ///     about them.
-    ///   - time: answers are wanted from then on.
+    ///   - retention: how long answers are kept.
+    ///   - now: the time of day.
     func read(
         _ partitions: [Int32],
         group: Consumer,
-        answersSince time: Timestamp,
+        retention: Timestamp,
+        now: Timestamp,
+        timeout: Duration
+    ) throws(KafkaError) -> [RestorePoint] {
+        do throws(KafkaError) {
+            return try points(
+                of: partitions.filter { !leaderless.contains($0) },
+                group: group,
+                retention: retention,
+                now: now,
+                timeout: timeout
+            )
+        } catch {
+            // One partition that cannot be asked about must not keep the others from being read.
+            if error.remedy == .retry { try findLeaders(timeout: timeout) }
+            throw error
+        }
+    }
+
+    private func findLeaders(timeout: Duration) throws(KafkaError) {
+        let names =
+            (InputTopic.allCases.map { configuration.topics[$0] })
+            + (ChangelogTopic.allCases.map { configuration.topics[$0] })
+        let topics = try logEnds.metadata(topics: names, timeout: timeout).topics
+        leaderless = topics.reduce(into: []) { $0.formUnion($1.leaderless) }
+    }
+
+    private func points(
+        of partitions: [Int32],
+        group: Consumer,
+        retention: Timestamp,
+        now: Timestamp,
         timeout: Duration
     ) throws(KafkaError) -> [RestorePoint] {
         let owners = try owners(timeout: timeout)
@@ -52,12 +97,28 @@ final class RestorePointReader {
             partitions,
             of: ChangelogTopic.allCases.map { configuration.topics[$0] }
         )
-        let suspects = Set(inputs.compactMap { owners[$0] })
+        let suspects = Set(inputs.compactMap { owners[$0] }.flatMap(\.transactionalIDs))
+        // Of this worker's earlier selves it is known that they are dead.
+        endTransactions(of: suspects.filter { $0.hasPrefix(ownPrefix) })
         let committed = try committed(inputs, group, suspects, patience: patience, timeout: timeout)
         // Read from here on: whatever those offsets cover was written to the changelogs before.
         let logs = try logEnds.watermarks(of: inputs + changelogs, timeout: timeout)
         try waitUntilDecided(changelogs, in: logs, group, suspects, patience: patience, timeout: timeout)
-        let answers = try firstAnswers(partitions, since: time, in: logs, timeout: timeout)
+        // Brokers that know no stable offsets tell those of before an undecided transaction.
+        guard try group.committed(inputs, timeout: timeout) == committed else {
+            throw KafkaError(
+                code: .state,
+                message: "somebody else's transaction was just committed",
+                isRetriable: true
+            )
+        }
+        // The embedded broker knows no times, and forgets everything before long by itself.
+        let starts =
+            configuration.isEmbedded
+            ? nil
+            : try horizons(partitions, committed, logs, now: now, timeout: timeout)
+                .mapValues { $0.start(retention: retention) }
+        let answers = try firstAnswers(partitions, since: starts, in: logs, timeout: timeout)
 
         var points: [RestorePoint] = []
         for number in partitions {
@@ -110,12 +171,12 @@ extension RestorePointReader {
     /// Who committed last for each input partition of the whole group, also while a transaction is undecided about them.
     ///
     /// - Throws: ``KafkaError`` when somebody counted other partitions: the stores would be split in two.
-    private func owners(timeout: Duration) throws(KafkaError) -> [TopicPartition: String] {
+    private func owners(timeout: Duration) throws(KafkaError) -> [TopicPartition: OwnerNote] {
         let all = partitions(
             Array(0..<partitionCount),
             of: InputTopic.allCases.map { configuration.topics[$0] }
         )
-        var owners: [TopicPartition: String] = [:]
+        var owners: [TopicPartition: OwnerNote] = [:]
         for (partition, text) in try logEnds.committedNotes(all, timeout: timeout) {
             guard let note = OwnerNote(text) else { continue }
             guard note.partitionCount == partitionCount else {
@@ -127,7 +188,7 @@ extension RestorePointReader {
                         + " another --topic-prefix and copy the commands there"
                 )
             }
-            owners[partition] = note.owner
+            owners[partition] = note
         }
         return owners
     }
@@ -144,8 +205,14 @@ extension RestorePointReader {
         } catch {
             guard error.code == .timedOut else { throw error }
         }
-        formerOwners.endTransactions(of: suspects)
+        endTransactions(of: suspects)
         return try group.committed(inputs, timeout: timeout)
+    }
+
+    private func endTransactions(of ids: Set<String>) {
+        takeover.endTransactions(
+            of: ids.filter { !ownIDs.contains($0) && $0.hasPrefix(configuration.ownerPrefix) }
+        )
     }
 
     /// A transaction that has written answers or stock, and was not yet asked to commit any offsets, shows only there.
@@ -163,7 +230,7 @@ extension RestorePointReader {
             let undecided = changelogs.first { stable[$0, default: 0] < logs[$0]?.high ?? 0 }
             guard let undecided else { return }
             let waited = ContinuousClock.now - start
-            if waited > patience { formerOwners.endTransactions(of: suspects) }
+            if waited > patience { endTransactions(of: suspects) }
             guard waited < patience + timeout else {
                 throw KafkaError(
                     code: .timedOut,
@@ -175,21 +242,46 @@ extension RestorePointReader {
         }
     }
 
+    private func horizons(
+        _ partitions: [Int32],
+        _ committed: [TopicPartition: Offset?],
+        _ logs: [TopicPartition: Watermarks],
+        now: Timestamp,
+        timeout: Duration
+    ) throws(KafkaError) -> [Int32: AnswerHorizon] {
+        var horizons = AnswerHorizons(of: partitions, now: now, consumer: logEnds)
+        for partition in self.partitions(partitions, of: [configuration.topics.results]) {
+            horizons.lookAtAnswers(partition, in: try Self.watermarks(of: partition, in: logs))
+        }
+        for topic in InputTopic.allCases {
+            for partition in self.partitions(partitions, of: [configuration.topics[topic]]) {
+                horizons.lookAtCommands(
+                    topic,
+                    partition,
+                    committed: committed[partition] ?? nil,
+                    in: try Self.watermarks(of: partition, in: logs)
+                )
+            }
+        }
+        return try horizons.read(timeout: timeout)
+    }
+
+    /// - Parameter times: from when on each partition's are wanted; nil where all are.
     private func firstAnswers(
         _ partitions: [Int32],
-        since time: Timestamp,
+        since times: [Int32: Timestamp]?,
         in logs: [TopicPartition: Watermarks],
         timeout: Duration
     ) throws(KafkaError) -> [Int32: Range<Offset>] {
         let results = self.partitions(partitions, of: [configuration.topics.results])
-        // The embedded broker knows no times, and forgets everything before long by itself.
-        let first =
-            configuration.isEmbedded ? [:] : try logEnds.offsets(of: results, since: time, timeout: timeout)
+        var since: [TopicPartition: Timestamp] = [:]
+        for partition in results { since[partition] = times?[partition.partition] }
+        let first = try logEnds.offsets(since: since, timeout: timeout)
         var ranges: [Int32: Range<Offset>] = [:]
         for partition in results {
             let log = try Self.watermarks(of: partition, in: logs)
             // No record that young, no answer to read.
-            let start = first[partition] ?? (configuration.isEmbedded ? log.low : log.high)
+            let start = first[partition] ?? (times == nil ? log.low : log.high)
             ranges[partition.partition] = min(start, log.high)..<log.high
         }
         return ranges

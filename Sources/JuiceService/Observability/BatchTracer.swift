@@ -9,8 +9,8 @@ final class BatchTracer {
     /// How a transaction ended.
     enum Outcome: String {
         case committed
-        case aborted
-        case unknown
+        /// It was given up.
+        case failed
     }
 
     private let tracer: any Tracer

@@ -18,6 +18,7 @@ extension ClientHooks {
         guard let metrics else { return self }
         var hooks = self
         hooks.onStatistics = { metrics.note(statistics: $0, of: client) }
+        hooks.onSuspect = { metrics.producerReplaced() }
         return hooks
     }
 }

@@ -11,6 +11,7 @@ final class ObservedLog<Base: CommandLog>: CommandLog {
     /// The times of the commands polled last: the next transaction answers them.
     private var commandTimes: [Timestamp] = []
     private var sentPositions: [InputPosition] = []
+    private var hasRecords = false
 
     init(_ base: Base, metrics: WorkerMetrics?, tracer: BatchTracer?) {
         self.base = base
@@ -51,9 +52,9 @@ extension ObservedLog {
 
     func restorePoints(
         of partitions: [Int32],
-        answersSince: Timestamp
+        retention: Timestamp
     ) throws(LogError) -> [RestorePoint] {
-        let points = try base.restorePoints(of: partitions, answersSince: answersSince)
+        let points = try base.restorePoints(of: partitions, retention: retention)
         metrics?.found(points)
         return points
     }
@@ -84,7 +85,10 @@ extension ObservedLog {
         tracer?.began()
     }
 
-    func produce(_ record: OutputRecord) throws(LogError) { try base.produce(record) }
+    func produce(_ record: OutputRecord) throws(LogError) {
+        hasRecords = true
+        try base.produce(record)
+    }
 
     func sendOffsets(_ positions: [InputPosition]) throws(LogError) {
         try base.sendOffsets(positions)
@@ -93,7 +97,8 @@ extension ObservedLog {
 
     func commit() throws(LogError) {
         try base.commit()
-        if let metrics, let begunAt {
+        // One that only claims partitions or passes markers is no work done.
+        if let metrics, let begunAt, hasRecords {
             metrics.committed(
                 after: .now - begunAt,
                 commandTimes: commandTimes,
@@ -105,15 +110,9 @@ extension ObservedLog {
         endTransaction()
     }
 
-    func abort() throws(LogError) {
-        try base.abort()
-        metrics?.transactionAborted()
-        tracer?.ended(.aborted)
-        endTransaction()
-    }
-
     private func endTransaction() {
         begunAt = nil
+        hasRecords = false
         sentPositions = []
         commandTimes.removeAll(keepingCapacity: true)
     }
@@ -121,8 +120,8 @@ extension ObservedLog {
     /// A transaction that is still open when reading or writing begins anew was let go by the worker.
     private func dropTransaction() {
         guard begunAt != nil else { return }
-        metrics?.transactionLost()
-        tracer?.ended(.unknown)
+        metrics?.transactionFailed()
+        tracer?.ended(.failed)
         endTransaction()
     }
 }

@@ -8,6 +8,7 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
     case deadLetters = "juice_dead_letters_total"
     case forwards = "juice_forwards_total"
     case transactions = "juice_transactions_total"
+    case replacedProducers = "juice_replaced_producers_total"
     case transactionDuration = "juice_transaction_duration_seconds"
     case answerLatency = "juice_answer_latency_seconds"
     case consumerLag = "juice_consumer_lag_records"
@@ -33,16 +34,19 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
             "1 while every worker has restored the partitions that are due to it and reads them, else 0."
         case .commands: "Commands answered for the first time and committed, by result."
         case .duplicates: "Repeated commands that were given their first answer again."
-        case .deadLetters: "Records that named no command and were put aside."
+        case .deadLetters: "Records that named no command, or could not be answered, and were put aside."
         case .forwards: "Commands handed on to the partition that owns their store."
         case .transactions:
-            "Kafka transactions by outcome; unknown are those that new producers had to settle."
+            "Kafka transactions that took in commands, by outcome; failed are those that were given up."
+        case .replacedProducers:
+            "Producers made anew because a request of theirs may have been sent twice and still be on its way."
         case .transactionDuration: "Time from the beginning of a transaction to its confirmed commit."
         case .answerLatency: "Time from a command's timestamp to the confirmed commit of its answer."
         case .consumerLag:
             "Committed records of an input partition that no committed transaction has taken in yet."
         case .assignedPartitions: "Partitions that a worker has restored and reads."
-        case .stoppedPartitions: "Partitions that a worker does not read until somebody mends them."
+        case .stoppedPartitions:
+            "Partitions that a worker does not read: somebody has to mend them, or their transactions only fail."
         case .stores: "Stores held in memory: those that were ever changed."
         case .rememberedCommands: "Commands whose repeats are known."
         case .restoreDuration: "Time from an assignment to the first command that can be read under it."

@@ -21,8 +21,8 @@ final class WorkerMetrics: Sendable {
     private let deadLetters: Counter
     private let forwards: Counter
     private let committed: Counter
-    private let aborted: Counter
-    private let unknown: Counter
+    private let failed: Counter
+    private let replacedProducers: Counter
     private let transactionDuration: Timer
     private let answerLatency: Timer
     private let assignedPartitions: Gauge
@@ -54,8 +54,8 @@ final class WorkerMetrics: Sendable {
         deadLetters = counter(.deadLetters)
         forwards = counter(.forwards)
         committed = counter(.transactions, [("outcome", "committed")])
-        aborted = counter(.transactions, [("outcome", "aborted")])
-        unknown = counter(.transactions, [("outcome", "unknown")])
+        failed = counter(.transactions, [("outcome", "failed")])
+        replacedProducers = counter(.replacedProducers)
         transactionDuration = timer(.transactionDuration)
         answerLatency = timer(.answerLatency)
         assignedPartitions = gauge(.assignedPartitions)
@@ -85,13 +85,9 @@ final class WorkerMetrics: Sendable {
             let assignedAt = state.withLock { $0.assignedAt.take() }
             if let assignedAt { restoreDuration.recordNanoseconds((.now - assignedAt).nanoseconds) }
         case .committed(let summary): note(summary)
-        case .partitionStopped(let partition, _):
-            stoppedPartitions.record(
-                state.withLock {
-                    $0.stoppedPartitions.insert(partition)
-                    return $0.stoppedPartitions.count
-                }
-            )
+        case .partitionStopped(let partition, _), .partitionFailing(let partition, _):
+            changeStopped { $0.insert(partition) }
+        case .partitionRecovered(let partition): changeStopped { $0.remove(partition) }
         case .revoked, .left:
             state.withLock {
                 $0.assignedAt = nil
@@ -99,8 +95,17 @@ final class WorkerMetrics: Sendable {
                 $0.lag.removeAll()
             }
             stoppedPartitions.record(0)
-        case .started, .aborted, .retrying, .startingOver, .failed: break
+        case .started, .retrying, .startingOver, .failed: break
         }
+    }
+
+    private func changeStopped(_ change: (inout Set<Int32>) -> Void) {
+        stoppedPartitions.record(
+            state.withLock {
+                change(&$0.stoppedPartitions)
+                return $0.stoppedPartitions.count
+            }
+        )
     }
 
     private func note(_ summary: TransactionSummary) {
@@ -146,11 +151,11 @@ extension WorkerMetrics {
         state.withLock { $0.lag.note(positions) }
     }
 
-    /// A transaction was aborted.
-    func transactionAborted() { aborted.increment() }
+    /// A transaction was given up.
+    func transactionFailed() { failed.increment() }
 
-    /// A transaction was let go: only the log knows what became of it.
-    func transactionLost() { unknown.increment() }
+    /// A producer has to take its transactional id over anew. May be told by any thread.
+    func producerReplaced() { replacedProducers.increment() }
 
     /// Reading goes on from these positions.
     func started(at positions: [InputPosition]) {

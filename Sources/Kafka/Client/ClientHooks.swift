@@ -12,6 +12,8 @@ public struct ClientHooks: Sendable {
     public var logCeiling: Logger.Level
     /// librdkafka's statistics as a JSON document, every `statistics.interval.ms`.
     public var onStatistics: (@Sendable (String) -> Void)?
+    /// A transactional producer has to take its id over anew, since one of its requests may still be on its way.
+    public var onSuspect: (@Sendable () -> Void)?
     /// Something the client noticed by itself, such as all brokers being down. Most of these heal by
     /// themselves; a fatal one also comes back from the next call.
     public var onError: (@Sendable (KafkaError) -> Void)?

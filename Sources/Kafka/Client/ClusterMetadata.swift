@@ -8,6 +8,8 @@ public struct ClusterMetadata: Sendable {
         public let name: String
         /// The number of its partitions; 0 where `error` says why.
         public let partitionCount: Int
+        /// The partitions that have no leader at present, so that nothing can be written to them or asked of them.
+        public let leaderless: Set<Int32>
         /// Copies kept of each partition.
         public let replicationFactor: Int
         /// Why nothing is known of it, such as that it does not exist.
@@ -71,6 +73,10 @@ extension ClientHandle {
             ClusterMetadata.Topic(
                 name: foundName,
                 partitionCount: Int(found.partition_cnt),
+                leaderless: Set(
+                    UnsafeBufferPointer(start: found.partitions, count: Int(found.partition_cnt))
+                        .filter { $0.leader < 0 }.map(\.id)
+                ),
                 replicationFactor: found.partition_cnt > 0 ? Int(found.partitions.pointee.replica_cnt) : 0,
                 error: KafkaError(found.err, message: "topic \(foundName): \(reason)")
             )

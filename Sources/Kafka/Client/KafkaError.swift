@@ -2,13 +2,15 @@ import CRdKafka
 
 /// What a Kafka client could not do, and what to do about it.
 public struct KafkaError: Error, Sendable {
-    /// What a caller does next. The three ways out are librdkafka's own, and there is no fourth.
+    /// What a caller does next.
+    ///
+    /// librdkafka knows a third way, to abort the transaction and go on with the same client. Some failures never end on it,
+    /// such as an expired transactional id, and requests of before may still arrive under the same epoch.
     public enum Remedy: Sendable, Equatable {
-        /// The transaction cannot be committed: abort it, undo its effects, read its input again.
-        case abort
         /// Nothing is decided: make the same call again with the same arguments.
         case retry
-        /// The client is of no use any more, or its outcome is unknown: drop it and begin with a new one.
+        /// The transaction failed, its outcome is unknown, or the client is of no use any more: drop the client and begin
+        /// with a new one.
         case startOver
     }
 
@@ -50,9 +52,7 @@ public struct KafkaError: Error, Sendable {
     /// What to do next. An error that carries no flag is unknown ground, and the safe answer there is to
     /// start over.
     public var remedy: Remedy {
-        if isFatal { return .startOver }
-        if requiresAbort { return .abort }
-        return isRetriable ? .retry : .startOver
+        isRetriable && !isFatal && !requiresAbort ? .retry : .startOver
     }
 
     static let outOfMemory = KafkaError(code: .outOfMemory, message: "librdkafka could not allocate memory")
@@ -118,13 +118,34 @@ extension KafkaError.Code {
     public var isRefusal: Bool { self == .authentication || self == .ssl }
 
     /// The principal lacks a right.
-    public var isDenial: Bool {
-        let denials: [Self] = [
-            .topicAuthorizationFailed, .groupAuthorizationFailed, .transactionalIDAuthorizationFailed,
-            .clusterAuthorizationFailed,
-        ]
-        return denials.contains(self)
-    }
+    public var isDenial: Bool { Self.denials.contains(self) }
+
+    private static let denials: Set<Self> = [
+        .topicAuthorizationFailed, .groupAuthorizationFailed, .transactionalIDAuthorizationFailed,
+        .clusterAuthorizationFailed,
+    ]
+
+    /// No retry and no new client will change it: a right that is denied, a setting that is refused.
+    public var isHopeless: Bool { isDenial || Self.refusals.contains(self) }
+
+    private static let refusals: Set<Self> = [
+        .inconsistentGroupProtocol, .invalidTransactionTimeout, .invalidSessionTimeout, .invalidGroupID,
+        .invalidArgument, .unsupportedFeature, .unsupportedVersion, .unsupportedForMessageFormat,
+        .invalidPartitions,
+    ]
+
+    /// The broker takes a record for no fault of the cluster's: it would refuse it again.
+    public var isRefusalOfRecord: Bool { Self.recordRefusals.contains(self) }
+
+    private static let recordRefusals: Set<Self> = [
+        .messageTooLarge, Self(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE),
+        Self(RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE),
+        Self(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP), Self(RD_KAFKA_RESP_ERR_INVALID_RECORD),
+        Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION),
+    ]
+
+    /// The offset to read from is outside the log.
+    public var isOffsetReset: Bool { self == .autoOffsetReset || self == .offsetOutOfRange }
 
     /// A client in this state must be dropped.
     public static let fatal = Self(RD_KAFKA_RESP_ERR__FATAL)
@@ -166,6 +187,8 @@ extension KafkaError.Code {
     public static let topicAlreadyExists = Self(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
     /// The record is larger than allowed.
     public static let messageTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+    /// The record's timestamp lies further back or ahead than the topic allows.
+    public static let invalidTimestamp = Self(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP)
     /// The broker does not know the request.
     public static let unsupportedFeature = Self(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)
     /// The principal may not do that to the topic.

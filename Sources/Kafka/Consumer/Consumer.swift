@@ -1,27 +1,21 @@
 import CRdKafka
 
-/// A Kafka consumer: with a group (``subscribe(to:onRebalance:)``) or on partitions of its own choice
-/// (``assign(_:)``).
+/// A Kafka consumer on partitions of its own choice (``assign(_:)``). A group's member is a ``GroupConsumer``.
 ///
-/// It belongs to one thread: calls block that thread, those with a `timeout` for at most that long, and rebalances are
-/// told on it, inside ``poll(maxRecords:timeout:)``. That is why it is not `Sendable`.
+/// It belongs to one thread: calls block that thread, those with a `timeout` for at most that long. That is why it is not
+/// `Sendable`.
 ///
 /// ## Topics
 /// ### Reading
 /// - ``poll(maxRecords:timeout:)``
 /// - ``RecordBatch``
 /// ### Partitions
-/// - ``subscribe(to:onRebalance:)``
 /// - ``assign(_:)``
 /// - ``committed(_:timeout:)``
 /// - ``watermarks(of:timeout:)``
 /// ### Leaving
 /// - ``close()``
 public final class Consumer {
-    /// Called for each rebalance, on the polling thread. For ``Rebalance/revoked(_:lost:)`` the answer does not
-    /// matter.
-    public typealias RebalanceHandler = (Rebalance) -> Assignment
-
     private let handle: ClientHandle
     private let context: ConsumerContext
     /// The consumer's own queue: records, rebalances and errors in one order.
@@ -58,9 +52,9 @@ public final class Consumer {
         rd_kafka_queue_destroy(queue)
     }
 
-    /// Joins the group and takes part in sharing out the topics' partitions.
-    public func subscribe(to topics: [String], onRebalance: @escaping RebalanceHandler) throws(KafkaError) {
-        context.handler = onRebalance
+    /// Joins the group and takes part in sharing out the topics' partitions. Of what the group assigns nothing is read before
+    /// ``assign(_:)`` says from where.
+    func subscribe(to topics: [String]) throws(KafkaError) {
         isReading = true
         let list = PartitionList(topics.map { TopicPartition(topic: $0, partition: -1) })
         let code = list.withPointer { rd_kafka_subscribe(handle.pointer, $0) }
@@ -76,6 +70,11 @@ public final class Consumer {
         let code = list.withPointer { rd_kafka_assign(handle.pointer, $0) }
         if let error = KafkaError(code) { throw error }
         awaitStops()
+    }
+
+    /// The oldest rebalance that was told by polling and is not taken yet.
+    func nextRebalance() -> Rebalance? {
+        context.rebalances.isEmpty ? nil : context.rebalances.removeFirst()
     }
 
     /// Waits until librdkafka has stopped reading what was assigned before, which it does in the background.
@@ -106,12 +105,11 @@ public final class Consumer {
         // librdkafka's batch call waits until it has all it was asked for. Asking for one with the timeout, then
         // for the rest without, gives what is at hand as soon as there is anything.
         held = receive(into: 0, count: min(1, maxRecords), timeout: timeout)
-        context.hasRevoked = false
         if held == 1, maxRecords > 1 {
             held += receive(into: 1, count: maxRecords - 1, timeout: .zero)
         }
         // Records taken before a revocation in the same call are another member's to process by now.
-        if context.hasRevoked { releaseRecords() }
+        if !context.rebalances.isEmpty { releaseRecords() }
         if let error = handle.fatalError { throw error }
         return RecordBatch(messages: UnsafeBufferPointer(rebasing: messages[..<held]))
     }
@@ -184,7 +182,8 @@ public final class Consumer {
         of partitions: [TopicPartition],
         timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Watermarks] {
-        let low = try listOffsets(of: partitions, at: Offset(RD_KAFKA_OFFSET_BEGINNING), timeout: timeout)
+        let beginning = Offset(RD_KAFKA_OFFSET_BEGINNING)
+        let low = try listOffsets(at: partitions.map { ($0, beginning) }, timeout: timeout)
         let high = try endOffsets(of: partitions, timeout: timeout)
         return low.reduce(into: [:]) { watermarks, entry in
             guard let high = high[entry.key] else { return }
@@ -197,29 +196,27 @@ public final class Consumer {
         of partitions: [TopicPartition],
         timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
-        try listOffsets(of: partitions, at: Offset(RD_KAFKA_OFFSET_END), timeout: timeout)
+        try listOffsets(at: partitions.map { ($0, Offset(RD_KAFKA_OFFSET_END)) }, timeout: timeout)
     }
 
-    /// The oldest record from a time on, in milliseconds since 1970; a partition that has none is left out.
+    /// Each partition's oldest record from a time on, in milliseconds since 1970; one that has none is left out.
     public func offsets(
-        of partitions: [TopicPartition],
-        since time: Int64,
+        since times: [TopicPartition: Int64],
         timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
-        try listOffsets(of: partitions, at: max(0, time), timeout: timeout)
+        try listOffsets(at: times.map { ($0, max(0, $1)) }, timeout: timeout)
     }
 
     /// Asks all leaders at once. `rd_kafka_query_watermark_offsets` would ask for one partition at a time, and heeds its
     /// timeout only where a broker answers at all.
     private func listOffsets(
-        of partitions: [TopicPartition],
-        at time: Int64,
+        at times: [(TopicPartition, Int64)],
         timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset] {
         // In the place of a time the protocol knows the two logical offsets.
-        let list = PartitionList(offsets: partitions.map { ($0, time) })
+        let list = PartitionList(offsets: times)
         // librdkafka takes a question about nothing for an error.
-        guard !partitions.isEmpty else { return [:] }
+        guard !times.isEmpty else { return [:] }
         let code = list.withPointer { rd_kafka_offsets_for_times(handle.pointer, $0, timeout.milliseconds) }
         if let error = KafkaError(code) { throw error }
         return try list.offsets().compactMapValues { $0 }
@@ -232,8 +229,7 @@ public final class Consumer {
         return try handle.metadata(topics: topics, timeout: timeout)
     }
 
-    /// Leaves the group and ends all reading; the rebalance handler is told of the partitions given up. A static
-    /// member (`group.instance.id`) keeps its seat until the session times out.
+    /// Leaves the group, where it is in one, and ends all reading.
     public func close() {
         guard !isClosed else { return }
         isClosed = true
@@ -248,39 +244,35 @@ public final class Consumer {
     }
 }
 
-/// What the rebalance callback finds behind the opaque pointer. Only the polling thread touches it.
-private final class ConsumerContext: ClientContext {
-    var handler: Consumer.RebalanceHandler?
-    /// Whether partitions were revoked since this was last set to false.
-    var hasRevoked = false
+/// A change of the partitions that a group gives a consumer.
+enum Rebalance {
+    /// `membership` is the generation that the partitions belong to.
+    case assigned([TopicPartition], membership: ConsumerGroupMetadata?)
+    /// The group took all partitions back, or could not be joined for this reason.
+    case revoked(KafkaError?)
 }
 
-private typealias CPartitionList = UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
+/// What the rebalance callback finds behind the opaque pointer. Only the polling thread touches it.
+private final class ConsumerContext: ClientContext {
+    /// Told by polling and not taken yet.
+    var rebalances: [Rebalance] = []
+}
 
 private func rebalanceCallback(
     client: OpaquePointer?,
     code: rd_kafka_resp_err_t,
-    list: CPartitionList?,
+    list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?,
     opaque: UnsafeMutableRawPointer?
 ) {
     guard let client, let list, let context = ClientContext.of(client) as? ConsumerContext else { return }
-    let partitions = PartitionList.partitions(of: list)
-    switch code {
-    case RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS:
+    if code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
         // The membership is taken before assign is called: until then no later generation can begin.
         let membership = ConsumerGroupMetadata(of: client)
-        switch context.handler?(.assigned(partitions, membership: membership)) ?? .fromCommitted {
-        case .fromCommitted:
-            rd_kafka_assign(client, list)
-        case .hold:
-            _ = PartitionList([]).withPointer { rd_kafka_assign(client, $0) }
-        }
-    case RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS:
-        context.hasRevoked = true
-        _ = context.handler?(.revoked(partitions, lost: rd_kafka_assignment_lost(client) != 0))
-        rd_kafka_assign(client, nil)
-    default:
-        if let error = KafkaError(code) { _ = context.handler?(.failed(error)) }
+        context.rebalances.append(.assigned(PartitionList.partitions(of: list), membership: membership))
+        _ = PartitionList([]).withPointer { rd_kafka_assign(client, $0) }
+    } else {
+        let isRevocation = code == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS
+        context.rebalances.append(.revoked(isRevocation ? nil : KafkaError(code)))
         rd_kafka_assign(client, nil)
     }
 }

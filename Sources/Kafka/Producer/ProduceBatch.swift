@@ -35,19 +35,26 @@ final class ProduceBatch {
 
     /// Adds a record. Its bytes are copied.
     ///
-    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/abort``, for this record or an earlier one: whatever keeps one out
+    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or an earlier one: whatever keeps one out
     ///   keeps the transaction from being complete.
     func add(
         partition: Int32,
         key: UnsafeRawBufferPointer?,
         value: UnsafeRawBufferPointer?,
-        headers: [RecordHeader]
+        headers: [RecordHeader],
+        timestamp: Int64? = nil
     ) throws(KafkaError) {
         let size = (key?.count ?? 0) + (value?.count ?? 0)
         guard headers.isEmpty, size <= Self.maximumByteCount else {
             try flush()
             return try waitingForRoom { () throws(KafkaError) in
-                try topic.enqueue(partition: partition, key: key, value: value, headers: headers)
+                try topic.enqueue(
+                    partition: partition,
+                    key: key,
+                    value: value,
+                    headers: headers,
+                    timestamp: timestamp
+                )
             }
         }
         if partition != self.partition || count == Self.maximumCount

@@ -35,6 +35,7 @@ public final class Producer {
     ///   - key: the record's key; nil is Kafka's null.
     ///   - value: the record's value; nil is Kafka's null.
     ///   - headers: the record's headers.
+    ///   - timestamp: when the record was made, in milliseconds since 1970; nil is now.
     ///   - completion: called once, inside a later ``poll(timeout:)``, or when the producer is let
     ///     go.
     public func produce(
@@ -43,6 +44,7 @@ public final class Producer {
         key: [UInt8]?,
         value: [UInt8]?,
         headers: [RecordHeader] = [],
+        timestamp: Int64? = nil,
         completion: @escaping (Result<Delivery, KafkaError>) -> Void
     ) throws(KafkaError) {
         let topic = try self.topic(topic)
@@ -54,6 +56,7 @@ public final class Producer {
                     key: key,
                     value: value,
                     headers: headers,
+                    timestamp: timestamp,
                     opaque: report.toOpaque()
                 )
             }
@@ -73,10 +76,13 @@ public final class Producer {
         key: [UInt8]?,
         value: [UInt8]?,
         headers: [RecordHeader] = [],
+        timestamp: Int64? = nil,
         timeout: Duration
     ) throws(KafkaError) -> Delivery {
         var result: Result<Delivery, KafkaError>?
-        try produce(topic: topic, key: key, value: value, headers: headers) { result = $0 }
+        try produce(topic: topic, key: key, value: value, headers: headers, timestamp: timestamp) {
+            result = $0
+        }
         let deadline = ContinuousClock.now + timeout
         while result == nil, ContinuousClock.now < deadline {
             rd_kafka_poll(handle.pointer, min(deadline - .now, .milliseconds(100)).milliseconds)

@@ -44,16 +44,18 @@ final class ProducerTopic {
     ///
     /// - Parameters:
     ///   - partition: nil leaves the choice to the property `partitioner`.
+    ///   - timestamp: when the record was made, in milliseconds since 1970; nil is now.
     ///   - opaque: comes back with the delivery report.
     func enqueue(
         partition: Int32?,
         key: UnsafeRawBufferPointer?,
         value: UnsafeRawBufferPointer?,
         headers: [RecordHeader],
+        timestamp: Int64? = nil,
         opaque: UnsafeMutableRawPointer? = nil
     ) throws(KafkaError) {
         let number = partition ?? RD_KAFKA_PARTITION_UA
-        if headers.isEmpty {
+        if headers.isEmpty, timestamp == nil {
             let result = rd_kafka_produce(
                 pointer,
                 number,
@@ -66,7 +68,7 @@ final class ProducerTopic {
             )
             if result != 0 { throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory }
         } else {
-            let list = RecordHeader.makeList(headers)
+            let list = headers.isEmpty ? nil : RecordHeader.makeList(headers)
             let code = crdkafka_produce_with_headers(
                 handle.pointer,
                 pointer,
@@ -76,6 +78,7 @@ final class ProducerTopic {
                 Self.address(of: value),
                 value?.count ?? 0,
                 list,
+                timestamp ?? 0,
                 opaque
             )
             if let error = KafkaError(code) {

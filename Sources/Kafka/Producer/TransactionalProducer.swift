@@ -3,21 +3,42 @@ import CRdKafka
 /// A producer whose records, together with the offsets of what they answer, become visible all at once or never.
 ///
 /// It belongs to one thread. Every error says by its ``KafkaError/remedy`` what to do next:
-/// - ``KafkaError/Remedy/abort``: call ``abort(timeout:)``, undo, read the input again;
 /// - ``KafkaError/Remedy/retry``: the same call again with the same arguments;
-/// - ``KafkaError/Remedy/startOver``: drop this producer. Whether the transaction was committed is then known
-///   only to the broker.
+/// - ``KafkaError/Remedy/startOver``: the transaction is given up, and whether it was committed only the broker knows.
+///   ``initTransactions(timeout:)`` begins anew, with a new client under the same transactional id.
+///
+/// A request of an earlier transaction may arrive late and must not count in a later one. So a producer of which one may be
+/// on its way takes its transactional id over from itself before the next transaction: see ``LateRequestGuard``.
 ///
 /// ```swift
+/// try producer.initTransactions(timeout: .seconds(1))
 /// try producer.begin()
 /// try results.produce(partition: 0, key: key, value: value, headers: [])
 /// try producer.sendOffsets([orders: 42], membership: membership, timeout: .seconds(1))
 /// try producer.commit(timeout: .seconds(1))
 /// ```
 public final class TransactionalProducer {
-    private let handle: ClientHandle
+    /// One librdkafka client, of the several that a producer has one after the other.
+    private struct Client {
+        let handle: ClientHandle
+        var lateRequests: LateRequestGuard
+        /// Whether the transactional id is taken over. Asking again would be an error.
+        var isReady = false
+    }
+
+    private let configuration: KafkaConfiguration
+    private let hooks: ClientHooks
+    private var client: Client?
+    /// Which of several transactional ids is in use. The first is the configured one, the others have this number appended.
+    private var generation = 0
+    /// So many, since brokers keep each for days. Whatever is late must be later than that many ids were left behind.
+    private static let generations = 8
+    /// Whether the owner has called ``initTransactions(timeout:)`` with success since it dropped the last client.
+    private var isInitialised = false
+    /// Clients that take over ids which were left behind, so that what is late there is refused.
+    private var fences: [Client] = []
     /// What was produced to each topic and is not handed to librdkafka yet.
-    private var batches: [ProduceBatch] = []
+    private var topics: [TransactionalTopic] = []
 
     /// A producer that must be initialised before its first transaction.
     ///
@@ -26,12 +47,12 @@ public final class TransactionalProducer {
     ///   - hooks: told what no call returns.
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
-        handle = try ClientHandle(.producer, configuration: configuration, hooks: hooks) {
-            // Failed deliveries fail the transaction, so the reports themselves say nothing new. But without this
-            // callback rd_kafka_flush, and with it every commit, waits in steps of 10 ms.
-            rd_kafka_conf_set_dr_msg_cb($0) { _, _, _ in }
-        }
+        self.configuration = configuration
+        self.hooks = hooks
+        client = try makeClient(id: transactionalID)
     }
+
+    deinit { dropClient() }
 
     /// A topic to produce to; make it once and keep it.
     ///
@@ -42,23 +63,67 @@ public final class TransactionalProducer {
         _ name: String,
         properties: [String: String] = [:]
     ) throws(KafkaError) -> TransactionalTopic {
-        let batch = ProduceBatch(
-            topic: try ProducerTopic(name, properties: properties, of: handle),
-            of: handle
-        )
-        batches.append(batch)
-        return TransactionalTopic(batch: batch)
+        let topic = TransactionalTopic(name: name, properties: properties)
+        if let client, client.isReady { try topic.connect(to: client.handle) }
+        topics.append(topic)
+        return topic
+    }
+
+    /// The name under which a successor ends what this producer leaves open.
+    public var transactionalID: String {
+        let configured = configuration["transactional.id"] ?? ""
+        return generation == 0 ? configured : "\(configured)/\(generation)"
+    }
+
+    /// Whether transactions can begin at once.
+    public var isReady: Bool {
+        fences.isEmpty && (client.map { $0.isReady && !$0.lateRequests.isSuspect } ?? false)
     }
 
     /// Takes over the transactional id: fences its former user and ends what that left open.
+    ///
+    /// A call that ends with ``KafkaError/Remedy/retry`` is resumed by the next, and goes on in the background until then.
     public func initTransactions(timeout: Duration) throws(KafkaError) {
-        try check(rd_kafka_init_transactions(handle.pointer, timeout.milliseconds))
+        if client?.lateRequests.isSuspect ?? false { leaveClient() }
+        if client == nil { client = try makeClient(id: transactionalID) }
+        // Both ask at the same time: each goes on in the background after its call has ended.
+        if !fences.isEmpty { _ = try? initClient(timeout: .milliseconds(1)) }
+        while let fence = fences.last {
+            try check(rd_kafka_init_transactions(fence.handle.pointer, timeout.milliseconds))
+            fences.removeLast()
+        }
+        try initClient(timeout: timeout)
+        isInitialised = true
     }
 
-    /// Begins a transaction. A local call.
-    public func begin() throws(KafkaError) {
-        for batch in batches { batch.removeAll() }
-        try check(rd_kafka_begin_transaction(handle.pointer))
+    private func initClient(timeout: Duration) throws(KafkaError) {
+        guard let handle = client?.handle, client?.isReady == false else { return }
+        try check(rd_kafka_init_transactions(handle.pointer, timeout.milliseconds))
+        for topic in topics { try topic.connect(to: handle) }
+        client?.isReady = true
+    }
+
+    /// Lets go of the client and all it has under way; ``initTransactions(timeout:)`` makes another.
+    public func drop() {
+        isInitialised = false
+        leaveClient()
+    }
+
+    private func leaveClient() {
+        if client?.lateRequests.mayLeaveOffsets ?? false {
+            let former = transactionalID
+            generation = (generation + 1) % Self.generations
+            // Where librdkafka refuses to make a client, the next call that makes one says so.
+            if let fence = try? makeClient(id: former) { fences.append(fence) }
+        }
+        dropClient()
+    }
+
+    /// Begins a transaction. A local call, unless a suspect has to be replaced first.
+    public func begin(timeout: Duration = .seconds(1)) throws(KafkaError) {
+        if isInitialised, !isReady { try initTransactions(timeout: timeout) }
+        for topic in topics { topic.batch?.removeAll() }
+        try check(rd_kafka_begin_transaction(try ready.pointer))
     }
 
     /// Makes the group's committed offsets part of the transaction.
@@ -74,70 +139,145 @@ public final class TransactionalProducer {
         membership: ConsumerGroupMetadata,
         timeout: Duration
     ) throws(KafkaError) {
+        let handle = try ready
         try handOver()
         let list = PartitionList(offsets: offsets, note: note)
-        try check(
-            list.withPointer {
-                rd_kafka_send_offsets_to_transaction(
-                    handle.pointer,
-                    $0,
-                    membership.pointer,
-                    timeout.milliseconds
-                )
-            }
-        )
+        try timed(sendsOffsets: true) { () throws(KafkaError) in
+            try check(
+                list.withPointer {
+                    rd_kafka_send_offsets_to_transaction(
+                        handle.pointer,
+                        $0,
+                        membership.pointer,
+                        timeout.milliseconds
+                    )
+                }
+            )
+        }
     }
 
     /// Waits for all deliveries, then commits. When it returns, the transaction is committed.
     ///
     /// After ``KafkaError/Remedy/retry``, such as at the end of `timeout`, the same call goes on waiting.
     public func commit(timeout: Duration) throws(KafkaError) {
-        try handOver()
-        try check(rd_kafka_commit_transaction(handle.pointer, timeout.milliseconds))
-    }
-
-    /// Throws away what is not sent yet, then aborts. When it returns, nothing of the transaction will be seen.
-    public func abort(timeout: Duration) throws(KafkaError) {
-        for batch in batches { batch.removeAll() }
-        try check(rd_kafka_abort_transaction(handle.pointer, timeout.milliseconds))
+        let handle = try ready
+        // Records may take long for reasons of their own, which must not make the producer a suspect.
+        try flush(timeout: timeout)
+        try timed { () throws(KafkaError) in
+            try check(rd_kafka_commit_transaction(handle.pointer, timeout.milliseconds))
+        }
     }
 
     /// Waits until everything that was produced is written, if not yet decided about. A commit does so by itself.
     public func flush(timeout: Duration) throws(KafkaError) {
+        let handle = try ready
         try handOver()
         if let error = KafkaError(rd_kafka_flush(handle.pointer, timeout.milliseconds)) { throw error }
     }
 
-    /// Serves the hooks, waiting for at most `timeout`.
+    /// Serves the hooks, waiting for at most `timeout`. A client that is not polled keeps what it has to tell, statistics
+    /// among it, without end.
     public func poll(timeout: Duration) {
-        rd_kafka_poll(handle.pointer, timeout.milliseconds)
-    }
-
-    private func handOver() throws(KafkaError) {
-        for batch in batches { try batch.flush() }
-    }
-
-    private func check(_ error: OpaquePointer?) throws(KafkaError) {
-        if let error = KafkaError(consuming: error) { throw handle.explained(error) }
+        if let client { rd_kafka_poll(client.handle.pointer, timeout.milliseconds) }
     }
 }
 
-/// A topic as a ``TransactionalProducer`` addresses it.
-public struct TransactionalTopic {
-    fileprivate let batch: ProduceBatch
+// MARK: - The client
+
+extension TransactionalProducer {
+    private static let notInitialised = KafkaError(code: .state, message: "no producer is initialised")
+
+    /// The client, once its transactional id is taken over.
+    private var ready: ClientHandle {
+        get throws(KafkaError) {
+            guard let client, client.isReady else { throw Self.notInitialised }
+            return client.handle
+        }
+    }
+
+    private func makeClient(id: String) throws(KafkaError) -> Client {
+        let configuration = configuration.merging(["transactional.id": id])
+        let handle = try ClientHandle(.producer, configuration: configuration, hooks: hooks) {
+            // Failed deliveries fail the transaction, so the reports themselves say nothing new. But without this
+            // callback rd_kafka_flush, and with it every commit, waits in steps of 10 ms.
+            rd_kafka_conf_set_dr_msg_cb($0) { _, _, _ in }
+        }
+        return Client(handle: handle, lateRequests: LateRequestGuard(of: handle.pointer))
+    }
+
+    private func dropClient() {
+        for topic in topics { topic.disconnect() }
+        client = nil
+    }
+
+    private func handOver() throws(KafkaError) {
+        for topic in topics { try topic.batch?.flush() }
+    }
+
+    private func timed(
+        sendsOffsets: Bool = false,
+        _ call: () throws(KafkaError) -> Void
+    ) throws(KafkaError) {
+        let start = ContinuousClock.now
+        defer {
+            if client?.lateRequests.took(.now - start, sendsOffsets: sendsOffsets) ?? false {
+                hooks.logger.debug(
+                    "a transactional request may have been sent twice; taking the id over anew"
+                )
+                hooks.onSuspect?()
+            }
+        }
+        try call()
+    }
+
+    private func check(_ error: OpaquePointer?) throws(KafkaError) {
+        guard let error = KafkaError(consuming: error) else { return }
+        throw client?.handle.explained(error) ?? error
+    }
+}
+
+/// A topic as a ``TransactionalProducer`` addresses it, whichever client the producer has at the time.
+public final class TransactionalTopic {
+    private let name: String
+    private let properties: [String: String]
+    fileprivate private(set) var batch: ProduceBatch?
+
+    fileprivate init(name: String, properties: [String: String]) {
+        self.name = name
+        self.properties = properties
+    }
+
+    /// From librdkafka 2.10 on a topic made before its client is initialised delays that by half a second.
+    fileprivate func connect(to handle: ClientHandle) throws(KafkaError) {
+        let topic = try ProducerTopic(name, properties: properties, of: handle)
+        batch = ProduceBatch(topic: topic, of: handle)
+    }
+
+    fileprivate func disconnect() { batch = nil }
 
     /// Adds a record to the present transaction. It is copied, and sent in the background together with others, at the
     /// latest by ``TransactionalProducer/sendOffsets(_:note:membership:timeout:)`` or
     /// ``TransactionalProducer/commit(timeout:)``, either of which waits while the producer's queue is full.
     ///
-    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/abort``, for this record or one before it: whatever keeps one out
+    /// - Parameter timestamp: in milliseconds since 1970, heeded only with headers; nil is now.
+    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or one before it: whatever keeps one out
     ///   keeps the transaction from being complete.
     public func produce(
         partition: Int32,
         key: UnsafeRawBufferPointer?,
         value: UnsafeRawBufferPointer?,
-        headers: [RecordHeader]
+        headers: [RecordHeader],
+        timestamp: Int64? = nil
     ) throws(KafkaError) {
-        try batch.add(partition: partition, key: key, value: value, headers: headers)
+        guard let batch else {
+            throw KafkaError(code: .state, message: "\(name): no producer is initialised")
+        }
+        try batch.add(
+            partition: partition,
+            key: key,
+            value: value,
+            headers: headers,
+            timestamp: timestamp
+        )
     }
 }

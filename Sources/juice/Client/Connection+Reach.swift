@@ -1,14 +1,5 @@
 import Kafka
 
-/// A client that can ask for something small.
-protocol ClusterAsker {
-    func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata
-}
-
-extension Admin: ClusterAsker {}
-extension Consumer: ClusterAsker {}
-extension Producer: ClusterAsker {}
-
 extension Connection {
     /// Waits until a broker answers.
     ///

@@ -119,20 +119,25 @@ final class TopicReader {
         patience: Duration,
         _ body: (ConsumedRecord) throws(Failure) -> Void
     ) throws(Failure) {
-        // Markers of transactions take offsets, too, so the last record of a range need not be just below its end.
-        var unfinished = ranges.filter { !$0.value.isEmpty }
-        try start(at: unfinished.mapValues(\.lowerBound))
+        var unread = UnreadRanges(
+            Dictionary(
+                uniqueKeysWithValues: ranges.map { (TopicPartition(topic: topic, partition: $0), $1) }
+            )
+        )
+        try start(at: ranges.filter { !$0.value.isEmpty }.mapValues(\.lowerBound))
         var deadline = Deadline(after: patience)
-        while !unfinished.isEmpty {
+        while !unread.isEmpty {
             var hasRead = false
             let ends = try poll(timeout: deadline.step()) { record throws(Failure) in
                 hasRead = true
-                guard let range = unfinished[record.partition] else { return }
-                if range.contains(record.offset) { try body(record) }
-                if record.offset >= range.upperBound - 1 { unfinished[record.partition] = nil }
+                if ranges[record.partition]?.contains(record.offset) ?? false { try body(record) }
+                unread.passed(
+                    TopicPartition(topic: topic, partition: record.partition),
+                    next: record.offset + 1
+                )
             }
-            for (partition, next) in ends where next >= unfinished[partition]?.upperBound ?? .max {
-                unfinished[partition] = nil
+            for (partition, next) in ends {
+                unread.passed(TopicPartition(topic: topic, partition: partition), next: next)
             }
             if hasRead || !ends.isEmpty {
                 deadline = Deadline(after: patience)

@@ -10,20 +10,16 @@ struct RestockBotCommand: ParsableCommand {
             A fruit is short when LOW or fewer are left, or when an order found too little of it and there are fewer than \
             TARGET. The bot brings it up to TARGET, never beyond: one restock for all that a store is short of, and no other \
             for that store before the service has answered it. One that the service rejects is not sent again before the \
-            stock changes. A store that no order or restock has ever touched is left alone.
+            stock changes. A store of which juice.results holds no answer any more is left alone until its next order.
 
-            Each refill is sent exactly once, however many bots run and whichever of them dies: bots of one --bot-group \
-            share the stores, a refill and the answers that it follows from are one Kafka transaction, and only the bot that \
-            has a store can commit it. Another takes over within 10 seconds. (An embedded broker keeps no such promises.)
-
-            A refill without an answer, because no service runs, is waited for and not sent again. Bots of different \
-            groups know nothing of each other: give each its own --stores or --fruits.
+            Each shortage is refilled once, however many bots run and whichever of them dies. Bots of one --bot-group share \
+            the stores; another takes over within 10 seconds. It may send a refill again, but under the same id, which \
+            follows from the answer that showed the shortage: so the service makes it once, within its duplicate window. \
+            Bots of different groups know nothing of each other: give each its own --stores or --fruits.
 
             It prints a line for each refill, and runs until Ctrl-C or SIGTERM; with --once until nothing is short and \
-            every refill is answered, or --timeout is over.
-
-            Exit status: 0 ended or, with --once, done; 64 usage, 69 no broker or no answer, 70 failed, 78 bad \
-            configuration or topics.
+            every refill is answered, or --timeout is over. Exit status: 0 ended or, with --once, done; 64 usage, 69 no \
+            broker or no answer, 70 failed, 78 bad configuration or topics.
 
             Examples:
               juice restock-bot
@@ -33,73 +29,41 @@ struct RestockBotCommand: ParsableCommand {
             """
     )
 
-    @Option(
-        help: ArgumentHelp(
-            "A fruit with so many left, or fewer, is refilled. (default: 5)",
-            valueName: "count"
-        )
-    )
+    @Option(help: .init("A fruit with so many left, or fewer, is refilled. (default: 5)", valueName: "count"))
     var low: Int?
-
-    @Option(
-        help: ArgumentHelp("What it is refilled up to; more than --low. (default: 30)", valueName: "count")
-    )
+    @Option(help: .init("What it is refilled up to; more than --low. (default: 30)", valueName: "count"))
     var target: Int?
-
-    @Option(help: ArgumentHelp("Only these stores, separated by commas. (default: all)", valueName: "names"))
+    @Option(help: .init("Only these stores, separated by commas. (default: all)", valueName: "names"))
     var stores: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "Only these fruits of the menu, by id or name, separated by commas. (default: all)",
-            valueName: "names"
-        )
-    )
+    @Option(help: .init("Only these fruits of the menu, by id or name. (default: all)", valueName: "names"))
     var fruits: String?
-
     @Flag(inversion: .prefixedNo, help: "End once nothing is short and every refill is answered.")
     var once: Bool?
-
-    @Option(help: ArgumentHelp("How long that may take. (default: 10)", valueName: "seconds"))
+    @Option(help: .init("How long that may take. (default: 10)", valueName: "seconds"))
     var timeout: Double?
-
-    @Option(
-        help: ArgumentHelp(
-            "The bots that share the stores: a consumer group, not the service's. (default: juice-restock-bot)",
-            valueName: "name"
-        )
-    )
+    @Option(help: .init("The bots that share the stores. (default: juice-restock-bot)", valueName: "name"))
     var botGroup: String?
-
-    @Option(help: ArgumentHelp("The service's consumer group. (default: juice-maker)", valueName: "name"))
-    var group: String?
-
     @Flag(inversion: .prefixedNo, help: "Print each refill as a line of JSON.")
     var json: Bool?
-
     @OptionGroup var menu: MenuOptions
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
         let settings = try kafka.settings(flags)
-        let plan = try RestockBotPlan(settings)
         let printsJSON = try settings.boolean(.json)
         let paint = Paint.forStandardOutput()
         let interruption = Interruption()
-        let bot = RestockBotRun(
-            try Connection(settings),
-            plan,
-            logger: Log.logger(level: try settings.logLevel(default: .notice)),
+        try RestockBotRun(
+            connection: try Connection(settings),
+            plan: try RestockBotPlan(settings),
+            logger: try settings.logger(default: .notice),
             isEnded: { interruption.isRequested },
             show: { refill in
-                StandardOutput.line(
-                    printsJSON
-                        ? RefillLine.json(refill)
-                        : RefillLine.text(refill, time: ClockTime.now, paint: paint)
-                )
+                let text = RefillLine.text(refill, time: ClockTime.now, paint: paint)
+                StandardOutput.line(printsJSON ? RefillLine.json(refill) : text)
             }
         )
-        try bot.run()
+        .run()
     }
 
     private var flags: Flags {
@@ -111,7 +75,6 @@ struct RestockBotCommand: ParsableCommand {
         flags.set(.once, once)
         flags.set(.timeout, timeout)
         flags.set(.botGroup, botGroup)
-        flags.set(.group, group)
         flags.set(.json, json)
         menu.add(to: &flags)
         return flags

@@ -15,8 +15,17 @@ final class DeadLetterSender {
     }
 
     private let connection: Connection
-    private let producer: TransactionalProducer
-    private let topics: [String: TransactionalTopic]
+    private let session: TransactionSession
+    /// The topics that are written to, in the session's order.
+    private let topics: [String]
+
+    /// Why letters are not known to be sent.
+    enum SendError: Error {
+        /// The transaction failed, or its outcome is unknown: whoever begins anew and reads the notes knows.
+        case lost(KafkaError)
+        /// Beginning anew would change nothing, or is not this sender's to do.
+        case final(KafkaError)
+    }
 
     /// The most letters in a transaction.
     static let batchSize = 100
@@ -26,17 +35,15 @@ final class DeadLetterSender {
     init(_ connection: Connection, deadline: Deadline) throws(Failure) {
         self.connection = connection
         let producer = try connection.transactionalProducer(id: connection.topics.deadLetters + "/resend")
-        self.producer = producer
+        topics = [connection.topics.orders, connection.topics.restocks, connection.topics.deadLetters]
         do throws(KafkaError) {
-            var topics: [String: TransactionalTopic] = [:]
-            let names = connection.topics
-            for name in [names.orders, names.restocks, names.deadLetters] {
-                // What came compressed may be too large to be handed on without.
-                topics[name] = try producer.topic(name, properties: ["compression.type": "zstd"])
-            }
-            self.topics = topics
-            try Self.retrying(deadline) { () throws(KafkaError) in
-                try producer.initTransactions(timeout: Self.callTimeout)
+            // What came compressed may be too large to be handed on without.
+            session = try TransactionSession(
+                [producer],
+                topics: topics.map { ($0, ["compression.type": "zstd"]) }
+            )
+            try retrying(while: { !deadline.isOver }) { [session] () throws(KafkaError) in
+                try session.initTransactions(timeout: Self.callTimeout)
             }
         } catch {
             throw connection.failure(error)
@@ -44,35 +51,38 @@ final class DeadLetterSender {
     }
 
     /// Sends letters that have no note yet, all of them or none.
-    ///
-    /// - Throws: ``Failure``; where nobody confirmed it, they may have been sent all the same, and the notes tell.
-    func send(_ items: [Item], deadline: Deadline) throws(Failure) {
+    func send(_ items: ArraySlice<Item>, deadline: Deadline) throws(SendError) {
         do throws(KafkaError) {
             try begin(items)
-            try Self.retrying(deadline) { () throws(KafkaError) in
-                try producer.commit(timeout: Self.callTimeout)
+            try retrying(while: { !deadline.isOver }) { () throws(KafkaError) in
+                try session.commit(timeout: Self.callTimeout)
             }
         } catch {
-            if error.remedy == .abort { _ = try? producer.abort(timeout: Self.callTimeout) }
-            throw failure(error)
+            let isFinal = error.remedy == .retry || error.code == .fenced || error.code.isHopeless
+            throw isFinal ? .final(error) : .lost(error)
         }
     }
 
     /// Begins a transaction of these letters.
-    func begin(_ items: [Item]) throws(KafkaError) {
-        try producer.begin()
+    func begin(_ items: some Sequence<Item>) throws(KafkaError) {
+        try session.begin(timeout: Self.callTimeout)
         for item in items {
             try produce(item.record)
             try produce(note(of: item))
         }
     }
 
-    private func failure(_ error: KafkaError) -> Failure {
+    /// What the error means to whoever typed the command.
+    func failure(_ error: SendError) -> Failure {
+        let cause: KafkaError
+        switch error {
+        case .lost(let error), .final(let error): cause = error
+        }
         let again = "run it again: what was sent is known, and not sent twice"
-        if error.code == .fenced {
+        if cause.code == .fenced {
             return Failure(.unavailable, "somebody else has begun to send dead letters", hint: again)
         }
-        var failure = connection.failure(error)
+        var failure = connection.failure(cause)
         failure.hint = [failure.hint, again].compactMap { $0 }.joined(separator: "\n")
         return failure
     }
@@ -94,13 +104,14 @@ final class DeadLetterSender {
     }
 
     private func produce(_ record: ResendPlan.Record) throws(KafkaError) {
-        guard let topic = topics[record.topic] else {
+        guard let topic = topics.firstIndex(of: record.topic) else {
             throw KafkaError(code: .unknownTopic, message: record.topic, requiresAbort: true)
         }
         let result: Result<Void, KafkaError> = (record.key ?? []).withUnsafeBytes { key in
             (record.value ?? []).withUnsafeBytes { value in
                 Result { () throws(KafkaError) in
-                    try topic.produce(
+                    try session.produce(
+                        to: topic,
                         partition: record.partition,
                         key: record.key == nil ? nil : key,
                         value: record.value == nil ? nil : value,
@@ -110,18 +121,5 @@ final class DeadLetterSender {
             }
         }
         try result.get()
-    }
-
-    private static func retrying(
-        _ deadline: Deadline,
-        _ call: () throws(KafkaError) -> Void
-    ) throws(KafkaError) {
-        while true {
-            do throws(KafkaError) {
-                return try call()
-            } catch {
-                guard error.remedy == .retry, !deadline.isOver else { throw error }
-            }
-        }
     }
 }

@@ -91,30 +91,62 @@ struct Resend {
         self.confirm = confirm
     }
 
+    /// How often a transaction that failed is begun anew.
+    private static let mostAttempts = 3
+
     /// - Parameter show: takes each outcome once it is certain.
     func run(show: (Outcome) -> Void) throws(Failure) -> [Outcome] {
         let plan = try plan()
-        // In this order: once it has begun, nobody else can send what is not noted yet.
-        let sender = try DeadLetterSender(connection, deadline: Deadline(after: timeout))
+        var outcomes: [Outcome] = []
+        var told: Set<LetterPosition> = []
+        var inDoubt: [LetterPosition: ResendPlan.Record] = [:]
+        func note(_ position: LetterPosition, _ result: Outcome.Result) {
+            guard told.insert(position).inserted else { return }
+            let outcome = Outcome(position: position, result: result)
+            outcomes.append(outcome)
+            show(outcome)
+        }
+        var attempts = 0
+        while true {
+            // In this order: once it has begun, nobody else can send what is not noted yet.
+            let sender = try DeadLetterSender(connection, deadline: Deadline(after: timeout))
+            let items = try items(plan, sentInDoubt: inDoubt, note)
+            if items.isEmpty { return outcomes }
+            if attempts == 0, try !confirm(items.count) { return outcomes }
+            do throws(DeadLetterSender.SendError) {
+                try send(items, sender, inDoubt: &inDoubt, note)
+                return outcomes
+            } catch {
+                attempts += 1
+                // A transactional id may have expired since it was taken over. The notes tell what was sent.
+                guard case .lost = error, attempts < Self.mostAttempts else { throw sender.failure(error) }
+            }
+        }
+    }
+
+    /// Reads the letters that are meant, and takes note of those that are not to be sent.
+    private func items(
+        _ plan: ResendPlan,
+        sentInDoubt: [LetterPosition: ResendPlan.Record],
+        _ note: (LetterPosition, Outcome.Result) -> Void
+    ) throws(Failure) -> [DeadLetterSender.Item] {
         let reader = try DeadLetterReader(
             connection,
             knowsUndecided: true,
             deadline: Deadline(after: timeout)
         )
         let found = try read(reader)
-        var outcomes: [Outcome] = []
-        var items: [DeadLetterSender.Item] = []
-        func note(_ position: LetterPosition, _ result: Outcome.Result) {
-            let outcome = Outcome(position: position, result: result)
-            outcomes.append(outcome)
-            show(outcome)
-        }
         let missing = (chosen.positions ?? []).subtracting(found.letters.map(\.position))
         if chosen.positions?.count == 1, let position = missing.first { throw reader.missing(position) }
         for position in missing.sorted() { note(position, .refused("there is no dead letter")) }
+        var items: [DeadLetterSender.Item] = []
         for letter in found.letters {
             guard !found.resent.contains(letter.position) else {
-                if chosen.positions != nil { note(letter.position, .resentBefore) }
+                if let record = sentInDoubt[letter.position] {
+                    note(letter.position, .resent(topic: record.topic, partition: record.partition))
+                } else if chosen.positions != nil {
+                    note(letter.position, .resentBefore)
+                }
                 continue
             }
             do throws(ResendPlan.Refusal) {
@@ -123,15 +155,23 @@ struct Resend {
                 note(letter.position, .refused(error.reason))
             }
         }
-        guard !items.isEmpty, try confirm(items.count) else { return outcomes }
+        return items
+    }
+
+    private func send(
+        _ items: [DeadLetterSender.Item],
+        _ sender: DeadLetterSender,
+        inDoubt: inout [LetterPosition: ResendPlan.Record],
+        _ note: (LetterPosition, Outcome.Result) -> Void
+    ) throws(DeadLetterSender.SendError) {
         for start in stride(from: 0, to: items.count, by: DeadLetterSender.batchSize) {
-            let batch = Array(items[start..<min(start + DeadLetterSender.batchSize, items.count)])
+            let batch = items[start..<min(start + DeadLetterSender.batchSize, items.count)]
+            for item in batch { inDoubt[item.letter] = item.record }
             try sender.send(batch, deadline: Deadline(after: timeout))
             for item in batch {
                 note(item.letter, .resent(topic: item.record.topic, partition: item.record.partition))
             }
         }
-        return outcomes
     }
 
     private func read(_ reader: DeadLetterReader) throws(Failure) -> DeadLetterReader.Letters {

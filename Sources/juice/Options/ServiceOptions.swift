@@ -31,7 +31,7 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long an order or restock sent again gets its first answer again. (default: 3600)",
+            "How long after it was sent an order or restock sent again gets its first answer again. (default: 3600)",
             valueName: "seconds"
         )
     )

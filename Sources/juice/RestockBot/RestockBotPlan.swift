@@ -6,70 +6,44 @@ import JuiceRestockBot
 struct RestockBotPlan: Sendable {
     let rules: RefillRules
     /// The bots that share the work: a consumer group.
-    let group: String
-    /// The group of the service, whose offsets tell which restocks it has read.
-    let serviceGroup: String
+    var group = "juice-restock-bot"
     /// Ends once nothing is short and every refill is answered, within this time; nil goes on.
-    let onceWithin: Duration?
+    var onceWithin: Duration?
+}
 
-    static let defaultGroup = "juice-restock-bot"
-    static let defaultLow = 5
-    static let defaultTarget = 30
-
-    init(
-        rules: RefillRules,
-        group: String = defaultGroup,
-        serviceGroup: String = "juice-maker",
-        onceWithin: Duration? = nil
-    ) {
-        self.rules = rules
-        self.group = group
-        self.serviceGroup = serviceGroup
-        self.onceWithin = onceWithin
-    }
-
+extension RestockBotPlan {
     init(_ settings: Settings) throws(Failure) {
-        let group =
-            try settings.value(.botGroup, "1 to \(RefillID.maximumGroupLength) bytes long") { text in
-                (1...RefillID.maximumGroupLength).contains(text.utf8.count) ? text : nil
-            } ?? Self.defaultGroup
-        let serviceGroup = settings.string(.group) ?? "juice-maker"
-        guard group != serviceGroup else {
+        self.init(rules: try Self.rules(settings))
+        let lengths = 1...RefillIDs.maximumGroupLength
+        group =
+            try settings.value(.botGroup, "1 to \(lengths.upperBound) bytes long") {
+                lengths.contains($0.utf8.count) ? $0 : nil
+            } ?? group
+        guard group != settings.string(.group) ?? "juice-maker" else {
             throw Failure(
                 .configuration,
-                "--bot-group and --group are both \(group.printable); the bots and the service are two groups"
+                "--bot-group \(group.printable) is the service's; bots need another"
             )
         }
-        self.init(
-            rules: try Self.rules(settings),
-            group: group,
-            serviceGroup: serviceGroup,
-            onceWithin: try settings.boolean(.once) ? settings.timeout() : nil
-        )
+        onceWithin = try settings.boolean(.once) ? settings.timeout() : nil
     }
 
     private static func rules(_ settings: Settings) throws(Failure) -> RefillRules {
         let levels = 0...FruitStore.maximumLevel
-        let low = try settings.integer(.low, in: levels) ?? defaultLow
-        let target = try settings.integer(.target, in: levels) ?? defaultTarget
-        let stores = try settings.value(.stores, "names of 1 to \(StoreID.maximumLength) bytes") { text in
-            names(text) { (1...StoreID.maximumLength).contains($0.utf8.count) }
+        let low = try settings.integer(.low, in: levels) ?? 5
+        let target = try settings.integer(.target, in: levels) ?? 30
+        let lengths = 1...StoreID.maximumLength
+        let stores = try settings.value(.stores, "names of 1 to \(lengths.upperBound) bytes") {
+            names($0) { lengths.contains($0.utf8.count) }
         }
-        var fruits: [String]?
-        if let given = try settings.value(
-            .fruits,
-            "fruits, separated by commas",
-            { names($0) { !$0.isEmpty } }
-        ) {
+        var fruits = try settings.value(.fruits, "fruits, separated by commas") { names($0) { !$0.isEmpty } }
+        if let given = fruits {
             let menu = MenuNames(menu: try settings.menu())
             fruits = try given.map { name throws(Failure) in try menu.fruit(name) }
         }
         guard let rules = RefillRules(low: low, target: target, stores: stores, fruits: fruits) else {
-            throw Failure(
-                .usage,
-                "--low \(low) must be below --target \(target)",
-                hint: "a fruit with LOW or fewer left is refilled up to TARGET"
-            )
+            let hint = "a fruit with LOW or fewer left is refilled up to TARGET"
+            throw Failure(.usage, "--low \(low) must be below --target \(target)", hint: hint)
         }
         return rules
     }

@@ -1,308 +1,71 @@
-import JuiceMessages
+import Foundation
 import JuiceRestockBot
-import JuiceService
 import Kafka
 import Logging
 
-/// A restock bot from start to end, on the thread that calls ``run(until:show:)``.
-///
-/// It is an exactly-once Kafka application of its own: the bots of a group share the partitions of the answers, and each
-/// writes the refills of its stores together with the position up to which it has read their answers. Whatever goes wrong,
-/// it looks anew how things stand and decides from there.
-final class RestockBotRun {
-    private enum Stage {
-        /// No partitions, or nothing known of them.
-        case idle
-        case restoring(BotRestore)
-        case watching
+/// A restock bot from start to end, on the thread that calls ``run()``.
+struct RestockBotRun {
+    let connection: Connection
+    let plan: RestockBotPlan
+    let logger: Logger
+    /// Whether somebody wants it to end.
+    let isEnded: () -> Bool
+    /// Takes each refill once it is written.
+    let show: (Refill) -> Void
 
-        var isWatching: Bool {
-            if case .watching = self { true } else { false }
-        }
-    }
-
-    private struct Watched {
-        var watch: ShortageWatch
-        /// The next answer to read.
-        var position: Offset
-        /// Nothing is decided before here.
-        let knownFrom: Offset
-    }
-
-    private let clients: BotClients
-    private let topics: TopicNames
-    private let decoder = AnswerDecoder()
-    private let writer: RefillWriter
-    private var membership: BotMembership?
-    private var stage = Stage.idle
-    /// What the group gave this bot; nil before it did.
-    private var assigned: [Int32]?
-    private var watched: [Int32: Watched] = [:]
-    private var written: [TopicPartition: Offset] = [:]
-    private var writtenAt = ContinuousClock.now
-    private var decidedAt = ContinuousClock.now
-    /// Whether everything that is short is refilled and answered, as far as the answers are read.
-    private var isSettled = false
-    private var troubles = 0
-    private var resumesAt = ContinuousClock.now
-    private var endsBy: ContinuousClock.Instant?
-    private var voice: BotVoice
-    private let isEnded: () -> Bool
-    private let show: (Refill) -> Void
-
-    private static let maxRecords = 10_000
-    /// How often positions are written while nothing is refilled.
-    private static let writeInterval = Duration.seconds(5)
-    /// Under load there is always another answer to read; decisions do not wait for ever for the last.
-    private static let decisionInterval = Duration.seconds(1)
-    /// How long the last transaction may take once somebody wants it to end.
-    private static let closingTime = Duration.seconds(3)
-
-    /// - Parameters:
-    ///   - isEnded: whether somebody wants it to end; asked all the time.
-    ///   - show: takes each refill once it is written.
-    init(
-        _ connection: Connection,
-        _ plan: RestockBotPlan,
-        logger: Logger,
-        isEnded: @escaping () -> Bool,
-        show: @escaping (Refill) -> Void
-    ) {
-        clients = BotClients(connection, plan, logger: logger)
-        topics = connection.topics
-        writer = RefillWriter(clients)
-        voice = BotVoice(logger: logger, target: plan.rules.target)
-        self.isEnded = isEnded
-        self.show = show
-    }
-
-    /// Watches and refills.
     func run() throws(Failure) {
-        let deadline = clients.plan.onceWithin.map(Deadline.init(after:))
-        guard try clients.findTopics(deadline, isEnded: isEnded) else { return }
-        defer { leave() }
+        let watch = BrokerWatch(bootstrapServers: connection.bootstrapServers, logger: logger)
+        let deadline = plan.onceWithin.map(Deadline.init(after:))
+        try findTopics(watch, deadline)
+        let voice = BotVoice(logger: logger, target: plan.rules.target)
+        let log = KafkaAnswerLog(
+            base: connection.base,
+            group: plan.group,
+            topics: (connection.topics.results, connection.topics.restocks),
+            fetchWait: connection.isEmbedded ? 10 : 100,
+            watch: watch,
+            hooks: ClientHooks(logger: logger, logCeiling: .info)
+        )
+        var bot = JuiceRestockBot.RestockBot(log: log, rules: plan.rules, group: plan.group) { [show] event in
+            voice.tell(event)
+            if case .sent(let refills) = event { refills.forEach(show) }
+        }
+        // Where no broker answers, a commit would wait for one.
+        defer { bot.stop(commits: !watch.needsProbe) }
         while !isEnded() {
             if let deadline {
-                if isSettled { return }
-                if deadline.isOver { throw unsettled }
+                if bot.isSettled { return }
+                if deadline.isOver { throw Self.unsettled(bot.underway) }
             }
-            try step()
+            switch bot.step() {
+            case .worked: voice.waits(for: bot.underway, now: .now)
+            case .backOff(let pause): Thread.sleep(forTimeInterval: pause / .seconds(1))
+            case .failed(let error): throw connection.failure(error)
+            }
         }
     }
 
-    private var unsettled: Failure {
-        let underway = watched.values.reduce(0) { $0 + $1.watch.underway }
-        guard underway > 0 else {
-            return Failure(.unavailable, "not done in time; a longer --timeout may help")
-        }
-        return Failure(
-            .unavailable,
-            "\(underway) refills are not answered yet",
-            hint: "they are written, and will be answered once the service runs; they are not sent again"
-        )
+    private static func unsettled(_ underway: Int) -> Failure {
+        let hint = "they are written, and are answered once the service runs; sent again they count once"
+        return underway > 0
+            ? Failure(.unavailable, "\(underway) refills are not answered yet", hint: hint)
+            : Failure(.unavailable, "not done in time; a longer --timeout may help")
     }
-}
 
-// MARK: - Steps
-
-extension RestockBotRun {
-    private func step() throws(Failure) {
-        let membership = try joined()
-        let event: BotMembership.Event
+    /// Waits for the cluster and looks whether the topics are there.
+    private func findTopics(_ watch: BrokerWatch, _ deadline: Deadline?) throws(Failure) {
+        let consumer = try connection.consumer()
+        defer { consumer.close() }
         do throws(KafkaError) {
-            event = try membership.poll(maxRecords: Self.maxRecords, timeout: waitingTime)
+            let names = [connection.topics.restocks, connection.topics.results]
+            let isWaiting = { !isEnded() && !(deadline?.isOver ?? false) }
+            let topics = try watch.metadata(of: names, from: consumer, while: isWaiting).topics
+            if Set(topics.map(\.partitionCount)).count == 1 { return }
         } catch {
-            return try rejoin(after: error)
+            if isEnded() { return }
+            throw connection.failure(error)
         }
-        var isDrained = true
-        switch event {
-        case .assigned(let partitions):
-            clients.watch.reached()
-            forget()
-            assigned = partitions
-        case .revoked:
-            forget()
-            assigned = nil
-        case .batch(let batch):
-            isDrained = batch.count < Self.maxRecords
-            try take(batch)
-        }
-        if clients.watch.needsProbe { clients.probe(membership.consumer) }
-        guard .now >= resumesAt else { return }
-        try advance(membership, isDrained: isDrained)
-    }
-
-    private var waitingTime: Duration {
-        if case .restoring = stage { return .zero }
-        return assigned == nil ? .milliseconds(10) : .milliseconds(100)
-    }
-
-    private func joined() throws(Failure) -> BotMembership {
-        if let membership { return membership }
-        let membership = try BotMembership(clients)
-        self.membership = membership
-        return membership
-    }
-
-    private func advance(_ membership: BotMembership, isDrained: Bool) throws(Failure) {
-        switch stage {
-        case .idle:
-            guard let assigned else { return }
-            stage = .restoring(try BotRestore(assigned, membership, ownName: writer.name, clients))
-        case .restoring(let restore):
-            do throws(KafkaError) {
-                guard let partitions = try restore.step() else { return }
-                try begin(partitions, membership)
-            } catch {
-                if error.remedy == .retry { return clients.probe(membership.consumer) }
-                return try lookAnew(after: error)
-            }
-            // Whose the partitions are is noted before the first refill: see FormerBots.
-            if stage.isWatching { try write([], membership) }
-        case .watching:
-            try decide(membership, isDrained: isDrained)
-        }
-    }
-
-    private func begin(
-        _ partitions: [Int32: BotRestore.Partition],
-        _ membership: BotMembership
-    ) throws(KafkaError) {
-        try membership.start(at: partitions.mapValues(\.answers.lowerBound))
-        watched = partitions.mapValues {
-            Watched(watch: $0.watch, position: $0.answers.lowerBound, knownFrom: $0.answers.upperBound)
-        }
-        stage = .watching
-        voice.watching(partitions.keys.sorted(), underway: underway)
-    }
-
-    private var underway: Int { watched.values.reduce(0) { $0 + $1.watch.underway } }
-
-    private func take(_ batch: RecordBatch) throws(Failure) {
-        isSettled = isSettled && batch.isEmpty
-        for element in batch {
-            switch element {
-            case .record(let record):
-                guard watched[record.partition] != nil else { continue }
-                // What is no answer that this version knows says nothing of the stock either.
-                if let value = record.value, let answer = try? decoder.decode(value) {
-                    let notices = watched[record.partition]?.watch.note(answer, at: record.offset) ?? []
-                    for notice in notices { voice.note(notice) }
-                }
-                watched[record.partition]?.position = record.offset + 1
-            case .endOfPartition(let partition, let next):
-                watched[partition.partition]?.position = next
-            case .failure(_, let error)
-            where error.code == .autoOffsetReset || error.code == .offsetOutOfRange:
-                return try lookAnew(after: error)
-            case .failure(_, let error):
-                guard !error.code.isHopeless else { throw clients.connection.failure(error) }
-                clients.watch.noticed(error)
-            }
-        }
-    }
-
-    private func decide(_ membership: BotMembership, isDrained: Bool) throws(Failure) {
-        guard isDrained || .now - decidedAt > Self.decisionInterval else { return }
-        decidedAt = .now
-        var refills: [Refill] = []
-        var isKnown = true
-        for number in watched.keys.sorted() {
-            guard let partition = watched[number] else { continue }
-            guard partition.position >= partition.knownFrom else {
-                isKnown = false
-                continue
-            }
-            refills += watched[number]?.watch.takeRefills(at: partition.position) ?? []
-        }
-        voice.waits(for: underway, now: .now)
-        if !refills.isEmpty || positions != written && .now - writtenAt > Self.writeInterval {
-            try write(refills, membership)
-        }
-        isSettled = isKnown && isDrained && underway == 0 && stage.isWatching
-    }
-
-    /// From where a successor is to read on.
-    private var positions: [TopicPartition: Offset] {
-        Dictionary(
-            uniqueKeysWithValues: watched.map { number, watched in
-                (
-                    TopicPartition(topic: topics.results, partition: number),
-                    watched.watch.safePosition(at: watched.position)
-                )
-            }
-        )
-    }
-}
-
-// MARK: - Writing
-
-extension RestockBotRun {
-    private func write(_ refills: [Refill], _ membership: BotMembership) throws(Failure) {
-        let positions = positions
-        guard !positions.isEmpty else { return }
-        switch writer.write(refills, positions: positions, of: membership, while: isWorthWaiting) {
-        case .committed:
-            written = positions
-            writtenAt = .now
-            troubles = 0
-            voice.committed()
-            for refill in refills { show(refill) }
-            // The embedded broker forgets offsets that are sent in a transaction.
-            if clients.connection.isEmbedded { try? membership.consumer.commit(positions) }
-        case .lost(let error): try lookAnew(after: error)
-        case .givenUp: forget()
-        }
-    }
-
-    private func isWorthWaiting() -> Bool {
-        guard isEnded() else { return true }
-        let end = endsBy ?? .now + Self.closingTime
-        endsBy = end
-        return .now < end
-    }
-
-    private func leave() {
-        // So that a successor need not read the last answers again; it would decide the same.
-        if let membership, stage.isWatching, positions != written, troubles == 0, !clients.watch.needsProbe {
-            _ = writer.write([], positions: positions, of: membership, while: isWorthWaiting)
-        }
-        forget()
-        membership?.consumer.close()
-        membership = nil
-    }
-}
-
-// MARK: - Trouble
-
-extension RestockBotRun {
-    /// Nothing is known any more.
-    private func forget() {
-        stage = .idle
-        watched = [:]
-        written = [:]
-        isSettled = false
-    }
-
-    private func lookAnew(after error: KafkaError) throws(Failure) {
-        guard !error.code.isHopeless else { throw clients.connection.failure(error) }
-        voice.lost(error)
-        forget()
-        backOff()
-    }
-
-    private func rejoin(after error: KafkaError) throws(Failure) {
-        try lookAnew(after: error)
-        assigned = nil
-        // An error that ended one attempt to join is not the end of the membership.
-        guard error.remedy == .startOver else { return }
-        membership?.consumer.close()
-        membership = nil
-    }
-
-    /// 20 ms after the first failure, doubled with each up to a second.
-    private func backOff() {
-        troubles += 1
-        resumesAt = .now + .milliseconds(min(1000, 10 << min(troubles, 7)))
+        let hint = "`juice topics check` tells more"
+        throw Failure(.configuration, "restocks and results have unequal numbers of partitions", hint: hint)
     }
 }

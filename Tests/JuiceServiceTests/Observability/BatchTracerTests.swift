@@ -37,13 +37,13 @@ import Tracing
         let worker = ObservedWorker()
         worker.run()
         worker.order("a", "kiwi")
-        worker.fail(.commit, with: LogError(.abort, "a test"))
+        worker.fail(.commit, with: LogError(.startOver, "a test"))
         worker.run()
         worker.order("b", "kiwi")
         worker.fail(.commit, with: LogError(.startOver, "a test"))
         worker.run()
         let outcomes = worker.tracer.finishedSpans.map { $0.status?.message }
-        #expect(outcomes == ["aborted", nil, "unknown", nil])
+        #expect(outcomes == ["failed", nil, "failed", nil])
         #expect(worker.tracer.activeSpans.isEmpty)
     }
 

@@ -1,4 +1,3 @@
-import Kafka
 import Logging
 import Synchronization
 
@@ -30,7 +29,7 @@ public final class BrokerWatch: Sendable {
     }
 
     /// What a person is told while the cluster does not answer; nil while it does, or nothing else is known.
-    var outage: String? {
+    public var outage: String? {
         state.withLock {
             switch $0.now {
             case .reachable, .suspected: nil
@@ -94,6 +93,24 @@ public final class BrokerWatch: Sendable {
         }
     }
 
+    /// Asks the cluster for something small, to know whether it answers.
+    ///
+    /// - Returns: why it does not.
+    @discardableResult
+    public func probe(
+        _ client: some ClusterAsker,
+        timeout: Duration = .milliseconds(500)
+    ) -> KafkaError? {
+        do throws(KafkaError) {
+            _ = try client.metadata(topics: [], timeout: timeout)
+            reached()
+            return nil
+        } catch {
+            failed(error)
+            return error
+        }
+    }
+
     /// Takes note that the cluster answered.
     public func reached() {
         let wasUnreachable = state.withLock { state in
@@ -107,3 +124,37 @@ public final class BrokerWatch: Sendable {
         if wasUnreachable { logger.notice("Kafka answers at \(bootstrapServers) again") }
     }
 }
+
+extension BrokerWatch {
+    /// Asks about topics until the cluster answers, or that is not worth waiting for any more.
+    ///
+    /// - Throws: ``KafkaError`` that the cluster did not answer, or what is wrong with one of the topics.
+    public func metadata(
+        of topics: [String],
+        from client: some ClusterAsker,
+        while isWorthWaiting: () -> Bool
+    ) throws(KafkaError) -> ClusterMetadata {
+        while true {
+            do throws(KafkaError) {
+                let metadata = try client.metadata(topics: topics, timeout: .seconds(2))
+                if let error = metadata.topics.lazy.compactMap(\.error).first { throw error }
+                reached()
+                return metadata
+            } catch {
+                guard error.remedy == .retry else { throw error }
+                failed(error)
+                guard isWorthWaiting() else { throw error }
+            }
+        }
+    }
+}
+
+/// A client that can ask the cluster for something small.
+public protocol ClusterAsker {
+    /// The cluster's brokers and the partitions of the topics named.
+    func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata
+}
+
+extension Admin: ClusterAsker {}
+extension Consumer: ClusterAsker {}
+extension Producer: ClusterAsker {}

@@ -4,15 +4,21 @@ import Foundation
 ///
 /// librdkafka's calls block. On one of Swift's cooperative threads, of which there are as many as cores, they would
 /// stall tasks that have nothing to do with Kafka.
-enum OwnThread {
+public enum OwnThread {
     /// Something to do on a thread of that name.
-    struct Work<Success: Sendable>: Sendable {
+    public struct Work<Success: Sendable>: Sendable {
         let name: String
         let body: @Sendable () throws -> Success
+
+        /// Work that is not begun.
+        public init(name: String, body: @escaping @Sendable () throws -> Success) {
+            self.name = name
+            self.body = body
+        }
     }
 
     /// Runs `work` on a new thread of that name and returns what it returns.
-    static func run<Success: Sendable>(
+    public static func run<Success: Sendable>(
         _ name: String,
         _ work: @escaping @Sendable () throws -> Success
     ) async throws -> Success {
@@ -28,7 +34,7 @@ enum OwnThread {
     /// - Parameter patience: how long after the request to stop.
     /// - Returns: what they returned, of those that ended in time.
     /// - Throws: what the first that failed has thrown.
-    static func runAll<Success: Sendable>(
+    public static func runAll<Success: Sendable>(
         _ works: [Work<Success>],
         until stop: StopSignal,
         patience: Duration

@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 
 /// Asks threads to stop, and cuts short their waiting.
-final class StopSignal: Sendable {
+public final class StopSignal: Sendable {
     private struct State {
         var requestedAt: ContinuousClock.Instant?
         var handlers: [@Sendable () -> Void] = []
@@ -12,8 +12,11 @@ final class StopSignal: Sendable {
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
 
+    /// A signal that nobody gave yet.
+    public init() {}
+
     /// Asks. Asking again changes nothing.
-    func request() {
+    public func request() {
         let handlers = state.withLock { state in
             defer { state = State(requestedAt: state.requestedAt ?? .now) }
             return state.requestedAt == nil ? state.handlers : nil
@@ -24,7 +27,7 @@ final class StopSignal: Sendable {
     }
 
     /// Calls `handler` once threads are asked to stop, which may be now.
-    func onRequest(_ handler: @escaping @Sendable () -> Void) {
+    public func onRequest(_ handler: @escaping @Sendable () -> Void) {
         let isRequested = state.withLock { state in
             if state.requestedAt == nil { state.handlers.append(handler) }
             return state.requestedAt != nil
@@ -32,13 +35,16 @@ final class StopSignal: Sendable {
         if isRequested { handler() }
     }
 
+    /// Whether threads were asked to stop.
+    public var isRequested: Bool { age != nil }
+
     /// How long ago threads were asked to stop; nil when they were not.
-    var age: Duration? {
+    public var age: Duration? {
         state.withLock { $0.requestedAt.map { ContinuousClock.now - $0 } }
     }
 
     /// Waits, but not past the request; after it, for `onceRequested`.
-    func wait(for duration: Duration, onceRequested: Duration = .zero) {
+    public func wait(for duration: Duration, onceRequested: Duration = .zero) {
         guard age == nil else { return Thread.sleep(forTimeInterval: onceRequested / .seconds(1)) }
         let (seconds, attoseconds) = duration.components
         let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)

@@ -1,0 +1,57 @@
+import CRdKafka
+
+/// Finds the producers of which a transactional request may still be on its way.
+///
+/// librdkafka gives up on a request whose connection broke and sends it again, and nothing tells. The first copy may reach
+/// the broker later, in a later transaction of the same producer id and epoch, and be carried out there: a late EndTxn ends
+/// that transaction half-done, a late TxnOffsetCommit adds positions that are not its own. No request is sent again sooner than
+/// after a backoff, so a call that took as long is suspect. A producer that takes over the transactional id from itself has
+/// another epoch, and under that the broker refuses whatever is late.
+///
+/// One refusal does harm all the same: the group coordinator of Apache Kafka 3.9 lets a refused TxnOffsetCommit wipe the offsets
+/// that the open transaction of the same producer id has sent, whatever the epoch. (The one of 4.0 does not.) So a producer
+/// that may have left a TxnOffsetCommit behind goes on under another transactional id, which is another producer id.
+struct LateRequestGuard {
+    /// A call that took this long may have sent a request twice.
+    let threshold: Duration
+    /// One that sent offsets and took this long may have sent a TxnOffsetCommit twice.
+    let offsetThreshold: Duration
+    /// Whether a call took too long.
+    private(set) var isSuspect = false
+    /// Whether a TxnOffsetCommit may be on its way.
+    private(set) var mayLeaveOffsets = false
+
+    /// librdkafka's fixed backoff before it sends a TxnOffsetCommit again.
+    private static let offsetBackoff = Duration.milliseconds(500)
+
+    /// - Parameters:
+    ///   - backoff: librdkafka's `retry.backoff.ms`.
+    ///   - version: librdkafka's, as `rd_kafka_version()` tells it. From 2.3 on a backoff is up to 20 % shorter.
+    init(backoff: Duration, version: Int32) {
+        let isJittered = version >= 0x0203_0000
+        threshold = isJittered ? backoff * 4 / 5 : backoff
+        offsetThreshold = isJittered ? Self.offsetBackoff * 4 / 5 : Self.offsetBackoff
+    }
+
+    /// For the running librdkafka and a client of it.
+    init(of client: OpaquePointer) {
+        var text = ErrorText()
+        var size = 512
+        _ = text.withBuffer { buffer, _ in
+            rd_kafka_conf_get(rd_kafka_conf(client), "retry.backoff.ms", buffer, &size)
+        }
+        // Without a number every call is suspect, which is slow and safe.
+        self.init(backoff: .milliseconds(Int(text.text) ?? 0), version: rd_kafka_version())
+    }
+
+    /// Takes note of how long a call took that may have sent transactional requests.
+    ///
+    /// - Parameter sendsOffsets: whether offsets were among them.
+    /// - Returns: whether that makes the producer a suspect, which it was not before.
+    mutating func took(_ duration: Duration, sendsOffsets: Bool = false) -> Bool {
+        if sendsOffsets, duration >= offsetThreshold { mayLeaveOffsets = true }
+        guard !isSuspect, duration >= threshold else { return false }
+        isSuspect = true
+        return true
+    }
+}

@@ -1,0 +1,38 @@
+/// How long to wait after failures in a row: 10 ms after the first, doubled with each up to a second.
+public struct Backoff: Sendable {
+    /// Failures since the last success.
+    public private(set) var failures = 0
+
+    /// No failure yet.
+    public init() {}
+
+    /// Takes note of a failure.
+    ///
+    /// - Returns: how long to wait before the next attempt.
+    public mutating func failed() -> Duration {
+        failures += 1
+        return Self.pause(after: failures)
+    }
+
+    /// Takes note that something worked.
+    public mutating func succeeded() { failures = 0 }
+
+    /// How long to wait after so many failures in a row.
+    public static func pause(after failures: Int) -> Duration {
+        .milliseconds(min(1000, 10 << min(max(failures, 1) - 1, 7)))
+    }
+}
+
+/// Makes a call again as long as it is to be retried and is worth waiting for.
+public func retrying(
+    while isWorthWaiting: () -> Bool,
+    _ call: () throws(KafkaError) -> Void
+) throws(KafkaError) {
+    while true {
+        do throws(KafkaError) {
+            return try call()
+        } catch {
+            guard error.remedy == .retry, isWorthWaiting() else { throw error }
+        }
+    }
+}

@@ -1,0 +1,254 @@
+/// Judges restock bots from what is in the topics: each shortage that the answers show is refilled once.
+///
+/// It knows the contract and what the bots were told, and shares no code with them. A bot names a refill `GROUP/PARTITION-OFFSET`
+/// after the answer that showed the shortage, or the one to the refill before. It may send a refill more than once: copies are
+/// repeats, and the first is the one that counts. The topics must be whole, and all commands answered.
+///
+/// ```swift
+/// let audit = RefillAudit(of: topics, by: RefillAuditRules(group: "juice-restock-bot", low: 5, target: 30))
+/// ```
+public struct RefillAudit: Sendable {
+    /// Every shortage that was not refilled once, and every refill without one.
+    public private(set) var faults: [Fault] = []
+    /// Refills that were made.
+    public private(set) var refills = 0
+    /// Refills that the service would not take.
+    public private(set) var rejected = 0
+    /// Refills that were sent once more.
+    public private(set) var copies = 0
+    /// Copies that the service did not know any more.
+    public private(set) var forgotten = 0
+
+    private let rules: RefillAuditRules
+
+    /// Looks at all restocks and answers.
+    public init(of topics: AuditTopics, by rules: RefillAuditRules) {
+        self.rules = rules
+        for (partition, answers) in topics.results.enumerated() {
+            let restocks = topics.restocks.indices.contains(partition) ? topics.restocks[partition] : []
+            judge(answers, sent(restocks, partition), partition)
+        }
+    }
+
+    /// What one refill names, and which.
+    private struct Name: Hashable {
+        let store: [UInt8]
+        let id: String
+    }
+
+    private struct Store {
+        /// The answer to the last refill.
+        var answered: Int64 = -1
+        var fruits: [String: Fruit] = [:]
+    }
+
+    private struct Fruit {
+        var level = Contract.initialLevel
+        /// The levels that answers told since the last refill of it, and with that.
+        var seen: Set<Int> = []
+        /// What orders needed that found too little, as long as there is too little.
+        var needed: Int?
+        /// Whether an order found too little since the last refill of it.
+        var wasMissing = false
+        /// The level at which a refill of it alone was rejected.
+        var refusedAt: Int?
+
+        mutating func note(_ level: Int, needed: Int?, target: Int) {
+            self.level = level
+            seen.insert(level)
+            if refusedAt != level { refusedAt = nil }
+            self.needed = [self.needed, needed].compactMap { $0 }.max()
+            if let needed = self.needed, level >= min(needed, target) { self.needed = nil }
+            if needed != nil { wasMissing = true }
+        }
+
+        mutating func refill() { self = Fruit(level: level, seen: [level]) }
+    }
+
+    /// The refills of a partition with what they add, as they were sent first.
+    private mutating func sent(_ restocks: [AuditRecord], _ partition: Int) -> [Name: [String: Int]] {
+        var json = JSONReader()
+        var sent: [Name: [String: Int]] = [:]
+        for record in restocks {
+            guard let key = record.key, let value = record.value else { continue }
+            value.withUnsafeBufferPointer { value in
+                guard json.read(value), json.tokens[0].kind == .object, let id = json.text("restockId"),
+                    id.hasPrefix(rules.prefix(partition))
+                else { return }
+                let name = Name(store: key, id: id)
+                if sent[name] == nil { sent[name] = json.amounts("add") } else { copies += 1 }
+            }
+        }
+        return sent
+    }
+
+    private mutating func judge(_ answers: [AuditRecord], _ sent: [Name: [String: Int]], _ partition: Int) {
+        var json = JSONReader()
+        var stores: [[UInt8]: Store] = [:]
+        var answered: [Name: Int64] = [:]
+        for record in answers {
+            guard let key = record.key, let value = record.value else { continue }
+            value.withUnsafeBufferPointer { value in
+                guard json.read(value), json.tokens[0].kind == .object else { return }
+                // One given again tells the levels of the first time.
+                guard json.value("duplicate") == nil else { return }
+                var store = stores[key] ?? Store()
+                let left = json.amounts("left")
+                for (fruit, level) in left {
+                    store.fruits[fruit, default: Fruit()].note(level, needed: nil, target: rules.target)
+                }
+                for (fruit, level, needed) in json.missing {
+                    store.fruits[fruit, default: Fruit()].note(level, needed: needed, target: rules.target)
+                }
+                if let id = json.text("restockId"), id.hasPrefix(rules.prefix(partition)) {
+                    let name = Name(store: key, id: id)
+                    let isMade = json.text("type") == "restocked"
+                    if let first = answered[name] {
+                        judgeAgain(name, first, record, partition, isMade ? Array(left.keys) : [], &store)
+                    } else {
+                        answered[name] = record.timestamp
+                        judge(name, sent[name], record, partition, isMade: isMade, &store)
+                    }
+                    store.answered = record.offset
+                }
+                stores[key] = store
+            }
+        }
+        for (key, store) in stores { judgeEnd(of: store, quoted(key), partition) }
+    }
+
+    /// Judges a refill that was answered before, at a time. Copies that lie unread for longer than the service remembers are
+    /// made again, and that is no fault of the bots'.
+    private mutating func judgeAgain(
+        _ name: Name,
+        _ time: Int64,
+        _ record: AuditRecord,
+        _ partition: Int,
+        _ fruits: [String],
+        _ store: inout Store
+    ) {
+        if record.timestamp - time <= rules.memory {
+            report(.doubled, partition, record, "\(name.id) is carried out again")
+        }
+        forgotten += 1
+        for fruit in fruits { store.fruits[fruit]?.refill() }
+    }
+
+    /// Judges the refill that an answer is about; the levels in that are noted already.
+    private mutating func judge(
+        _ name: Name,
+        _ amounts: [String: Int]?,
+        _ record: AuditRecord,
+        _ partition: Int,
+        isMade: Bool,
+        _ store: inout Store
+    ) {
+        guard let amounts, let origin = Int64(name.id.dropFirst(rules.prefix(partition).count)) else {
+            return report(.wrong, partition, record, "\(name.id) was never sent")
+        }
+        if origin < store.answered {
+            let problem = "\(name.id) goes back behind the answer to the refill before, at \(store.answered)"
+            report(.doubled, partition, record, problem)
+        }
+        if isMade { refills += 1 } else { rejected += 1 }
+        for (fruit, amount) in amounts {
+            let state = store.fruits[fruit] ?? Fruit()
+            if isMade {
+                if let problem = problem(of: amount, to: state) {
+                    report(.wrong, partition, record, "\(fruit) of \(quoted(name.store)): \(problem)")
+                }
+                store.fruits[fruit]?.refill()
+            } else if amounts.count == 1 {
+                store.fruits[fruit, default: state].refusedAt = state.level
+            }
+        }
+    }
+
+    /// What a refill was decided on was told since the refill before. Two for one shortage would be decided on the same.
+    private func problem(of amount: Int, to fruit: Fruit) -> String? {
+        let level = rules.target - amount
+        guard fruit.seen.contains(level) else {
+            return "\(amount) were added, but there never were \(level) since the refill before"
+        }
+        return level <= rules.low || fruit.wasMissing ? nil : "\(amount) were added, but \(level) were enough"
+    }
+
+    private mutating func judgeEnd(of store: Store, _ name: String, _ partition: Int) {
+        for (fruit, state) in store.fruits where state.level <= rules.low || state.needed != nil {
+            guard state.refusedAt == nil else { continue }
+            let problem = "\(state.level) of \(fruit) are left in \(name), and nothing was refilled"
+            faults.append(
+                Fault(
+                    category: .missing,
+                    topic: .restocks,
+                    partition: partition,
+                    offset: nil,
+                    problem: problem
+                )
+            )
+        }
+    }
+
+    private mutating func report(
+        _ category: Fault.Category,
+        _ partition: Int,
+        _ record: AuditRecord,
+        _ problem: String
+    ) {
+        let offset = record.offset
+        faults.append(
+            Fault(category: category, topic: .results, partition: partition, offset: offset, problem: problem)
+        )
+    }
+}
+
+/// What the restock bots were told, and what the contract says of copies.
+public struct RefillAuditRules: Sendable {
+    let group: String
+    let low: Int
+    let target: Int
+    /// A copy that lies unread for so many milliseconds must be known.
+    let memory: Int64
+
+    /// A fruit with at most `low` left is refilled up to `target`, by the bots of this group.
+    public init(group: String, low: Int, target: Int, memoryWindow: Int64 = 3_600_000) {
+        (self.group, self.low, self.target) = (group, low, target)
+        memory = memoryWindow + min(memoryWindow, Contract.longestDelay)
+    }
+
+    func prefix(_ partition: Int) -> String { "\(group)/\(partition)-" }
+}
+
+extension JSONReader {
+    fileprivate func text(_ name: StaticString) -> String? {
+        value(name).flatMap(string).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The fruits and numbers of a member that is an object of such.
+    fileprivate func amounts(_ name: StaticString) -> [String: Int] {
+        var amounts: [String: Int] = [:]
+        guard let object = value(name), tokens[object].kind == .object else { return amounts }
+        forEachMember(of: object) { name, value in
+            amounts[String(decoding: text(name), as: UTF8.self)] = integer(value)
+            return true
+        }
+        return amounts
+    }
+
+    /// What an answer says that an order found too little of.
+    fileprivate var missing: [(fruit: String, level: Int, needed: Int)] {
+        var missing: [(String, Int, Int)] = []
+        guard let array = value("missing"), tokens[array].kind == .array else { return missing }
+        var element = array + 1
+        while element < tokens[array].next {
+            if let fruit = value("fruit", of: element).flatMap(string),
+                let level = value("inStock", of: element).flatMap(integer),
+                let needed = value("needed", of: element).flatMap(integer)
+            {
+                missing.append((String(decoding: fruit, as: UTF8.self), level, needed))
+            }
+            element = tokens[element].next
+        }
+        return missing
+    }
+}

@@ -1,0 +1,65 @@
+import JuiceEngine
+import Testing
+
+/// When a command was sent, and how far back that makes answers wanted.
+@Suite struct CommandTimeTests {
+    private static let now: Timestamp = 1_700_000_000_000
+    private static let week: Timestamp = 604_800_000
+
+    @Test(
+        arguments: [
+            (now, now), (now - 1, now - 1), (now - week, now - week),
+            // The future, and longer ago than anything lies unread.
+            (now + 1, now), (now + 3_600_000, now), (.max, now), (now - week - 1, now), (0, now),
+            (-10_000_000_000_000, now), (.min, now), (nil, now),
+        ] as [(Timestamp?, Timestamp)]
+    )
+    func nonsenseCountsAsTheMomentOfReading(timestamp: Timestamp?, time: Timestamp) {
+        #expect(CommandTime.effective(timestamp, readAt: Self.now) == time)
+    }
+
+    @Test func aReadersClockMayBeNonsenseToo() {
+        for now in [Timestamp.min, -1, 0, .max] {
+            for timestamp in [nil, Timestamp.min, 0, .max] {
+                _ = CommandTime.effective(timestamp, readAt: now)
+            }
+        }
+    }
+
+    private func start(
+        answers: [Timestamp?] = [],
+        read: [Timestamp?] = [],
+        unread: [Timestamp?] = []
+    ) -> Timestamp {
+        var horizon = AnswerHorizon(now: Self.now)
+        for time in answers { horizon.noteAnswer(at: time) }
+        for time in read { horizon.note(.orders, at: time, isRead: true) }
+        for time in unread { horizon.note(.orders, at: time, isRead: false) }
+        return horizon.start(retention: 0) - Self.now
+    }
+
+    @Test func answersAreWantedFromTheLastCommandsOn() {
+        #expect(start() == 0)
+        // An outage: nothing was read since.
+        #expect(start(answers: [Self.now - 900], read: [Self.now - 950]) == -950)
+        // A backlog.
+        #expect(start(answers: [Self.now - 10], read: [Self.now - 810], unread: [Self.now - 800]) == -800)
+        // One clock that is behind.
+        #expect(start(read: [Self.now - 90, Self.now - 5_000]) == -90)
+        // One that is ahead: it was answered by the time of the last answer.
+        #expect(start(answers: [Self.now - 900], read: [Self.now - 10]) == -900)
+    }
+
+    @Test func nonsenseOnlyCountsWhereItIsNotReadYet() {
+        #expect(start(read: [Self.now - 90, Self.now + 1, nil, 0, .max]) == -90)
+        #expect(start(read: [Self.now - 90], unread: [Self.now + 1, Self.now - 5_000]) == 0)
+        #expect(start(answers: [.max, Self.now - 90]) == 0)
+    }
+
+    @Test func bothTopicsCount() {
+        var horizon = AnswerHorizon(now: Self.now)
+        horizon.note(.orders, at: Self.now, isRead: false)
+        horizon.note(.restocks, at: Self.now - 500, isRead: true)
+        #expect(horizon.start(retention: 1_000) == Self.now - 1_500)
+    }
+}

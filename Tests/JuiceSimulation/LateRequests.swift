@@ -1,0 +1,61 @@
+import JuiceEngine
+
+/// A transactional request that the client gave up on and sent again, while the first copy is still on its way.
+package struct LateRequest {
+    enum Kind {
+        /// InitProducerId.
+        case takeOver
+        /// AddPartitionsToTxn.
+        case addPartition(SimulatedCluster.Place)
+        /// AddOffsetsToTxn and TxnOffsetCommit, which the client sends one after the other.
+        case addOffsets([SimulatedCluster.Place: Offset], SimulatedGroup.Membership)
+        /// EndTxn.
+        case end(isCommit: Bool)
+
+        /// The same in every run, which a dictionary's description is not.
+        var text: String {
+            switch self {
+            case .takeOver: "takeover"
+            case .addPartition(let place): "addition of \(place.topic)[\(place.partition)]"
+            case .addOffsets(let offsets, _):
+                offsets.sorted { $0.key < $1.key }
+                    .map { "\($0.key.topic)[\($0.key.partition)]@\($0.value)" }.joined(separator: " ")
+            case .end(let isCommit): isCommit ? "commit" : "abort"
+            }
+        }
+    }
+
+    let transactionalID: String
+    let epoch: Int
+    let kind: Kind
+}
+
+extension SimulatedCluster {
+    /// Lets one of the late requests arrive. The broker judges it by id and epoch, and knows no transactions within an epoch.
+    ///
+    /// A late Produce is not among them: its sequence number gives it away.
+    ///
+    /// - Returns: what became of it, for the trace.
+    package func receiveLateRequest(using random: inout SeededGenerator) -> String? {
+        guard !lateRequests.isEmpty else { return nil }
+        let request = lateRequests.remove(at: random.number(0...lateRequests.count - 1))
+        let (id, text) = (request.transactionalID, "\(request.kind.text) of \(request.transactionalID)")
+        if case .takeOver = request.kind {
+            // It asks for a new epoch, whoever has the present one.
+            _ = transactions.takeOver(id)
+            return "late \(text) fences it"
+        }
+        guard transactions.isCurrent(id, epoch: request.epoch), !transactions.hasUnwrittenMarkers(id) else {
+            return "late \(text) is refused"
+        }
+        switch request.kind {
+        case .takeOver: break
+        case .addPartition(let place): _ = transactions.touch(id, place)
+        case .addOffsets(let offsets, let membership):
+            guard group.isCurrent(membership) else { return "late \(text) is refused" }
+            transactions.addOffsets(id, offsets)
+        case .end(let isCommit): transactions.decide(id, isCommit: isCommit)
+        }
+        return "late \(text) is carried out"
+    }
+}

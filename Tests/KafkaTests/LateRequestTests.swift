@@ -1,0 +1,115 @@
+import Kafka
+import Synchronization
+import Testing
+
+@testable import struct Kafka.LateRequestGuard
+
+/// A producer of which a request may have been sent twice takes its transactional id over anew.
+@Suite struct LateRequestTests {
+    @Test(arguments: [
+        (version: Int32(0x0200_02ff), took: 99, isSuspect: false),
+        (0x0200_02ff, 100, true),
+        (0x0202_00ff, 99, false),
+        // From 2.3 on a backoff is up to a fifth shorter.
+        (0x0203_00ff, 79, false),
+        (0x0203_00ff, 80, true),
+        (0x020f_00ff, 5_000, true),
+    ])
+    func aCallAsLongAsTheShortestBackoffIsSuspect(version: Int32, took: Int, isSuspect: Bool) {
+        var lateRequests = LateRequestGuard(backoff: .milliseconds(100), version: version)
+        #expect(lateRequests.took(.milliseconds(took)) == isSuspect)
+        #expect(lateRequests.isSuspect == isSuspect)
+        // It is told once.
+        #expect(!lateRequests.took(.seconds(10)) || !isSuspect)
+    }
+
+    @Test func aSuspectIsReplacedBeforeItsNextTransaction() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let suspicions = Counter()
+            let producer = try Self.producer(broker, id: "one", suspicions)
+            let out = try producer.topic("out")
+            try producer.initTransactions(timeout: .seconds(10))
+            func transact() throws {
+                try producer.begin(timeout: .seconds(10))
+                try out.produce(partition: 0, key: nil, value: nil, headers: [])
+                try producer.commit(timeout: .seconds(10))
+            }
+            broker.setRoundTrip(.milliseconds(150))
+            try transact()
+            #expect(suspicions.count == 1)
+            #expect(!producer.isReady)
+            broker.setRoundTrip(.zero)
+            try transact()
+            #expect(producer.isReady)
+            #expect(suspicions.count == 1)
+        }
+    }
+
+    /// However long records take to be written, no transactional request is sent again for that.
+    @Test func flushingIsNoReasonForSuspicion() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let suspicions = Counter()
+            let producer = try Self.producer(broker, id: "one", suspicions)
+            let out = try producer.topic("out")
+            try producer.initTransactions(timeout: .seconds(10))
+            try producer.begin()
+            broker.setRoundTrip(.milliseconds(150))
+            try out.produce(partition: 0, key: nil, value: nil, headers: [])
+            try producer.flush(timeout: .seconds(10))
+            #expect(suspicions.count == 0)
+        }
+    }
+
+    /// What is late of the one could together make a transaction, and commit older offsets after the other's.
+    @Test func aSuspectIsReplacedBeforeTheOtherProducerSendsOffsets() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
+            let member = try broker.member(of: ["in"])
+            let membership = try #require(member.membership)
+            let suspicions = Counter()
+            let producers = try ["one", "two"].map { try Self.producer(broker, id: $0, suspicions) }
+            let session = try TransactionSession(producers, topics: [("out", [:])])
+            try session.initTransactions(timeout: .seconds(10))
+            func transact(_ offset: Offset) throws {
+                try session.begin(timeout: .seconds(10))
+                try session.produce(to: 0, partition: 0, key: nil, value: nil, headers: [])
+                try session.sendOffsets(
+                    [TopicPartition(topic: "in", partition: 0): offset],
+                    membership: membership,
+                    timeout: .seconds(10)
+                )
+                // Each is ready from here on, but for what comes of this call.
+                #expect(producers.filter(\.isReady).count >= 1)
+                try session.commit(timeout: .seconds(10))
+            }
+            broker.setRoundTrip(.milliseconds(150))
+            try transact(1)
+            #expect(suspicions.count == 1)
+            broker.setRoundTrip(.zero)
+            try transact(2)
+            #expect(producers.allSatisfy { $0.isReady })
+            member.close()
+        }
+    }
+
+    private final class Counter: Sendable {
+        private let value = Mutex(0)
+        var count: Int { value.withLock { $0 } }
+        func increment() { value.withLock { $0 += 1 } }
+    }
+
+    private static func producer(
+        _ broker: EmbeddedBroker,
+        id: String,
+        _ suspicions: Counter
+    ) throws -> TransactionalProducer {
+        var hooks = quietHooks
+        hooks.onSuspect = { suspicions.increment() }
+        return try TransactionalProducer(
+            configuration: broker.client(["transactional.id": id, "linger.ms": "0"]),
+            hooks: hooks
+        )
+    }
+}

@@ -1,0 +1,51 @@
+import Kafka
+import Testing
+
+/// The small pieces that every user of Kafka here has in common.
+@Suite struct SessionTests {
+    @Test func pausesAreDoubledUpToASecond() {
+        var backoff = Backoff()
+        let pauses = (0..<10).map { _ in backoff.failed() }
+        #expect(pauses == [10, 20, 40, 80, 160, 320, 640, 1000, 1000, 1000].map { .milliseconds($0) })
+        backoff.succeeded()
+        #expect(backoff.failed() == .milliseconds(10))
+        #expect(Backoff.pause(after: 0) == .milliseconds(10))
+        #expect(Backoff.pause(after: .max) == .milliseconds(1000))
+    }
+
+    @Test func onlyWhatMayPassIsRetriedAndOnlyAsLongAsItIsWorthIt() {
+        func attempts(of error: KafkaError, worth limit: Int) -> Int {
+            var count = 0
+            _ = try? retrying(while: { count < limit }) { () throws(KafkaError) in
+                count += 1
+                throw error
+            }
+            return count
+        }
+        #expect(attempts(of: KafkaError(code: .timedOut, isRetriable: true), worth: 3) == 3)
+        #expect(attempts(of: KafkaError(code: .fenced), worth: 3) == 1)
+        #expect(attempts(of: KafkaError(code: .state, isRetriable: true, requiresAbort: true), worth: 3) == 1)
+    }
+
+    @Test func aRangeIsReadOnceItsEndIsPassed() {
+        let partitions = (0..<3).map { TopicPartition(topic: "t", partition: $0) }
+        var unread = UnreadRanges([partitions[0]: 5..<10, partitions[1]: 0..<1, partitions[2]: 4..<4])
+        #expect(!unread.isEmpty)
+        unread.passed(partitions[0], next: 9)
+        unread.passed(partitions[2], next: 100)
+        unread.passed(partitions[1], next: 1)
+        #expect(!unread.isEmpty)
+        // A marker at its end is told by the end of the partition.
+        unread.passed(partitions[0], next: 12)
+        #expect(unread.isEmpty)
+    }
+
+    @Test(arguments: [
+        (KafkaError.Code.topicAuthorizationFailed, true), (.invalidArgument, true),
+        (.inconsistentGroupProtocol, true),
+        (.timedOut, false), (.fenced, false), (.messageTooLarge, false),
+    ])
+    func someErrorsAreHopeless(code: KafkaError.Code, isHopeless: Bool) {
+        #expect(code.isHopeless == isHopeless)
+    }
+}
