@@ -8,7 +8,7 @@ import CRdKafka
 ///   ``initTransactions(timeout:)`` begins anew, with a new client under the same transactional id.
 ///
 /// A request of an earlier transaction may arrive late and must not count in a later one. So a producer of which one may be
-/// on its way takes its transactional id over from itself before the next transaction: see ``LateRequestGuard``.
+/// on its way takes its transactional id over from itself before the next transaction: see `LateRequestGuard`.
 ///
 /// ```swift
 /// try producer.initTransactions(timeout: .seconds(1))
@@ -259,7 +259,7 @@ public final class TransactionalTopic {
     /// latest by ``TransactionalProducer/sendOffsets(_:note:membership:timeout:)`` or
     /// ``TransactionalProducer/commit(timeout:)``, either of which waits while the producer's queue is full.
     ///
-    /// - Parameter timestamp: in milliseconds since 1970, heeded only with headers; nil is now.
+    /// A timestamp is in milliseconds since 1970, heeded only with headers; nil is now.
     /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or one before it: whatever keeps one out
     ///   keeps the transaction from being complete.
     public func produce(

@@ -26,9 +26,11 @@ public final class GroupReader {
     /// A reader that joins its group at the first poll.
     ///
     /// - Parameters:
+    ///   - topics: what the group shares out.
     ///   - configuration: needs `group.id`. How offsets are committed and reset is the reader's. Unless it says otherwise, a
     ///     dead member's partitions are another's after 10 s, records are read as committed, and a commit waits for 10 s.
     ///   - watch: told what this client notices, in place of the hook `onError`.
+    ///   - hooks: told what no call returns.
     public init(
         of topics: [String],
         configuration: KafkaConfiguration,

@@ -30,8 +30,7 @@ public enum OwnThread {
     /// Runs several works, each on a new thread of its name, until all have ended. The first that fails stops the others.
     ///
     /// Some calls of librdkafka wait for a broker whatever timeout they are given. Work that has not ended some time after
-    /// it was asked to stop is left to itself: the process is about to end.
-    /// - Parameter patience: how long after the request to stop.
+    /// it was asked to stop, `patience`, is left to itself: the process is about to end.
     /// - Returns: what they returned, of those that ended in time.
     /// - Throws: what the first that failed has thrown.
     public static func runAll<Success: Sendable>(

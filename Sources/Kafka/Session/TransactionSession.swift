@@ -80,9 +80,8 @@ public final class TransactionSession {
 
     /// Adds a record to the transaction.
     ///
-    /// - Parameters:
-    ///   - topic: the topic's index among those that the session was made with.
-    ///   - timestamp: in milliseconds since 1970, heeded only with headers; nil is now.
+    /// The topic is named by its index among those that the session was made with. A timestamp is in milliseconds since 1970,
+    /// heeded only with headers; nil is now.
     public func produce(
         to topic: Int,
         partition: Int32,

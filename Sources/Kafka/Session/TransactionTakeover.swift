@@ -12,7 +12,7 @@ public struct TransactionTakeover {
     private var successors: [String: TransactionalProducer] = [:]
     private var tried: Set<String> = []
 
-    /// - Parameter producer: makes a producer of a transactional id.
+    /// Takes over nothing yet. `producer` makes a producer of a transactional id.
     public init(
         logger: Logger,
         producer: @escaping (_ id: String) throws(KafkaError) -> TransactionalProducer
