@@ -109,6 +109,9 @@ let package = Package(
             ]
         ),
 
+        // Faults of the embedded broker on purpose.
+        .target(name: "BrokerFaults", dependencies: ["CRdKafka", "Kafka"], path: "Tests/BrokerFaults"),
+
         // Knows the contract and nothing of the service, so that the one can be held against the other.
         .target(name: "JuiceAudit", path: "Tests/JuiceAudit"),
         .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit"]),
@@ -157,14 +160,16 @@ let package = Package(
         // Run by `make soak`.
         .executableTarget(
             name: "soak",
-            dependencies: ["Kafka", "CRdKafka", .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "BrokerFaults", "Kafka", "CRdKafka", .product(name: "Logging", package: "swift-log"),
+            ],
             path: "Tests/soak"
         ),
         // The broker and the service under the page of `make test-browser`, which can be stopped and started.
         .executableTarget(
             name: "kiosk-stage",
             dependencies: [
-                "Kafka", "JuiceService", .product(name: "Logging", package: "swift-log"),
+                "BrokerFaults", "Kafka", "JuiceService", .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Tests/kiosk-stage"
@@ -172,11 +177,12 @@ let package = Package(
         .testTarget(
             name: "JuiceKioskTests",
             dependencies: [
-                "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages", "JuiceService", "Kafka",
+                "BrokerFaults", "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages", "JuiceService",
+                "Kafka",
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
-        .testTarget(name: "KafkaTests", dependencies: ["Kafka"]),
+        .testTarget(name: "KafkaTests", dependencies: ["BrokerFaults", "Kafka"]),
         .testTarget(
             name: "PrometheusMetricsTests",
             dependencies: ["PrometheusMetrics", .product(name: "CoreMetrics", package: "swift-metrics")]
@@ -228,7 +234,8 @@ let package = Package(
         .testTarget(
             name: "JuiceServiceTests",
             dependencies: [
-                "JuiceEngine", "JuiceMaker", "JuiceService", "JuiceSimulation", "Kafka", "JuiceMessages",
+                "BrokerFaults", "JuiceEngine", "JuiceMaker", "JuiceService", "JuiceSimulation", "Kafka",
+                "JuiceMessages",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]

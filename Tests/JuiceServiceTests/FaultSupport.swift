@@ -1,3 +1,4 @@
+import BrokerFaults
 import Foundation
 import Kafka
 import Testing

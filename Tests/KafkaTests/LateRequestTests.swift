@@ -1,3 +1,4 @@
+import BrokerFaults
 import Kafka
 import Synchronization
 import Testing

@@ -1,3 +1,4 @@
+import BrokerFaults
 import Foundation
 import JuiceService
 import Kafka

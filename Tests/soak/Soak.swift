@@ -1,3 +1,4 @@
+import BrokerFaults
 import CRdKafka
 import Foundation
 import Kafka

@@ -119,7 +119,7 @@ final class PartitionList {
 
 extension Duration {
     /// Whole milliseconds for librdkafka, rounded up so that a short wait is not a busy loop.
-    var milliseconds: Int32 {
+    package var milliseconds: Int32 {
         let (seconds, attoseconds) = components
         let total = seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
         return Int32(clamping: total)

@@ -1,4 +1,5 @@
 import CRdKafka
+import Kafka
 
 /// Faults on purpose, for tests.
 extension EmbeddedBroker {
@@ -56,5 +57,49 @@ extension EmbeddedBroker {
         _ =
             isUp
             ? rd_kafka_mock_broker_set_up(cluster, broker) : rd_kafka_mock_broker_set_down(cluster, broker)
+    }
+}
+
+extension EmbeddedBroker {
+    /// A request of the Kafka protocol, by its number there.
+    public struct Request: RawRepresentable, Hashable, Sendable {
+        /// The protocol's API key.
+        public let rawValue: Int16
+
+        /// The request of that API key.
+        public init(rawValue: Int16) { self.rawValue = rawValue }
+
+        /// Write records.
+        public static let produce = Self(rawValue: 0)
+        /// Read records.
+        public static let fetch = Self(rawValue: 1)
+        /// Ask for the ends of a partition.
+        public static let listOffsets = Self(rawValue: 2)
+        /// Describe the cluster.
+        public static let metadata = Self(rawValue: 3)
+        /// Store a group's offsets.
+        public static let offsetCommit = Self(rawValue: 8)
+        /// Read a group's offsets.
+        public static let offsetFetch = Self(rawValue: 9)
+        /// Find the broker that coordinates a group or a transactional id.
+        public static let findCoordinator = Self(rawValue: 10)
+        /// Join a group.
+        public static let joinGroup = Self(rawValue: 11)
+        /// Stay in a group.
+        public static let heartbeat = Self(rawValue: 12)
+        /// Leave a group.
+        public static let leaveGroup = Self(rawValue: 13)
+        /// Learn one's share in a group.
+        public static let syncGroup = Self(rawValue: 14)
+        /// Take over a transactional id.
+        public static let initProducerID = Self(rawValue: 22)
+        /// Make partitions part of a transaction.
+        public static let addPartitionsToTransaction = Self(rawValue: 24)
+        /// Make a group's offsets part of a transaction.
+        public static let addOffsetsToTransaction = Self(rawValue: 25)
+        /// Commit or abort a transaction.
+        public static let endTransaction = Self(rawValue: 26)
+        /// Store a group's offsets in a transaction.
+        public static let transactionalOffsetCommit = Self(rawValue: 28)
     }
 }
