@@ -128,4 +128,24 @@ import Testing
             #expect(recorder.all.contains { $0.contains("Purged in flight") }, "\(recorder.all)")
         }
     }
+
+    /// A broker's thread may find the destruction begun before librdkafka's main thread has counted the request that it gave
+    /// it, and then end the process: see ``ClientHandle``.
+    @Test func aProducerGoesWhileItRegistersPartitions() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            for round in 0..<200 {
+                let producer = try TransactionalProducer(
+                    configuration: broker.client(["transactional.id": "id-\(round)", "linger.ms": "0"]),
+                    hooks: quietHooks
+                )
+                let topic = try producer.topic("out")
+                try producer.initTransactions(timeout: .seconds(10))
+                try producer.begin()
+                try topic.produce(partition: 0, key: nil, value: nil, headers: [])
+                _ = try? producer.flush(timeout: .zero)
+                producer.drop()
+            }
+        }
+    }
 }
