@@ -77,12 +77,7 @@ extension JSONObject {
 
     /// Whether this is an answer given again.
     func isDuplicateAnswer() throws(MalformedMessage) -> Bool {
-        guard case .absent = member("duplicate") else {
-            guard let isDuplicate = try value("duplicate").boolean else {
-                throw MalformedMessage("duplicate", "must be true or false")
-            }
-            return isDuplicate
-        }
-        return false
+        if case .absent = member("duplicate") { return false }
+        return try boolean("duplicate")
     }
 }

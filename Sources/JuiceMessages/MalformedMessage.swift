@@ -49,31 +49,36 @@ extension JSONObject {
     }
 
     func text(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> BorrowedText {
-        guard let text = try value(name, in: path).string else {
-            throw MalformedMessage("\(path)\(name)", "must be a string")
-        }
-        return text
+        try value(name, in: path, "a string") { $0.string }
     }
 
     func integer(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> Int {
-        guard let integer = try value(name, in: path).integer else {
-            throw MalformedMessage("\(path)\(name)", "must be a whole number")
-        }
-        return integer
+        try value(name, in: path, "a whole number") { $0.integer }
     }
 
     func object(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> JSONObject {
-        guard let object = try value(name, in: path).object else {
-            throw MalformedMessage("\(path)\(name)", "must be an object")
-        }
-        return object
+        try value(name, in: path, "an object") { $0.object }
     }
 
     func array(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> JSONArray {
-        guard let array = try value(name, in: path).array else {
-            throw MalformedMessage("\(path)\(name)", "must be an array")
+        try value(name, in: path, "an array") { $0.array }
+    }
+
+    func boolean(_ name: StaticString) throws(MalformedMessage) -> Bool {
+        try value(name, "true or false") { $0.boolean }
+    }
+
+    @inline(__always)
+    private func value<Value>(
+        _ name: StaticString,
+        in path: String = "",
+        _ kind: StaticString,
+        _ value: (JSONValue) -> Value?
+    ) throws(MalformedMessage) -> Value {
+        guard let value = value(try self.value(name, in: path)) else {
+            throw MalformedMessage("\(path)\(name)", "must be \(kind)")
         }
-        return array
+        return value
     }
 
     /// The members of an object that has a number for each of some fruits.

@@ -61,32 +61,33 @@ public struct Header: Sendable, Equatable {
     }
 }
 
-/// One record of an input topic. Key and value are views, valid until the log is polled again.
-public struct CommandRecord {
+/// One record of a topic that the engine reads. Key and value are views, valid until more is read.
+public struct LogRecord<Topic> {
     /// Where it was read.
-    public let topic: InputTopic
+    public let topic: Topic
     /// The partition's number.
     public let partition: Int32
     /// Its position in the partition.
     public let offset: Offset
-    /// The store, by the sender's word.
-    public let key: UnsafeRawBufferPointer?
-    /// The command, by the sender's word.
-    public let value: UnsafeRawBufferPointer?
     /// When it was made, by the sender's word, or appended; nil where the log does not say.
     public let timestamp: Timestamp?
+    /// The store, by the sender's word.
+    public let key: UnsafeRawBufferPointer?
+    /// The command, the stock or the answer, by the sender's word; no stock says that the store is gone.
+    public let value: UnsafeRawBufferPointer?
     /// The headers, in the sender's order.
     public let headers: [Header]
 
     /// A record as the log holds it.
+    @inlinable
     public init(
-        topic: InputTopic,
+        topic: Topic,
         partition: Int32,
         offset: Offset,
         timestamp: Timestamp?,
         key: UnsafeRawBufferPointer?,
         value: UnsafeRawBufferPointer?,
-        headers: [Header]
+        headers: [Header] = []
     ) {
         self.topic = topic
         self.partition = partition
@@ -97,6 +98,9 @@ public struct CommandRecord {
         self.headers = headers
     }
 }
+
+/// One order or restock.
+public typealias CommandRecord = LogRecord<InputTopic>
 
 /// One record to write. Key and value are views that need to live only during the call.
 public struct OutputRecord {
@@ -114,22 +118,28 @@ public struct OutputRecord {
     public var timestamp: Timestamp?
 }
 
-/// The next offset to read of one input partition.
-public struct InputPosition: Sendable, Hashable {
+/// The next offset to read of one partition.
+public struct LogPosition<Topic: Sendable & Hashable>: Sendable, Hashable {
     /// The topic.
-    public let topic: InputTopic
+    public let topic: Topic
     /// The partition's number.
     public let partition: Int32
     /// The next offset to read.
     public let offset: Offset
 
     /// A position in one partition.
-    public init(topic: InputTopic, partition: Int32, offset: Offset) {
+    @inlinable
+    public init(topic: Topic, partition: Int32, offset: Offset) {
         self.topic = topic
         self.partition = partition
         self.offset = offset
     }
 }
+
+/// How far commands are read.
+public typealias InputPosition = LogPosition<InputTopic>
+/// How far state is restored.
+public typealias ChangelogPosition = LogPosition<ChangelogTopic>
 
 /// Where one partition stands, as a basis to restore it on.
 public struct RestorePoint: Sendable, Equatable {
@@ -177,57 +187,10 @@ public struct RestorePoint: Sendable, Equatable {
     }
 }
 
-/// The next offset to read of one changelog partition.
-public struct ChangelogPosition: Sendable, Hashable {
-    /// The topic.
-    public let topic: ChangelogTopic
-    /// The partition's number.
-    public let partition: Int32
-    /// The next offset to read.
-    public let offset: Offset
-
-    /// A position in one partition.
-    public init(topic: ChangelogTopic, partition: Int32, offset: Offset) {
-        self.topic = topic
-        self.partition = partition
-        self.offset = offset
-    }
-}
-
 /// A piece of the changelogs.
 public struct ChangelogBatch {
-    /// One store's stock, or one answer. The bytes are views, valid until the changelogs are read on.
-    public struct Record {
-        /// Where it was read.
-        public let topic: ChangelogTopic
-        /// The partition's number.
-        public let partition: Int32
-        /// Its position in the partition.
-        public let offset: Offset
-        /// When it was written; nil where the log does not say.
-        public let timestamp: Timestamp?
-        /// The store.
-        public let key: UnsafeRawBufferPointer?
-        /// The stock or answer; no value says that the store is gone.
-        public let value: UnsafeRawBufferPointer?
-
-        /// A record as the log holds it.
-        public init(
-            topic: ChangelogTopic,
-            partition: Int32,
-            offset: Offset,
-            timestamp: Timestamp?,
-            key: UnsafeRawBufferPointer?,
-            value: UnsafeRawBufferPointer?
-        ) {
-            self.topic = topic
-            self.partition = partition
-            self.offset = offset
-            self.timestamp = timestamp
-            self.key = key
-            self.value = value
-        }
-    }
+    /// One store's stock, or one answer.
+    public typealias Record = LogRecord<ChangelogTopic>
 
     /// The records, in order within each partition.
     public let records: [Record]

@@ -17,10 +17,7 @@ final class CommandInput {
     private var unlikeSince: ContinuousClock.Instant?
     /// When each error was met last, by its code.
     private var errors: [KafkaError.Code: ContinuousClock.Instant] = [:]
-    /// The topic of the last record: records come in runs, and a topic's name is not copied for each of them.
-    private var lastTopic: (identity: OpaquePointer?, topic: InputTopic)?
-    /// The records of the last poll; kept to reuse their memory.
-    private var spare: [CommandRecord] = []
+    private var converter: RecordConverter<InputTopic>
 
     /// A broker that has just started may not know all topics yet, and librdkafka then subscribes to those it knows, until it
     /// asks again. Only an unlike assignment that outlasts that is a mistake in the setup.
@@ -38,11 +35,13 @@ final class CommandInput {
         self.configuration = configuration
         self.watch = watch
         logger = hooks.logger
+        let topics = configuration.topics
+        converter = RecordConverter([topics.orders: .orders, topics.restocks: .restocks])
         var hooks = hooks
         // Only this client is polled all the time. What the others notice would be told when it is long over.
         hooks.onError = { watch.noticed($0) }
         member = try GroupConsumer(
-            of: InputTopic.allCases.map { configuration.topics[$0] },
+            of: topics.inputs,
             configuration: configuration.groupConsumer(worker: worker),
             hooks: hooks
         )
@@ -85,55 +84,14 @@ final class CommandInput {
     private var waitingTime: Duration { membership == nil ? .milliseconds(10) : .milliseconds(100) }
 
     private func takeIn(_ batch: RecordBatch) throws(LogError) -> PollResult {
-        // Worked on as a local: every access to a class's own is checked.
-        var records: [CommandRecord] = []
-        swap(&records, &spare)
-        records.removeAll(keepingCapacity: true)
-        defer { spare = records }
-        var ends: [InputPosition] = []
-        for element in batch {
-            switch element {
-            case .record(let record):
-                records.append(commandRecord(record))
-            case .endOfPartition(let partition, let next):
-                ends.append(
-                    InputPosition(
-                        topic: topic(partition.topic),
-                        partition: partition.partition,
-                        offset: next
-                    )
-                )
-            case .failure(_?, let error) where error.code.isOffsetReset:
+        let (records, ends) = try converter.convert(batch) { (partition, error) throws(LogError) in
+            if partition != nil, error.code.isOffsetReset {
                 // The client may be wrong about it. Starting over asks the broker.
                 throw LogError(.startOver, error.description)
-            case .failure(_, let error):
-                try note(error)
             }
+            try note(error)
         }
         return .records(records, ends: ends)
-    }
-
-    private func commandRecord(_ record: ConsumedRecord) -> CommandRecord {
-        CommandRecord(
-            topic: topic(of: record),
-            partition: record.partition,
-            offset: record.offset,
-            timestamp: record.timestamp,
-            key: record.key,
-            value: record.value,
-            headers: record.headers.map { Header(name: $0.name, value: $0.value) }
-        )
-    }
-
-    private func topic(of record: ConsumedRecord) -> InputTopic {
-        if let lastTopic, lastTopic.identity == record.topicIdentity { return lastTopic.topic }
-        let topic = topic(record.topic)
-        lastTopic = (record.topicIdentity, topic)
-        return topic
-    }
-
-    private func topic(_ name: String) -> InputTopic {
-        name == configuration.topics.orders ? .orders : .restocks
     }
 
     /// Reads these partitions from these offsets, and no others.
@@ -201,8 +159,8 @@ extension CommandInput {
     /// The partition numbers of an assignment, provided that it has the same ones of each topic. The state of a
     /// store is in one place only if orders and restocks of its partition are.
     private func coPartitioned(_ partitions: [TopicPartition]) -> [Int32]? {
-        let numbers = InputTopic.allCases.map { topic in
-            partitions.filter { $0.topic == configuration.topics[topic] }.map(\.partition).sorted()
+        let numbers = configuration.topics.inputs.map { topic in
+            partitions.filter { $0.topic == topic }.map(\.partition).sorted()
         }
         guard let first = numbers.first, numbers.allSatisfy({ $0 == first }) else { return nil }
         return first

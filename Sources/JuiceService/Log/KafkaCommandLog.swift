@@ -18,7 +18,7 @@ final class KafkaCommandLog: CommandLog {
     private var input: CommandInput
     private var rejoinedAt: ContinuousClock.Instant?
     private var lastPolledAt = ContinuousClock.now
-    private let transactions: ServiceTransactions
+    private let transactions: TransactionSession
     private var restorePointReader: RestorePointReader?
     private var changelog: ChangelogReader?
     /// What the open transaction commits; the embedded broker has to be told twice.
@@ -48,7 +48,7 @@ final class KafkaCommandLog: CommandLog {
         self.topics = topics
         self.metrics = metrics
         hooks = ClientHooks(logger: logger, logCeiling: .info)
-        transactions = try ServiceTransactions(
+        transactions = try TransactionSession(
             configuration: configuration,
             worker: worker,
             hooks: hooks,
@@ -91,11 +91,7 @@ extension KafkaCommandLog {
 
     func start(at positions: [InputPosition]) throws(LogError) {
         endRestore()
-        do throws(KafkaError) {
-            try input.start(at: offsets(positions))
-        } catch {
-            throw LogError(error)
-        }
+        try LogError.rethrowing { () throws(KafkaError) in try input.start(at: offsets(positions)) }
     }
 
     /// Joins the group anew after a membership is beyond recovery.
@@ -151,54 +147,38 @@ extension KafkaCommandLog {
         of partitions: [Int32],
         retention: Timestamp
     ) throws(LogError) -> [RestorePoint] {
-        do throws(KafkaError) {
-            let reader: RestorePointReader
-            if let restorePointReader {
-                reader = restorePointReader
-            } else {
-                reader = try RestorePointReader(
-                    configuration: configuration,
-                    worker: worker,
-                    ownIDs: transactions.transactionalIDs,
-                    partitionCount: topics.partitionCount,
-                    hooks: hooks
-                )
-            }
+        let points = try waiting { () throws(KafkaError) in
+            let reader =
+                if let restorePointReader {
+                    restorePointReader
+                } else {
+                    try RestorePointReader(
+                        configuration: configuration,
+                        worker: worker,
+                        ownIDs: transactions.transactionalIDs,
+                        partitionCount: topics.partitionCount,
+                        group: input.consumer,
+                        hooks: hooks
+                    )
+                }
             restorePointReader = reader
-            let points = try reader.read(
-                partitions,
-                group: input.consumer,
-                retention: retention,
-                now: now,
-                timeout: patience
-            )
-            restorePointReader = nil
-            answered()
-            return points
-        } catch {
-            waitedInVain(error)
-            throw LogError(error)
+            return try reader.read(partitions, retention: retention, now: now, timeout: patience)
         }
+        restorePointReader = nil
+        answered()
+        return points
     }
 
     func openChangelog(_ positions: [ChangelogPosition]) throws(LogError) {
-        do throws(KafkaError) {
-            changelog = try ChangelogReader(
-                positions: positions,
-                configuration: configuration,
-                hooks: hooks
-            )
-        } catch {
-            throw LogError(error)
+        try LogError.rethrowing { () throws(KafkaError) in
+            changelog = try ChangelogReader(positions: positions, configuration: configuration, hooks: hooks)
         }
     }
 
     func readChangelog() throws(LogError) -> ChangelogBatch {
         guard let changelog else { throw LogError(.startOver, "the changelog is not open") }
-        do throws(KafkaError) {
-            return try changelog.read(timeout: .milliseconds(100))
-        } catch {
-            throw LogError(error)
+        return try LogError.rethrowing { () throws(KafkaError) in
+            try changelog.read(timeout: .milliseconds(100))
         }
     }
 
@@ -224,7 +204,16 @@ extension KafkaCommandLog {
         // The dead letters may have fewer partitions than the commands.
         let partition =
             record.topic == .deadLetters ? record.partition % topics.deadLetterPartitions : record.partition
-        try call { () throws(KafkaError) in try transactions.produce(record, partition: partition) }
+        try call { () throws(KafkaError) in
+            try transactions.produce(
+                to: record.topic.rawValue,
+                partition: partition,
+                key: record.key,
+                value: record.value,
+                headers: record.headers.map { RecordHeader(name: $0.name, value: $0.value) },
+                timestamp: record.timestamp
+            )
+        }
     }
 
     func sendOffsets(_ positions: [InputPosition]) throws(LogError) {
@@ -232,10 +221,15 @@ extension KafkaCommandLog {
             throw LogError(.startOver, "the partitions were given up")
         }
         sentOffsets = offsets(positions)
+        let note = OwnerNote(
+            owner: configuration.ownerName(worker: worker),
+            transactionalIDs: transactions.transactionalIDs,
+            partitionCount: topics.partitionCount
+        )
         try call { () throws(KafkaError) in
             try transactions.sendOffsets(
                 sentOffsets,
-                partitionCount: topics.partitionCount,
+                note: note.text,
                 membership: membership,
                 timeout: patience
             )
@@ -254,12 +248,23 @@ extension KafkaCommandLog {
     }
 
     private func call(_ body: () throws(KafkaError) -> Void) throws(LogError) {
-        do throws(KafkaError) {
-            try body()
+        do throws(LogError) {
+            try waiting(body)
         } catch {
-            waitedInVain(error)
             if error.remedy == .retry { watch.probe(input.consumer) }
-            throw LogError(error)
+            throw error
+        }
+    }
+
+    /// Waits longer the next time for what took too long.
+    private func waiting<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
+        try LogError.rethrowing { () throws(KafkaError) in
+            do throws(KafkaError) {
+                return try body()
+            } catch {
+                if error.code == .timedOut { patience = min(patience * 2, .seconds(8)) }
+                throw error
+            }
         }
     }
 
@@ -267,10 +272,5 @@ extension KafkaCommandLog {
         patience = max(Self.callTimeout, patience / 2)
         // A slow broker may never answer a probe in time.
         watch.reached()
-    }
-
-    private func waitedInVain(_ error: KafkaError) {
-        guard error.code == .timedOut else { return }
-        patience = min(patience * 2, .seconds(8))
     }
 }

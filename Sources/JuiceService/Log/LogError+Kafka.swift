@@ -16,6 +16,15 @@ extension LogError {
             isRefusalOfRecord: error.code.isRefusalOfRecord
         )
     }
+
+    /// Makes a call of a client, whose errors become the engine's.
+    static func rethrowing<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
+        do throws(KafkaError) {
+            return try body()
+        } catch {
+            throw LogError(error)
+        }
+    }
 }
 
 extension KafkaError.Code {

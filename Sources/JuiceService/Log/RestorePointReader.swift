@@ -8,31 +8,39 @@ import Kafka
 final class RestorePointReader {
     private let configuration: ServiceConfiguration
     private let partitionCount: Int32
+    /// Told its group's offsets once no transaction is undecided about them.
+    private let group: Consumer
     /// Sees past undecided transactions, which the group's consumer does not.
     private let logEnds: Consumer
     private var takeover: TransactionTakeover
     /// The transactional ids of the worker that restores.
     private let ownIDs: Set<String>
     private let ownPrefix: String
+    /// Those of whoever committed last for the partitions at hand.
+    private var suspects: Set<String> = []
+    /// How long a question waits, and how long a transaction may be undecided before its owner is taken to be dead.
+    private var (timeout, patience) = (Duration.zero, Duration.zero)
     /// Partitions of which a log has no leader, so that nothing can be said of them now.
     private var leaderless: Set<Int32> = []
 
-    /// If a transaction stays open longer than this, and longer than the cluster takes to answer anything, assume its owner is
-    /// dead.
-    private static let patience = Duration.milliseconds(200)
+    /// Nobody alive leaves a transaction undecided for longer than this and what the cluster takes to answer.
+    private static let leastPatience = Duration.milliseconds(200)
 
     /// - Parameters:
     ///   - worker: the one that restores.
     ///   - ownIDs: its transactional ids.
+    ///   - group: the worker's member of the group.
     init(
         configuration: ServiceConfiguration,
         worker: Int,
         ownIDs: [String],
         partitionCount: Int32,
+        group: Consumer,
         hooks: ClientHooks
     ) throws(KafkaError) {
         self.configuration = configuration
         self.partitionCount = partitionCount
+        self.group = group
         logEnds = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
         self.ownIDs = Set(ownIDs)
         ownPrefix = configuration.ownerName(worker: worker) + "/"
@@ -45,65 +53,51 @@ final class RestorePointReader {
     deinit { logEnds.close() }
 
     /// - Parameters:
-    ///   - group: the consumer whose group's offsets are asked for. The broker answers once no transaction is undecided
-    ///     about them.
     ///   - retention: how long answers are kept.
     ///   - now: the time of day.
+    ///   - timeout: for each question to the cluster.
     func read(
         _ partitions: [Int32],
-        group: Consumer,
         retention: Timestamp,
         now: Timestamp,
         timeout: Duration
     ) throws(KafkaError) -> [RestorePoint] {
+        self.timeout = timeout
         do throws(KafkaError) {
-            return try points(
-                of: partitions.filter { !leaderless.contains($0) },
-                group: group,
-                retention: retention,
-                now: now,
-                timeout: timeout
-            )
+            return try points(of: partitions.filter { !leaderless.contains($0) }, retention, now: now)
         } catch {
             // One partition that cannot be asked about must not keep the others from being read.
-            if error.remedy == .retry { try findLeaders(timeout: timeout) }
+            if error.remedy == .retry { try findLeaders() }
             throw error
         }
     }
 
-    private func findLeaders(timeout: Duration) throws(KafkaError) {
-        let names =
-            (InputTopic.allCases.map { configuration.topics[$0] })
-            + (ChangelogTopic.allCases.map { configuration.topics[$0] })
+    private func findLeaders() throws(KafkaError) {
+        let names = configuration.topics.inputs + configuration.topics.changelogs
         let topics = try logEnds.metadata(topics: names, timeout: timeout).topics
         leaderless = topics.reduce(into: []) { $0.formUnion($1.leaderless) }
     }
 
     private func points(
         of partitions: [Int32],
-        group: Consumer,
-        retention: Timestamp,
-        now: Timestamp,
-        timeout: Duration
+        _ retention: Timestamp,
+        now: Timestamp
     ) throws(KafkaError) -> [RestorePoint] {
-        let owners = try owners(timeout: timeout)
+        let owners = try owners()
         // Asked again, now that it is connected: how long that takes says how long the group's consumer may.
         let start = ContinuousClock.now
-        _ = try self.owners(timeout: timeout)
-        let patience = Self.patience + (ContinuousClock.now - start) * 3
+        _ = try self.owners()
+        patience = Self.leastPatience + (ContinuousClock.now - start) * 3
 
-        let inputs = self.partitions(partitions, of: InputTopic.allCases.map { configuration.topics[$0] })
-        let changelogs = self.partitions(
-            partitions,
-            of: ChangelogTopic.allCases.map { configuration.topics[$0] }
-        )
-        let suspects = Set(inputs.compactMap { owners[$0] }.flatMap(\.transactionalIDs))
+        let inputs = self.partitions(partitions, of: configuration.topics.inputs)
+        let changelogs = self.partitions(partitions, of: configuration.topics.changelogs)
+        suspects = Set(inputs.compactMap { owners[$0] }.flatMap(\.transactionalIDs))
         // Of this worker's earlier selves it is known that they are dead.
         endTransactions(of: suspects.filter { $0.hasPrefix(ownPrefix) })
-        let committed = try committed(inputs, group, suspects, patience: patience, timeout: timeout)
+        let committed = try committed(inputs)
         // Read from here on: whatever those offsets cover was written to the changelogs before.
         let logs = try logEnds.watermarks(of: inputs + changelogs, timeout: timeout)
-        try waitUntilDecided(changelogs, in: logs, group, suspects, patience: patience, timeout: timeout)
+        try waitUntilDecided(changelogs, in: logs)
         // Brokers that know no stable offsets tell those of before an undecided transaction.
         guard try group.committed(inputs, timeout: timeout) == committed else {
             throw KafkaError(
@@ -116,9 +110,9 @@ final class RestorePointReader {
         let starts =
             configuration.isEmbedded
             ? nil
-            : try horizons(partitions, committed, logs, now: now, timeout: timeout)
+            : try horizons(partitions, committed, logs, now: now)
                 .mapValues { $0.start(retention: retention) }
-        let answers = try firstAnswers(partitions, since: starts, in: logs, timeout: timeout)
+        let answers = try firstAnswers(partitions, since: starts, in: logs)
 
         var points: [RestorePoint] = []
         for number in partitions {
@@ -171,11 +165,8 @@ extension RestorePointReader {
     /// Who committed last for each input partition of the whole group, also while a transaction is undecided about them.
     ///
     /// - Throws: ``KafkaError`` when somebody counted other partitions: the stores would be split in two.
-    private func owners(timeout: Duration) throws(KafkaError) -> [TopicPartition: OwnerNote] {
-        let all = partitions(
-            Array(0..<partitionCount),
-            of: InputTopic.allCases.map { configuration.topics[$0] }
-        )
+    private func owners() throws(KafkaError) -> [TopicPartition: OwnerNote] {
+        let all = partitions(Array(0..<partitionCount), of: configuration.topics.inputs)
         var owners: [TopicPartition: OwnerNote] = [:]
         for (partition, text) in try logEnds.committedNotes(all, timeout: timeout) {
             guard let note = OwnerNote(text) else { continue }
@@ -193,13 +184,7 @@ extension RestorePointReader {
         return owners
     }
 
-    private func committed(
-        _ inputs: [TopicPartition],
-        _ group: Consumer,
-        _ suspects: Set<String>,
-        patience: Duration,
-        timeout: Duration
-    ) throws(KafkaError) -> [TopicPartition: Offset?] {
+    private func committed(_ inputs: [TopicPartition]) throws(KafkaError) -> [TopicPartition: Offset?] {
         do throws(KafkaError) {
             return try group.committed(inputs, timeout: patience)
         } catch {
@@ -218,11 +203,7 @@ extension RestorePointReader {
     /// A transaction that has written answers or stock, and was not yet asked to commit any offsets, shows only there.
     private func waitUntilDecided(
         _ changelogs: [TopicPartition],
-        in logs: [TopicPartition: Watermarks],
-        _ group: Consumer,
-        _ suspects: Set<String>,
-        patience: Duration,
-        timeout: Duration
+        in logs: [TopicPartition: Watermarks]
     ) throws(KafkaError) {
         let start = ContinuousClock.now
         while true {
@@ -246,8 +227,7 @@ extension RestorePointReader {
         _ partitions: [Int32],
         _ committed: [TopicPartition: Offset?],
         _ logs: [TopicPartition: Watermarks],
-        now: Timestamp,
-        timeout: Duration
+        now: Timestamp
     ) throws(KafkaError) -> [Int32: AnswerHorizon] {
         var horizons = AnswerHorizons(of: partitions, now: now, consumer: logEnds)
         for partition in self.partitions(partitions, of: [configuration.topics.results]) {
@@ -270,8 +250,7 @@ extension RestorePointReader {
     private func firstAnswers(
         _ partitions: [Int32],
         since times: [Int32: Timestamp]?,
-        in logs: [TopicPartition: Watermarks],
-        timeout: Duration
+        in logs: [TopicPartition: Watermarks]
     ) throws(KafkaError) -> [Int32: Range<Offset>] {
         let results = self.partitions(partitions, of: [configuration.topics.results])
         var since: [TopicPartition: Timestamp] = [:]

@@ -83,7 +83,7 @@ final class WorkerMetrics: Sendable {
         case .restored(_, let restored):
             restoredRecords.increment(by: restored.records)
             let assignedAt = state.withLock { $0.assignedAt.take() }
-            if let assignedAt { restoreDuration.recordNanoseconds((.now - assignedAt).nanoseconds) }
+            if let assignedAt { restoreDuration.record(duration: .now - assignedAt) }
         case .committed(let summary): note(summary)
         case .partitionStopped(let partition, _), .partitionFailing(let partition, _):
             changeStopped { $0.insert(partition) }
@@ -145,7 +145,7 @@ extension WorkerMetrics {
         positions: [InputPosition]
     ) {
         committed.increment()
-        transactionDuration.recordNanoseconds(duration.nanoseconds)
+        transactionDuration.record(duration: duration)
         // Whoever stamped a command may have a clock that is ahead.
         for time in commandTimes { answerLatency.recordNanoseconds(max(0, now - time) * 1_000_000) }
         state.withLock { $0.lag.note(positions) }
@@ -189,14 +189,5 @@ extension WorkerMetrics {
                 return $0.restore.remaining
             }
         )
-    }
-}
-
-extension Duration {
-    /// Whole nanoseconds; what lasts longer than 292 years is not told apart.
-    var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        return overflow ? .max : product + attoseconds / 1_000_000_000
     }
 }

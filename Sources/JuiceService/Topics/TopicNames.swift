@@ -28,6 +28,11 @@ public struct TopicNames: Sendable, Equatable {
     /// All topics, in the order of the contract.
     public var all: [String] { [orders, restocks, results, stock, deadLetters] }
 
+    /// Those that commands are read from.
+    var inputs: [String] { InputTopic.allCases.map { self[$0] } }
+    /// Those that state is restored from.
+    var changelogs: [String] { ChangelogTopic.allCases.map { self[$0] } }
+
     subscript(topic: InputTopic) -> String {
         switch topic {
         case .orders: orders

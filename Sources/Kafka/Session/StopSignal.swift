@@ -46,9 +46,7 @@ public final class StopSignal: Sendable {
     /// Waits, but not past the request; after it, for `onceRequested`.
     public func wait(for duration: Duration, onceRequested: Duration = .zero) {
         guard age == nil else { return Thread.sleep(forTimeInterval: onceRequested / .seconds(1)) }
-        let (seconds, attoseconds) = duration.components
-        let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
-        if wake.wait(timeout: .now() + .nanoseconds(nanoseconds)) == .success {
+        if wake.wait(timeout: .now() + .milliseconds(Int(duration.milliseconds))) == .success {
             // The signal was for every wait to come, too.
             wake.signal()
         }

@@ -1,0 +1,58 @@
+import JuiceEngine
+import Kafka
+
+/// Turns what a consumer has polled into the engine's records.
+struct RecordConverter<Topic: Sendable & Hashable> {
+    private let topics: [String: Topic]
+    /// The topic of the last record: records come in runs, and a topic's name is not copied for each of them.
+    private var last: (identity: OpaquePointer?, topic: Topic)?
+    /// The records of the last batch; kept to reuse their memory.
+    private var spare: [LogRecord<Topic>] = []
+
+    /// For records of these topics, by their names.
+    init(_ topics: [String: Topic]) { self.topics = topics }
+
+    /// The records of a batch, and the partitions that are read to their ends. The bytes are the batch's.
+    ///
+    /// - Parameter failed: told what else the consumer met, with a partition where one is known.
+    mutating func convert<Failure: Error>(
+        _ batch: RecordBatch,
+        failed: (TopicPartition?, KafkaError) throws(Failure) -> Void
+    ) throws(Failure) -> (records: [LogRecord<Topic>], ends: [LogPosition<Topic>]) {
+        var records: [LogRecord<Topic>] = []
+        swap(&records, &spare)
+        records.removeAll(keepingCapacity: true)
+        defer { spare = records }
+        var ends: [LogPosition<Topic>] = []
+        for element in batch {
+            switch element {
+            case .record(let record):
+                guard let topic = topic(of: record) else { continue }
+                records.append(
+                    LogRecord(
+                        topic: topic,
+                        partition: record.partition,
+                        offset: record.offset,
+                        timestamp: record.timestamp,
+                        key: record.key,
+                        value: record.value,
+                        headers: record.headers.map { Header(name: $0.name, value: $0.value) }
+                    )
+                )
+            case .endOfPartition(let end, let next):
+                guard let topic = topics[end.topic] else { continue }
+                ends.append(LogPosition(topic: topic, partition: end.partition, offset: next))
+            case .failure(let partition, let error):
+                try failed(partition, error)
+            }
+        }
+        return (records, ends)
+    }
+
+    private mutating func topic(of record: ConsumedRecord) -> Topic? {
+        if let last, last.identity == record.topicIdentity { return last.topic }
+        guard let topic = topics[record.topic] else { return nil }
+        last = (record.topicIdentity, topic)
+        return topic
+    }
+}
