@@ -14,9 +14,6 @@ public struct Backoff: Sendable {
         return Self.pause(after: failures)
     }
 
-    /// Takes note that something worked.
-    public mutating func succeeded() { failures = 0 }
-
     /// How long to wait after so many failures in a row.
     public static func pause(after failures: Int) -> Duration {
         .milliseconds(min(1000, 10 << min(max(failures, 1) - 1, 7)))

@@ -1,0 +1,24 @@
+import Testing
+
+@testable import JuiceService
+
+/// The text beside committed offsets is read by services of other versions.
+@Suite struct OwnerNoteTests {
+    @Test(arguments: [
+        ("group/till/0", ["group/till/0/0", "group/till/0/1"], "group/till/0 4"),
+        ("group/till/0", ["group/till/0/0", "group/till/0/1/3"], "group/till/0#0,1/3 4"),
+        ("group #1/a b/12", ["group #1/a b/12/0", "group #1/a b/12/1"], "group #1/a b/12 4"),
+        ("group#7/a/0", ["group#7/a/0/0/7", "group#7/a/0/1/2"], "group#7/a/0#0/7,1/2 4"),
+    ])
+    func itNamesTransactionalIDs(owner: String, ids: [String], text: String) {
+        let note = OwnerNote(owner: owner, transactionalIDs: ids, partitionCount: 4)
+        #expect(note.text == text)
+        let read = OwnerNote(text)
+        #expect(read == note)
+        #expect(read?.transactionalIDs == ids)
+        #expect(read?.partitionCount == 4)
+    }
+
+    @Test(arguments: ["", "something", "something else", "4"])
+    func whatIsNoneIsNot(text: String) { #expect(OwnerNote(text) == nil) }
+}
