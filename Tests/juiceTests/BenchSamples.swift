@@ -3,9 +3,7 @@
 /// Settings and reports for tests of `juice bench`.
 enum BenchSamples {
     static func settings(_ values: [Setting: String] = [:]) throws -> Settings {
-        var flags = Flags()
-        for (setting, text) in values { flags.set(setting, text) }
-        return try Settings(flags: flags, file: nil, environment: [:])
+        try Settings(flags: values, file: nil, environment: [:])
     }
 
     static let machine = BenchMachine(brokers: ["kafka:9092"])

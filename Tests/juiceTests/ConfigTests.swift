@@ -9,9 +9,7 @@ import Testing
         flags: [Setting: String] = [:],
         environment: [String: String] = [:]
     ) throws -> [String: EffectiveSettings.Entry] {
-        var set = Flags()
-        for (setting, text) in flags { set.set(setting, text) }
-        let settings = try Settings(flags: set, file: nil, environment: environment)
+        let settings = try Settings(flags: flags, file: nil, environment: environment)
         return Dictionary(uniqueKeysWithValues: try EffectiveSettings(settings).entries.map { ($0.name, $0) })
     }
 

@@ -8,9 +8,7 @@ import Testing
 
 struct KioskPlanTests {
     private func settings(_ given: [Setting: String]) throws -> Settings {
-        var flags = Flags()
-        flags.set(.bootstrapServers, "127.0.0.1:1")
-        for (setting, text) in given { flags.set(setting, text) }
+        let flags = given.merging([.bootstrapServers: "127.0.0.1:1"]) { given, _ in given }
         return try Settings(flags: flags, file: nil, environment: [:])
     }
 

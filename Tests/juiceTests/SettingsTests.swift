@@ -11,13 +11,11 @@ struct SettingsTests {
         environment: [String: String] = [:],
         file: String? = nil
     ) throws -> Settings {
-        var set = Flags()
-        for (setting, text) in flags { set.set(setting, text) }
-        guard let file else { return try Settings(flags: set, file: nil, environment: environment) }
+        guard let file else { return try Settings(flags: flags, file: nil, environment: environment) }
         let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString).json"
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Data(file.utf8).write(to: URL(fileURLWithPath: path))
-        return try Settings(flags: set, file: path, environment: environment)
+        return try Settings(flags: flags, file: path, environment: environment)
     }
 
     @Test func optionsWinOverEnvironmentOverFile() throws {

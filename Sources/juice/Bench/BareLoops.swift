@@ -19,7 +19,7 @@ extension Bench {
         @OptionGroup var kafka: KafkaOptions
 
         func run() throws {
-            let connection = try Connection(kafka.settings(Flags()))
+            let connection = try Connection(Settings(kafka))
             let ready = try ReadyFile(path: readyFile)
             signal(SIGTERM) { _ in bare_copy_stop() }
             let failure = withExtendedLifetime(ReadyNote(file: ready)) { note in
@@ -62,7 +62,7 @@ extension Bench {
         @OptionGroup var kafka: KafkaOptions
 
         func run() throws {
-            let connection = try Connection(kafka.settings(Flags()))
+            let connection = try Connection(Settings(kafka))
             var result = bare_read_result()
             let failure = BareClient(connection).run { client in
                 withCStrings([connection.bootstrapServers, topic]) { texts in

@@ -10,12 +10,6 @@ struct MeasurementOptions: ParsableArguments {
 
     @Flag(inversion: .prefixedNo, help: "End with status 1 when a goal is missed.")
     var check: Bool?
-
-    func add(to flags: inout Flags) {
-        flags.set(.rounds, rounds)
-        flags.set(.json, json)
-        flags.set(.check, check)
-    }
 }
 
 /// The options that all measurements on a broker have.
@@ -28,15 +22,6 @@ struct BenchOptions: ParsableArguments {
 
     @OptionGroup var measurement: MeasurementOptions
     @OptionGroup var kafka: KafkaOptions
-
-    /// The settings of a measurement with these and other options.
-    func settings(_ flags: Flags) throws(Failure) -> Settings {
-        var flags = flags
-        flags.set(.partitions, partitions)
-        flags.set(.replicationFactor, replicationFactor)
-        measurement.add(to: &flags)
-        return try kafka.settings(flags)
-    }
 }
 
 extension Settings {

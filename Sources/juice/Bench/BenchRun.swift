@@ -10,18 +10,9 @@ protocol BenchReport: Encodable {
 
 /// Runs a measurement and prints what it found.
 enum BenchRun {
-    /// - Parameter configFile: the configuration file that the command line names.
-    static func run(
-        _ settings: Settings,
-        configFile: String?,
-        _ measure: (BenchSite) throws -> any BenchReport
-    ) throws {
+    static func run(_ settings: Settings, _ measure: (BenchSite) throws -> any BenchReport) throws {
         let interruption = Interruption()
-        let site = try BenchSite(
-            settings,
-            configFile: configFile,
-            isInterrupted: { interruption.isRequested }
-        )
+        let site = try BenchSite(settings, isInterrupted: { interruption.isRequested })
         defer { site.close() }
         let report = try measure(site)
         site.progress.clear()

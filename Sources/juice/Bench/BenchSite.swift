@@ -19,6 +19,7 @@ final class BenchSite {
     private let executable: String
     private let folder: URL
     private let replicationFactor: Int?
+    /// The service is to read it, too.
     private let configFile: String?
     private let isInterrupted: () -> Bool
     /// The topics that are to be deleted yet.
@@ -27,12 +28,10 @@ final class BenchSite {
     private var fileCount = 0
 
     /// - Parameters:
-    ///   - configFile: the configuration file that the command line names: the service is to read it, too.
     ///   - executable: the `juice` to be measured; nil is this very one.
     ///   - isInterrupted: whether somebody wants it to end.
     init(
         _ settings: Settings,
-        configFile: String? = nil,
         executable: String? = nil,
         progress: BenchProgress = BenchProgress(),
         isInterrupted: @escaping () -> Bool
@@ -51,7 +50,7 @@ final class BenchSite {
         self.executable = executable
         self.progress = progress
         self.isInterrupted = isInterrupted
-        self.configFile = configFile
+        configFile = settings.file
         replicationFactor = try settings.integer(.replicationFactor, in: 1...100)
         let name = "bench-" + String(UInt32.random(in: 0...(.max)), radix: 36)
         prefix = (settings.string(.topicPrefix) ?? "juice.") + name + "."

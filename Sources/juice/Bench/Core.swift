@@ -30,11 +30,7 @@ extension Bench {
         @OptionGroup var general: GeneralOptions
 
         func run() throws {
-            var flags = Flags()
-            flags.set(.orders, orders)
-            flags.set(.stores, stores)
-            measurement.add(to: &flags)
-            let settings = try general.settings(flags)
+            let settings = try Settings(self)
             let plan = try CorePlan(settings)
             let progress = BenchProgress()
             let report = CoreReport(plan, samples: plan.measure(progress))

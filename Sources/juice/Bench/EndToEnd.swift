@@ -41,13 +41,9 @@ extension Bench {
         @OptionGroup var options: BenchOptions
 
         func run() throws {
-            var flags = Flags()
-            flags.set(.orders, orders)
-            flags.set(.stores, stores)
-            flags.set(.initialStock, initialStock)
-            let settings = try options.settings(flags)
+            let settings = try Settings(self)
             let plan = try EndToEndPlan(settings)
-            try BenchRun.run(settings, configFile: options.kafka.general.config) { site in
+            try BenchRun.run(settings) { site in
                 try EndToEndMeasurement(site, plan).report()
             }
         }

@@ -38,13 +38,9 @@ extension Bench {
         @OptionGroup var options: BenchOptions
 
         func run() throws {
-            var flags = Flags()
-            flags.set(.initialStock, initialStock)
-            flags.set(.rate, rate)
-            flags.set(.duration, duration)
-            let settings = try options.settings(flags)
+            let settings = try Settings(self)
             let plan = try LatencyPlan(settings)
-            try BenchRun.run(settings, configFile: options.kafka.general.config) { site in
+            try BenchRun.run(settings) { site in
                 try LatencyMeasurement(site, plan).report()
             }
         }

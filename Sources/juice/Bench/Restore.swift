@@ -28,11 +28,9 @@ extension Bench {
         @OptionGroup var options: BenchOptions
 
         func run() throws {
-            var flags = Flags()
-            flags.set(.stores, stores)
-            let settings = try options.settings(flags)
+            let settings = try Settings(self)
             let plan = try RestorePlan(settings)
-            try BenchRun.run(settings, configFile: options.kafka.general.config) { site in
+            try BenchRun.run(settings) { site in
                 try RestoreMeasurement(site, plan).report()
             }
         }

@@ -22,9 +22,7 @@ struct Config: AsyncParsableCommand {
 
     @MainActor
     func run() async throws {
-        var flags = Flags()
-        flags.set(.json, json)
-        let settings = try options.settings(flags)
+        let settings = try Settings(self)
         let entries = try EffectiveSettings(settings).entries
         if try settings.boolean(.json) { return try StandardOutput.json(entries) }
         StandardOutput.line(Self.table(entries).lines(paint: .forStandardOutput()).joined(separator: "\n"))

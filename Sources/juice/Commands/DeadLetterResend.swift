@@ -66,16 +66,7 @@ struct DeadLetterResend: ParsableCommand {
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
-        var flags = Flags()
-        filter.add(to: &flags)
-        flags.set(.all, all)
-        flags.set(.value, value)
-        flags.set(.key, key)
-        flags.set(.unchecked, unchecked)
-        flags.set(.yes, yes)
-        flags.set(.json, json)
-        timeout.add(to: &flags)
-        let settings = try kafka.settings(flags)
+        let settings = try Settings(self)
         let chosen = try ResendChoice(positions, settings)
         let isYes = try settings.boolean(.yes)
         let resend = try Resend(settings, chosen) { count throws(Failure) in

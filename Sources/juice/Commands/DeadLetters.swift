@@ -32,11 +32,6 @@ struct LetterFilterOptions: ParsableArguments {
         completion: .list(["orders", "restocks"])
     )
     var source: String?
-
-    func add(to flags: inout Flags) {
-        flags.set(.code, code)
-        flags.set(.source, source)
-    }
 }
 
 extension LetterFilter {
@@ -91,14 +86,7 @@ struct DeadLetterList: ParsableCommand {
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
-        var flags = Flags()
-        filter.add(to: &flags)
-        flags.set(.pending, pending)
-        flags.set(.last, last)
-        flags.set(.follow, follow)
-        flags.set(.json, json)
-        timeout.add(to: &flags)
-        let settings = try kafka.settings(flags)
+        let settings = try Settings(self)
         let filter = try LetterFilter(settings)
         let isPendingOnly = try settings.boolean(.pending)
         let last = try settings.integer(.last, in: 0...1_000_000) ?? 50
@@ -173,11 +161,7 @@ struct DeadLetterShow: ParsableCommand {
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
-        var flags = Flags()
-        flags.set(.raw, raw)
-        flags.set(.json, json)
-        timeout.add(to: &flags)
-        let settings = try kafka.settings(flags)
+        let settings = try Settings(self)
         let position = try LetterPosition(argument: position)
         let timeout = try settings.timeout()
         let (isRaw, printsJSON) = (try settings.boolean(.raw), try settings.boolean(.json))

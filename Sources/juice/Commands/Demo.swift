@@ -36,13 +36,7 @@ struct Demo: ParsableCommand {
     @OptionGroup var general: GeneralOptions
 
     func run() throws {
-        var flags = Flags()
-        amount.add(to: &flags)
-        flags.set(.kiosk, kiosk)
-        page.add(to: &flags)
-        menu.add(to: &flags)
-        language.add(to: &flags)
-        let settings = try general.settings(flags)
+        let settings = try Settings(self)
         let plan = try TrafficPlan(settings)
         let isLive = LiveTerminal.isPossible
 

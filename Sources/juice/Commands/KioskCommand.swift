@@ -30,12 +30,6 @@ struct KioskOptions: ParsableArguments {
         )
     )
     var hostNames: String?
-
-    func add(to flags: inout Flags) {
-        flags.set(.http, http)
-        flags.set(.staffTokenFile, staffTokenFile)
-        flags.set(.hostNames, hostNames)
-    }
 }
 
 /// `juice kiosk`: the web page.
@@ -80,7 +74,7 @@ struct KioskCommand: AsyncParsableCommand {
 
     @MainActor
     func run() async throws {
-        let settings = try kafka.settings(flags)
+        let settings = try Settings(self)
         let plan = try KioskPlan(settings)
         let logger = try settings.logger(default: .notice)
         try await KioskRun.run(
@@ -88,15 +82,5 @@ struct KioskCommand: AsyncParsableCommand {
                 StandardOutput.line("The kiosk is at \(KioskRun.url(address))")
             }
         )
-    }
-
-    private var flags: Flags {
-        var flags = Flags()
-        options.add(to: &flags)
-        flags.set(.stores, stores)
-        flags.set(.group, group)
-        menu.add(to: &flags)
-        language.add(to: &flags)
-        return flags
     }
 }

@@ -24,10 +24,7 @@ struct MenuCommand: ParsableCommand {
     @OptionGroup var general: GeneralOptions
 
     func run() throws {
-        var flags = Flags()
-        flags.set(.json, json)
-        menu.add(to: &flags)
-        let settings = try general.settings(flags)
+        let settings = try Settings(self)
         let menu = try settings.menu()
         if try settings.boolean(.json) {
             var buffer = OutputBuffer()

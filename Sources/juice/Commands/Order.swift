@@ -33,10 +33,7 @@ struct Order: ParsableCommand {
     @OptionGroup var options: CommandOptions
 
     func run() throws {
-        var flags = Flags()
-        flags.set(.quantity, quantity)
-        flags.set(.orderID, orderId)
-        let settings = try options.settings(flags)
+        let settings = try Settings(self)
         let isUnchecked = try settings.boolean(.unchecked)
         let name = isUnchecked ? juice : try MenuNames(menu: settings.menu()).juice(juice)
         let command = OutgoingCommand.order(

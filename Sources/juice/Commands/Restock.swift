@@ -31,9 +31,7 @@ struct Restock: ParsableCommand {
     @OptionGroup var options: CommandOptions
 
     func run() throws {
-        var flags = Flags()
-        flags.set(.restockID, restockId)
-        let settings = try options.settings(flags)
+        let settings = try Settings(self)
         var amounts = try RestockAmounts(amounts)
         if try !settings.boolean(.unchecked) {
             amounts = try amounts.resolved(by: MenuNames(menu: settings.menu()))

@@ -49,7 +49,7 @@ struct RestockBotCommand: ParsableCommand {
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
-        let settings = try kafka.settings(flags)
+        let settings = try Settings(self)
         let printsJSON = try settings.boolean(.json)
         let paint = Paint.forStandardOutput()
         let interruption = Interruption()
@@ -64,19 +64,5 @@ struct RestockBotCommand: ParsableCommand {
             }
         )
         .run()
-    }
-
-    private var flags: Flags {
-        var flags = Flags()
-        flags.set(.low, low)
-        flags.set(.target, target)
-        flags.set(.stores, stores)
-        flags.set(.fruits, fruits)
-        flags.set(.once, once)
-        flags.set(.timeout, timeout)
-        flags.set(.botGroup, botGroup)
-        flags.set(.json, json)
-        menu.add(to: &flags)
-        return flags
     }
 }

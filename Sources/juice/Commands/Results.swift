@@ -33,13 +33,7 @@ struct Results: ParsableCommand {
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
-        var flags = Flags()
-        flags.set(.follow, follow)
-        flags.set(.store, store)
-        flags.set(.last, last)
-        flags.set(.json, json)
-        timeout.add(to: &flags)
-        let settings = try kafka.settings(flags)
+        let settings = try Settings(self)
         let timeout = try settings.timeout()
         let last = try settings.integer(.last, in: 0...(.max))
         let printer = AnswerPrinter(printsJSON: try settings.boolean(.json))

@@ -25,10 +25,7 @@ struct SendTraffic: ParsableCommand {
     @OptionGroup var menu: MenuOptions
 
     func run() throws {
-        var flags = Flags()
-        amount.add(to: &flags)
-        menu.add(to: &flags)
-        let settings = try kafka.settings(flags)
+        let settings = try Settings(self)
         let plan = try TrafficPlan(settings)
         let interruption = Interruption()
         let session = try TrafficSession(

@@ -24,7 +24,7 @@ struct Serve: AsyncParsableCommand {
 
     @MainActor
     func run() async throws {
-        var plan = try ServicePlan(try options.settings())
+        var plan = try ServicePlan(Settings(self))
         let readyFile = try plan.readyFile.map { path throws(Failure) in try ReadyFile(path: path) }
         guard plan.configuration.bootstrapServers.isEmpty else {
             return try await ServiceRun.untilStopped(plan, readyFile)

@@ -33,14 +33,7 @@ struct Stock: ParsableCommand {
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
-        var flags = Flags()
-        flags.set(.store, store)
-        flags.set(.watch, watch)
-        flags.set(.json, json)
-        timeout.add(to: &flags)
-        menu.add(to: &flags)
-        language.add(to: &flags)
-        let settings = try kafka.settings(flags)
+        let settings = try Settings(self)
         let store = try settings.store()
         let timeout = try settings.timeout()
         let view = StockView(

@@ -35,11 +35,7 @@ struct Topics: ParsableCommand {
         @OptionGroup var kafka: KafkaOptions
 
         func run() throws {
-            var flags = Flags()
-            flags.set(.json, json)
-            topics.add(to: &flags)
-            timeout.add(to: &flags)
-            let settings = try kafka.settings(flags)
+            let settings = try Settings(self)
             let connection = try Connection(settings)
             let plan = TopicPlan(
                 names: connection.topics,
@@ -108,10 +104,7 @@ struct Topics: ParsableCommand {
         @OptionGroup var kafka: KafkaOptions
 
         func run() throws {
-            var flags = Flags()
-            flags.set(.json, json)
-            timeout.add(to: &flags)
-            let settings = try kafka.settings(flags)
+            let settings = try Settings(self)
             let connection = try Connection(settings)
             let timeout = try settings.timeout()
             let admin = try connection.admin()
@@ -184,8 +177,4 @@ struct Topics: ParsableCommand {
 struct TimeoutOption: ParsableArguments {
     @Option(help: ArgumentHelp("How long to wait for the broker. (default: 10)", valueName: "seconds"))
     var timeout: Double?
-
-    func add(to flags: inout Flags) {
-        flags.set(.timeout, timeout)
-    }
 }

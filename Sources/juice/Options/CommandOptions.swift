@@ -28,15 +28,4 @@ struct CommandOptions: ParsableArguments {
 
     @OptionGroup var menu: MenuOptions
     @OptionGroup var kafka: KafkaOptions
-
-    func settings(_ flags: Flags) throws(Failure) -> Settings {
-        var flags = flags
-        flags.set(.store, store)
-        flags.set(.wait, wait)
-        flags.set(.timeout, timeout)
-        flags.set(.json, json)
-        flags.set(.unchecked, unchecked)
-        menu.add(to: &flags)
-        return try kafka.settings(flags)
-    }
 }

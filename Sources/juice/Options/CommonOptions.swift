@@ -29,14 +29,6 @@ struct GeneralOptions: ParsableArguments {
         completion: .list(LogFormat.allCases.map(\.rawValue))
     )
     var logFormat: String?
-
-    /// The settings of a command with these and other options.
-    func settings(_ flags: Flags) throws(Failure) -> Settings {
-        var flags = flags
-        flags.set(.logLevel, logLevel)
-        flags.set(.logFormat, logFormat)
-        return try Settings(flags: flags, file: config)
-    }
 }
 
 /// The options that every command that talks to Kafka has.
@@ -81,19 +73,6 @@ struct KafkaOptions: ParsableArguments {
     var kafkaDebug: String?
 
     @OptionGroup var general: GeneralOptions
-
-    /// The settings of a command with these and other options.
-    func settings(_ flags: Flags) throws(Failure) -> Settings {
-        var flags = flags
-        // A script's variable that is not set must not start an embedded broker in silence.
-        guard bootstrapServers != "" else { throw Failure(.usage, "--bootstrap-servers must not be empty") }
-        flags.set(.bootstrapServers, bootstrapServers)
-        flags.set(.topicPrefix, topicPrefix)
-        flags.set(.kafkaProperty, kafkaProperty)
-        flags.set(.kafkaPropertyFile, kafkaPropertyFile)
-        flags.set(.kafkaDebug, kafkaDebug)
-        return try general.settings(flags)
-    }
 }
 
 /// The menu, for commands that need one.
@@ -103,10 +82,6 @@ struct MenuOptions: ParsableArguments {
         completion: .file(extensions: ["json"])
     )
     var menu: String?
-
-    func add(to flags: inout Flags) {
-        flags.set(.menu, menu)
-    }
 }
 
 /// The language, for commands that show names to people.
@@ -116,8 +91,4 @@ struct LanguageOptions: ParsableArguments {
         completion: .list(Language.allCases.map(\.rawValue))
     )
     var language: String?
-
-    func add(to flags: inout Flags) {
-        flags.set(.language, language)
-    }
 }

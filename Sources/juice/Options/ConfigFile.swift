@@ -1,22 +1,17 @@
-import Configuration
 import Foundation
 
 /// The JSON file of settings: one object, its members named like the options.
 enum ConfigFile {
     /// Reads the file. Every value becomes text, as it would be on the command line; a list becomes lines, and the
     /// object that `kafka-property` may be becomes `name=value` lines.
-    static func read(_ path: String) throws(Failure) -> [AbsoluteConfigKey: ConfigValue] {
+    static func read(_ path: String) throws(Failure) -> [Setting: String] {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw Failure(.configuration, "the configuration file \(path) cannot be read")
         }
-        return try values(in: data, path: path)
-    }
-
-    static func values(in data: Data, path: String) throws(Failure) -> [AbsoluteConfigKey: ConfigValue] {
         guard let file = try? JSONDecoder().decode([String: JSON].self, from: data) else {
             throw Failure(.configuration, "the configuration file \(path) is not a JSON object")
         }
-        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        var values: [Setting: String] = [:]
         for (key, value) in file.sorted(by: { $0.key < $1.key }) {
             guard let setting = Setting(rawValue: key) else {
                 let names = Setting.allCases.map(\.rawValue)
@@ -29,7 +24,7 @@ enum ConfigFile {
             guard let text = value.text(of: setting) else {
                 throw .badSetting(setting, .file(path), "must be a text, a number, true or false")
             }
-            values[setting.absoluteKey] = ConfigValue(.string(text), isSecret: setting == .kafkaProperty)
+            values[setting] = text
         }
         return values
     }

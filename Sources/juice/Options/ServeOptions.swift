@@ -27,17 +27,4 @@ struct ServeOptions: ParsableArguments {
         completion: .file()
     )
     var readyFile: String?
-
-    /// The settings of a command with these options.
-    func settings(_ flags: Flags = Flags()) throws(Failure) -> Settings {
-        var flags = flags
-        flags.set(.createTopics, createTopics)
-        flags.set(.http, http)
-        flags.set(.readyFile, readyFile)
-        service.add(to: &flags)
-        topics.add(to: &flags)
-        menu.add(to: &flags)
-        language.add(to: &flags)
-        return try kafka.settings(flags)
-    }
 }

@@ -44,14 +44,6 @@ struct ServiceOptions: ParsableArguments {
         )
     )
     var duplicateIds: Int?
-
-    func add(to flags: inout Flags) {
-        flags.set(.group, group)
-        flags.set(.instanceID, instanceId)
-        flags.set(.workers, workers)
-        flags.set(.duplicateWindow, duplicateWindow)
-        flags.set(.duplicateIDs, duplicateIds)
-    }
 }
 
 /// How topics are made.
@@ -66,11 +58,6 @@ struct TopicOptions: ParsableArguments {
         )
     )
     var replicationFactor: Int?
-
-    func add(to flags: inout Flags) {
-        flags.set(.partitions, partitions)
-        flags.set(.replicationFactor, replicationFactor)
-    }
 }
 
 extension DuplicateWindow {

@@ -12,13 +12,15 @@ struct Settings: Sendable {
         case file(String)
     }
 
+    /// The configuration file, where there is one.
+    let file: String?
     private let layers: [(source: Source, reader: ConfigReader)]
 
     /// - Parameters:
     ///   - flags: what the command line says.
     ///   - file: the configuration file that it names.
     init(
-        flags: Flags,
+        flags: [Setting: String],
         file: String?,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(Failure) {
@@ -26,20 +28,25 @@ struct Settings: Sendable {
         let variables = environment.filter { $0.key.hasPrefix("JUICE_") && !$0.value.isEmpty }
         try EnvironmentNames.check(variables.keys)
         var layers: [(Source, any ConfigProvider)] = [
-            (.commandLine, InMemoryProvider(name: "options", values: flags.values)),
+            (.commandLine, Self.provider("options", flags)),
             (.environment, EnvironmentVariablesProvider(environmentVariables: variables)),
         ]
-        if let path = file ?? variables[Setting.configEnvironmentName] {
-            layers.append((.file(path), InMemoryProvider(name: path, values: try ConfigFile.read(path))))
+        self.file = file ?? variables[Setting.configEnvironmentName]
+        if let path = self.file {
+            layers.append((.file(path), Self.provider(path, try ConfigFile.read(path))))
         }
         self.layers = layers.map { ($0, ConfigReader(providers: [$1])) }
+    }
+
+    private static func provider(_ name: String, _ texts: [Setting: String]) -> some ConfigProvider {
+        let values = texts.map { ($0.absoluteKey, ConfigValue(.string($1), isSecret: $0.isSecret)) }
+        return InMemoryProvider(name: name, values: Dictionary(uniqueKeysWithValues: values))
     }
 
     /// Every value that a setting was given, the winner first.
     func all(_ setting: Setting) -> [(value: String, source: Source)] {
         layers.compactMap { source, reader in
-            let isSecret = setting == .kafkaProperty
-            return reader.string(forKey: setting.configKey, isSecret: isSecret).map { ($0, source) }
+            reader.string(forKey: setting.configKey, isSecret: setting.isSecret).map { ($0, source) }
         }
     }
 
@@ -91,7 +98,10 @@ extension Setting {
     /// Lower-case with dashes in files; the environment's provider makes `JUICE_…` of it.
     fileprivate var configKey: ConfigKey { ConfigKey(["juice", rawValue]) }
 
-    var absoluteKey: AbsoluteConfigKey { AbsoluteConfigKey(["juice", rawValue]) }
+    fileprivate var absoluteKey: AbsoluteConfigKey { AbsoluteConfigKey(["juice", rawValue]) }
+
+    /// Properties may be passwords.
+    fileprivate var isSecret: Bool { self == .kafkaProperty }
 }
 
 extension Failure {
@@ -102,23 +112,5 @@ extension Failure {
         case .environment: Failure(.configuration, "\(setting.environmentName) in the environment \(fault)")
         case .file(let path): Failure(.configuration, "\"\(setting.rawValue)\" in \(path) \(fault)")
         }
-    }
-}
-
-/// What the command line says, by setting.
-struct Flags {
-    private(set) var values: [AbsoluteConfigKey: ConfigValue] = [:]
-
-    mutating func set(_ setting: Setting, _ text: String?) {
-        guard let text else { return }
-        values[setting.absoluteKey] = ConfigValue(.string(text), isSecret: setting == .kafkaProperty)
-    }
-
-    mutating func set(_ setting: Setting, _ value: (some LosslessStringConvertible)?) {
-        set(setting, value.map { $0.description })
-    }
-
-    mutating func set(_ setting: Setting, _ texts: [String]) {
-        if !texts.isEmpty { set(setting, texts.joined(separator: "\n")) }
     }
 }

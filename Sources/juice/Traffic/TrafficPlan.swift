@@ -18,12 +18,6 @@ struct TrafficOptions: ParsableArguments {
         help: ArgumentHelp("Repeats the orders of another run. (default: a new seed)", valueName: "number")
     )
     var seed: UInt64?
-
-    func add(to flags: inout Flags) {
-        flags.set(.orders, orders)
-        flags.set(.stores, stores)
-        flags.set(.seed, seed)
-    }
 }
 
 /// How much simulated traffic, and whose.

@@ -1,0 +1,69 @@
+import ArgumentParser
+
+extension Settings {
+    /// The settings of a run with these options. Each option gives the setting of its name: `logLevel` is `--log-level`,
+    /// and that is ``Setting/logLevel``.
+    init(_ options: some ParsableArguments) throws(Failure) {
+        let given = GivenOptions(options).texts
+        // A script's variable that is not set must not start an embedded broker in silence.
+        guard given[Setting.bootstrapServers.rawValue] != "" else {
+            throw Failure(.usage, "--bootstrap-servers must not be empty")
+        }
+        let flags = given.compactMap { name, text in Setting(rawValue: name).map { ($0, text) } }
+        try self.init(flags: Dictionary(uniqueKeysWithValues: flags), file: given["config"])
+    }
+}
+
+/// What the command line says in options and flags that may be left out, their groups' among them.
+struct GivenOptions {
+    /// By the option's name, such as `log-level`.
+    private(set) var texts: [String: String] = [:]
+
+    init(_ options: some ParsableArguments) { collect(options) }
+
+    private mutating func collect(_ options: some ParsableArguments) {
+        for (label, wrapper) in Mirror(reflecting: options).children {
+            if let group = wrapper as? any GroupWrapper {
+                collect(group.wrappedValue)
+            } else if let label, let option = wrapper as? any OptionWrapper {
+                texts[Self.name(of: label)] = option.wrappedValue.optionText
+            }
+        }
+    }
+
+    /// As ArgumentParser makes it of a wrapped property's label: `log-level` of `_logLevel`.
+    static func name(of label: String) -> String {
+        label.dropFirst().reduce(into: "") { $0 += $1.isUppercase ? "-\($1.lowercased())" : "\($1)" }
+    }
+}
+
+// What ArgumentParser's property wrappers have in common.
+
+private protocol GroupWrapper {
+    associatedtype Group: ParsableArguments
+    var wrappedValue: Group { get }
+}
+
+private protocol OptionWrapper {
+    associatedtype Value: OptionValue
+    var wrappedValue: Value { get }
+}
+
+extension OptionGroup: GroupWrapper {}
+extension Option: OptionWrapper where Value: OptionValue {}
+extension Flag: OptionWrapper where Value: OptionValue {}
+
+/// What an option has that may be left out.
+private protocol OptionValue {
+    /// As it was typed; nil where it was left out.
+    var optionText: String? { get }
+}
+
+extension Optional: OptionValue where Wrapped: LosslessStringConvertible {
+    var optionText: String? { self?.description }
+}
+
+/// An option that may be given more than once.
+extension [String]: OptionValue {
+    var optionText: String? { isEmpty ? nil : joined(separator: "\n") }
+}
