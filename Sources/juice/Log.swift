@@ -81,14 +81,8 @@ struct LineLogHandler: LogHandler {
         let names = Set(head.map(\.0))
         let rest = metadata.sorted { $0.key < $1.key }.filter { !names.contains($0.key) }
             .map { ($0.key, "\($0.value)") }
-        return "{\((head + rest).map { "\(quoted($0)):\(quoted($1))" }.joined(separator: ","))}"
-    }
-
-    private static func quoted(_ text: String) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .withoutEscapingSlashes
-        // A text always has a JSON form.
-        return (try? encoder.encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\""
+        let members = (head + rest).map { "\(JSONText.line($0)):\(JSONText.line($1))" }
+        return "{\(members.joined(separator: ","))}"
     }
 }
 

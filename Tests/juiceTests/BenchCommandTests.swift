@@ -58,7 +58,7 @@ struct BenchCommandTests {
         #expect(report.medians == ["order": 301] && report.goals.map(\.isMet) == [false])
         let fast = CoreSample(piece: "order", summary: "", nanoseconds: [299])
         #expect(CoreReport(plan, samples: [fast]).goals.map(\.isMet) == [true])
-        #expect(try BenchRun.json(report).contains(#""benchmark" : "core""#))
+        #expect(try JSONText.indented(report).contains(#""benchmark" : "core""#))
     }
 
     @Test func withoutOptionsItMeasuresWhatTheGoalsSpeakOf() throws {

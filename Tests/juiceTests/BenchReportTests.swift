@@ -68,7 +68,7 @@ struct BenchReportTests {
             ),
         ]
         for (report, name, round, medians) in reports {
-            let parsed = try JSONSerialization.jsonObject(with: Data(try BenchRun.json(report).utf8))
+            let parsed = try JSONSerialization.jsonObject(with: Data(try JSONText.indented(report).utf8))
             let json = try #require(parsed as? [String: Any])
             #expect(Set(json.keys) == ["benchmark", "machine", "settings", "rounds", "medians", "goals"])
             #expect(json["benchmark"] as? String == name)

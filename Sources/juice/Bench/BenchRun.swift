@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import Kafka
 
 /// What a measurement found: a table for people, JSON for programs, and whether its goals are met.
@@ -24,18 +23,12 @@ enum BenchRun {
         let checks = try settings.boolean(.check)
         StandardOutput.line(
             try settings.boolean(.json)
-                ? try json(report)
+                ? try JSONText.indented(report)
                 : report.lines(paint: .forStandardOutput()).joined(separator: "\n")
         )
         let missed = report.goals.filter { $0.isMet == false }
         guard checks, !missed.isEmpty else { return }
         StandardError.write("juice: missed: \(missed.map(\.name).joined(separator: ", "))\n")
         throw ExitCode.failure
-    }
-
-    static func json(_ report: some BenchReport) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(report), as: UTF8.self)
     }
 }

@@ -101,9 +101,7 @@ struct Submission {
             partition: delivery.partition,
             offset: delivery.offset
         )
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(receipt)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+        return JSONText.line(receipt)
     }
 
     private func word(_ kind: CommandKind) -> String {

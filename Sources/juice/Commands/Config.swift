@@ -24,7 +24,7 @@ struct Config: AsyncParsableCommand {
     func run() async throws {
         let settings = try Settings(self)
         let entries = try EffectiveSettings(settings).entries
-        if try settings.boolean(.json) { return try StandardOutput.json(entries) }
+        if try settings.boolean(.json) { return StandardOutput.line(try JSONText.indented(entries)) }
         StandardOutput.line(Self.table(entries).lines(paint: .forStandardOutput()).joined(separator: "\n"))
     }
 

@@ -59,7 +59,7 @@ struct Topics: ParsableCommand {
                 throw connection.failure(error)
             }
             let results = connection.topics.all.map { Result(name: $0, isCreated: created.contains($0)) }
-            if try settings.boolean(.json) { return try StandardOutput.json(results) }
+            if try settings.boolean(.json) { return StandardOutput.line(try JSONText.indented(results)) }
             for result in results {
                 StandardOutput.line(
                     result.isCreated
@@ -124,9 +124,8 @@ struct Topics: ParsableCommand {
             }
             let topics = metadata.topics.filter { $0.partitionCount > 0 }
             if try settings.boolean(.json) {
-                try StandardOutput.json(
-                    Report(topics: topics.map(Topic.init), problems: problems.map(Problem.init))
-                )
+                let report = Report(topics: topics.map(Topic.init), problems: problems.map(Problem.init))
+                StandardOutput.line(try JSONText.indented(report))
                 if !problems.isEmpty { throw ExitCode(Failure.Status.configuration.rawValue) }
                 return
             }

@@ -58,14 +58,5 @@ struct DeadLetterJSON: Encodable {
     }
 
     /// One line.
-    var line: String { JSONLine.text(self) }
-}
-
-/// A value as a line of JSON.
-enum JSONLine {
-    static func text(_ value: some Encodable) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
-    }
+    var line: String { JSONText.line(self) }
 }

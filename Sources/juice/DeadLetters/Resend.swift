@@ -52,7 +52,7 @@ struct Resend {
                     reason: reason
                 )
             }
-            return JSONLine.text(line)
+            return JSONText.line(line)
         }
     }
 

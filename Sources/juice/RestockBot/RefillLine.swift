@@ -28,6 +28,6 @@ enum RefillLine {
             let refill: [Fruit]
         }
         let fruits = refill.entries.map { Line.Fruit(fruit: $0.fruit, level: $0.level, added: $0.amount) }
-        return JSONLine.text(Line(restockId: refill.id, store: refill.store, refill: fruits))
+        return JSONText.line(Line(restockId: refill.id, store: refill.store, refill: fruits))
     }
 }

@@ -13,13 +13,6 @@ enum StandardOutput {
         write(text + "\n")
     }
 
-    /// Writes a value as JSON for programs and people: indented, its members in order of name.
-    static func json(_ value: some Encodable) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        line(String(decoding: try encoder.encode(value), as: UTF8.self))
-    }
-
     /// Writes all of the bytes. When whoever read them has gone, ends the process the way `head` expects.
     static func write(_ bytes: [UInt8]) {
         guard writeAll(bytes, to: STDOUT_FILENO) || errno != EPIPE else {
