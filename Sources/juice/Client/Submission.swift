@@ -20,9 +20,7 @@ struct Submission {
 
     /// An id for a command: the one that the settings give, or a new one.
     static func id(_ settings: Settings, _ setting: Setting) throws(Failure) -> String {
-        try settings.value(setting, "1 to \(CommandKind.maximumIDLength) bytes long") { text in
-            (1...CommandKind.maximumIDLength).contains(text.utf8.count) ? text : nil
-        } ?? UUID().uuidString.lowercased()
+        try settings.text(setting, ofAtMost: CommandKind.maximumIDLength) ?? UUID().uuidString.lowercased()
     }
 
     /// Sends the command.

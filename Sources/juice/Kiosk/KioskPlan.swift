@@ -13,7 +13,7 @@ struct KioskPlan {
     let address: HTTPAddress
 
     init(_ settings: Settings) throws(Failure) {
-        let stores = try Self.stores(settings)
+        let stores = try settings.storeNames()
         try self.init(
             Connection(settings),
             settings,
@@ -43,7 +43,7 @@ struct KioskPlan {
                 results: topics.results,
                 stock: topics.stock
             ),
-            group: settings.string(.group) ?? "juice-maker",
+            group: settings.group(),
             isEmbedded: connection.isEmbedded,
             menu: try settings.menu(),
             stores: stores,
@@ -52,13 +52,6 @@ struct KioskPlan {
             hostNames: (settings.string(.hostNames) ?? "").split(separator: ",").map(String.init)
         )
         address = try settings.http() ?? Self.standardAddress
-    }
-
-    private static func stores(_ settings: Settings) throws(Failure) -> [String]? {
-        try settings.value(.stores, "names of 1 to \(StoreID.maximumLength) bytes") { text in
-            let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-            return names.allSatisfy { (1...StoreID.maximumLength).contains($0.utf8.count) } ? names : nil
-        }
     }
 
     /// The token in the file that the settings name.

@@ -80,7 +80,7 @@ extension ServiceConfiguration {
     init(_ settings: Settings, kafkaProperties: [String: String]) throws(Failure) {
         self.init(
             bootstrapServers: settings.string(.bootstrapServers) ?? "",
-            group: settings.string(.group) ?? "juice-maker",
+            group: settings.group(),
             instanceID: settings.string(.instanceID) ?? Self.hostName,
             workers: try settings.integer(.workers, in: 1...1000) ?? 1,
             topics: settings.topics(),

@@ -54,10 +54,23 @@ extension Settings {
         TopicNames(prefix: string(.topicPrefix) ?? TopicNames.standardPrefix)
     }
 
+    /// The consumer group of the service.
+    func group() -> String { string(.group) ?? "juice-maker" }
+
     /// A store's id that records can have as their key; nil where none was given.
     func store() throws(Failure) -> String? {
-        try value(.store, "1 to \(StoreID.maximumLength) bytes long") { text in
-            (1...StoreID.maximumLength).contains(text.utf8.count) ? text : nil
+        try text(.store, ofAtMost: StoreID.maximumLength)
+    }
+
+    /// Stores by name; nil where none were given.
+    func storeNames() throws(Failure) -> [String]? {
+        try value(.stores, "names of 1 to \(StoreID.maximumLength) bytes", StoreID.names)
+    }
+
+    /// A text that is not empty, of so many bytes at most.
+    func text(_ setting: Setting, ofAtMost length: Int) throws(Failure) -> String? {
+        try value(setting, "1 to \(length) bytes long") { text in
+            (1...length).contains(text.utf8.count) ? text : nil
         }
     }
 
@@ -72,5 +85,13 @@ extension Settings {
 
     func partitions() throws(Failure) -> Int {
         try integer(.partitions, in: 1...10_000) ?? 4
+    }
+}
+
+extension StoreID {
+    /// The stores of a list with commas; nil where one of them cannot be.
+    static func names(_ list: String) -> [String]? {
+        let names = list.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        return names.allSatisfy { (1...maximumLength).contains($0.utf8.count) } ? names : nil
     }
 }

@@ -14,12 +14,8 @@ struct RestockBotPlan: Sendable {
 extension RestockBotPlan {
     init(_ settings: Settings) throws(Failure) {
         self.init(rules: try Self.rules(settings))
-        let lengths = 1...RefillIDs.maximumGroupLength
-        group =
-            try settings.value(.botGroup, "1 to \(lengths.upperBound) bytes long") {
-                lengths.contains($0.utf8.count) ? $0 : nil
-            } ?? group
-        guard group != settings.string(.group) ?? "juice-maker" else {
+        group = try settings.text(.botGroup, ofAtMost: RefillIDs.maximumGroupLength) ?? group
+        guard group != settings.group() else {
             throw Failure(
                 .configuration,
                 "--bot-group \(group.printable) is the service's; bots need another"
@@ -32,11 +28,11 @@ extension RestockBotPlan {
         let levels = 0...FruitStore.maximumLevel
         let low = try settings.integer(.low, in: levels) ?? 5
         let target = try settings.integer(.target, in: levels) ?? 30
-        let lengths = 1...StoreID.maximumLength
-        let stores = try settings.value(.stores, "names of 1 to \(lengths.upperBound) bytes") {
-            names($0) { lengths.contains($0.utf8.count) }
+        let stores = try settings.storeNames()
+        var fruits = try settings.value(.fruits, "fruits, separated by commas") { text -> [String]? in
+            let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            return names.contains("") ? nil : names
         }
-        var fruits = try settings.value(.fruits, "fruits, separated by commas") { names($0) { !$0.isEmpty } }
         if let given = fruits {
             let menu = MenuNames(menu: try settings.menu())
             fruits = try given.map { name throws(Failure) in try menu.fruit(name) }
@@ -46,10 +42,5 @@ extension RestockBotPlan {
             throw Failure(.usage, "--low \(low) must be below --target \(target)", hint: hint)
         }
         return rules
-    }
-
-    private static func names(_ text: String, _ isFit: (String) -> Bool) -> [String]? {
-        let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        return names.allSatisfy(isFit) ? names : nil
     }
 }

@@ -45,8 +45,6 @@ struct TrafficPlan {
         if let count = Int(text) {
             return (1...1000).contains(count) ? (1...count).map { "store-\($0)" } : nil
         }
-        let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-        let areFit = names.allSatisfy { (1...StoreID.maximumLength).contains($0.utf8.count) }
-        return areFit && Set(names).count == names.count ? names : nil
+        return StoreID.names(text).flatMap { Set($0).count == $0.count ? $0 : nil }
     }
 }
