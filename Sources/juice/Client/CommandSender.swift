@@ -47,15 +47,13 @@ struct CommandSender {
     /// - Returns: where it was written.
     /// - Throws: ``Failure``; when nobody confirms it in time, it may be written all the same.
     func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
-        do throws(KafkaError) {
-            return try producer.send(
+        try connection.ask { () throws(KafkaError) in
+            try producer.send(
                 topic: command.topic(in: connection.topics),
                 key: Array(command.store.utf8),
                 value: command.value,
                 timeout: deadline.remaining
             )
-        } catch {
-            throw connection.failure(error)
         }
     }
 }

@@ -1,6 +1,13 @@
 import Kafka
 
 extension Connection {
+    /// An admin client of a broker that answers.
+    func admin(reachedWithin timeout: Duration) throws(Failure) -> Admin {
+        let admin = try admin()
+        try reach(admin, deadline: Deadline(after: timeout))
+        return admin
+    }
+
     /// Waits until a broker answers.
     ///
     /// librdkafka tries a refused connection again until the time is over, but no wrong password becomes right by that. A

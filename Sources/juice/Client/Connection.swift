@@ -22,31 +22,21 @@ struct Connection: Sendable {
     static let fallbackServers = "127.0.0.1:9092"
 
     let bootstrapServers: String
-    let origin: Origin
-    let topics: TopicNames
-    let properties: [String: String]
+    var origin = Origin.configured
+    var topics = TopicNames()
+    var properties: [String: String] = [:]
     let logger: Logger
     private let complaints = Complaints()
-
-    init(
-        bootstrapServers: String,
-        origin: Origin = .configured,
-        topics: TopicNames = TopicNames(),
-        properties: [String: String] = [:],
-        logger: Logger
-    ) {
-        self.bootstrapServers = bootstrapServers
-        self.origin = origin
-        self.topics = topics
-        self.properties = properties
-        self.logger = logger
-    }
 
     /// Whether the broker is known to be an embedded one.
     var isEmbedded: Bool {
         if case .embedded = origin { true } else { false }
     }
+}
 
+// MARK: - Settings
+
+extension Connection {
     /// The connection that the settings describe.
     init(_ settings: Settings, runFiles: RunFiles = .ofThisUser()) throws(Failure) {
         let logger = try settings.logger(default: .warning)
@@ -70,33 +60,48 @@ struct Connection: Sendable {
             logger: logger
         )
     }
+}
 
-    // MARK: - Clients
+// MARK: - Clients
 
+extension Connection {
     /// A producer whose records land on the partition that owns their store, and are written once.
-    func producer(timeout: Duration) throws(Failure) -> Producer {
+    ///
+    /// - Parameter pace: how it gathers records, in librdkafka's properties. By itself it sends each at once.
+    func producer(timeout: Duration, pace: [String: String] = [:]) throws(Failure) -> Producer {
         let milliseconds = max(1000, timeout / Duration.milliseconds(1))
         let configuration = KafkaConfiguration([
             // A record is given up when the command is.
             "message.timeout.ms": String(Int(milliseconds)),
             "linger.ms": "0",
         ])
+        .merging(pace)
         .merging(base.properties)
         .merging(["enable.idempotence": "true", "partitioner": "murmur2_random"])
         return try made { () throws(KafkaError) in try Producer(configuration: configuration, hooks: hooks) }
     }
 
+    /// How long a broker may wait for records, in milliseconds. A real one answers as soon as there is something; an embedded
+    /// one only when the wait is over.
+    var fetchWait: Int { isEmbedded ? 10 : 100 }
+
     /// A consumer that takes part in no group and, unless told otherwise, sees only what is committed.
-    func consumer(isolation: String = "read_committed") throws(Failure) -> Consumer {
+    ///
+    /// - Parameters:
+    ///   - group: the one whose offsets it can ask for. Without a subscription it joins nothing.
+    ///   - fetchWait: in place of ``fetchWait``.
+    func consumer(
+        group: String = "juice-cli",
+        isolation: String = "read_committed",
+        fetchWait: Int? = nil
+    ) throws(Failure) -> Consumer {
         let configuration = KafkaConfiguration([
-            // A real broker answers as soon as there is something; an embedded one only when the wait is over.
-            "fetch.wait.max.ms": isEmbedded ? "10" : "100",
+            "fetch.wait.max.ms": "\(fetchWait ?? self.fetchWait)",
             "queued.max.messages.kbytes": "16384",
         ])
         .merging(base.properties)
         .merging([
-            // librdkafka wants a name; without a subscription it joins nothing.
-            "group.id": "juice-cli",
+            "group.id": group,
             "enable.auto.commit": "false",
             "isolation.level": isolation,
             "enable.partition.eof": "true",
@@ -149,8 +154,19 @@ struct Connection: Sendable {
             throw Failure(.configuration, error.message)
         }
     }
+}
 
-    // MARK: - Errors
+// MARK: - Errors
+
+extension Connection {
+    /// Asks Kafka, and says of an error what it means to whoever typed the command.
+    func ask<Answer>(_ call: () throws(KafkaError) -> Answer) throws(Failure) -> Answer {
+        do throws(KafkaError) {
+            return try call()
+        } catch {
+            throw failure(error)
+        }
+    }
 
     /// What a Kafka error means to whoever typed the command.
     func failure(_ error: KafkaError) -> Failure {

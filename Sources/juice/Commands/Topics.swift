@@ -50,13 +50,9 @@ struct Topics: ParsableCommand {
                     hint: "it has them from its start: `juice serve --partitions N`"
                 )
             }
-            let created: [String]
-            let admin = try connection.admin()
-            try connection.reach(admin, deadline: Deadline(after: timeout))
-            do throws(KafkaError) {
-                created = try admin.create(plan.topics, timeout: timeout)
-            } catch {
-                throw connection.failure(error)
+            let admin = try connection.admin(reachedWithin: timeout)
+            let created = try connection.ask { () throws(KafkaError) in
+                try admin.create(plan.topics, timeout: timeout)
             }
             let results = connection.topics.all.map { Result(name: $0, isCreated: created.contains($0)) }
             if try settings.boolean(.json) { return StandardOutput.line(try JSONText.indented(results)) }
@@ -107,20 +103,15 @@ struct Topics: ParsableCommand {
             let settings = try Settings(self)
             let connection = try Connection(settings)
             let timeout = try settings.timeout()
-            let admin = try connection.admin()
-            try connection.reach(admin, deadline: Deadline(after: timeout))
+            let admin = try connection.admin(reachedWithin: timeout)
             let check = TopicCheck(
                 names: connection.topics,
                 bootstrapServers: connection.bootstrapServers,
                 isEmbedded: connection.isEmbedded
             )
-            let problems: [TopicCheck.Problem]
-            let metadata: ClusterMetadata
-            do throws(KafkaError) {
-                problems = try check.problems(admin, timeout: timeout)
-                metadata = try admin.metadata(topics: connection.topics.all, timeout: timeout)
-            } catch {
-                throw connection.failure(error)
+            let (problems, metadata) = try connection.ask { () throws(KafkaError) in
+                let problems = try check.problems(admin, timeout: timeout)
+                return (problems, try admin.metadata(topics: connection.topics.all, timeout: timeout))
             }
             let topics = metadata.topics.filter { $0.partitionCount > 0 }
             if try settings.boolean(.json) {

@@ -189,14 +189,11 @@ struct Resend {
     }
 
     private func plan() throws(Failure) -> ResendPlan {
-        let admin = try connection.admin()
-        try connection.reach(admin, deadline: Deadline(after: timeout))
-        let metadata: ClusterMetadata
-        do throws(KafkaError) {
-            metadata = try admin.metadata(topics: [connection.topics.orders], timeout: timeout)
+        let admin = try connection.admin(reachedWithin: timeout)
+        let metadata = try connection.ask { () throws(KafkaError) in
+            let metadata = try admin.metadata(topics: [connection.topics.orders], timeout: timeout)
             if let error = metadata.topics.first?.error { throw error }
-        } catch {
-            throw connection.failure(error)
+            return metadata
         }
         return ResendPlan(
             topics: connection.topics,

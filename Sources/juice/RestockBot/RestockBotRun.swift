@@ -22,7 +22,7 @@ struct RestockBotRun {
             base: connection.base,
             group: plan.group,
             topics: (connection.topics.results, connection.topics.restocks),
-            fetchWait: connection.isEmbedded ? 10 : 100,
+            fetchWait: connection.fetchWait,
             watch: watch,
             hooks: ClientHooks(logger: logger, logCeiling: .info)
         )

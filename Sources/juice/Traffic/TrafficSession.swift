@@ -151,7 +151,7 @@ final class TrafficSession {
     }
 
     private func send(_ command: OutgoingCommand) throws(Failure) {
-        do throws(KafkaError) {
+        try connection.ask { () throws(KafkaError) in
             try producer.produce(
                 topic: command.topic(in: connection.topics),
                 key: Array(command.store.utf8),
@@ -159,8 +159,6 @@ final class TrafficSession {
             ) { [deliveries] in
                 if case .failure(let error) = $0 { deliveries.failure = error }
             }
-        } catch {
-            throw connection.failure(error)
         }
     }
 }
