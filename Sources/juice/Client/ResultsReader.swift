@@ -26,27 +26,19 @@ final class ResultsReader {
 
     /// Calls `body` with every answer there is at present, in order within each partition.
     func readAll(patience: Duration, _ body: (Entry) -> Void) throws(Failure) {
-        try reader.read(reader.watermarks.mapValues { $0.low..<$0.high }, patience: patience) { record in
+        try reader.readAll(patience: patience) { record in
             if let entry = entry(record) { body(entry) }
         }
     }
 
     /// The last answers, oldest first.
-    ///
-    /// How far back they are cannot be known, since markers take offsets and other stores' answers do not count:
-    /// the window grows until it holds enough.
     func last(_ count: Int, patience: Duration) throws(Failure) -> [Entry] {
-        guard count > 0 else { return [] }
-        var window = Offset(clamping: count) * 2 + 64
-        while true {
-            let ranges = reader.watermarks.mapValues { max($0.low, $0.high - window)..<$0.high }
+        try reader.last(count) { window throws(Failure) in
             var found: [Entry] = []
-            try reader.read(ranges, patience: patience) { record in
+            try reader.read(window, patience: patience) { record in
                 if let entry = entry(record) { found.append(entry) }
             }
-            let isAll = reader.watermarks.allSatisfy { ranges[$0.key]?.lowerBound == $0.value.low }
-            if found.count >= count || isAll { return Array(found.sorted(by: Self.isOlder).suffix(count)) }
-            window *= 8
+            return found.sorted(by: Self.isOlder)
         }
     }
 

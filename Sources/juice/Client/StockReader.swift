@@ -28,9 +28,7 @@ final class StockReader {
 
     /// Reads the topic from its start to its present end.
     func readAll(patience: Duration) throws(Failure) {
-        try reader.read(reader.watermarks.mapValues { $0.low..<$0.high }, patience: patience) { record in
-            take(record)
-        }
+        try reader.readAll(patience: patience) { record in take(record) }
     }
 
     /// Goes on after that end. To be called once, before ``follow(timeout:)``.

@@ -13,17 +13,20 @@ final class TopicReader {
 
     /// Asks where the topic's partitions begin and end. Nothing is read before ``start(at:)``.
     ///
-    /// - Parameter knowsUndecided: whether the ends are those of the logs, past what is not decided yet; what is read is
-    ///   committed all the same.
+    /// - Parameters:
+    ///   - knowsUndecided: whether the ends are those of the logs, past what is not decided yet; what is read is committed all
+    ///     the same.
+    ///   - fetchWait: how long a broker may wait for records, in milliseconds; nil leaves it to the connection.
     init(
         _ connection: Connection,
         topic: String,
         knowsUndecided: Bool = false,
+        fetchWait: Int? = nil,
         deadline: Deadline
     ) throws(Failure) {
         self.topic = topic
         self.connection = connection
-        consumer = try connection.consumer()
+        consumer = try connection.consumer(fetchWait: fetchWait)
         try connection.reach(consumer, deadline: deadline)
         let asker = knowsUndecided ? try connection.consumer(isolation: "read_uncommitted") : consumer
         defer { if knowsUndecided { asker.close() } }
@@ -66,15 +69,8 @@ final class TopicReader {
 
     /// Reads these partitions from these offsets, and no others.
     func start(at offsets: [Int32: Offset]) throws(Failure) {
-        do throws(KafkaError) {
-            try consumer.assign(
-                Dictionary(
-                    uniqueKeysWithValues: offsets.map { (TopicPartition(topic: topic, partition: $0), $1) }
-                )
-            )
-        } catch {
-            throw connection.failure(error)
-        }
+        let positions = byTopicPartition(offsets)
+        try connection.ask { () throws(KafkaError) in try consumer.assign(positions) }
     }
 
     /// Reads what comes after the ends that ``watermarks`` tells.
@@ -87,15 +83,11 @@ final class TopicReader {
     /// - Returns: the partitions found read to their end, with the offset that follows.
     @discardableResult
     func poll(
-        maxRecords: Int = 1000,
         timeout: Duration,
         _ body: (ConsumedRecord) throws(Failure) -> Void
     ) throws(Failure) -> [Int32: Offset] {
-        let batch: RecordBatch
-        do throws(KafkaError) {
-            batch = try consumer.poll(maxRecords: maxRecords, timeout: timeout)
-        } catch {
-            throw connection.failure(error)
+        let batch = try connection.ask { () throws(KafkaError) in
+            try consumer.poll(maxRecords: 1000, timeout: timeout)
         }
         var ends: [Int32: Offset] = [:]
         for element in batch {
@@ -119,11 +111,7 @@ final class TopicReader {
         patience: Duration,
         _ body: (ConsumedRecord) throws(Failure) -> Void
     ) throws(Failure) {
-        var unread = UnreadRanges(
-            Dictionary(
-                uniqueKeysWithValues: ranges.map { (TopicPartition(topic: topic, partition: $0), $1) }
-            )
-        )
+        var unread = UnreadRanges(byTopicPartition(ranges))
         try start(at: ranges.filter { !$0.value.isEmpty }.mapValues(\.lowerBound))
         var deadline = Deadline(after: patience)
         while !unread.isEmpty {
@@ -145,5 +133,38 @@ final class TopicReader {
                 throw connection.unavailable
             }
         }
+    }
+
+    /// Reads everything from the start of the logs to the ends that ``watermarks`` tells.
+    func readAll(
+        patience: Duration,
+        _ body: (ConsumedRecord) throws(Failure) -> Void
+    ) throws(Failure) {
+        try read(watermarks.mapValues { $0.low..<$0.high }, patience: patience, body)
+    }
+
+    /// Finds the last records that are meant, or what is made of them.
+    ///
+    /// How far back they are cannot be known, since markers take offsets and other records do not count: the window before the
+    /// ends grows until it holds enough, or everything.
+    ///
+    /// - Parameter find: reads the window and returns all that it finds there, oldest first.
+    func last<Found>(
+        _ count: Int,
+        _ find: (_ window: [Int32: Range<Offset>]) throws(Failure) -> [Found]
+    ) throws(Failure) -> [Found] {
+        guard count > 0 else { return [] }
+        var size = Offset(clamping: count) * 2 + 64
+        while true {
+            let window = watermarks.mapValues { max($0.low, $0.high - size)..<$0.high }
+            let found = try find(window)
+            let isAll = watermarks.allSatisfy { window[$0.key]?.lowerBound == $0.value.low }
+            if found.count >= count || isAll { return found.suffix(count) }
+            size *= 8
+        }
+    }
+
+    private func byTopicPartition<Value>(_ values: [Int32: Value]) -> [TopicPartition: Value] {
+        Dictionary(uniqueKeysWithValues: values.map { (TopicPartition(topic: topic, partition: $0), $1) })
     }
 }

@@ -10,11 +10,9 @@ final class DeadLetterReader {
     }
 
     private let reader: TopicReader
-    private let deadline: Deadline
 
     /// - Parameter knowsUndecided: whether to wait for what is not decided yet.
     init(_ connection: Connection, knowsUndecided: Bool = false, deadline: Deadline) throws(Failure) {
-        self.deadline = deadline
         reader = try TopicReader(
             connection,
             topic: connection.topics.deadLetters,
@@ -29,26 +27,17 @@ final class DeadLetterReader {
     }
 
     /// The last dead letters that are meant.
-    ///
-    /// How far back they are cannot be known: the window grows until it holds enough.
     func last(
         _ count: Int,
         patience: Duration,
         where isMeant: (DeadLetter, _ isResent: Bool) -> Bool
     ) throws(Failure) -> Letters {
-        guard count > 0 else { return Letters() }
-        var window = Offset(clamping: count) * 2 + 64
-        while true {
-            let ranges = reader.watermarks.mapValues { max($0.low, $0.high - window)..<$0.high }
-            var found = try read(ranges, patience: patience) { _ in true }
-            found.letters.removeAll { !isMeant($0, found.resent.contains($0.position)) }
-            let isAll = reader.watermarks.allSatisfy { ranges[$0.key]?.lowerBound == $0.value.low }
-            if found.letters.count >= count || isAll {
-                found.letters = Array(found.letters.sorted(by: Self.isOlder).suffix(count))
-                return found
-            }
-            window *= 8
+        var found = Letters()
+        found.letters = try reader.last(count) { window throws(Failure) in
+            found = try read(window, patience: patience) { _ in true }
+            return found.letters.filter { isMeant($0, found.resent.contains($0.position)) }
         }
+        return found
     }
 
     /// These dead letters, as far as they are there, and the notes after them.
