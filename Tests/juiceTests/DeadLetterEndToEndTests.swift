@@ -57,7 +57,7 @@ struct DeadLetterEndToEndTests {
     }
 
     static func resend(_ connection: Connection, _ choice: ResendChoice) throws -> [Resend.Outcome] {
-        try Resend(connection, choice, timeout: .seconds(30)).run { _ in }
+        try Resend(connection: connection, chosen: choice, timeout: .seconds(30)).run { _ in }
     }
 
     /// The dead letters, once there are so many.
@@ -137,8 +137,8 @@ struct DeadLetterRealBrokerTests {
                         while !deadline.isOver {
                             do throws(Failure) {
                                 _ = try Resend(
-                                    site.connection,
-                                    choice,
+                                    connection: site.connection,
+                                    chosen: choice,
                                     isUnchecked: true,
                                     timeout: .seconds(30)
                                 )

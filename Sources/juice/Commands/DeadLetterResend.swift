@@ -69,10 +69,16 @@ struct DeadLetterResend: ParsableCommand {
         let settings = try Settings(self)
         let chosen = try ResendChoice(positions, settings)
         let isYes = try settings.boolean(.yes)
-        let resend = try Resend(settings, chosen) { count throws(Failure) in
-            if isYes || count == 1 { return true }
-            return try Self.asks(count)
-        }
+        let resend = Resend(
+            connection: try Connection(settings),
+            chosen: chosen,
+            isUnchecked: try settings.boolean(.unchecked),
+            timeout: try settings.timeout(),
+            confirm: { count throws(Failure) in
+                if isYes || count == 1 { return true }
+                return try Self.asks(count)
+            }
+        )
         let report = ResendReport(printsJSON: try settings.boolean(.json))
         let outcomes = try resend.run(show: report.show)
         report.summary(outcomes)

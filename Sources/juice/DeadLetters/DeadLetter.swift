@@ -12,11 +12,12 @@ struct LetterPosition: Hashable, Comparable {
     /// `3/42`, as headers say it.
     var headerText: String { "\(partition)/\(offset)" }
 
-    init(partition: Int32, offset: Offset) {
-        self.partition = partition
-        self.offset = offset
+    static func < (first: Self, second: Self) -> Bool {
+        (first.partition, first.offset) < (second.partition, second.offset)
     }
+}
 
+extension LetterPosition {
     /// Reads `3@42`, or with another separator what a header says.
     init?(_ text: some StringProtocol, separator: Character = "@") {
         let parts = text.split(separator: separator, omittingEmptySubsequences: false)
@@ -25,10 +26,6 @@ struct LetterPosition: Hashable, Comparable {
             offset >= 0
         else { return nil }
         self.init(partition: partition, offset: offset)
-    }
-
-    static func < (first: Self, second: Self) -> Bool {
-        (first.partition, first.offset) < (second.partition, second.offset)
     }
 }
 
@@ -51,21 +48,9 @@ struct DeadLetter {
     let value: [UInt8]?
     /// All headers, the service's among them.
     let headers: [RecordHeader]
+}
 
-    init(
-        position: LetterPosition,
-        timestamp: Int64?,
-        key: [UInt8]?,
-        value: [UInt8]?,
-        headers: [RecordHeader]
-    ) {
-        self.position = position
-        self.timestamp = timestamp
-        self.key = key
-        self.value = value
-        self.headers = headers
-    }
-
+extension DeadLetter {
     init(_ record: ConsumedRecord) {
         self.init(
             position: LetterPosition(partition: record.partition, offset: record.offset),

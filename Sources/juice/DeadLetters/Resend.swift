@@ -56,40 +56,12 @@ struct Resend {
         }
     }
 
-    private let connection: Connection
-    private let chosen: ResendChoice
-    private let isUnchecked: Bool
-    private let timeout: Duration
-    private let confirm: (Int) throws(Failure) -> Bool
-
-    /// - Parameter confirm: asks whether so many are to be sent.
-    init(
-        _ settings: Settings,
-        _ chosen: ResendChoice,
-        confirm: @escaping (Int) throws(Failure) -> Bool
-    ) throws(Failure) {
-        self.init(
-            try Connection(settings),
-            chosen,
-            isUnchecked: try settings.boolean(.unchecked),
-            timeout: try settings.timeout(),
-            confirm: confirm
-        )
-    }
-
-    init(
-        _ connection: Connection,
-        _ chosen: ResendChoice,
-        isUnchecked: Bool = false,
-        timeout: Duration,
-        confirm: @escaping (Int) throws(Failure) -> Bool = { _ in true }
-    ) {
-        self.connection = connection
-        self.chosen = chosen
-        self.isUnchecked = isUnchecked
-        self.timeout = timeout
-        self.confirm = confirm
-    }
+    let connection: Connection
+    let chosen: ResendChoice
+    var isUnchecked = false
+    let timeout: Duration
+    /// Asks whether so many are to be sent.
+    var confirm: (Int) throws(Failure) -> Bool = { _ in true }
 
     /// How often a transaction that failed is begun anew.
     private static let mostAttempts = 3

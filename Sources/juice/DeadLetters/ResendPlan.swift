@@ -31,20 +31,6 @@ struct ResendPlan {
 
     private let decoder = CommandDecoder(menu: .standard)
 
-    init(
-        topics: TopicNames,
-        partitionCount: Int32,
-        value: [UInt8]? = nil,
-        key: [UInt8]? = nil,
-        isUnchecked: Bool = false
-    ) {
-        self.topics = topics
-        self.partitionCount = partitionCount
-        self.value = value
-        self.key = key
-        self.isUnchecked = isUnchecked
-    }
-
     func record(for letter: DeadLetter) throws(Refusal) -> Record {
         let source = letter.source.topic
         guard source == topics.orders || source == topics.restocks else {

@@ -5,7 +5,9 @@ import JuiceMessages
 struct RestockAmounts: Equatable {
     let kind: StockEdit.Kind
     let amounts: [FruitAmount]
+}
 
+extension RestockAmounts {
     /// Reads the arguments. Fruits are left as they were written.
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/usage``.
@@ -28,18 +30,7 @@ struct RestockAmounts: Equatable {
                 hint: "send two restocks"
             )
         }
-        self.kind = kind
-        self.amounts = amounts
-    }
-
-    /// Amounts to add, by the fruits' ids.
-    init(adding amounts: [FruitAmount]) {
-        self.init(kind: .add, amounts: amounts)
-    }
-
-    private init(kind: StockEdit.Kind, amounts: [FruitAmount]) {
-        self.kind = kind
-        self.amounts = amounts
+        self.init(kind: kind, amounts: amounts)
     }
 
     /// The same amounts with the fruits' ids in place of their names.

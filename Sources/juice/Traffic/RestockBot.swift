@@ -44,7 +44,8 @@ struct RestockBot {
         let id = "bot-\(run.isEmpty ? "" : run + "-")\(count)"
         underway[id] = Set(empty.map { Shelf(store: store, fruit: $0.fruit) })
         let amounts = RestockAmounts(
-            adding: empty.map { FruitAmount(fruit: $0.fruit, amount: $0.needed - $0.inStock + extra) }
+            kind: .add,
+            amounts: empty.map { FruitAmount(fruit: $0.fruit, amount: $0.needed - $0.inStock + extra) }
         )
         return .restock(id: id, store: store, amounts)
     }
