@@ -5,18 +5,8 @@ import JuiceMessages
 /// the same every time.
 public final class OrderWorkload {
     /// Fruits enough for long, but for strawberries: strawberry juices are out of stock, all others are made.
-    public static let menu: Menu = {
-        let standard = Menu.standard
-        let fruits = standard.fruits.map { fruit in
-            Fruit(
-                id: fruit.id,
-                name: fruit.name,
-                initialStock: fruit.id == "strawberry" ? fruit.initialStock : 10_000
-            )
-        }
-        return (try? Menu(fruits: fruits, juices: standard.juices.map { JuiceSpec($0, of: standard) }))
-            ?? standard
-    }()
+    public static let menu =
+        (try? Menu.standard { $0.id == "strawberry" ? $0.initialStock : 10_000 }) ?? Menu.standard
 
     /// How many orders there are, a power of two; further ones are the same again under other ids.
     public let count: Int
@@ -103,14 +93,4 @@ public final class OrderWorkload {
 
     /// The store of an order, counted from 0.
     public func store(of number: Int) -> Int { orders[number & (count - 1)].store }
-}
-
-extension JuiceSpec {
-    init(_ juice: Juice, of menu: Menu) {
-        self.init(
-            id: juice.id,
-            name: juice.name,
-            recipe: Recipe(juice.recipe.map { (menu.fruits[$0.fruit].id, $0.amount) })
-        )
-    }
 }

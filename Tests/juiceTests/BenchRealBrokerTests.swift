@@ -43,7 +43,7 @@ struct BenchRealBrokerTests {
             let plan = try EndToEndPlan(
                 BenchSamples.settings([.orders: "100000", .rounds: "2", .initialStock: "1000000"])
             )
-            let report = try EndToEndMeasurement(site, plan).report()
+            let report = try EndToEndMeasurement(site: site, plan: plan).report()
             #expect(report.rounds.count == 2)
             for throughput in report.rounds.flatMap({ [$0.service, $0.copy] }) {
                 #expect(throughput.ordersPerSecond > 0)
@@ -57,7 +57,7 @@ struct BenchRealBrokerTests {
             let plan = try LatencyPlan(
                 BenchSamples.settings([.rate: "50", .duration: "1", .rounds: "1", .partitions: "2"])
             )
-            let report = try LatencyMeasurement(site, plan).report()
+            let report = try LatencyMeasurement(site: site, plan: plan).report()
             #expect(report.rounds.count == 1)
             #expect(report.medians.service.milliseconds.p50 > 0)
             #expect(report.medians.copy.milliseconds.max >= report.medians.copy.milliseconds.p50)
@@ -69,7 +69,7 @@ struct BenchRealBrokerTests {
             let plan = try RestorePlan(
                 BenchSamples.settings([.stores: "20000", .rounds: "2", .partitions: "2"])
             )
-            let report = try RestoreMeasurement(site, plan).report()
+            let report = try RestoreMeasurement(site: site, plan: plan).report()
             #expect(report.rounds.count == 2)
             #expect(report.rounds.allSatisfy { $0.full.seconds > 0 && $0.firstAnswerSeconds > 0 })
         }
@@ -88,7 +88,7 @@ struct BenchRealBrokerTests {
             )
             defer { site.close() }
             let plan = try EndToEndPlan(BenchSamples.settings([.orders: "50000"]))
-            let measurement = try EndToEndMeasurement(site, plan)
+            let measurement = EndToEndMeasurement(site: site, plan: plan)
             #expect(throws: (any Error).self) { try measurement.report() }
         }
     }

@@ -5,15 +5,25 @@ import Foundation
 final class BenchChild {
     let name: String
     let processID: Int32
+    private let readyFile: String?
     private let log: String
     /// Its exit status, negative the signal that ended it; nil as long as it runs.
     private var status: Int32?
 
     /// Starts this very executable with other arguments.
     ///
-    /// - Parameter log: the file that gets what it writes.
-    init(_ name: String, executable: String, arguments: [String], log: String) throws(Failure) {
+    /// - Parameters:
+    ///   - readyFile: the file that it is to make once it is ready.
+    ///   - log: the file that gets what it writes.
+    init(
+        _ name: String,
+        executable: String,
+        arguments: [String],
+        readyFile: String? = nil,
+        log: String
+    ) throws(Failure) {
         self.name = name
+        self.readyFile = readyFile
         self.log = log
         var strings = ([executable] + arguments).map { strdup($0) } + [nil]
         defer { for string in strings { free(string) } }
@@ -30,6 +40,9 @@ final class BenchChild {
         reap(waiting: false)
         return status == nil
     }
+
+    /// Whether it says that it is ready.
+    var isReady: Bool { readyFile.map { access($0, F_OK) == 0 } ?? true }
 
     /// The processor time it has used so far; nil where this system does not tell.
     var processorTime: Duration? {

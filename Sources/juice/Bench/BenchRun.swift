@@ -3,8 +3,17 @@ import Kafka
 
 /// What a measurement found: a table for people, JSON for programs, and whether its goals are met.
 protocol BenchReport: Encodable {
+    var machine: BenchMachine { get }
     var goals: [Goal] { get }
-    func lines(paint: Paint) -> [String]
+    /// What was measured: a line above the table.
+    var head: String { get }
+    func table() -> Table
+}
+
+extension BenchReport {
+    func lines(paint: Paint) -> [String] {
+        [machine.line, head, ""] + table().lines(paint: paint) + [""] + Goal.table(goals).lines(paint: paint)
+    }
 }
 
 /// Runs a measurement and prints what it found.

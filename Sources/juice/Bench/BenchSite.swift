@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import JuiceMaker
 import JuiceService
 import Kafka
 
@@ -67,8 +68,7 @@ final class BenchSite {
             throw Failure(.software, "the folder \(folder.path) cannot be made")
         }
         do throws(Failure) {
-            admin = try connection.admin()
-            try connection.reach(admin, deadline: Deadline(after: .seconds(10)))
+            admin = try connection.admin(reachedWithin: .seconds(10))
         } catch {
             try? FileManager.default.removeItem(at: folder)
             throw error
@@ -130,11 +130,7 @@ extension BenchSite {
 
     private func make(_ new: [Admin.NewTopic]) throws(Failure) {
         topicNames.formUnion(new.map(\.name))
-        do throws(KafkaError) {
-            _ = try admin.create(new, timeout: .seconds(30))
-        } catch {
-            throw connection.failure(error)
-        }
+        _ = try connection.ask { () throws(KafkaError) in try admin.create(new, timeout: .seconds(30)) }
     }
 
     /// Deletes topics. The broker forgets the offsets of groups with them, and then the groups.
@@ -155,33 +151,32 @@ extension BenchSite {
 extension BenchSite {
     /// A `juice serve` on these topics.
     ///
-    /// - Parameter arguments: more of them.
+    /// - Parameter initialStock: of each fruit; nil leaves the menu's.
     func startService(
         _ topics: TopicNames,
         group: String,
-        readyFile: String,
-        arguments: [String] = []
+        initialStock: Int? = nil
     ) throws(Failure) -> BenchChild {
         let prefix = String(topics.orders.dropLast("orders".count))
         return try start(
             "the service",
             ["serve", "--topic-prefix", prefix, "--group", group, "--instance-id", "bench"]
-                + ["--ready-file", readyFile] + arguments
-                + (configFile.map { ["--config", $0] } ?? [])
+                + (try menu(initialStock)) + (configFile.map { ["--config", $0] } ?? []),
+            readyFile: makePath("ready")
         )
     }
 
+    private func menu(_ initialStock: Int?) throws(Failure) -> [String] {
+        guard let initialStock, initialStock != Menu.standard.fruits.first?.initialStock else { return [] }
+        return ["--menu", try BenchMenu.write(initialStock: initialStock, to: makePath("json"))]
+    }
+
     /// The bare loop, from one topic to another.
-    func startCopy(
-        from input: String,
-        to output: String,
-        group: String,
-        readyFile: String
-    ) throws(Failure) -> BenchChild {
+    func startCopy(from input: String, to output: String, group: String) throws(Failure) -> BenchChild {
         try start(
             "the bare copy",
-            ["bench", "bare-copy", "--input", input, "--output", output, "--group", group]
-                + ["--ready-file", readyFile]
+            ["bench", "bare-copy", "--input", input, "--output", output, "--group", group],
+            readyFile: makePath("ready")
         )
     }
 
@@ -190,11 +185,17 @@ extension BenchSite {
         try start("the bare read", ["bench", "bare-read", "--topic", topic, "--partitions", "\(partitions)"])
     }
 
-    private func start(_ name: String, _ arguments: [String]) throws(Failure) -> BenchChild {
+    private func start(
+        _ name: String,
+        _ arguments: [String],
+        readyFile: String? = nil
+    ) throws(Failure) -> BenchChild {
         let child = try BenchChild(
             name,
             executable: executable,
-            arguments: arguments + ["--bootstrap-servers", connection.bootstrapServers],
+            arguments: arguments + ["--bootstrap-servers", connection.bootstrapServers]
+                + (readyFile.map { ["--ready-file", $0] } ?? []),
+            readyFile: readyFile,
             log: makePath("log")
         )
         children.append(child)
@@ -214,9 +215,9 @@ extension BenchSite {
     }
 
     /// Waits until a process says that it is ready.
-    func waitUntilReady(_ child: BenchChild, readyFile: String, patience: Duration = patience) throws {
+    func waitUntilReady(_ child: BenchChild, patience: Duration = patience) throws {
         let deadline = Deadline(after: patience)
-        while access(readyFile, F_OK) != 0 {
+        while !child.isReady {
             try checkInterruption()
             try child.check()
             if deadline.isOver { throw child.failure("is not ready after \(patience.inSeconds)") }

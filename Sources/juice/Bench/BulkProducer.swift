@@ -1,6 +1,4 @@
-import JuiceMessages
 import Kafka
-import Logging
 
 /// Fills topics fast, with records on the partitions that own their stores.
 ///
@@ -17,20 +15,13 @@ final class BulkProducer {
 
     init(_ connection: Connection) throws(Failure) {
         self.connection = connection
-        let configuration = KafkaConfiguration([
-            "linger.ms": "50", "queue.buffering.max.messages": "200000",
-            "queue.buffering.max.kbytes": "100000",
-        ])
-        .merging(connection.properties)
-        .merging([
-            "bootstrap.servers": connection.bootstrapServers, "enable.idempotence": "true",
-            "partitioner": "murmur2_random", "allow.auto.create.topics": "false",
-        ])
-        do throws(KafkaError) {
-            producer = try Producer(configuration: configuration, hooks: .silent)
-        } catch {
-            throw connection.failure(error)
-        }
+        producer = try connection.producer(
+            timeout: .seconds(300),
+            pace: [
+                "linger.ms": "50", "queue.buffering.max.messages": "200000",
+                "queue.buffering.max.kbytes": "100000",
+            ]
+        )
     }
 
     /// Writes so many records and returns once all of them are.
@@ -85,12 +76,5 @@ final class BulkProducer {
     private func check(_ deadline: Deadline) throws(Failure) {
         if let failure = state.failure { throw connection.failure(failure) }
         if deadline.isOver { throw connection.unavailable }
-    }
-}
-
-extension ClientHooks {
-    /// Tells nothing but what calls throw.
-    static var silent: ClientHooks {
-        ClientHooks(logger: Log.logger(level: .critical) { _ in }, logCeiling: .debug)
     }
 }

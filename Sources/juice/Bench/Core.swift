@@ -107,24 +107,22 @@ struct CoreReport: BenchReport, Equatable {
         ]
     }
 
-    func lines(paint: Paint) -> [String] {
+    var head: String {
+        "\(Figure.text(settings.orders)) orders, \(Figure.text(settings.stores)) stores, \(settings.rounds) rounds"
+    }
+
+    func table() -> Table {
         var table = Table([
             .init(title: "piece"), .init(title: "ns/order", alignsRight: true),
             .init(title: "least", alignsRight: true), .init(title: "most", alignsRight: true),
             .init(title: ""),
         ])
         for sample in rounds {
-            let figures = [sample.median, sample.nanoseconds.min(), sample.nanoseconds.max()]
-            table.add(
-                [.init(sample.piece)] + figures.map { .init($0.map(Figure.text) ?? "-") } + [
-                    .init(sample.summary)
-                ]
-            )
+            table.add([
+                .init(sample.piece), .init(sample.median), .init(sample.nanoseconds.min()),
+                .init(sample.nanoseconds.max()), .init(sample.summary),
+            ])
         }
-        let head =
-            "\(Figure.text(Double(settings.orders), decimals: 0)) orders, "
-            + "\(Figure.text(Double(settings.stores), decimals: 0)) stores, \(settings.rounds) rounds"
-        return [machine.line, head, ""] + table.lines(paint: paint) + [""]
-            + Goal.table(goals).lines(paint: paint)
+        return table
     }
 }

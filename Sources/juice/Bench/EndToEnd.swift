@@ -44,7 +44,7 @@ extension Bench {
             let settings = try Settings(self)
             let plan = try EndToEndPlan(settings)
             try BenchRun.run(settings) { site in
-                try EndToEndMeasurement(site, plan).report()
+                try EndToEndMeasurement(site: site, plan: plan).report()
             }
         }
     }

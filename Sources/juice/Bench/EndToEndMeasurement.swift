@@ -1,25 +1,10 @@
-import Foundation
-import JuiceMaker
-import JuiceMessages
-import JuiceService
-
 /// Measures throughput, round after round.
 struct EndToEndMeasurement {
-    private let site: BenchSite
-    private let plan: EndToEndPlan
-    private let serviceArguments: [String]
-
-    init(_ site: BenchSite, _ plan: EndToEndPlan) throws(Failure) {
-        self.site = site
-        self.plan = plan
-        serviceArguments = try BenchMenu.arguments(initialStock: plan.initialStock, site)
-    }
+    let site: BenchSite
+    let plan: EndToEndPlan
 
     func report() throws -> EndToEndReport {
-        var rounds: [EndToEndReport.Round] = []
-        for number in 1...plan.rounds {
-            rounds.append(try round(number))
-        }
+        let rounds = try (1...plan.rounds).map(round)
         return EndToEndReport(machine: site.machine, settings: plan, rounds: rounds)
     }
 
@@ -30,28 +15,16 @@ struct EndToEndMeasurement {
         defer { site.delete(topics: topics.all + [output]) }
         try fill(topics.orders, title)
 
-        func service() throws -> Throughput {
-            try measure(topics.orders, group: topics.orders + ".service", "\(title), service") {
-                group,
-                ready in
-                try site.startService(topics, group: group, readyFile: ready, arguments: serviceArguments)
+        let (service, copy) = try inTurns(number) {
+            try measure(topics.orders, group: topics.orders + ".service", "\(title), service") { group in
+                try site.startService(topics, group: group, initialStock: plan.initialStock)
+            }
+        } _: {
+            try measure(topics.orders, group: topics.orders + ".copy", "\(title), bare copy") { group in
+                try site.startCopy(from: topics.orders, to: output, group: group)
             }
         }
-        func copy() throws -> Throughput {
-            try measure(topics.orders, group: topics.orders + ".copy", "\(title), bare copy") {
-                group,
-                ready in
-                try site.startCopy(from: topics.orders, to: output, group: group, readyFile: ready)
-            }
-        }
-        // What a machine does to whoever comes first, or second, it does to both.
-        let isServiceFirst = number % 2 == 1
-        let first = try isServiceFirst ? service() : copy()
-        let second = try isServiceFirst ? copy() : service()
-        return EndToEndReport.Round(
-            service: isServiceFirst ? first : second,
-            copy: isServiceFirst ? second : first
-        )
+        return EndToEndReport.Round(service: service, copy: copy)
     }
 
     private func fill(_ topic: String, _ title: String) throws {
@@ -70,7 +43,7 @@ struct EndToEndMeasurement {
         _ topic: String,
         group: String,
         _ title: String,
-        start: (_ group: String, _ readyFile: String) throws -> BenchChild
+        start: (_ group: String) throws -> BenchChild
     ) throws -> Throughput {
         let progress = try GroupProgress(
             site.connection,
@@ -78,7 +51,7 @@ struct EndToEndMeasurement {
             topic: topic,
             partitions: plan.partitions
         )
-        let child = try start(group, site.makePath("ready"))
+        let child = try start(group)
         defer { site.stop(child) }
 
         var first: ThroughputSample?

@@ -3,13 +3,6 @@ struct EndToEndReport: BenchReport, Equatable {
     struct Round: Encodable, Equatable {
         let service: Throughput
         let copy: Throughput
-    }
-
-    /// Medians of the rounds, each figure on its own. A ratio is the median of the rounds' ratios: what slows a round
-    /// down slows both down.
-    struct Medians: Encodable, Equatable {
-        let service: Throughput
-        let copy: Throughput
         let throughputRatio: Double
         let cpuRatio: Double?
     }
@@ -18,14 +11,16 @@ struct EndToEndReport: BenchReport, Equatable {
     let machine: BenchMachine
     let settings: EndToEndPlan
     let rounds: [Round]
-    let medians: Medians
+    /// Medians of the rounds, each figure on its own. A ratio is the median of the rounds' ratios: what slows a round
+    /// down slows both down.
+    let medians: Round
     let goals: [Goal]
 
     init(machine: BenchMachine, settings: EndToEndPlan, rounds: [Round]) {
         self.machine = machine
         self.settings = settings
         self.rounds = rounds
-        medians = Medians(
+        medians = Round(
             service: Throughput(medianOf: rounds.map(\.service)),
             copy: Throughput(medianOf: rounds.map(\.copy)),
             throughputRatio: Statistics.median(rounds.map(\.throughputRatio)) ?? 0,
@@ -47,7 +42,12 @@ struct EndToEndReport: BenchReport, Equatable {
         ]
     }
 
-    func lines(paint: Paint) -> [String] {
+    var head: String {
+        "\(Figure.text(settings.orders)) orders, \(Figure.text(settings.stores)) stores, "
+            + "\(settings.partitions) partitions"
+    }
+
+    func table() -> Table {
         var table = Table(
             [
                 "round", "service orders/s", "copy", "ratio", "service µs/order", "copy", "ratio",
@@ -55,57 +55,34 @@ struct EndToEndReport: BenchReport, Equatable {
             ]
             .map { Table.Column(title: $0, alignsRight: $0 != "round") }
         )
-        for (number, round) in rounds.enumerated() {
-            table.add(
-                Self.row("\(number + 1)", round.service, round.copy, round.throughputRatio, round.cpuRatio)
-            )
-        }
-        table.add(
-            Self.row("median", medians.service, medians.copy, medians.throughputRatio, medians.cpuRatio)
-        )
-        let head =
-            "\(Figure.text(Double(settings.orders), decimals: 0)) orders, "
-            + "\(Figure.text(Double(settings.stores), decimals: 0)) stores, \(settings.partitions) partitions"
-        return [machine.line, head, ""] + table.lines(paint: paint) + [""]
-            + Goal.table(goals).lines(paint: paint)
+        for (number, round) in rounds.enumerated() { table.add(Self.row("\(number + 1)", round)) }
+        table.add(Self.row("median", medians))
+        return table
     }
 
-    private static func row(
-        _ title: String,
-        _ service: Throughput,
-        _ copy: Throughput,
-        _ throughputRatio: Double,
-        _ cpuRatio: Double?
-    ) -> [Table.Cell] {
-        func figure(_ value: Double?) -> Table.Cell { .init(value.map(Figure.text) ?? "-") }
+    private static func row(_ title: String, _ round: Round) -> [Table.Cell] {
+        let (service, copy) = (round.service, round.copy)
         return [
-            .init(title), figure(service.ordersPerSecond), figure(copy.ordersPerSecond),
-            figure(throughputRatio), figure(service.cpuMicrosecondsPerOrder),
-            figure(copy.cpuMicrosecondsPerOrder), figure(cpuRatio),
-            figure(service.residentBytes.map { $0 / 1e6 }), figure(copy.residentBytes.map { $0 / 1e6 }),
+            .init(title), .init(service.ordersPerSecond), .init(copy.ordersPerSecond),
+            .init(round.throughputRatio), .init(service.cpuMicrosecondsPerOrder),
+            .init(copy.cpuMicrosecondsPerOrder), .init(round.cpuRatio),
+            .init(service.residentBytes.map { $0 / 1e6 }), .init(copy.residentBytes.map { $0 / 1e6 }),
         ]
     }
 }
 
 extension EndToEndReport.Round {
-    private enum Key: String, CodingKey {
-        case service, copy, throughputRatio, cpuRatio
-    }
-
-    var throughputRatio: Double { service.ordersPerSecond / copy.ordersPerSecond }
-
-    var cpuRatio: Double? {
-        guard let own = service.cpuMicrosecondsPerOrder, let bare = copy.cpuMicrosecondsPerOrder, bare > 0
-        else { return nil }
-        return own / bare
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: Key.self)
-        try container.encode(service, forKey: .service)
-        try container.encode(copy, forKey: .copy)
-        try container.encode(throughputRatio, forKey: .throughputRatio)
-        try container.encodeIfPresent(cpuRatio, forKey: .cpuRatio)
+    init(service: Throughput, copy: Throughput) {
+        var cpuRatio: Double?
+        if let own = service.cpuMicrosecondsPerOrder, let bare = copy.cpuMicrosecondsPerOrder, bare > 0 {
+            cpuRatio = own / bare
+        }
+        self.init(
+            service: service,
+            copy: copy,
+            throughputRatio: service.ordersPerSecond / copy.ordersPerSecond,
+            cpuRatio: cpuRatio
+        )
     }
 }
 

@@ -34,7 +34,7 @@ struct Goal: Equatable {
                 case nil: .init("not measured", .yellow)
                 }
             table.add([
-                .init(goal.name), .init(goal.measured.map { Figure.text($0) + unit } ?? "-"),
+                .init(goal.name), .init(goal.measured, unit),
                 .init("\(sign) \(Figure.text(goal.limit))\(unit)"), verdict,
             ])
         }
@@ -58,6 +58,13 @@ extension Goal: Encodable {
     }
 }
 
+extension Table.Cell {
+    /// A number for people; `-` where there is none.
+    init(_ value: Double?, _ unit: String = "") {
+        self.init(value.map { Figure.text($0) + unit } ?? "-")
+    }
+}
+
 /// Numbers for people.
 enum Figure {
     /// Three digits that say something: `1,234,567`, `123`, `12.3`, `1.23`, `0.012`.
@@ -78,6 +85,9 @@ enum Figure {
         let zeros = String(repeating: "0", count: max(0, decimals - fraction.count))
         return sign + grouped(whole / scale) + (decimals > 0 ? ".\(zeros)\(fraction)" : "")
     }
+
+    /// A whole number, whatever its size.
+    static func text(_ count: Int) -> String { text(Double(count), decimals: 0) }
 
     private static func grouped(_ value: Int) -> String {
         let digits = Array(String(value))

@@ -11,18 +11,9 @@ final class GroupProgress {
     /// Joins no group.
     init(_ connection: Connection, group: String, topic: String, partitions count: Int) throws(Failure) {
         self.connection = connection
-        let configuration = KafkaConfiguration(connection.properties)
-            .merging([
-                "bootstrap.servers": connection.bootstrapServers, "group.id": group,
-                // Otherwise it would be told nothing while a transaction is undecided.
-                "isolation.level": "read_uncommitted", "enable.auto.commit": "false",
-            ])
         partitions = (0..<Int32(clamping: count)).map { TopicPartition(topic: topic, partition: $0) }
-        do throws(KafkaError) {
-            consumer = try Consumer(configuration: configuration, hooks: .silent)
-        } catch {
-            throw connection.failure(error)
-        }
+        // Seeing only what is committed, it would be told nothing while a transaction is undecided.
+        consumer = try connection.consumer(group: group, isolation: "read_uncommitted")
     }
 
     deinit { consumer.close() }
@@ -40,10 +31,8 @@ final class GroupProgress {
 
     /// Commits 0 for each partition, as a service would have that wrote the stock.
     func commitStart() throws(Failure) {
-        do throws(KafkaError) {
+        try connection.ask { () throws(KafkaError) in
             try consumer.commit(Dictionary(uniqueKeysWithValues: partitions.map { ($0, 0) }))
-        } catch {
-            throw connection.failure(error)
         }
     }
 }

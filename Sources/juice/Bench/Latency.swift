@@ -41,7 +41,7 @@ extension Bench {
             let settings = try Settings(self)
             let plan = try LatencyPlan(settings)
             try BenchRun.run(settings) { site in
-                try LatencyMeasurement(site, plan).report()
+                try LatencyMeasurement(site: site, plan: plan).report()
             }
         }
     }

@@ -2,28 +2,17 @@ import JuiceService
 
 /// Measures latency, round after round.
 struct LatencyMeasurement {
-    private let site: BenchSite
-    private let plan: LatencyPlan
-    private let serviceArguments: [String]
-
-    init(_ site: BenchSite, _ plan: LatencyPlan) throws(Failure) {
-        self.site = site
-        self.plan = plan
-        serviceArguments = try BenchMenu.arguments(initialStock: plan.initialStock, site)
-    }
+    let site: BenchSite
+    let plan: LatencyPlan
 
     func report() throws -> LatencyReport {
-        var rounds: [LatencyReport.Round] = []
-        for number in 1...plan.rounds {
-            let isServiceFirst = number % 2 == 1
-            let first = try isServiceFirst ? service(number) : copy(number)
-            let second = try isServiceFirst ? copy(number) : service(number)
-            rounds.append(
-                LatencyReport.Round(
-                    service: isServiceFirst ? first : second,
-                    copy: isServiceFirst ? second : first
-                )
-            )
+        let rounds = try (1...plan.rounds).map { number in
+            let (service, copy) = try inTurns(number) {
+                try self.service(number)
+            } _: {
+                try self.copy(number)
+            }
+            return LatencyReport.Round(service: service, copy: copy)
         }
         return LatencyReport(machine: site.machine, settings: plan, rounds: rounds)
     }
@@ -31,11 +20,10 @@ struct LatencyMeasurement {
     private func service(_ number: Int) throws -> LatencyFigures {
         let topics = try site.makeServiceTopics("\(number).service", partitions: plan.partitions)
         defer { site.delete(topics: topics.all) }
-        let ready = site.makePath("ready")
         let group = topics.orders + ".group"
-        let child = try site.startService(topics, group: group, readyFile: ready, arguments: serviceArguments)
+        let child = try site.startService(topics, group: group, initialStock: plan.initialStock)
         defer { site.stop(child) }
-        try site.waitUntilReady(child, readyFile: ready)
+        try site.waitUntilReady(child)
         let title = "round \(number) of \(plan.rounds), service"
         return try measure(child, from: topics.orders, to: topics.results, title)
     }
@@ -44,10 +32,9 @@ struct LatencyMeasurement {
         let input = try site.makeTopic("\(number).copy.orders", partitions: plan.partitions)
         let output = try site.makeTopic("\(number).copy.results", partitions: plan.partitions)
         defer { site.delete(topics: [input, output]) }
-        let ready = site.makePath("ready")
-        let child = try site.startCopy(from: input, to: output, group: input + ".group", readyFile: ready)
+        let child = try site.startCopy(from: input, to: output, group: input + ".group")
         defer { site.stop(child) }
-        try site.waitUntilReady(child, readyFile: ready)
+        try site.waitUntilReady(child)
         return try measure(child, from: input, to: output, "round \(number) of \(plan.rounds), bare copy")
     }
 
@@ -57,7 +44,7 @@ struct LatencyMeasurement {
         to output: String,
         _ title: String
     ) throws -> LatencyFigures {
-        let reader = try AnswerStream(site.connection, topic: output, partitions: plan.partitions)
+        let reader = try AnswerStream(site.connection, topic: output)
         let sender = OpenLoopSender(site.connection, topic: input, plan: plan)
         sender.start()
         defer { sender.stop() }

@@ -37,22 +37,16 @@ struct LatencyFigures: Encodable, Equatable {
     let cpuMicrosecondsPerOrder: Double?
     /// How late orders were sent: what the sender itself adds to the times.
     let senderLateMilliseconds: LatencyDistribution
+}
 
+extension LatencyFigures {
     /// The median of each figure.
     init(medianOf all: [LatencyFigures]) {
-        milliseconds = LatencyDistribution(medianOf: all.map(\.milliseconds))
-        cpuMicrosecondsPerOrder = Statistics.median(all.compactMap(\.cpuMicrosecondsPerOrder))
-        senderLateMilliseconds = LatencyDistribution(medianOf: all.map(\.senderLateMilliseconds))
-    }
-
-    init(
-        milliseconds: LatencyDistribution,
-        cpuMicrosecondsPerOrder: Double?,
-        senderLateMilliseconds: LatencyDistribution
-    ) {
-        self.milliseconds = milliseconds
-        self.cpuMicrosecondsPerOrder = cpuMicrosecondsPerOrder
-        self.senderLateMilliseconds = senderLateMilliseconds
+        self.init(
+            milliseconds: LatencyDistribution(medianOf: all.map(\.milliseconds)),
+            cpuMicrosecondsPerOrder: Statistics.median(all.compactMap(\.cpuMicrosecondsPerOrder)),
+            senderLateMilliseconds: LatencyDistribution(medianOf: all.map(\.senderLateMilliseconds))
+        )
     }
 }
 
@@ -61,12 +55,6 @@ struct LatencyReport: BenchReport, Equatable {
     struct Round: Encodable, Equatable {
         let service: LatencyFigures
         let copy: LatencyFigures
-    }
-
-    struct Medians: Encodable, Equatable {
-        let service: LatencyFigures
-        let copy: LatencyFigures
-        /// The median of the rounds' ratios.
         let p99Ratio: Double
     }
 
@@ -74,14 +62,15 @@ struct LatencyReport: BenchReport, Equatable {
     let machine: BenchMachine
     let settings: LatencyPlan
     let rounds: [Round]
-    let medians: Medians
+    /// Medians of the rounds, each figure on its own, and of their ratios.
+    let medians: Round
     let goals: [Goal]
 
     init(machine: BenchMachine, settings: LatencyPlan, rounds: [Round]) {
         self.machine = machine
         self.settings = settings
         self.rounds = rounds
-        medians = Medians(
+        medians = Round(
             service: LatencyFigures(medianOf: rounds.map(\.service)),
             copy: LatencyFigures(medianOf: rounds.map(\.copy)),
             p99Ratio: Statistics.median(rounds.map(\.p99Ratio)) ?? 0
@@ -98,46 +87,36 @@ struct LatencyReport: BenchReport, Equatable {
         ]
     }
 
-    func lines(paint: Paint) -> [String] {
+    var head: String {
+        "\(Figure.text(settings.rate)) orders/s for \(settings.durationSeconds) s, "
+            + "\(Figure.text(settings.stores)) stores, \(settings.partitions) partitions"
+    }
+
+    func table() -> Table {
         var table = Table(
             ["round", "", "p50 ms", "p90", "p99", "p99.9", "max", "µs/order", "sent late p99"]
                 .map { Table.Column(title: $0, alignsRight: $0 != "round" && $0 != "") }
         )
-        for (number, round) in rounds.enumerated() {
-            table.add(Self.row("\(number + 1)", "service", round.service))
+        for (title, round) in rounds.enumerated().map({ ("\($0 + 1)", $1) }) + [("median", medians)] {
+            table.add(Self.row(title, "service", round.service))
             table.add(Self.row("", "bare copy", round.copy))
         }
-        table.add(Self.row("median", "service", medians.service))
-        table.add(Self.row("", "bare copy", medians.copy))
-        let head =
-            "\(Figure.text(Double(settings.rate), decimals: 0)) orders/s for \(settings.durationSeconds) s, "
-            + "\(Figure.text(Double(settings.stores), decimals: 0)) stores, \(settings.partitions) partitions"
-        return [machine.line, head, ""] + table.lines(paint: paint) + [""]
-            + Goal.table(goals).lines(paint: paint)
+        return table
     }
 
     private static func row(_ round: String, _ who: String, _ figures: LatencyFigures) -> [Table.Cell] {
         let times = figures.milliseconds
-        return [.init(round), .init(who)]
-            + [times.p50, times.p90, times.p99, times.p999, times.max].map { .init(Figure.text($0)) }
-            + [
-                .init(figures.cpuMicrosecondsPerOrder.map(Figure.text) ?? "-"),
-                .init(Figure.text(figures.senderLateMilliseconds.p99)),
-            ]
+        return [
+            .init(round), .init(who), .init(times.p50), .init(times.p90), .init(times.p99), .init(times.p999),
+            .init(times.max), .init(figures.cpuMicrosecondsPerOrder),
+            .init(figures.senderLateMilliseconds.p99),
+        ]
     }
 }
 
 extension LatencyReport.Round {
-    private enum Key: String, CodingKey {
-        case service, copy, p99Ratio
-    }
-
-    var p99Ratio: Double { service.milliseconds.p99 / copy.milliseconds.p99 }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: Key.self)
-        try container.encode(service, forKey: .service)
-        try container.encode(copy, forKey: .copy)
-        try container.encode(p99Ratio, forKey: .p99Ratio)
+    init(service: LatencyFigures, copy: LatencyFigures) {
+        let ratio = service.milliseconds.p99 / copy.milliseconds.p99
+        self.init(service: service, copy: copy, p99Ratio: ratio)
     }
 }

@@ -60,13 +60,11 @@ final class OpenLoopSender: Sendable {
             let due = start + plan.due(number)
             if !wait(until: due, producer) { return }
             let (key, value) = orders.next(number: number)
-            do throws(KafkaError) {
+            try connection.ask { () throws(KafkaError) in
                 try producer.produce(topic: topic, key: key, value: value) { [self] result in
                     guard case .failure(let error) = result else { return }
                     state.withLock { $0.failure = connection.failure(error) }
                 }
-            } catch {
-                throw connection.failure(error)
             }
             lateness.append((ContinuousClock.now - due) / .milliseconds(1))
         }

@@ -31,7 +31,7 @@ extension Bench {
             let settings = try Settings(self)
             let plan = try RestorePlan(settings)
             try BenchRun.run(settings) { site in
-                try RestoreMeasurement(site, plan).report()
+                try RestoreMeasurement(site: site, plan: plan).report()
             }
         }
     }

@@ -7,22 +7,14 @@ struct RestoreMeasurement {
     /// How long a start may take, with all its stores.
     private static let patience = Duration.seconds(300)
 
-    private let site: BenchSite
-    private let plan: RestorePlan
-
-    init(_ site: BenchSite, _ plan: RestorePlan) {
-        self.site = site
-        self.plan = plan
-    }
+    let site: BenchSite
+    let plan: RestorePlan
 
     func report() throws -> RestoreReport {
         let empty = try site.makeServiceTopics("empty", partitions: plan.partitions)
         let full = try site.makeServiceTopics("full", partitions: plan.partitions)
         try fill(full.stock)
-        var rounds: [RestoreReport.Round] = []
-        for number in 1...plan.rounds {
-            rounds.append(try round(number, empty: empty, full: full))
-        }
+        let rounds = try (1...plan.rounds).map { try round($0, empty: empty, full: full) }
         return RestoreReport(machine: site.machine, settings: plan, rounds: rounds)
     }
 
@@ -61,25 +53,29 @@ struct RestoreMeasurement {
         full: TopicNames
     ) throws -> RestoreReport.Round {
         let title = "round \(number) of \(plan.rounds)"
-        let isEmptyFirst = number % 2 == 1
-        site.progress.show(title, 0, of: 5)
-        let firstStart = try start(isEmptyFirst ? empty : full, number)
-        site.progress.show(title, 1, of: 5)
-        let secondStart = try start(isEmptyFirst ? full : empty, number)
-        site.progress.show(title, 2, of: 5)
-        let firstRead =
-            try isEmptyFirst ? read(empty.stock, records: 0) : read(full.stock, records: plan.stores)
-        site.progress.show(title, 3, of: 5)
-        let secondRead =
-            try isEmptyFirst ? read(full.stock, records: plan.stores) : read(empty.stock, records: 0)
-        site.progress.show(title, 4, of: 5)
+        var done = 0
+        func step<Result>(_ body: () throws -> Result) rethrows -> Result {
+            site.progress.show(title, done, of: 5)
+            done += 1
+            return try body()
+        }
+        let (emptyStart, fullStart) = try inTurns(number) {
+            try step { try start(empty, number) }
+        } _: {
+            try step { try start(full, number) }
+        }
+        let (emptyRead, fullRead) = try inTurns(number) {
+            try step { try read(empty.stock, records: 0) }
+        } _: {
+            try step { try read(full.stock, records: plan.stores) }
+        }
         let round = RestoreReport.Round(
             stores: plan.stores,
-            empty: isEmptyFirst ? firstStart : secondStart,
-            full: isEmptyFirst ? secondStart : firstStart,
-            emptyReadSeconds: isEmptyFirst ? firstRead : secondRead,
-            fullReadSeconds: isEmptyFirst ? secondRead : firstRead,
-            firstAnswerSeconds: try firstAnswer(number)
+            empty: emptyStart,
+            full: fullStart,
+            emptyReadSeconds: emptyRead,
+            fullReadSeconds: fullRead,
+            firstAnswerSeconds: try step { try firstAnswer(number) }
         )
         site.progress.finish("\(title): ready after \(Figure.text(round.full.seconds)) s with all stores")
         return round
@@ -99,11 +95,10 @@ struct RestoreMeasurement {
             while try progress.done() == nil { try site.checkInterruption() }
             try progress.commitStart()
         }
-        let ready = site.makePath("ready")
         let start = ContinuousClock.now
-        let child = try site.startService(topics, group: group, readyFile: ready)
+        let child = try site.startService(topics, group: group)
         defer { site.stop(child) }
-        try site.waitUntilReady(child, readyFile: ready, patience: Self.patience)
+        try site.waitUntilReady(child, patience: Self.patience)
         return RestoreReport.Start(
             seconds: (ContinuousClock.now - start) / .seconds(1),
             cpuSeconds: child.processorTime.map { $0 / .seconds(1) },
@@ -135,7 +130,7 @@ struct RestoreMeasurement {
     private func firstAnswer(_ number: Int) throws -> Double {
         let topics = try site.makeServiceTopics("first.\(number)", partitions: plan.partitions)
         defer { site.delete(topics: topics.all) }
-        let reader = try AnswerStream(site.connection, topic: topics.results, partitions: plan.partitions)
+        let reader = try AnswerStream(site.connection, topic: topics.results)
         var orders = BenchOrders(stores: 1)
         try BulkProducer(site.connection).fill(topics.orders, count: 1) {
             orders.next(number: $0)
@@ -143,11 +138,7 @@ struct RestoreMeasurement {
         }
 
         let start = ContinuousClock.now
-        let child = try site.startService(
-            topics,
-            group: topics.orders + ".group",
-            readyFile: site.makePath("ready")
-        )
+        let child = try site.startService(topics, group: topics.orders + ".group")
         defer { site.stop(child) }
         let deadline = Deadline(after: BenchSite.patience)
         while !deadline.isOver {

@@ -9,8 +9,7 @@ struct RestoreReport: BenchReport, Equatable {
         let residentBytes: Int?
     }
 
-    struct Round: Equatable {
-        let stores: Int
+    struct Round: Encodable, Equatable {
         /// The service, on empty topics.
         let empty: Start
         /// The service, on topics that hold the stock.
@@ -20,6 +19,11 @@ struct RestoreReport: BenchReport, Equatable {
         let fullReadSeconds: Double
         /// From the start of the service to the answer to an order that was waiting in otherwise empty topics.
         let firstAnswerSeconds: Double
+        let storesPerSecond: Double?
+        let readPerSecond: Double?
+        /// The service's speed in parts of the bare read's.
+        let speedRatio: Double?
+        let bytesPerStore: Double?
     }
 
     /// Medians of the rounds, each figure on its own; nil where there were too few stores to tell.
@@ -74,7 +78,12 @@ struct RestoreReport: BenchReport, Equatable {
         ]
     }
 
-    func lines(paint: Paint) -> [String] {
+    var head: String {
+        let partitions = settings.partitions == 1 ? "partition" : "partitions"
+        return "\(Figure.text(settings.stores)) stores in \(settings.partitions) \(partitions)"
+    }
+
+    func table() -> Table {
         var table = Table(
             [
                 "round", "ready, empty", "with stores", "stores/s", "read, empty", "with stores", "records/s",
@@ -82,71 +91,52 @@ struct RestoreReport: BenchReport, Equatable {
             ]
             .map { Table.Column(title: $0, alignsRight: $0 != "round") }
         )
-        func figure(_ value: Double?, _ unit: String = "") -> Table.Cell {
-            .init(value.map { Figure.text($0) + unit } ?? "-")
-        }
         for (number, round) in rounds.enumerated() {
             table.add([
-                .init("\(number + 1)"), figure(round.empty.seconds, " s"), figure(round.full.seconds, " s"),
-                figure(round.storesPerSecond), figure(round.emptyReadSeconds, " s"),
-                figure(round.fullReadSeconds, " s"), figure(round.readPerSecond), figure(round.speedRatio),
-                figure(round.bytesPerStore), figure(round.firstAnswerSeconds, " s"),
+                .init("\(number + 1)"), .init(round.empty.seconds, " s"), .init(round.full.seconds, " s"),
+                .init(round.storesPerSecond), .init(round.emptyReadSeconds, " s"),
+                .init(round.fullReadSeconds, " s"), .init(round.readPerSecond), .init(round.speedRatio),
+                .init(round.bytesPerStore), .init(round.firstAnswerSeconds, " s"),
             ])
         }
         table.add([
-            .init("median"), figure(Statistics.median(rounds.map(\.empty.seconds)), " s"),
-            figure(Statistics.median(rounds.map(\.full.seconds)), " s"), figure(medians.storesPerSecond),
-            figure(Statistics.median(rounds.map(\.emptyReadSeconds)), " s"),
-            figure(Statistics.median(rounds.map(\.fullReadSeconds)), " s"), figure(medians.readPerSecond),
-            figure(medians.speedRatio), figure(medians.bytesPerStore),
-            figure(medians.firstAnswerSeconds, " s"),
+            .init("median"), .init(Statistics.median(rounds.map(\.empty.seconds)), " s"),
+            .init(Statistics.median(rounds.map(\.full.seconds)), " s"), .init(medians.storesPerSecond),
+            .init(Statistics.median(rounds.map(\.emptyReadSeconds)), " s"),
+            .init(Statistics.median(rounds.map(\.fullReadSeconds)), " s"), .init(medians.readPerSecond),
+            .init(medians.speedRatio), .init(medians.bytesPerStore),
+            .init(medians.firstAnswerSeconds, " s"),
         ])
-        let head =
-            "\(Figure.text(Double(settings.stores), decimals: 0)) stores in \(settings.partitions) "
-            + (settings.partitions == 1 ? "partition" : "partitions")
-        return [machine.line, head, ""] + table.lines(paint: paint) + [""]
-            + Goal.table(goals).lines(paint: paint)
+        return table
     }
 }
 
-extension RestoreReport.Round: Encodable {
-    private enum Key: String, CodingKey {
-        case empty, full, emptyReadSeconds, fullReadSeconds, firstAnswerSeconds
-        case storesPerSecond, readPerSecond, speedRatio, bytesPerStore
-    }
-
-    /// What the service takes for the stores alone; nil where that is nothing.
-    private var restoring: Double? { Self.difference(full.seconds, empty.seconds) }
-    private var reading: Double? { Self.difference(fullReadSeconds, emptyReadSeconds) }
-
-    var storesPerSecond: Double? { restoring.map { Double(stores) / $0 } }
-    var readPerSecond: Double? { reading.map { Double(stores) / $0 } }
-
-    /// The service's speed in parts of the bare read's.
-    var speedRatio: Double? {
-        guard let restoring, let reading else { return nil }
-        return reading / restoring
-    }
-
-    var bytesPerStore: Double? {
-        guard let empty = empty.residentBytes, let full = full.residentBytes else { return nil }
-        return Double(full - empty) / Double(stores)
-    }
-
-    private static func difference(_ full: Double, _ empty: Double) -> Double? {
-        full > empty ? full - empty : nil
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: Key.self)
-        try container.encode(empty, forKey: .empty)
-        try container.encode(full, forKey: .full)
-        try container.encode(emptyReadSeconds, forKey: .emptyReadSeconds)
-        try container.encode(fullReadSeconds, forKey: .fullReadSeconds)
-        try container.encode(firstAnswerSeconds, forKey: .firstAnswerSeconds)
-        try container.encodeIfPresent(storesPerSecond, forKey: .storesPerSecond)
-        try container.encodeIfPresent(readPerSecond, forKey: .readPerSecond)
-        try container.encodeIfPresent(speedRatio, forKey: .speedRatio)
-        try container.encodeIfPresent(bytesPerStore, forKey: .bytesPerStore)
+extension RestoreReport.Round {
+    init(
+        stores: Int,
+        empty: RestoreReport.Start,
+        full: RestoreReport.Start,
+        emptyReadSeconds: Double,
+        fullReadSeconds: Double,
+        firstAnswerSeconds: Double
+    ) {
+        /// What the stores alone take; nil where that is nothing.
+        func difference(_ full: Double, _ empty: Double) -> Double? { full > empty ? full - empty : nil }
+        let restoring = difference(full.seconds, empty.seconds)
+        let reading = difference(fullReadSeconds, emptyReadSeconds)
+        let stores = Double(stores)
+        self.init(
+            empty: empty,
+            full: full,
+            emptyReadSeconds: emptyReadSeconds,
+            fullReadSeconds: fullReadSeconds,
+            firstAnswerSeconds: firstAnswerSeconds,
+            storesPerSecond: restoring.map { stores / $0 },
+            readPerSecond: reading.map { stores / $0 },
+            speedRatio: restoring.flatMap { restoring in reading.map { $0 / restoring } },
+            bytesPerStore: full.residentBytes.flatMap { full in
+                empty.residentBytes.map { Double(full - $0) / stores }
+            }
+        )
     }
 }
