@@ -2,8 +2,6 @@ import Dispatch
 import JuiceHTTP
 import JuiceKiosk
 import Logging
-import ServiceLifecycle
-import Synchronization
 
 /// The web page of a demo: which stores, and what lets edit their stock.
 struct DemoKiosk {
@@ -42,55 +40,30 @@ extension String {
 final class RunningKiosk: Sendable {
     /// Where the page is, and how to edit stock on it.
     let welcome: String
-    private let group: ServiceGroup
-    private let end: DispatchSemaphore
+    private let group: BackgroundGroup
 
     /// Starts the kiosk and waits until the page can be reached. Blocks, so it is not for one of Swift's own threads.
     ///
     /// - Throws: ``Failure`` when it cannot listen.
     init(_ demo: DemoKiosk, _ connection: Connection, logger: Logger) throws {
         let started = DispatchSemaphore(value: 0)
-        let end = DispatchSemaphore(value: 0)
-        let box = Outcome()
-        let group = KioskRun.group(try demo.plan(connection), logger: logger, signals: []) { address in
-            box.set(.success(address))
+        let start = Told<Result<HTTPAddress, any Error>>()
+        let services = KioskRun.group(try demo.plan(connection), logger: logger, signals: []) { address in
+            start.tell(.success(address))
             started.signal()
         }
-        Task.detached {
-            do {
-                try await KioskRun.run(group)
-            } catch {
-                box.set(.failure(error))
-            }
-            end.signal()
+        group = BackgroundGroup(services, run: KioskRun.run) { failure in
+            if let failure { start.tell(.failure(failure)) }
             started.signal()
         }
         started.wait()
-        (self.group, self.end) = (group, end)
-        let address = try box.get()
+        guard let address = try start.value?.get() else {
+            throw Failure(.software, "the kiosk ended by itself")
+        }
         let token = demo.printedToken.map { "; the staff token is \($0)" } ?? ""
         welcome = "the page: \(KioskRun.url(address))\(token)"
     }
 
     /// Stops it and waits for its end.
-    func stop() {
-        Task.detached { [group] in await group.triggerGracefulShutdown() }
-        end.wait()
-        // For a second call.
-        end.signal()
-    }
-
-    /// What became of the start, told across threads.
-    private final class Outcome: Sendable {
-        private let result = Mutex<Result<HTTPAddress, any Error>?>(nil)
-
-        func set(_ result: Result<HTTPAddress, any Error>) { self.result.withLock { $0 = result } }
-
-        func get() throws -> HTTPAddress {
-            guard let result = result.withLock({ $0 }) else {
-                throw Failure(.software, "the kiosk ended by itself")
-            }
-            return try result.get()
-        }
-    }
+    func stop() { group.stop() }
 }
