@@ -8,9 +8,7 @@ public struct CoreCase {
     public let name: String
     /// What it does, in a few words.
     public let summary: String
-    /// Whether one order may take no memory from the heap in steady state.
-    public let isAllocationFree: Bool
-    /// Does the piece for so many orders.
+    /// Does the piece for so many orders. In steady state it takes no memory from the heap for one.
     public let run: (Int) -> Void
 
     /// All pieces, smallest first, for orders of so many stores.
@@ -36,7 +34,7 @@ extension CoreCase {
     private static func decode(_ workload: OrderWorkload) -> CoreCase {
         let decoder = CommandDecoder(menu: OrderWorkload.menu)
         var next = 0
-        return CoreCase(name: "decode", summary: "bytes to an order", isAllocationFree: true) { count in
+        return CoreCase(name: "decode", summary: "bytes to an order") { count in
             var sum = 0
             for number in next..<next + count {
                 if case .command(let order) = decoder.decodeOrder(workload.value(of: number)) {
@@ -61,7 +59,7 @@ extension CoreCase {
             }
             return sum
         }
-        return CoreCase(name: "apply", summary: "an order to a store's stock", isAllocationFree: true) {
+        return CoreCase(name: "apply", summary: "an order to a store's stock") {
             count in
             keep(apply(next..<next + count, to: &stores))
             next += count
@@ -75,18 +73,14 @@ extension CoreCase {
         let outcomes = menu.juices.indices.map { maker.make($0, quantity: 1, from: &store) }
         let left = store
         var next = 0
-        return CoreCase(name: "encode", summary: "an answer to bytes", isAllocationFree: true) { count in
+        return CoreCase(name: "encode", summary: "an answer to bytes") { count in
             var buffer = OutputBuffer()
             for number in next..<next + count {
                 let juice = number % outcomes.count
                 let order = OrderCommand(id: BorrowedText("pos-7-000000000000"), juice: juice, quantity: 1)
                 let name = BorrowedText(workload.key(of: number))
                 buffer.removeAll()
-                switch outcomes[juice] {
-                case .made: encoder.juiceMade(order, store: name, left: left, into: &buffer)
-                case .outOfStock(let short):
-                    encoder.outOfStock(order, store: name, shortages: short, into: &buffer)
-                }
+                encoder.answer(order, outcomes[juice], store: name, left: left, into: &buffer)
             }
             next += count
             keep(buffer.count)
@@ -103,11 +97,8 @@ extension CoreCase {
         func answer(_ number: Int, from store: inout FruitStore, into buffer: inout OutputBuffer) {
             guard case .command(let order) = decoder.decodeOrder(workload.value(of: number)) else { return }
             let name = BorrowedText(workload.key(of: number))
-            switch maker.make(order.juice, quantity: order.quantity, from: &store) {
-            case .made: encoder.juiceMade(order, store: name, left: store, into: &buffer)
-            case .outOfStock(let short):
-                encoder.outOfStock(order, store: name, shortages: short, into: &buffer)
-            }
+            let outcome = maker.make(order.juice, quantity: order.quantity, from: &store)
+            encoder.answer(order, outcome, store: name, left: store, into: &buffer)
         }
         func answer(_ numbers: Range<Int>, from stores: inout [FruitStore]) -> Int {
             var buffer = OutputBuffer()
@@ -117,7 +108,7 @@ extension CoreCase {
             }
             return buffer.count
         }
-        return CoreCase(name: "order", summary: "decode + apply + encode", isAllocationFree: true) { count in
+        return CoreCase(name: "order", summary: "decode + apply + encode") { count in
             keep(answer(next..<next + count, from: &stores))
             next += count
         }
@@ -148,8 +139,7 @@ extension CoreCase {
         }
         return CoreCase(
             name: "remember",
-            summary: "look an order up in the duplicate memory, and note its answer",
-            isAllocationFree: true
+            summary: "look an order up in the duplicate memory, and note its answer"
         ) { count in
             remember(next..<next + count, in: &memory)
             next += count
@@ -171,8 +161,7 @@ extension CoreCase {
         }
         return CoreCase(
             name: "engine",
-            summary: "all the engine does for an order, in transactions of 10,000",
-            isAllocationFree: true
+            summary: "all the engine does for an order, in transactions of 10,000"
         ) { count in
             let end = answered.count + count
             while answered.count < end { _ = worker.step() }
@@ -189,7 +178,7 @@ extension CoreCase {
         let value = buffer.bytes
         let restorer = StockRestorer(menu: menu)
         var sum = 0
-        return CoreCase(name: "restore", summary: "a stock record to a store", isAllocationFree: true) {
+        return CoreCase(name: "restore", summary: "a stock record to a store") {
             count in
             value.withUnsafeBytes { bytes in
                 for _ in 0..<count {
@@ -204,6 +193,22 @@ extension CoreCase {
 }
 
 // MARK: - Help
+
+extension AnswerEncoder {
+    @inline(__always)
+    fileprivate func answer(
+        _ order: OrderCommand,
+        _ outcome: JuiceMaker.Outcome,
+        store: BorrowedText,
+        left: FruitStore,
+        into buffer: inout OutputBuffer
+    ) {
+        switch outcome {
+        case .made: juiceMade(order, store: store, left: left, into: &buffer)
+        case .outOfStock(let short): outOfStock(order, store: store, shortages: short, into: &buffer)
+        }
+    }
+}
 
 extension OrderWorkload {
     /// One that is full after the first lap.

@@ -56,7 +56,7 @@ struct Microbench: ParsableCommand {
             print(
                 "\(padded(piece.name, 10))\(padded(text(ratio, 4), -16))\(padded(text(counted.nanoseconds, 1), -10))"
             )
-            if piece.isAllocationFree, ratio >= Self.tolerance { wasteful.append(piece.name) }
+            if ratio >= Self.tolerance { wasteful.append(piece.name) }
         }
         guard check else { return }
         guard wasteful.isEmpty else {
