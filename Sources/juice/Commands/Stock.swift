@@ -66,14 +66,7 @@ private struct StockView {
 
     func show(_ entries: [StockReader.Entry]) {
         if let store, entries.isEmpty {
-            // Until its first change a store is nowhere but on the menu.
-            let fruits = table.menu.fruits
-            let record = StockRecord(
-                store: store,
-                revision: 0,
-                stock: fruits.map { FruitAmount(fruit: $0.id, amount: $0.initialStock) }
-            )
-            printsJSON ? StandardOutput.line(json(of: store)) : printTable([record])
+            printsJSON ? StandardOutput.line(json(of: store)) : printTable([.initial(of: store, table.menu)])
             StandardError.write(
                 "no order or restock has changed \(store.printable) yet: this is the initial stock\n"
             )

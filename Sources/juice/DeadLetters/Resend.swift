@@ -34,23 +34,16 @@ struct Resend {
             struct Line: Encodable {
                 let partition: Int32
                 let offset: Int64
-                let result: String
+                var result = "resent"
                 var topic: String?
                 var toPartition: Int32?
                 var reason: String?
             }
-            var line = Line(partition: position.partition, offset: position.offset, result: "resent")
+            var line = Line(partition: position.partition, offset: position.offset)
             switch result {
             case .resent(let topic, let partition): (line.topic, line.toPartition) = (topic, partition)
-            case .resentBefore:
-                line = .init(partition: line.partition, offset: line.offset, result: "resentBefore")
-            case .refused(let reason):
-                line = .init(
-                    partition: line.partition,
-                    offset: line.offset,
-                    result: "refused",
-                    reason: reason
-                )
+            case .resentBefore: line.result = "resentBefore"
+            case .refused(let reason): (line.result, line.reason) = ("refused", reason)
             }
             return JSONText.line(line)
         }

@@ -51,22 +51,10 @@ struct DemoRun {
         if isLive {
             try showLive(session, connection, service, interruption, note: page?.welcome)
         } else {
-            try printLines(session, service, interruption)
+            try run(session, service, interruption, AnswerLine.write)
         }
         StandardOutput.line(session.tally.summary)
     }
-
-    // MARK: - Lines
-
-    private func printLines(
-        _ session: TrafficSession,
-        _ service: BackgroundService,
-        _ interruption: Interruption
-    ) throws {
-        try run(session, service, interruption, AnswerLine.write)
-    }
-
-    // MARK: - Live view
 
     private func showLive(
         _ session: TrafficSession,
@@ -108,8 +96,7 @@ struct DemoRun {
     /// The demo's stores in their order; one that nothing has changed yet has the menu's stock.
     private func stock(_ records: [StockRecord]) -> [StockRecord] {
         let known = Dictionary(records.map { ($0.store, $0) }) { _, last in last }
-        let initial = menu.fruits.map { FruitAmount(fruit: $0.id, amount: $0.initialStock) }
-        return plan.stores.map { known[$0] ?? StockRecord(store: $0, revision: 0, stock: initial) }
+        return plan.stores.map { known[$0] ?? .initial(of: $0, menu) }
     }
 
     private func run(

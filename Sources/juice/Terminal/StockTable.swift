@@ -74,3 +74,11 @@ struct StockTable {
         return level * 4 < fruit.full ? .yellow : .green
     }
 }
+
+extension StockRecord {
+    /// A store before its first change: until then it is nowhere but on the menu.
+    static func initial(of store: String, _ menu: Menu) -> StockRecord {
+        let stock = menu.fruits.map { FruitAmount(fruit: $0.id, amount: $0.initialStock) }
+        return StockRecord(store: store, revision: 0, stock: stock)
+    }
+}
