@@ -3,16 +3,19 @@ import JuiceMessages
 
 /// Applies records of the changelogs to the state they tell of.
 final class ChangelogApplier {
-    private let factory: PartitionFactory
+    private let menu: Menu
+    private let partitionCount: Int32
     private let stock: StockRestorer
     private let answers: RememberedAnswerReader
 
-    init(factory: PartitionFactory) {
-        self.factory = factory
-        stock = StockRestorer(menu: factory.menu)
-        answers = RememberedAnswerReader(
-            encoder: AnswerEncoder(menu: factory.menu, language: factory.language)
-        )
+    /// - Parameters:
+    ///   - encoder: writes the answers whose numbers are remembered.
+    ///   - partitionCount: how many partitions the stores are spread over.
+    init(encoder: AnswerEncoder, menu: Menu, partitionCount: Int32) {
+        self.menu = menu
+        self.partitionCount = partitionCount
+        stock = StockRestorer(menu: menu)
+        answers = RememberedAnswerReader(encoder: encoder)
     }
 
     /// Applies records of one topic partition.
@@ -63,15 +66,15 @@ final class ChangelogApplier {
         guard let key else { return "it has no key" }
         // A tombstone is nothing this service writes: somebody reset the store to the menu's initial stock.
         guard let value = record.value else {
-            stores.restore(key, FruitStore(menu: factory.menu), revision: 0)
+            stores.restore(key, FruitStore(menu: menu), revision: 0)
             return nil
         }
-        let owner = Murmur2.partition(of: key.bytes, count: factory.partitionCount)
+        let owner = Murmur2.partition(of: key.bytes, count: partitionCount)
         guard owner == record.partition else {
             throw LogError(
                 .stop,
                 "stock record at \(Self.place(of: record)): the store \"\(String(BorrowedText(key.bytes)))\" belongs in partition"
-                    + " \(owner) of \(factory.partitionCount); the number of partitions must not change while there is stock"
+                    + " \(owner) of \(partitionCount); the number of partitions must not change while there is stock"
             )
         }
         do throws(MalformedMessage) {

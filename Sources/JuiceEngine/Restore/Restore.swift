@@ -26,7 +26,6 @@ struct Restore {
     private let factory: PartitionFactory
     /// States that are good as long as nobody commits anything for their partitions: those of before, and those restored.
     private(set) var kept: PartitionTable
-    private let applier: ChangelogApplier
     private var restored: [PartitionState] = []
     /// Partitions with a stock record that cannot be restored from.
     private var faulty: [Refusal] = []
@@ -44,7 +43,6 @@ struct Restore {
         self.partitions = partitions
         self.factory = factory
         self.kept = kept
-        applier = ChangelogApplier(factory: factory)
     }
 
     var action: Action {
@@ -118,7 +116,7 @@ struct Restore {
             rest = rest[run.endIndex...]
             guard var partition = pending[first.partition] else { continue }
             let wanted = partition.wanted(of: run)
-            try applier.apply(wanted, to: partition.state, now: now) { partition.note($1, of: $0) }
+            try factory.applier.apply(wanted, to: partition.state, now: now) { partition.note($1, of: $0) }
             pending[first.partition] = partition
             recordCount += wanted.count
             if let last = wanted.last, last.offset + 1 == partition.end(of: last.topic) {

@@ -116,14 +116,14 @@ public struct Worker<Log: CommandLog> {
         self.log = log
         trouble = Trouble(maxBatch: maxBatch)
         self.onEvent = onEvent
+        processor = CommandProcessor(menu: menu, language: language, partitionCount: partitionCount)
         factory = PartitionFactory(
             menu: menu,
-            language: language,
             window: window,
             partitionCount: partitionCount,
-            stateType: stateType
+            stateType: stateType,
+            applier: ChangelogApplier(encoder: processor.encoder, menu: menu, partitionCount: partitionCount)
         )
-        processor = CommandProcessor(menu: menu, language: language, partitionCount: partitionCount)
     }
 
     /// What it holds in memory, as of now.
