@@ -39,7 +39,9 @@ import Testing
 
     private func send(_ values: Range<UInt8>, to broker: EmbeddedBroker, partition: Int32 = 0) throws {
         let producer = try broker.producer()
-        try producer.send(values.map { OutgoingRecord(topic: "t", partition: partition, key: nil, value: [$0]) })
+        try producer.send(
+            values.map { OutgoingRecord(topic: "t", partition: partition, key: nil, value: [$0]) }
+        )
     }
 
     @Test func itBeginsWithTheOldestAndGoesOnWhereItCommitted() async throws {
