@@ -247,7 +247,8 @@ let package = Package(
         .testTarget(
             name: "juiceTests",
             dependencies: [
-                "juice", "Kafka", "JuiceAudit", "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages",
+                "BrokerFaults", "juice", "Kafka", "JuiceAudit", "JuiceHTTP", "JuiceKiosk", "JuiceMaker",
+                "JuiceMessages",
                 "JuiceRestockBot", "JuiceService",
             ]
         ),

@@ -45,11 +45,15 @@ final class DiscardingLog: CommandLog {
 
     func produce(_ record: OutputRecord) throws(LogError) { producedBytes += record.value?.count ?? 0 }
 
-    func restorePoints(of partitions: [Int32], retention: Timestamp) throws(LogError) -> [RestorePoint] {
+    func restorePoints(
+        of partitions: [Int32],
+        retention: Timestamp
+    ) throws(LogError) -> (points: [RestorePoint], leaderless: [Int32: String]) {
         let empty = RestorePoint.Input(committed: nil, log: 0..<0)
-        return partitions.map {
+        let points = partitions.map {
             RestorePoint(partition: $0, orders: empty, restocks: empty, stockEnd: 0, results: 0..<0)
         }
+        return (points, [:])
     }
 
     func readChangelog() throws(LogError) -> ChangelogBatch { ChangelogBatch(records: [], ends: []) }

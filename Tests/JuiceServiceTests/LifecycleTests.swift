@@ -69,7 +69,8 @@ import Testing
             }
             stopping.withLock { $0 = clock.now }
         }
-        #expect(clock.now - stopping.withLock { $0 } < .seconds(5))
+        // It gives itself 4.5 s. The broker would take 60.
+        #expect(clock.now - stopping.withLock { $0 } < .seconds(15))
     }
 
     @Test(arguments: [

@@ -19,6 +19,11 @@ import Testing
         #expect(read?.partitionCount == 4)
     }
 
+    @Test func theNextIDsAreThoseOfTheNextGeneration() {
+        let note = OwnerNote("group/a/0#0,1/7 4")
+        #expect(note?.nextTransactionalIDs == ["group/a/0/0/1", "group/a/0/1"])
+    }
+
     @Test(arguments: ["", "something", "something else", "4"])
     func whatIsNoneIsNot(text: String) { #expect(OwnerNote(text) == nil) }
 }

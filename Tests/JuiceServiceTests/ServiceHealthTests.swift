@@ -35,7 +35,7 @@ import Testing
         ),
         (
             bothReady + [
-                (0, .partitionFailing(0, PartitionFault(.leader, ""))), (0, .startingOver(error)),
+                (0, .partitionFailing(0, PartitionFault(.leader(topic: "t"), ""))), (0, .startingOver(error)),
                 (0, restored),
                 (0, .partitionRecovered(0)),
             ],

@@ -224,7 +224,7 @@ extension SimulatedLog {
     package func restorePoints(
         of partitions: [Int32],
         retention: Timestamp
-    ) throws(LogError) -> [RestorePoint] {
+    ) throws(LogError) -> (points: [RestorePoint], leaderless: [Int32: String]) {
         try call(.restorePoints) { () throws(LogError) in
             let inputs = partitions.flatMap { partition in
                 InputTopic.allCases.map { SimulatedCluster.Place(topic: .init($0), partition: partition) }
@@ -233,9 +233,10 @@ extension SimulatedLog {
             guard let committed = flaw == .unstableOffsets ? cluster.group.committed(inputs) : stable else {
                 throw LogError(.retry, "a transaction is undecided about the offsets")
             }
-            return partitions.filter { !leaderless.contains($0) }.map {
+            let points = partitions.filter { !leaderless.contains($0) }.map {
                 restorePoint(of: $0, committed: committed, retention: retention)
             }
+            return (points, Dictionary(uniqueKeysWithValues: leaderless.map { ($0, "results") }))
         }
     }
 

@@ -95,6 +95,37 @@ import Testing
         }
     }
 
+    /// What was open under an id cannot be ended while a partition in it has no leader.
+    @Test func anIDThatCannotBeTakenOverIsLeftForAnother() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let producer = try TransactionalProducer(
+                configuration: broker.client(["transactional.id": "one", "linger.ms": "0"]),
+                hooks: quietHooks,
+                decisionTimeout: .seconds(1)
+            )
+            let out = try producer.topic("out")
+            let deadline = ContinuousClock.now + .seconds(60)
+            while producer.transactionalID == "one", .now < deadline {
+                if broker.pendingFailures(of: .initProducerID) == 0 {
+                    broker.fail(next: .initProducerID, with: [.concurrentTransactions])
+                }
+                _ = try? producer.initTransactions(timeout: .milliseconds(50))
+            }
+            try retrying(while: { .now < deadline }) { () throws(KafkaError) in
+                try producer.initTransactions(timeout: .milliseconds(50))
+            }
+            #expect(producer.transactionalID == "one/1")
+            #expect(producer.isReady)
+            try producer.begin()
+            try out.produce(partition: 0, key: nil, value: nil, headers: [])
+            try producer.commit(timeout: .seconds(10))
+            // The one left behind is taken over, without anybody waiting for it.
+            producer.poll(timeout: .milliseconds(10))
+            #expect(producer.isReady)
+        }
+    }
+
     private final class Counter: Sendable {
         private let value = Mutex(0)
         var count: Int { value.withLock { $0 } }

@@ -1,3 +1,4 @@
+import BrokerFaults
 import Foundation
 import JuiceMessages
 import JuiceService
@@ -54,6 +55,50 @@ struct DeadLetterEndToEndTests {
         #expect(pending.letters.isEmpty)
         let none = try ResendChoice(["0@999"], BenchSamples.settings())
         #expect(throws: Failure.self) { try resend(connection, none) }
+    }
+
+    /// After a slow commit the sender would take its transactional id over anew, from whoever has begun meanwhile.
+    @Test func whoeverMayHaveBeenFencedReadsTheNotesFirst() async throws {
+        try await OnThread.run {
+            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            let topics = TopicNames()
+            for topic in topics.all { try broker.createTopic(topic, partitionCount: 1) }
+            let connection = Connection(
+                bootstrapServers: broker.bootstrapServers,
+                logger: EmbeddedService.quiet
+            )
+            let sender = try DeadLetterSender(connection, deadline: Deadline(after: .seconds(30)))
+            func send(_ offset: Offset) throws(DeadLetterSender.SendError) {
+                let record = ResendPlan.Record(
+                    topic: topics.orders,
+                    partition: 0,
+                    key: nil,
+                    value: [],
+                    headers: []
+                )
+                let item = DeadLetterSender.Item(
+                    letter: LetterPosition(partition: 0, offset: offset),
+                    record: record
+                )
+                try sender.send([item], deadline: Deadline(after: .seconds(30)))
+            }
+            broker.setRoundTrip(.milliseconds(150))
+            try send(0)
+            broker.setRoundTrip(.zero)
+            let error = #expect(throws: DeadLetterSender.SendError.self) { try send(1) }
+            guard case .lost = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            let orders = try TopicReader(
+                connection,
+                topic: topics.orders,
+                knowsUndecided: true,
+                deadline: Deadline(after: .seconds(30))
+            )
+            let sent = orders.watermarks.values.map(\.high).reduce(0, +)
+            #expect(sent == 1)
+        }
     }
 
     static func resend(_ connection: Connection, _ choice: ResendChoice) throws -> [Resend.Outcome] {

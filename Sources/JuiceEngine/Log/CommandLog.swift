@@ -38,16 +38,17 @@ public protocol CommandLog: AnyObject {
     /// Reads the given partitions from the given positions, and no others.
     func start(at positions: [InputPosition]) throws(LogError)
 
-    /// Where each partition stands, of those whose logs have a leader. The committed offsets are taken first and only once no transaction is
-    /// undecided about them, the ends of the changelogs after that: what those offsets cover is then below those ends.
+    /// Where each partition stands. The committed offsets are taken first and only once no transaction is undecided about
+    /// them, the ends of the changelogs after that: what those offsets cover is then below those ends.
     ///
     /// - Parameters:
     ///   - partitions: the partitions' numbers.
     ///   - retention: how long answers are kept, in milliseconds; ``AnswerHorizon`` says from when on that makes them wanted.
+    /// - Returns: the points, and the partitions of which nothing can be said now, with the topic that has no leader there.
     func restorePoints(
         of partitions: [Int32],
         retention: Timestamp
-    ) throws(LogError) -> [RestorePoint]
+    ) throws(LogError) -> (points: [RestorePoint], leaderless: [Int32: String])
 
     /// Begins to read the changelogs at these positions, in place of any read before.
     func openChangelog(_ positions: [ChangelogPosition]) throws(LogError)

@@ -32,8 +32,6 @@ struct Restore {
     private var pending: [Int32: PendingPartition] = [:]
     /// Partitions of which not every input has a committed offset.
     private var uncommitted: Set<Int32> = []
-    /// Partitions of which the log could not say how they stand.
-    private(set) var leaderless: [Int32] = []
     private var hasPoints = false
     private var isOpen = false
     private(set) var recordCount = 0
@@ -79,7 +77,6 @@ struct Restore {
     ///   commands in silence.
     mutating func found(_ points: [RestorePoint]) -> [Refusal] {
         hasPoints = true
-        leaderless = partitions.filter { number in !points.contains { $0.partition == number } }
         var refusals: [Refusal] = []
         for point in points {
             let inputs = [(InputTopic.orders, point.orders), (.restocks, point.restocks)]

@@ -46,6 +46,8 @@ struct Trouble {
     private static let patience = (failures: 3, time: Timestamp(10_000))
     private static let shortestPause: Timestamp = 5_000
     private static let longestPause: Timestamp = 300_000
+    /// To see whether there is a leader again costs the other partitions no more than a moment.
+    private static let longestPauseWithoutLeader: Timestamp = 20_000
 
     init(maxBatch: Int) {
         self.maxBatch = maxBatch
@@ -103,9 +105,15 @@ struct Trouble {
     }
 
     /// Keeps a partition from being read for a while, the longer the more often.
-    mutating func setAside(_ partition: Int32, isLeaderless: Bool, at now: Timestamp) {
-        let pause = aside[partition].map { min($0.pause * 2, Self.longestPause) } ?? Self.shortestPause
+    ///
+    /// - Returns: whether it was not failing before.
+    @discardableResult
+    mutating func setAside(_ partition: Int32, isLeaderless: Bool, at now: Timestamp) -> Bool {
+        let longest = isLeaderless ? Self.longestPauseWithoutLeader : Self.longestPause
+        let former = aside[partition]
+        let pause = former.map { min($0.pause * 2, longest) } ?? Self.shortestPause
         aside[partition] = Aside(until: now + pause, pause: pause, isLeaderless: isLeaderless)
+        return former == nil
     }
 
     /// Whether a partition is not to be read now.

@@ -96,11 +96,11 @@ extension Worker {
         var restore = restore
         switch restore.action {
         case .findRestorePoints(let partitions):
-            let points = try log.restorePoints(
-                of: partitions,
-                retention: factory.window.retention
-            )
-            for refusal in restore.found(points) { stop(refusal.partition, refusal.fault) }
+            let found = try log.restorePoints(of: partitions, retention: factory.window.retention)
+            for refusal in restore.found(found.points) { stop(refusal.partition, refusal.fault) }
+            for (partition, topic) in found.leaderless.sorted(by: { $0.key < $1.key }) {
+                setAside(partition, withoutLeader: topic)
+            }
         case .openChangelog(let positions):
             try log.openChangelog(positions)
             restore.opened()
@@ -125,7 +125,6 @@ extension Worker {
         try log.start(at: partitions.flatMap(\.positions))
         kept = aside
         for refusal in refusals { stop(refusal.partition, refusal.fault) }
-        for partition in restore.leaderless { setAside(partition) }
         let held = held
         let restored = RestoredState(
             stores: held.stores,
@@ -138,8 +137,10 @@ extension Worker {
         phase = partitions.contains { _ in true } ? .beginning(Batch()) : .polling
     }
 
-    private mutating func setAside(_ partition: Int32) {
-        trouble.setAside(partition, isLeaderless: true, at: log.now)
-        onEvent(.partitionFailing(partition, PartitionFault(.leader, "one of its logs has no leader")))
+    private mutating func setAside(_ partition: Int32, withoutLeader topic: String) {
+        let isNews = trouble.setAside(partition, isLeaderless: true, at: log.now)
+        guard isNews else { return }
+        let fault = PartitionFault(.leader(topic: topic), "\(topic) [\(partition)] has no leader")
+        onEvent(.partitionFailing(partition, fault))
     }
 }

@@ -39,8 +39,8 @@ public struct PartitionFault: Sendable, Equatable {
         case stock
         /// A record of that topic, whose transaction fails.
         case record(InputTopic)
-        /// The logs: one of them has no leader.
-        case leader
+        /// That topic, which has no leader there.
+        case leader(topic: String)
     }
 
     /// What has to be mended.

@@ -7,6 +7,7 @@ struct WorkerLog {
     private let configuration: ServiceConfiguration
     private var isRetrying = false
     private var isStartingOver = false
+    private var failing: Set<Int32> = []
 
     /// Attempts in a row before somebody should look: with the pauses between them, some five seconds.
     private static let patience = 12
@@ -23,11 +24,12 @@ struct WorkerLog {
         case .assigned(let partitions):
             logger.info("assigned; restoring", metadata: Self.metadata(partitions))
         case .revoked:
+            failing = []
             logger.info("partitions given up")
         case .restored(let partitions, let state):
-            // Restored to try once more what has just failed, it is not news.
+            // Restored to try once more what has failed, it is not news.
             logger.log(
-                level: isStartingOver ? .debug : .notice,
+                level: isStartingOver || !failing.isEmpty ? .debug : .notice,
                 partitions.isEmpty
                     ? "no partition to read"
                     : "ready: \(state.stores) stores, \(state.commands) commands remembered, \(state.records) records read",
@@ -56,11 +58,13 @@ struct WorkerLog {
                 metadata: place(partition, fault)
             )
         case .partitionFailing(let partition, let fault):
+            failing.insert(partition)
             logger.critical(
                 "partition only fails, its commands wait and are tried again now and then: \(fault.reason)",
                 metadata: place(partition, fault)
             )
         case .partitionRecovered(let partition):
+            failing.remove(partition)
             logger.notice("partition works again", metadata: ["partition": "\(partition)"])
         case .failed(let error):
             logger.critical("\(error.message)")
@@ -88,7 +92,7 @@ struct WorkerLog {
         case .offsets(let topic): place["topic"] = topic.map { "\(configuration.topics[$0])" }
         case .stock: place["topic"] = "\(configuration.topics.stock)"
         case .record(let topic): place["topic"] = "\(configuration.topics[topic])"
-        case .leader: break
+        case .leader(let topic): place["topic"] = "\(topic)"
         }
         place["offset"] = fault.offset.map { "\($0)" }
         return place

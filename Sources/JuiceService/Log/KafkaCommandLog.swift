@@ -146,8 +146,8 @@ extension KafkaCommandLog {
     func restorePoints(
         of partitions: [Int32],
         retention: Timestamp
-    ) throws(LogError) -> [RestorePoint] {
-        let points = try waiting { () throws(KafkaError) in
+    ) throws(LogError) -> (points: [RestorePoint], leaderless: [Int32: String]) {
+        let found = try waiting { () throws(KafkaError) in
             let reader =
                 if let restorePointReader {
                     restorePointReader
@@ -166,7 +166,7 @@ extension KafkaCommandLog {
         }
         restorePointReader = nil
         answered()
-        return points
+        return found
     }
 
     func openChangelog(_ positions: [ChangelogPosition]) throws(LogError) {

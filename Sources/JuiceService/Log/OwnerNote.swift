@@ -1,3 +1,5 @@
+import Kafka
+
 /// What is noted beside every committed offset, where Kafka has room for some text: under which transactional ids whoever
 /// committed it writes, and of how many partitions.
 struct OwnerNote: Hashable {
@@ -35,6 +37,17 @@ struct OwnerNote: Hashable {
     }
 
     var transactionalIDs: [String] { turns.map { "\(owner)/\($0)" } }
+
+    /// Under which ids its producers go on when they leave these behind, before any note says so.
+    var nextTransactionalIDs: [String] {
+        turns.map { turn in
+            let parts = turn.split(separator: "/")
+            return TransactionalProducer.transactionalID(
+                "\(owner)/\(parts.first ?? "")",
+                generation: (parts.dropFirst().first.flatMap { Int($0) } ?? 0) + 1
+            )
+        }
+    }
 
     var text: String {
         turns == Self.ordinaryTurns

@@ -16,12 +16,12 @@ final class RestorePointReader {
     /// The transactional ids of the worker that restores.
     private let ownIDs: Set<String>
     private let ownPrefix: String
-    /// Those of whoever committed last for the partitions at hand.
+    /// Those of whoever committed last for the partitions at hand, and those under which they may have gone on.
     private var suspects: Set<String> = []
     /// How long a question waits, and how long a transaction may be undecided before its owner is taken to be dead.
     private var (timeout, patience) = (Duration.zero, Duration.zero)
-    /// Partitions of which a log has no leader, so that nothing can be said of them now.
-    private var leaderless: Set<Int32> = []
+    /// Partitions where a topic has no leader, with its name, so that nothing can be said of them now.
+    private var leaderless: [Int32: String] = [:]
 
     /// Nobody alive leaves a transaction undecided for longer than this and what the cluster takes to answer.
     private static let leastPatience = Duration.milliseconds(200)
@@ -61,10 +61,11 @@ final class RestorePointReader {
         retention: Timestamp,
         now: Timestamp,
         timeout: Duration
-    ) throws(KafkaError) -> [RestorePoint] {
+    ) throws(KafkaError) -> (points: [RestorePoint], leaderless: [Int32: String]) {
         self.timeout = timeout
         do throws(KafkaError) {
-            return try points(of: partitions.filter { !leaderless.contains($0) }, retention, now: now)
+            let points = try points(of: partitions.filter { leaderless[$0] == nil }, retention, now: now)
+            return (points, leaderless.filter { partitions.contains($0.key) })
         } catch {
             // One partition that cannot be asked about must not keep the others from being read.
             if error.remedy == .retry { try findLeaders() }
@@ -75,7 +76,8 @@ final class RestorePointReader {
     private func findLeaders() throws(KafkaError) {
         let names = configuration.topics.inputs + configuration.topics.changelogs
         let topics = try logEnds.metadata(topics: names, timeout: timeout).topics
-        leaderless = topics.reduce(into: []) { $0.formUnion($1.leaderless) }
+        leaderless = [:]
+        for topic in topics { for partition in topic.leaderless { leaderless[partition] = topic.name } }
     }
 
     private func points(
@@ -91,9 +93,11 @@ final class RestorePointReader {
 
         let inputs = self.partitions(partitions, of: configuration.topics.inputs)
         let changelogs = self.partitions(partitions, of: configuration.topics.changelogs)
-        suspects = Set(inputs.compactMap { owners[$0] }.flatMap(\.transactionalIDs))
+        let notes = inputs.compactMap { owners[$0] }
+        let known = Set(notes.flatMap(\.transactionalIDs))
+        suspects = known.union(notes.flatMap(\.nextTransactionalIDs))
         // Of this worker's earlier selves it is known that they are dead.
-        endTransactions(of: suspects.filter { $0.hasPrefix(ownPrefix) })
+        endTransactions(of: known.filter { $0.hasPrefix(ownPrefix) })
         let committed = try committed(inputs)
         // Read from here on: whatever those offsets cover was written to the changelogs before.
         let logs = try logEnds.watermarks(of: inputs + changelogs, timeout: timeout)

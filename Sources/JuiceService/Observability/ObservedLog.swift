@@ -53,10 +53,10 @@ extension ObservedLog {
     func restorePoints(
         of partitions: [Int32],
         retention: Timestamp
-    ) throws(LogError) -> [RestorePoint] {
-        let points = try base.restorePoints(of: partitions, retention: retention)
-        metrics?.found(points)
-        return points
+    ) throws(LogError) -> (points: [RestorePoint], leaderless: [Int32: String]) {
+        let found = try base.restorePoints(of: partitions, retention: retention)
+        metrics?.found(found.points)
+        return found
     }
 
     func openChangelog(_ positions: [ChangelogPosition]) throws(LogError) {

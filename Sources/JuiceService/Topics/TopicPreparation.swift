@@ -16,6 +16,9 @@ struct TopicPreparation: Sendable {
     let stop: StopSignal
     let logger: Logger
 
+    /// A broker that has just come up, or topics that were just made, may not be known everywhere at once.
+    private static let patience = Duration.seconds(2)
+
     /// Blocks until the topics are ready.
     ///
     /// - Returns: nil when asked to stop before that.
@@ -33,11 +36,14 @@ struct TopicPreparation: Sendable {
         } catch {
             throw .badConfiguration(error.description)
         }
+        let start = ContinuousClock.now
         while stop.age == nil {
             switch attempt(admin) {
             case .success(let ready):
                 watch.reached()
                 return ready
+            case .failure(.service) where .now - start < Self.patience:
+                stop.wait(for: .milliseconds(200))
             case .failure(.service(let error)):
                 throw error
             case .failure(.kafka(let error)) where error.remedy == .retry:

@@ -171,6 +171,8 @@ extension KafkaError.Code {
     public static let state = Self(RD_KAFKA_RESP_ERR__STATE)
     /// Another producer took over this transactional id.
     public static let fenced = Self(RD_KAFKA_RESP_ERR__FENCED)
+    /// The coordinator has not ended the transaction before.
+    public static let concurrentTransactions = Self(RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS)
     /// Another consumer took over this group instance id.
     public static let fencedInstanceID = Self(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
     /// The offset to read from is not in the partition's log.

@@ -8,7 +8,9 @@ import CRdKafka
 ///   ``initTransactions(timeout:)`` begins anew, with a new client under the same transactional id.
 ///
 /// A request of an earlier transaction may arrive late and must not count in a later one. So a producer of which one may be
-/// on its way takes its transactional id over from itself before the next transaction: see `LateRequestGuard`.
+/// on its way takes its transactional id over from itself before the next transaction: see `LateRequestGuard`. By then
+/// somebody else may have used the id. A transaction that sends offsets is refused where that matters; without a group to be
+/// a member of, ask ``isReady`` before each and find out anew what is left to do.
 ///
 /// ```swift
 /// try producer.initTransactions(timeout: .seconds(1))
@@ -21,6 +23,8 @@ public final class TransactionalProducer {
     /// One librdkafka client, of the several that a producer has one after the other.
     private struct Client {
         let handle: ClientHandle
+        let transactionalID: String
+        let madeAt = ContinuousClock.now
         var lateRequests: LateRequestGuard
         /// Whether the transactional id is taken over. Asking again would be an error.
         var isReady = false
@@ -28,6 +32,7 @@ public final class TransactionalProducer {
 
     private let configuration: KafkaConfiguration
     private let hooks: ClientHooks
+    private let decisionTimeout: Duration
     private var client: Client?
     /// Which of several transactional ids is in use. The first is the configured one, the others have this number appended.
     private var generation = 0
@@ -37,6 +42,8 @@ public final class TransactionalProducer {
     private var isInitialised = false
     /// Clients that take over ids which were left behind, so that what is late there is refused.
     private var fences: [Client] = []
+    /// Those that nobody waits for any longer. What was open under their ids is decided, but cannot be ended yet.
+    private var undecidable: [Client] = []
     /// What was produced to each topic and is not handed to librdkafka yet.
     private var topics: [TransactionalTopic] = []
 
@@ -45,10 +52,17 @@ public final class TransactionalProducer {
     /// - Parameters:
     ///   - configuration: needs `transactional.id`, the name under which a successor fences this producer.
     ///   - hooks: told what no call returns.
+    ///   - decisionTimeout: how long the transactional id is waited for while the coordinator cannot end what was open under it,
+    ///     for example since a partition in it has no leader. Then the producer goes on under another.
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
-    public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
+    public init(
+        configuration: KafkaConfiguration,
+        hooks: ClientHooks,
+        decisionTimeout: Duration = .seconds(5)
+    ) throws(KafkaError) {
         self.configuration = configuration
         self.hooks = hooks
+        self.decisionTimeout = decisionTimeout
         client = try makeClient(id: transactionalID)
     }
 
@@ -70,9 +84,13 @@ public final class TransactionalProducer {
     }
 
     /// The name under which a successor ends what this producer leaves open.
-    public var transactionalID: String {
-        let configured = configuration["transactional.id"] ?? ""
-        return generation == 0 ? configured : "\(configured)/\(generation)"
+    public var transactionalID: String { Self.transactionalID(configured, generation: generation) }
+
+    private var configured: String { configuration["transactional.id"] ?? "" }
+
+    /// Under which id a producer goes on that has left so many behind.
+    public static func transactionalID(_ configured: String, generation: Int) -> String {
+        generation % generations == 0 ? configured : "\(configured)/\(generation % generations)"
     }
 
     /// Whether transactions can begin at once.
@@ -89,7 +107,7 @@ public final class TransactionalProducer {
         // Both ask at the same time: each goes on in the background after its call has ended.
         if !fences.isEmpty { _ = try? initClient(timeout: .milliseconds(1)) }
         while let fence = fences.last {
-            try check(rd_kafka_init_transactions(fence.handle.pointer, timeout.milliseconds))
+            if try !takesOver(fence, timeout: timeout) { undecidable.append(fence) }
             fences.removeLast()
         }
         try initClient(timeout: timeout)
@@ -97,10 +115,35 @@ public final class TransactionalProducer {
     }
 
     private func initClient(timeout: Duration) throws(KafkaError) {
-        guard let handle = client?.handle, client?.isReady == false else { return }
-        try check(rd_kafka_init_transactions(handle.pointer, timeout.milliseconds))
-        for topic in topics { try topic.connect(to: handle) }
-        client?.isReady = true
+        while let client, !client.isReady {
+            if try takesOver(client, timeout: timeout) {
+                for topic in topics { try topic.connect(to: client.handle) }
+                self.client?.isReady = true
+            } else {
+                undecidable.append(client)
+                nextGeneration()
+                self.client = try makeClient(id: transactionalID)
+            }
+        }
+    }
+
+    /// - Returns: whether a client has its transactional id, and not whether it should go on asking without being waited for.
+    private func takesOver(_ client: Client, timeout: Duration) throws(KafkaError) -> Bool {
+        do throws(KafkaError) {
+            try check(rd_kafka_init_transactions(client.handle.pointer, timeout.milliseconds))
+            return true
+        } catch {
+            guard error.code == .concurrentTransactions, .now - client.madeAt > decisionTimeout,
+                undecidable.count < Self.generations - 1
+            else { throw error }
+            return false
+        }
+    }
+
+    private func nextGeneration() {
+        repeat {
+            generation = (generation + 1) % Self.generations
+        } while undecidable.contains { $0.transactionalID == transactionalID }
     }
 
     /// Lets go of the client and all it has under way; ``initTransactions(timeout:)`` makes another.
@@ -112,7 +155,7 @@ public final class TransactionalProducer {
     private func leaveClient() {
         if client?.lateRequests.mayLeaveOffsets ?? false {
             let former = transactionalID
-            generation = (generation + 1) % Self.generations
+            nextGeneration()
             // Where librdkafka refuses to make a client, the next call that makes one says so.
             if let fence = try? makeClient(id: former) { fences.append(fence) }
         }
@@ -179,6 +222,10 @@ public final class TransactionalProducer {
     /// among it, without end.
     public func poll(timeout: Duration) {
         if let client { rd_kafka_poll(client.handle.pointer, timeout.milliseconds) }
+        undecidable.removeAll { client in
+            let error = KafkaError(consuming: rd_kafka_init_transactions(client.handle.pointer, 1))
+            return error?.remedy != .retry
+        }
     }
 }
 
@@ -202,7 +249,11 @@ extension TransactionalProducer {
             // callback rd_kafka_flush, and with it every commit, waits in steps of 10 ms.
             rd_kafka_conf_set_dr_msg_cb($0) { _, _, _ in }
         }
-        return Client(handle: handle, lateRequests: LateRequestGuard(of: handle.pointer))
+        return Client(
+            handle: handle,
+            transactionalID: id,
+            lateRequests: LateRequestGuard(of: handle.pointer)
+        )
     }
 
     private func dropClient() {

@@ -37,6 +37,9 @@ public final class TransactionSession {
     /// The names under which a successor ends what this session leaves open.
     public var transactionalIDs: [String] { producers.map(\.transactionalID) }
 
+    /// Whether all transactional ids have been this session's since they were taken over, and still are as far as it knows.
+    public var isReady: Bool { producers.allSatisfy(\.isReady) }
+
     /// Takes over all transactional ids: a predecessor may have left a transaction open under each.
     ///
     /// - Throws: ``KafkaError``; after ``KafkaError/Remedy/retry`` the next call goes on where this one did not.

@@ -53,6 +53,10 @@ final class DeadLetterSender {
     /// Sends letters that have no note yet, all of them or none.
     func send(_ items: ArraySlice<Item>, deadline: Deadline) throws(SendError) {
         do throws(KafkaError) {
+            // Nobody else can have begun since, but for one reason: the session would take its id over anew.
+            guard session.isReady else {
+                throw KafkaError(code: .state, message: "somebody else may have begun to send dead letters")
+            }
             try begin(items)
             try retrying(while: { !deadline.isOver }) { () throws(KafkaError) in
                 try session.commit(timeout: Self.callTimeout)

@@ -72,18 +72,22 @@ struct Resend {
             show(outcome)
         }
         var attempts = 0
+        var isConfirmed = false
         while true {
             // In this order: once it has begun, nobody else can send what is not noted yet.
             let sender = try DeadLetterSender(connection, deadline: Deadline(after: timeout))
             let items = try items(plan, sentInDoubt: inDoubt, note)
             if items.isEmpty { return outcomes }
-            if attempts == 0, try !confirm(items.count) { return outcomes }
+            if !isConfirmed, try !confirm(items.count) { return outcomes }
+            isConfirmed = true
+            let toldBefore = told.count
             do throws(DeadLetterSender.SendError) {
                 try send(items, sender, inDoubt: &inDoubt, note)
                 return outcomes
             } catch {
-                attempts += 1
-                // A transactional id may have expired since it was taken over. The notes tell what was sent.
+                attempts = told.count > toldBefore ? 0 : attempts + 1
+                // The transactional id may have expired since it was taken over, or a slow network makes it doubtful whose it
+                // is. The notes tell what was sent.
                 guard case .lost = error, attempts < Self.mostAttempts else { throw sender.failure(error) }
             }
         }

@@ -101,7 +101,7 @@ import Testing
     @Test func aPartitionThatOnlyFailsIsCountedUntilItWorks() {
         let worker = ObservedWorker()
         let metrics = WorkerMetrics(worker: 0, topics: TopicNames(), factory: worker.factory)
-        metrics.note(.partitionFailing(3, PartitionFault(.leader, "a test")))
+        metrics.note(.partitionFailing(3, PartitionFault(.leader(topic: "t"), "a test")))
         #expect(worker.gauge(.stoppedPartitions) == 1)
         metrics.note(.partitionRecovered(3))
         #expect(worker.gauge(.stoppedPartitions) == 0)

@@ -5,7 +5,7 @@ struct Client {
     private let number: Int
     private let plan: Plan
     private let load: Load
-    private let producer: Producer
+    private var producer: Producer
     private let outstanding = Outstanding()
 
     /// Records that no broker has confirmed yet; more than that are not sent.
@@ -20,11 +20,14 @@ struct Client {
         self.number = number
         self.plan = plan
         self.load = load
-        let partitioner =
-            plan.isPlain ? "murmur2_random" : Self.partitioners[number % Self.partitioners.count]
-        producer = try Producer(
+        producer = try Self.producer(number: number, plan: plan)
+    }
+
+    private static func producer(number: Int, plan: Plan) throws(KafkaError) -> Producer {
+        try Producer(
             configuration: plan.client.merging([
-                "partitioner": partitioner, "linger.ms": "2", "message.timeout.ms": "120000",
+                "partitioner": plan.isPlain ? "murmur2_random" : partitioners[number % partitioners.count],
+                "linger.ms": "2", "message.timeout.ms": "120000",
                 // Only some clients take care that their own retries double nothing.
                 "enable.idempotence": number % 2 == 0 ? "true" : "false",
             ]),
@@ -32,7 +35,7 @@ struct Client {
         )
     }
 
-    func run() throws(KafkaError) {
+    mutating func run() throws(KafkaError) {
         var mix = CommandMix(client: number, plan: plan)
         var random = SeededGenerator(seed: plan.seed &* 17 &+ UInt64(number))
         let start = ContinuousClock.now
@@ -67,11 +70,22 @@ struct Client {
         }
     }
 
-    private func sendRepeats() throws(KafkaError) {
+    private mutating func sendRepeats() throws(KafkaError) {
         for command in load.dueRepeats(for: number) { try send(command) }
     }
 
-    private func send(_ command: Command) throws(KafkaError) {
+    /// A producer whose sequence broke at a broker that came back is made anew, as clients do.
+    private mutating func send(_ command: Command) throws(KafkaError) {
+        do throws(KafkaError) {
+            try produce(command)
+        } catch {
+            guard error.isFatal else { throw error }
+            producer = try Self.producer(number: number, plan: plan)
+            try produce(command)
+        }
+    }
+
+    private func produce(_ command: Command) throws(KafkaError) {
         let (load, outstanding) = (load, outstanding)
         let topic = plan.topic(command.topic)
         try producer.produce(

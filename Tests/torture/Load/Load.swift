@@ -35,7 +35,8 @@ final class Load: Sendable {
         for number in 0..<plan.clients {
             let worker = Worker("client-\(number)") { [self] in
                 do throws(KafkaError) {
-                    try Client(number: number, plan: plan, load: self).run()
+                    var client = try Client(number: number, plan: plan, load: self)
+                    try client.run()
                 } catch {
                     state.withLock { $0.failure = "client \(number): \(error)" }
                 }
