@@ -58,12 +58,12 @@ struct HubTests {
     @Test func changesInQuickSuccessionAreToldTogether() throws {
         let page = try open()
         clock.advance(1.1)
-        hub.tick()
+        hub.take([])
         _ = page.take()
         for kiwi in 0..<5 { hub.take([.stock(Sample.stock("gangnam", kiwi: kiwi))]) }
         #expect(events(page).isEmpty)
         clock.advance(0.06)
-        hub.tick()
+        hub.take([])
         let told = events(page)
         #expect(told.map(\.name) == ["stock"])
         #expect(
@@ -75,7 +75,7 @@ struct HubTests {
     @Test func anAnswerGoesToWhoAskedAtOnce() throws {
         let (mine, other) = (try open(page: "mine"), try open(page: "other"))
         clock.advance(1)
-        hub.tick()
+        hub.take([])
         for page in [mine, other] { _ = page.take() }
         let command = AwaitedAnswers.Command(kind: .order, store: Name("gangnam"), id: Name("1"))
         #expect(hub.await(command, page: Name("mine")))
@@ -100,7 +100,7 @@ struct HubTests {
         for _ in 0..<3 {
             _ = page.take()
             clock.advance(1)
-            hub.tick()
+            hub.take([])
             #expect(events(page).contains { $0.name == "board" })
         }
     }

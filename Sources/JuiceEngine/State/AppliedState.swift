@@ -22,3 +22,19 @@ struct AppliedState {
         return true
     }
 }
+
+/// An offset of each input topic, where there is one.
+struct InputOffsets: Equatable {
+    private var orders: Offset?
+    private var restocks: Offset?
+
+    init(orders: Offset?, restocks: Offset?) {
+        self.orders = orders
+        self.restocks = restocks
+    }
+
+    subscript(topic: InputTopic) -> Offset? {
+        get { topic == .orders ? orders : restocks }
+        set { if topic == .orders { orders = newValue } else { restocks = newValue } }
+    }
+}

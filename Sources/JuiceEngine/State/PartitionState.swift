@@ -79,3 +79,39 @@ extension RestorePoint {
         InputOffsets(orders: orders.committed, restocks: restocks.committed)
     }
 }
+
+/// The states of a worker's partitions, found by number and always in that order.
+struct PartitionTable: Sequence {
+    private var slots: [PartitionState?] = []
+
+    init(_ states: [PartitionState] = []) {
+        for state in states { self[state.partition] = state }
+    }
+
+    subscript(partition: Int32) -> PartitionState? {
+        get { slots.indices.contains(Int(partition)) ? slots[Int(partition)] : nil }
+        set {
+            let missing = Int(partition) + 1 - slots.count
+            if missing > 0 { slots.append(contentsOf: repeatElement(nil, count: missing)) }
+            slots[Int(partition)] = newValue
+        }
+    }
+
+    func makeIterator() -> some IteratorProtocol<PartitionState> {
+        slots.lazy.compactMap { $0 }.makeIterator()
+    }
+}
+
+/// Makes partition states and restores them: what all of them have in common.
+struct PartitionFactory {
+    let menu: Menu
+    let window: DuplicateWindow
+    /// How many partitions the stores are spread over.
+    let partitionCount: Int32
+    let stateType: PartitionState.Type
+    let applier: ChangelogApplier
+
+    func makeState(at point: RestorePoint) -> PartitionState {
+        stateType.init(point, menu: menu, window: window)
+    }
+}

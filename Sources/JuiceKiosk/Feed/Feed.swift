@@ -39,7 +39,11 @@ struct Feed {
             configuration: configuration.feed,
             hooks: ClientHooks(logger: logger, logCeiling: .debug)
         )
-        let ends = try watermarks(consumer)
+        let partitions = try consumer.partitions(
+            of: [configuration.topics.results, configuration.topics.stock],
+            timeout: Self.patience
+        )
+        let ends = try consumer.watermarks(of: partitions, timeout: Self.patience)
         var unread = UnreadRanges(
             ends.filter { $0.key.topic == configuration.topics.stock }.mapValues {
                 $0.low..<max($0.low, $0.high)
@@ -72,22 +76,6 @@ struct Feed {
 
     private func start(of partition: TopicPartition, _ ends: Watermarks) -> Offset {
         partition.topic == configuration.topics.stock ? ends.low : max(ends.low, ends.high - Self.history)
-    }
-
-    private func watermarks(_ consumer: Consumer) throws(KafkaError) -> [TopicPartition: Watermarks] {
-        let names = [configuration.topics.results, configuration.topics.stock]
-        let metadata = try consumer.metadata(topics: names, timeout: Self.patience)
-        var partitions: [TopicPartition] = []
-        for name in names {
-            guard let topic = metadata[name] else {
-                throw metadata.topics.first { $0.error != nil }?.error
-                    ?? KafkaError(code: .unknownTopic, message: "topic \(name) is unknown")
-            }
-            partitions += (0..<Int32(clamping: topic.partitionCount)).map {
-                TopicPartition(topic: name, partition: $0)
-            }
-        }
-        return try consumer.watermarks(of: partitions, timeout: Self.patience)
     }
 
     private func poll(

@@ -43,13 +43,7 @@ struct Watch {
     /// Nil when it cannot be told now: the topics are missing, the group has never committed, the right is missing.
     private func lag(_ consumer: Consumer) -> Int? {
         let names = [configuration.topics.orders, configuration.topics.restocks]
-        guard let metadata = try? consumer.metadata(topics: names, timeout: Self.patience) else { return nil }
-        let partitions = names.flatMap { name in
-            (0..<Int32(clamping: metadata[name]?.partitionCount ?? 0)).map {
-                TopicPartition(topic: name, partition: $0)
-            }
-        }
-        guard !partitions.isEmpty,
+        guard let partitions = try? consumer.partitions(of: names, timeout: Self.patience),
             let committed = try? consumer.committed(partitions, timeout: Self.patience),
             let ends = try? consumer.endOffsets(of: partitions, timeout: Self.patience)
         else { return nil }

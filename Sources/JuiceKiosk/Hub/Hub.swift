@@ -84,7 +84,8 @@ final class Hub: Sendable {
 
     // MARK: - What was read
 
-    /// Takes in what was read, and tells pages if they were not told just before.
+    /// Takes in what was read, and tells pages if they were not told just before. To be called several times a second, also
+    /// with nothing.
     func take(_ events: [Board.Event]) {
         let now = clock()
         state.withLock { state in
@@ -118,9 +119,6 @@ final class Hub: Sendable {
             Self.tell(&state, now: now)
         }
     }
-
-    /// Lets time pass: tells what is due. To be called several times a second.
-    func tick() { take([]) }
 
     // MARK: - Telling
 

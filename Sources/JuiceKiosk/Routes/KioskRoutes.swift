@@ -23,21 +23,13 @@ struct KioskRoutes {
         router.get("/api/menu") { _, _ in try json(MenuAnswer(configuration)) }
         router.get("/api/events") { request, _ in try events(request) }
         router.post("/api/orders") { request, _ in
-            let data = try await body(of: request)
-            return try await send(
-                try CommandBody.order(data, menu: configuration.menu),
-                to: configuration.topics.orders,
-                for: request
-            )
+            let order = try await CommandBody.order(body(of: request), menu: configuration.menu)
+            return try await send(order, to: configuration.topics.orders, for: request)
         }
         router.post("/api/restocks") { request, _ in
             try checkStaff(request)
-            let data = try await body(of: request)
-            return try await send(
-                try CommandBody.restock(data, menu: configuration.menu),
-                to: configuration.topics.restocks,
-                for: request
-            )
+            let restock = try await CommandBody.restock(body(of: request), menu: configuration.menu)
+            return try await send(restock, to: configuration.topics.restocks, for: request)
         }
         router.post("/api/staff") { request, _ in
             try checkStaff(request)

@@ -29,18 +29,15 @@ struct ConsumerLag {
     mutating func note(_ statistics: KafkaStatistics) {
         for (partition, offset) in committed {
             guard let end = statistics.end(of: topics[partition.topic], partition.number) else { continue }
-            let gauge = gauges[partition] ?? makeGauge(partition)
+            let gauge =
+                gauges[partition]
+                ?? factory.gauge(
+                    .consumerLag,
+                    [("topic", topics[partition.topic]), ("partition", "\(partition.number)")]
+                )
             gauges[partition] = gauge
             gauge.record(max(0, end - offset))
         }
-    }
-
-    private func makeGauge(_ partition: InputPartition) -> Gauge {
-        Gauge(
-            label: ServiceMetric.consumerLag.rawValue,
-            dimensions: [("topic", topics[partition.topic]), ("partition", "\(partition.number)")],
-            factory: factory
-        )
     }
 
     /// Forgets partitions that were given up: another instance tells of them now.

@@ -35,19 +35,13 @@ final class KafkaClientMetrics: Sendable {
 
     init(worker: Int, client: KafkaClient, factory: any MetricsFactory) {
         let dimensions = [("worker", "\(worker)"), ("client", client.rawValue)]
-        func gauge(_ metric: ServiceMetric) -> Gauge {
-            Gauge(label: metric.rawValue, dimensions: dimensions, factory: factory)
-        }
-        func growth(_ metric: ServiceMetric) -> Growth {
-            Growth(Counter(label: metric.rawValue, dimensions: dimensions, factory: factory))
-        }
-        median = gauge(.kafkaRoundTripMedian)
-        tail = gauge(.kafkaRoundTripTail)
-        queuedRecords = gauge(.kafkaQueuedRecords)
-        queuedBytes = gauge(.kafkaQueuedBytes)
-        errors = growth(.kafkaRequestErrors)
-        timeouts = growth(.kafkaRequestTimeouts)
-        disconnects = growth(.kafkaDisconnects)
+        median = factory.gauge(.kafkaRoundTripMedian, dimensions)
+        tail = factory.gauge(.kafkaRoundTripTail, dimensions)
+        queuedRecords = factory.gauge(.kafkaQueuedRecords, dimensions)
+        queuedBytes = factory.gauge(.kafkaQueuedBytes, dimensions)
+        errors = Growth(factory.counter(.kafkaRequestErrors, dimensions))
+        timeouts = Growth(factory.counter(.kafkaRequestTimeouts, dimensions))
+        disconnects = Growth(factory.counter(.kafkaDisconnects, dimensions))
     }
 
     func note(_ statistics: KafkaStatistics) {

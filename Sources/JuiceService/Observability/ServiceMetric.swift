@@ -1,3 +1,5 @@
+import Metrics
+
 /// The service's metrics: their names, units included, and what they say.
 ///
 /// They are kept through swift-metrics, so any backend can show them.
@@ -76,5 +78,19 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
             [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
         default: nil
         }
+    }
+}
+
+extension MetricsFactory {
+    func counter(_ metric: ServiceMetric, _ dimensions: [(String, String)] = []) -> Counter {
+        Counter(label: metric.rawValue, dimensions: dimensions, factory: self)
+    }
+
+    func gauge(_ metric: ServiceMetric, _ dimensions: [(String, String)]) -> Gauge {
+        Gauge(label: metric.rawValue, dimensions: dimensions, factory: self)
+    }
+
+    func timer(_ metric: ServiceMetric) -> Timer {
+        Timer(label: metric.rawValue, dimensions: [], preferredDisplayUnit: .seconds, factory: self)
     }
 }

@@ -36,35 +36,26 @@ final class WorkerMetrics: Sendable {
     private let state: Mutex<State>
 
     init(worker: Int, topics: TopicNames, factory: any MetricsFactory) {
-        let workerDimension = [("worker", "\(worker)")]
-        func counter(_ metric: ServiceMetric, _ dimensions: [(String, String)] = []) -> Counter {
-            Counter(label: metric.rawValue, dimensions: dimensions, factory: factory)
-        }
-        func timer(_ metric: ServiceMetric) -> Timer {
-            Timer(label: metric.rawValue, dimensions: [], preferredDisplayUnit: .seconds, factory: factory)
-        }
-        func gauge(_ metric: ServiceMetric) -> Gauge {
-            Gauge(label: metric.rawValue, dimensions: workerDimension, factory: factory)
-        }
-        juicesMade = counter(.commands, [("result", "juice_made")])
-        outOfStock = counter(.commands, [("result", "out_of_stock")])
-        restocked = counter(.commands, [("result", "restocked")])
-        rejected = counter(.commands, [("result", "rejected")])
-        duplicates = counter(.duplicates)
-        deadLetters = counter(.deadLetters)
-        forwards = counter(.forwards)
-        committed = counter(.transactions, [("outcome", "committed")])
-        failed = counter(.transactions, [("outcome", "failed")])
-        replacedProducers = counter(.replacedProducers)
-        transactionDuration = timer(.transactionDuration)
-        answerLatency = timer(.answerLatency)
-        assignedPartitions = gauge(.assignedPartitions)
-        stoppedPartitions = gauge(.stoppedPartitions)
-        stores = gauge(.stores)
-        rememberedCommands = gauge(.rememberedCommands)
-        restoreDuration = timer(.restoreDuration)
-        restoredRecords = counter(.restoredRecords)
-        restoreRemaining = gauge(.restoreRemaining)
+        let ofWorker = [("worker", "\(worker)")]
+        juicesMade = factory.counter(.commands, [("result", "juice_made")])
+        outOfStock = factory.counter(.commands, [("result", "out_of_stock")])
+        restocked = factory.counter(.commands, [("result", "restocked")])
+        rejected = factory.counter(.commands, [("result", "rejected")])
+        duplicates = factory.counter(.duplicates)
+        deadLetters = factory.counter(.deadLetters)
+        forwards = factory.counter(.forwards)
+        committed = factory.counter(.transactions, [("outcome", "committed")])
+        failed = factory.counter(.transactions, [("outcome", "failed")])
+        replacedProducers = factory.counter(.replacedProducers)
+        transactionDuration = factory.timer(.transactionDuration)
+        answerLatency = factory.timer(.answerLatency)
+        assignedPartitions = factory.gauge(.assignedPartitions, ofWorker)
+        stoppedPartitions = factory.gauge(.stoppedPartitions, ofWorker)
+        stores = factory.gauge(.stores, ofWorker)
+        rememberedCommands = factory.gauge(.rememberedCommands, ofWorker)
+        restoreDuration = factory.timer(.restoreDuration)
+        restoredRecords = factory.counter(.restoredRecords)
+        restoreRemaining = factory.gauge(.restoreRemaining, ofWorker)
         clients = Dictionary(
             uniqueKeysWithValues: KafkaClient.allCases.map {
                 ($0, KafkaClientMetrics(worker: worker, client: $0, factory: factory))
@@ -173,19 +164,18 @@ extension WorkerMetrics {
 
     /// The changelogs are read from here.
     func opened(_ positions: [ChangelogPosition]) {
-        restoreRemaining.record(
-            state.withLock {
-                $0.restore.open(positions)
-                return $0.restore.remaining
-            }
-        )
+        changeRestore { $0.open(positions) }
     }
 
     /// A piece of the changelogs was read.
     func read(_ batch: ChangelogBatch) {
+        changeRestore { $0.note(batch) }
+    }
+
+    private func changeRestore(_ change: (inout RestoreProgress) -> Void) {
         restoreRemaining.record(
             state.withLock {
-                $0.restore.note(batch)
+                change(&$0.restore)
                 return $0.restore.remaining
             }
         )

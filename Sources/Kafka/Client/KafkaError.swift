@@ -189,8 +189,6 @@ extension KafkaError.Code {
     public static let topicAlreadyExists = Self(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
     /// The record is larger than allowed.
     public static let messageTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
-    /// The record's timestamp lies further back or ahead than the topic allows.
-    public static let invalidTimestamp = Self(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP)
     /// The broker does not know the request.
     public static let unsupportedFeature = Self(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)
     /// The principal may not do that to the topic.

@@ -229,6 +229,24 @@ public final class Consumer {
         return try handle.metadata(topics: topics, timeout: timeout)
     }
 
+    /// All partitions of topics.
+    ///
+    /// - Throws: ``KafkaError``, also for what is wrong with a topic, such as that it does not exist.
+    public func partitions(of topics: [String], timeout: Duration) throws(KafkaError) -> [TopicPartition] {
+        let metadata = try metadata(topics: topics, timeout: timeout)
+        var partitions: [TopicPartition] = []
+        for name in topics {
+            guard let topic = metadata[name] else {
+                throw metadata.topics.lazy.compactMap(\.error).first
+                    ?? KafkaError(code: .unknownTopic, message: "topic \(name) is unknown")
+            }
+            partitions += (0..<Int32(clamping: topic.partitionCount)).map {
+                TopicPartition(topic: name, partition: $0)
+            }
+        }
+        return partitions
+    }
+
     /// Leaves the group, where it is in one, and ends all reading.
     public func close() {
         guard !isClosed else { return }

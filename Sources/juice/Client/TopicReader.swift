@@ -55,14 +55,7 @@ final class TopicReader {
         topic: String,
         deadline: Deadline
     ) throws(KafkaError) -> [Int32: Watermarks] {
-        let metadata = try consumer.metadata(topics: [topic], timeout: deadline.remaining)
-        guard let found = metadata[topic] else {
-            throw metadata.topics.first?.error
-                ?? KafkaError(code: .unknownTopic, message: "\(topic) is unknown")
-        }
-        let partitions = (0..<Int32(clamping: found.partitionCount)).map {
-            TopicPartition(topic: topic, partition: $0)
-        }
+        let partitions = try consumer.partitions(of: [topic], timeout: deadline.remaining)
         let watermarks = try consumer.watermarks(of: partitions, timeout: deadline.remaining)
         return Dictionary(uniqueKeysWithValues: watermarks.map { ($0.key.partition, $0.value) })
     }
