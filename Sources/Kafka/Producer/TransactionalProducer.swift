@@ -44,6 +44,7 @@ public final class TransactionalProducer {
     private var fences: [Client] = []
     /// Those that nobody waits for any longer. What was open under their ids is decided, but cannot be ended yet.
     private var undecidable: [Client] = []
+    private var undecidableAskedAt = ContinuousClock.now
     /// What was produced to each topic and is not handed to librdkafka yet.
     private var topics: [TransactionalTopic] = []
 
@@ -185,7 +186,7 @@ public final class TransactionalProducer {
         let handle = try ready
         try handOver()
         let list = PartitionList(offsets: offsets, note: note)
-        try timed(sendsOffsets: true) { () throws(KafkaError) in
+        try timed("sending offsets", sendsOffsets: true) { () throws(KafkaError) in
             try check(
                 list.withPointer {
                     rd_kafka_send_offsets_to_transaction(
@@ -206,7 +207,7 @@ public final class TransactionalProducer {
         let handle = try ready
         // Records may take long for reasons of their own, which must not make the producer a suspect.
         try flush(timeout: timeout)
-        try timed { () throws(KafkaError) in
+        try timed("committing") { () throws(KafkaError) in
             try check(rd_kafka_commit_transaction(handle.pointer, timeout.milliseconds))
         }
     }
@@ -222,6 +223,9 @@ public final class TransactionalProducer {
     /// among it, without end.
     public func poll(timeout: Duration) {
         if let client { rd_kafka_poll(client.handle.pointer, timeout.milliseconds) }
+        // Each call asks the coordinator at once.
+        guard !undecidable.isEmpty, .now - undecidableAskedAt > .seconds(1) else { return }
+        undecidableAskedAt = .now
         undecidable.removeAll { client in
             let error = KafkaError(consuming: rd_kafka_init_transactions(client.handle.pointer, 1))
             return error?.remedy != .retry
@@ -266,14 +270,16 @@ extension TransactionalProducer {
     }
 
     private func timed(
+        _ name: String,
         sendsOffsets: Bool = false,
         _ call: () throws(KafkaError) -> Void
     ) throws(KafkaError) {
         let start = ContinuousClock.now
         defer {
-            if client?.lateRequests.took(.now - start, sendsOffsets: sendsOffsets) ?? false {
+            let duration = ContinuousClock.now - start
+            if client?.lateRequests.took(duration, sendsOffsets: sendsOffsets) ?? false {
                 hooks.logger.debug(
-                    "a transactional request may have been sent twice; taking the id over anew"
+                    "\(name) took \(duration.milliseconds) ms: a request may have been sent twice; taking the id over anew"
                 )
                 hooks.onSuspect?()
             }
