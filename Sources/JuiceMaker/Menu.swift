@@ -18,24 +18,25 @@ public struct Menu: Sendable, Hashable {
         guard !fruits.isEmpty else { throw MenuError("fruits", .empty) }
         guard !juices.isEmpty else { throw MenuError("juices", .empty) }
 
-        var fruitIndices: [ID: Int] = [:]
+        // Ids are bytes. `String` would hold "é" in one and in two code points for the same id, Kafka would not.
+        var fruitIndices: [[UInt8]: Int] = [:]
         for (index, fruit) in fruits.enumerated() {
             let place = "fruits[\(index)]"
             try Self.check(id: fruit.id, name: fruit.name, at: place)
             guard (0...FruitStore.maximumLevel).contains(fruit.initialStock) else {
                 throw MenuError("\(place).initialStock", .initialStockOutOfRange)
             }
-            guard fruitIndices.updateValue(index, forKey: ID(fruit.id)) == nil else {
+            guard fruitIndices.updateValue(index, forKey: Array(fruit.id.utf8)) == nil else {
                 throw MenuError("\(place).id", .duplicateID(fruit.id))
             }
         }
 
-        var juiceIDs: Set<ID> = []
+        var juiceIDs: Set<[UInt8]> = []
         var checkedJuices: [Juice] = []
         for (index, juice) in juices.enumerated() {
             let place = "juices[\(index)]"
             try Self.check(id: juice.id, name: juice.name, at: place)
-            guard juiceIDs.insert(ID(juice.id)).inserted else {
+            guard juiceIDs.insert(Array(juice.id.utf8)).inserted else {
                 throw MenuError("\(place).id", .duplicateID(juice.id))
             }
             let recipe = try Self.checked(juice.recipe, fruits: fruitIndices, at: "\(place).recipe")
@@ -62,15 +63,6 @@ public struct Menu: Sendable, Hashable {
 }
 
 extension Menu {
-    // Ids are bytes. `String` would hold "é" in one and in two code points for the same id, Kafka would not.
-    private struct ID: Hashable {
-        let bytes: [UInt8]
-
-        init(_ id: String) {
-            bytes = Array(id.utf8)
-        }
-    }
-
     private static func check(id: String, name: LocalizedName, at place: String) throws(MenuError) {
         let texts = [("id", id), ("name.en", name.english), ("name.ko", name.korean)]
         for (field, text) in texts {
@@ -83,14 +75,14 @@ extension Menu {
 
     private static func checked(
         _ recipe: JuiceSpec.Recipe,
-        fruits: [ID: Int],
+        fruits: [[UInt8]: Int],
         at place: String
     ) throws(MenuError) -> [Ingredient] {
         guard !recipe.ingredients.isEmpty else { throw MenuError(place, .empty) }
         var checked: [Ingredient] = []
         for (id, amount) in recipe.ingredients {
             let place = "\(place).\(id)"
-            guard let fruit = fruits[ID(id)] else { throw MenuError(place, .unknownFruit) }
+            guard let fruit = fruits[Array(id.utf8)] else { throw MenuError(place, .unknownFruit) }
             guard amount > 0 else { throw MenuError(place, .amountNotPositive) }
             guard amount <= FruitStore.maximumLevel else { throw MenuError(place, .amountTooLarge) }
             guard !checked.contains(where: { $0.fruit == fruit }) else {

@@ -32,7 +32,7 @@ struct CommandBody: Sendable, Equatable {
     /// - Throws: ``Refusal`` for what no page of this kiosk sends.
     static func order(_ data: Data, menu: Menu) throws(Refusal) -> CommandBody {
         let order: Order = try decode(data)
-        guard menu.juices.contains(where: { $0.id.utf8.elementsEqual(order.juice.utf8) }) else {
+        guard menu.juiceIndex(id: order.juice) != nil else {
             throw .badRequest("the juice is not on the menu")
         }
         let quantity = order.quantity ?? 1

@@ -13,7 +13,8 @@ extension TransactionSession {
         let producers = try ServiceConfiguration.turns.map { turn throws(KafkaError) in
             try TransactionalProducer(
                 configuration: configuration.producer(owner: owner, turn: turn),
-                hooks: hooks.reporting(.producer(turn: turn), to: metrics)
+                hooks: hooks.reporting(.producer(turn: turn), to: metrics),
+                decisionTimeout: .seconds(5)
             )
         }
         try self.init(

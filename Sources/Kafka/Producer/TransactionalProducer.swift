@@ -32,7 +32,7 @@ public final class TransactionalProducer {
 
     private let configuration: KafkaConfiguration
     private let hooks: ClientHooks
-    private let decisionTimeout: Duration
+    private let decisionTimeout: Duration?
     private var client: Client?
     /// Which of several transactional ids is in use. The first is the configured one, the others have this number appended.
     private var generation = 0
@@ -54,12 +54,13 @@ public final class TransactionalProducer {
     ///   - configuration: needs `transactional.id`, the name under which a successor fences this producer.
     ///   - hooks: told what no call returns.
     ///   - decisionTimeout: how long the transactional id is waited for while the coordinator cannot end what was open under it,
-    ///     for example since a partition in it has no leader. Then the producer goes on under another.
+    ///     for example since a partition in it has no leader. Then the producer goes on under another. Nil waits on, as
+    ///     whoever keeps others out by the id alone must.
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     public init(
         configuration: KafkaConfiguration,
         hooks: ClientHooks,
-        decisionTimeout: Duration = .seconds(5)
+        decisionTimeout: Duration? = nil
     ) throws(KafkaError) {
         self.configuration = configuration
         self.hooks = hooks
@@ -134,8 +135,8 @@ public final class TransactionalProducer {
             try check(rd_kafka_init_transactions(client.handle.pointer, timeout.milliseconds))
             return true
         } catch {
-            guard error.code == .concurrentTransactions, .now - client.madeAt > decisionTimeout,
-                undecidable.count < Self.generations - 1
+            guard let decisionTimeout, error.code == .concurrentTransactions,
+                .now - client.madeAt > decisionTimeout, undecidable.count < Self.generations - 1
             else { throw error }
             return false
         }
