@@ -76,12 +76,15 @@ def check_kubernetes(juice, base):
         objects["Service"]["spec"]["selector"],
         objects["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"],
         monitor["spec"]["selector"]["matchLabels"],
+        objects["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"],
         *(spread["labelSelector"]["matchLabels"] for spread in pod["topologySpreadConstraints"]),
     ]
     ensure(all(selector == labels for selector in selectors), "a selector does not find the pods")
     ensure(stateful["serviceName"] == objects["Service"]["metadata"]["name"], "the StatefulSet's service is missing")
     (container,) = pod["containers"]
     check_http(container, stateful, objects["Service"], monitor)
+    check_rights(pod, container)
+    check_network(objects["NetworkPolicy"]["spec"], container, objects["ConfigMap"])
     check_memory(container["resources"]["limits"]["memory"])
     mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
     ensure(set(mounts.values()) == {volume["name"] for volume in pod["volumes"]}, "a volume is missing or not mounted")
@@ -103,6 +106,52 @@ def check_http(container, stateful, service, monitor):
     named = [container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")]
     named += [service["spec"]["ports"][0]["targetPort"], monitor["spec"]["podMetricsEndpoints"][0]["port"]]
     ensure(set(named) == {name}, f"a port is called otherwise than {name}")
+
+
+def check_rights(pod, container):
+    """Has the pod no right that it does not need, and can it still read its secret?"""
+    (user,) = re.findall(r"useradd .*--uid (\d+) .*\bjuice$", DOCKERFILE, re.MULTILINE)
+    given = pod["securityContext"]
+    ensure(given["runAsNonRoot"] is True and given["runAsUser"] == int(user), "the pod runs as another user")
+    ensure(given["seccompProfile"] == {"type": "RuntimeDefault"}, "the pod may make every system call")
+    ensure(pod["automountServiceAccountToken"] is False, "the pod is given a token for Kubernetes")
+    outside = {name for name in ("hostNetwork", "hostPID", "hostIPC") if pod.get(name)}
+    ensure(not outside, f"the pod has the node's {', '.join(outside)}")
+    hardened = {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    ensure(container["securityContext"] == hardened, f"the container's rights are not {hardened}")
+    ensure(re.search(r"@sha256:[0-9a-f]{64}$", container["image"]), "the image is not named by its digest")
+    ensure(all(mount.get("readOnly") is True for mount in container["volumeMounts"]), "a mount can be written to")
+    for volume in pod["volumes"]:
+        if "secret" in volume:
+            ensure(volume["secret"].get("defaultMode") == 0o400, f"others may read the volume {volume['name']}")
+            # Files of secrets belong to root: without the group the service could not read them either.
+            ensure(given.get("fsGroup") == given["runAsGroup"], "the service may not read its secret")
+
+
+def check_network(policy, container, config_map):
+    """Does the network policy let through what the service needs, and nothing else?"""
+    ensure(set(policy["policyTypes"]) == {"Ingress", "Egress"}, "the policy leaves a direction open")
+    for rule in policy["ingress"] + policy["egress"]:
+        peers = rule.get("from", []) + rule.get("to", [])
+        ensure(peers and all(peers), f"the policy is open to everybody: {rule}")
+        # An empty selector takes all there are.
+        empty = [peer for peer in peers for selector in peer.values() if not any(selector.values())]
+        ensure(not empty, f"the policy selects everybody: {rule}")
+    (http,) = container["ports"]
+    ensure(allowed(policy["ingress"]) == {("TCP", http["name"])}, "others than probes and Prometheus get in")
+    servers = json.loads(config_map["data"]["juice.json"])["bootstrap-servers"].split(",")
+    kafka = {("TCP", int(server.rpartition(":")[2])) for server in servers}
+    ensure(allowed(policy["egress"]) == kafka | {("UDP", 53), ("TCP", 53)}, "more than brokers and DNS can be reached")
+
+
+def allowed(rules_of_policy):
+    """What the rules of a network policy let through: protocols and ports. One without ports lets everything through."""
+    ports = [port for rule in rules_of_policy for port in rule.get("ports", [{"protocol": "any", "port": "any"}])]
+    return {(port["protocol"], port["port"]) if "endPort" not in port else ("range", port["port"]) for port in ports}
 
 
 def check_memory(limit):
