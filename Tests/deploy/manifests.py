@@ -57,9 +57,39 @@ def check_compose(juice, base):
             place = volume.split(":")[0]
             there = (ROOT / place).exists() if place.startswith(".") else place in compose["volumes"]
             ensure(there, f"{name} mounts {place}, which is not there")
+        check_container(name, service)
         tagged = name in ours or re.search(r":v?\d+\.\d+\.\d+$", service["image"])
         ensure(tagged, f"{name} has an image without a version: {service['image']}")
+    check_grafana_password(compose)
     return f"{len(compose['services'])} services"
+
+
+def check_container(name, service):
+    """Can the container neither write to its image nor gain rights, nor take all the memory there is?"""
+    ensure(service.get("read_only") is True, f"{name} can write to its root file system")
+    ensure(service.get("cap_drop") == ["ALL"] and "cap_add" not in service, f"{name} keeps capabilities")
+    ensure(service.get("security_opt") == ["no-new-privileges:true"], f"{name} may gain rights")
+    ensure(not service.get("privileged") and "devices" not in service, f"{name} has rights of the machine")
+    ensure(re.fullmatch(r"\d+[mg]", str(service.get("mem_limit"))), f"{name} has no limit to its memory")
+    writable = [volume for volume in service.get("volumes", []) if volume.startswith(".") and not volume.endswith(":ro")]
+    ensure(not writable, f"{name} can write to {', '.join(writable)}")
+
+
+def check_grafana_password(compose):
+    """Does Grafana start with a password of the operator's only, and is that one not in the repository?"""
+    grafana = compose["services"]["grafana"]
+    environment = grafana["environment"]
+    ensure("GF_SECURITY_ADMIN_PASSWORD" not in environment, "the password of Grafana is in docker-compose.yml")
+    (secret,) = grafana.get("secrets", [None])
+    place = environment.get("GF_SECURITY_ADMIN_PASSWORD__FILE")
+    ensure(secret and place == f"/run/secrets/{secret}", "Grafana starts with its default password")
+    file = compose["secrets"][secret].get("file", "")
+    # Docker can hand a container that cannot be written to no secret but a file.
+    ensure(file.startswith("./"), f"the password of Grafana is not in a file of this folder: {file}")
+    name = file.removeprefix("./")
+    for ignored in (".gitignore", ".dockerignore"):
+        ensure(name in (ROOT / ignored).read_text().splitlines(), f"{ignored} lets {name} through")
+    ensure(f"> {name} " in COMPOSE.read_text(), f"docker-compose.yml does not say how to make {name}")
 
 
 def check_kubernetes(juice, base):
