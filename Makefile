@@ -31,7 +31,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .PHONY: help demo test contract deploy-check test-browser screenshots simulate fuzz torture rolling soak sanitize bench \
-	microbench instructions build lint format setup docs install clean
+	requirements microbench instructions build lint format setup docs install clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -93,8 +93,16 @@ screenshots: build .build/browser-venv/ready ## Make the README's pictures of th
 	@./scripts/setup.sh python
 	@echo "Installing the Python packages of $<"
 	@rm -rf $(@D) && python3 -m venv $(@D)
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
+
+# Which packages are wanted is in requirements.in; requirements.txt has all that these bring along, too, and the hashes of each.
+requirements: .build/lock-venv/ready ## Write Tests/*/requirements.txt anew from the requirements.in beside them
+	@for list in Tests/*/requirements.in; do \
+		(cd "$$(dirname $$list)" && "$(CURDIR)/.build/lock-venv/bin/uv" pip compile --quiet --universal --python-version 3.11 \
+			--upgrade --generate-hashes --no-annotate --custom-compile-command "make requirements" requirements.in \
+			-o requirements.txt) || exit $$?; \
+	done
 
 simulate: setup ## Run the engine in simulated clusters that fail in every way (SEEDS=100000, or SEED=7 for one with a trace)
 	@$(SWIFT) build -c release --product simulate

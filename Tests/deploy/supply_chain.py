@@ -1,0 +1,49 @@
+"""What the project takes from others: exact versions and hashes."""
+
+import json
+import re
+
+from basics import ROOT, ensure
+
+
+def check_pins(folder):
+    """Are all packages exact, and those of Python known by their hashes, with all that they bring along?"""
+    asked = re.findall(r'\.package\(\s*url: "([^"]+)",\s*(.*?)\),?\n', (ROOT / "Package.swift").read_text())
+    ensure(asked, "Package.swift asks for no packages")
+    pins = json.loads((folder.parents[2] / "Package.resolved").read_text())["pins"]
+    resolved = {pin["location"].removesuffix(".git"): pin["state"].get("version") for pin in pins}
+    for url, requirement in asked:
+        exact = re.fullmatch(r'exact: "(\d+\.\d+\.\d+)"', requirement)
+        ensure(exact, f"Package.swift asks for no exact version of {url}: {requirement}")
+        ensure(resolved.get(url.removesuffix(".git")) == exact[1], f"{url} was resolved to {resolved.get(url)}")
+    locks = sorted(ROOT.glob("Tests/*/requirements.txt"))
+    wanted = sorted(ROOT.glob("Tests/*/requirements.in"))
+    ensure(locks and [lock.with_suffix(".in") for lock in locks] == wanted, "a requirements.in has no requirements.txt")
+    for lock in locks:
+        check_hashes(lock)
+    installs = re.findall(r"pip install.*", (ROOT / "Makefile").read_text())
+    ensure(installs and all("--require-hashes" in line for line in installs), "the Makefile installs without hashes")
+    return f"{len(asked)} Swift packages, {len(locks)} lists of Python's"
+
+
+def check_hashes(lock):
+    """Has each package of the list one version and its hashes, and is each there that requirements.in names?"""
+    place = lock.relative_to(ROOT)
+    entries = re.sub(r"\\\n", " ", re.sub(r"^\s*#.*\n", "", lock.read_text(), flags=re.MULTILINE)).splitlines()
+    listed = set()
+    for entry in filter(None, entries):
+        exact = re.match(r"([\w.-]+)==([^\s;]+)", entry)
+        ensure(exact, f"{place} has no exact version of {entry[:40]}")
+        ensure(re.search(r"--hash=sha256:[0-9a-f]{64}\b", entry), f"{place} has no hash of {exact[1]}")
+        listed.add((normalized(exact[1]), exact[2]))
+    for line in lock.with_suffix(".in").read_text().splitlines():
+        if line and not line.startswith("#"):
+            exact = re.fullmatch(r"([\w.-]+)(?:\[.*\])?==(\S+)", line)
+            ensure(exact, f"{place.with_suffix('.in')} asks for no exact version: {line}")
+            there = (normalized(exact[1]), exact[2]) in listed
+            ensure(there, f"{place} does not have {line}: make requirements")
+
+
+def normalized(name):
+    """A package's name as PyPI compares it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
