@@ -19,6 +19,8 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin juice
 COPY --from=build /out/juice /usr/local/bin/juice
+# Whoever hands the image on hands these on, too.
+COPY LICENSE docs/LICENSES.md /usr/share/doc/juice/
 USER juice
 # Whoever runs a container wants to probe and scrape it, and to have its log collected.
 ENV JUICE_HTTP=0.0.0.0:8080 JUICE_LOG_FORMAT=json

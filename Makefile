@@ -31,7 +31,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 
 .PHONY: help demo test contract deploy-check test-browser screenshots simulate fuzz torture rolling soak sanitize bench \
-	requirements microbench instructions build lint format setup docs install clean
+	licenses sbom requirements microbench instructions build lint format setup docs install clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
@@ -87,6 +87,14 @@ screenshots: build .build/browser-venv/ready ## Make the README's pictures of th
 	@./scripts/setup.sh browser
 	@PYTHONDONTWRITEBYTECODE=1 .build/browser-venv/bin/python Tests/browser/screenshots.py \
 		"$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)" docs/images
+
+licenses: setup ## Write docs/LICENSES.md: the licenses of what is linked into the juice command
+	@$(SWIFT) build --product juice
+	@./scripts/components.py licenses "$$($(SWIFT) build --show-bin-path)"
+
+sbom: build ## List what the juice command is made of, in CycloneDX JSON: .build/sbom.cdx.json
+	@./scripts/components.py sbom "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)" > .build/sbom.cdx.json
+	@echo "Wrote .build/sbom.cdx.json"
 
 # Python packages in an environment of their own, which is made anew when others are asked for.
 .build/%-venv/ready: Tests/%/requirements.txt

@@ -19,7 +19,7 @@ from manifests import COMPOSE, check_compose, check_kubernetes
 from metrics_page import LINUX_ONLY, MetricsPage, check_document
 from processes import Process, Prometheus, Service, clean_environment
 from promql import metrics, selectors
-from supply_chain import check_pins
+from supply_chain import check_licenses, check_pins, check_sbom
 
 # What Prometheus itself has of every target, and of the alerts that fire, of which there is none on a healthy service.
 PROMETHEUS_OWN = {"up", "ALERTS"}
@@ -63,6 +63,8 @@ def checks(arguments):
         yield "docker-compose.yml", check_compose(arguments.juice, environment)
         yield "Kubernetes manifests", check_kubernetes(arguments.juice, environment)
         yield "versions and hashes", check_pins(arguments.juice.parent)
+        yield "docs/LICENSES.md", check_licenses(arguments.juice.parent)
+        yield "list of components", check_sbom(arguments.juice.parent)
         with Service(arguments.juice, environment) as service:
             yield from live_checks(arguments, service, environment, folder)
 

@@ -1,9 +1,15 @@
-"""What the project takes from others: exact versions and hashes."""
+"""What the project takes from others: exact versions, hashes, licenses and the list of components."""
 
 import json
 import re
+import sys
 
 from basics import ROOT, ensure
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+sys.path.insert(0, str(ROOT / "scripts"))
+import components  # noqa: E402
 
 
 def check_pins(folder):
@@ -47,3 +53,33 @@ def check_hashes(lock):
 def normalized(name):
     """A package's name as PyPI compares it."""
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def check_licenses(folder):
+    """Has docs/LICENSES.md the licenses of all that is linked, and does the image bring it along?"""
+    found = components.components(folder)
+    actual = components.DOCUMENT.read_text()
+    expected = components.document(found)
+    differing = "\n".join(sorted(set(actual.splitlines()) ^ set(expected.splitlines())))
+    ensure(actual == expected, f"docs/LICENSES.md is not of what is linked (make licenses writes it):\n{differing}")
+    run_stage = (ROOT / "Dockerfile").read_text().rpartition("\nFROM ")[2]
+    copied = "COPY LICENSE docs/LICENSES.md /usr/share/doc/juice/\n" in run_stage
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    ensure(copied and "docs" not in ignored and "!docs/LICENSES.md" in ignored, "the image does not have the licenses")
+    return f"{len(found)} components"
+
+
+def check_sbom(folder):
+    """Does the list of components follow CycloneDX' schema, and has it all that is linked?"""
+    found = components.components(folder)
+    document = components.sbom(found, "0.0.0")
+    # The schema takes any text for the version.
+    ensure(document["specVersion"] == SchemaVersion.V1_6.to_version(), "the list of components is of another version")
+    fault = JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(document))
+    ensure(fault is None, f"the list of components is not CycloneDX 1.6: {fault}")
+    listed = {entry["purl"] for entry in document["components"]}
+    for name, (pin, _) in components.linked(folder).items():
+        here = any(purl.lower().endswith(f"/{name}@{pin['state']['version']}".lower()) for purl in listed)
+        ensure(here, f"the list of components does not have {name}")
+    ensure(any(purl.startswith("pkg:generic/librdkafka@") for purl in listed), "it does not have librdkafka")
+    return f"{len(listed)} components, CycloneDX 1.6"
