@@ -11,7 +11,13 @@ public enum CommandTime {
     ///   - now: the time of day of the reader.
     @inline(__always)
     public static func effective(_ timestamp: Timestamp?, readAt now: Timestamp) -> Timestamp {
-        guard let timestamp, timestamp <= now, timestamp >= now &- longestUnread else { return now }
+        believed(timestamp, readAt: now) ?? now
+    }
+
+    /// The time of a record's timestamp; nil where that is nonsense, or where there is none.
+    @inline(__always)
+    public static func believed(_ timestamp: Timestamp?, readAt now: Timestamp) -> Timestamp? {
+        guard let timestamp, timestamp <= now, timestamp >= now &- longestUnread else { return nil }
         return timestamp
     }
 }

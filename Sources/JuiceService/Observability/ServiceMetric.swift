@@ -43,7 +43,7 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
         case .replacedProducers:
             "Producers made anew because a request of theirs may have been sent twice and still be on its way."
         case .transactionDuration: "Time from the beginning of a transaction to its confirmed commit."
-        case .answerLatency: "Time from a command's timestamp to the confirmed commit of its answer."
+        case .answerLatency: "Time from a command's credible timestamp to the confirmed commit of its answer."
         case .consumerLag:
             "Committed records of an input partition that no committed transaction has taken in yet."
         case .assignedPartitions: "Partitions that a worker has restored and reads."

@@ -137,8 +137,10 @@ extension WorkerMetrics {
     ) {
         committed.increment()
         transactionDuration.record(duration: duration)
-        // Whoever stamped a command may have a clock that is ahead.
-        for time in commandTimes { answerLatency.recordNanoseconds(max(0, now - time) * 1_000_000) }
+        // Whoever stamps a command may write any number. What is left are differences of at most a week.
+        for time in commandTimes.lazy.compactMap({ CommandTime.believed($0, readAt: now) }) {
+            answerLatency.recordNanoseconds((now - time) * 1_000_000)
+        }
         state.withLock { $0.lag.note(positions) }
     }
 

@@ -76,13 +76,19 @@ import Testing
         #expect(worker.durations(.answerLatency).count == 1)
     }
 
-    @Test func aClockThatIsAheadMakesNoNegativeLatency() {
+    @Test func nonsensicalTimestampsHaveNoLatency() {
         let worker = ObservedWorker()
-        worker.run()
-        worker.order("a", "kiwi")
-        worker.cluster.now -= 5000
-        worker.run()
-        #expect(worker.durations(.answerLatency) == [0])
+        let metrics = WorkerMetrics(worker: 0, topics: TopicNames(), factory: worker.factory)
+        let (now, week): (Timestamp, Timestamp) = (1_700_000_000_000, 604_800_000)
+        metrics.committed(
+            after: .zero,
+            commandTimes: [
+                -10_000_000_000_000, .min, .max, 0, now + 1, now - week - 1, now - week, now - 3, now,
+            ],
+            at: now,
+            positions: []
+        )
+        #expect(worker.durations(.answerLatency) == [week * 1_000_000, 3_000_000, 0])
     }
 
     @Test func stateAndRestoresAreTold() {
