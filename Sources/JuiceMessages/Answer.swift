@@ -28,7 +28,7 @@ public struct Answer: Sendable, Hashable {
 }
 
 /// So many of a fruit.
-public struct FruitAmount: Sendable, Hashable {
+public struct FruitAmount: Sendable, Hashable, Encodable {
     /// The fruit's id.
     public let fruit: String
     /// How many.
@@ -42,7 +42,7 @@ public struct FruitAmount: Sendable, Hashable {
 }
 
 /// A fruit that an order was short of.
-public struct MissingFruit: Sendable, Hashable {
+public struct MissingFruit: Sendable, Hashable, Encodable {
     /// The fruit's id.
     public let fruit: String
     /// How many the order needed.

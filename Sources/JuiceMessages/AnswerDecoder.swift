@@ -1,3 +1,5 @@
+import JuiceMaker
+
 /// Reads answers back from the results topic. Fields it does not know are ignored.
 ///
 /// One decoder is for one thread; the answers are values of their own.
@@ -27,14 +29,14 @@ public final class AnswerDecoder {
         case "juiceMade":
             return .juiceMade(
                 juice: String(try answer.text("juice")),
-                quantity: try answer.integer("quantity"),
+                quantity: try answer.integer("quantity", from: JuiceMaker.quantities),
                 used: try answer.amounts("used"),
                 left: try answer.amounts("left")
             )
         case "outOfStock":
             return .outOfStock(
                 juice: String(try answer.text("juice")),
-                quantity: try answer.integer("quantity"),
+                quantity: try answer.integer("quantity", from: JuiceMaker.quantities),
                 missing: try missing(in: answer)
             )
         case "restocked":
@@ -47,16 +49,13 @@ public final class AnswerDecoder {
     }
 
     private func missing(in answer: JSONObject) throws(MalformedMessage) -> [MissingFruit] {
-        var missing: [MissingFruit] = []
-        for element in try answer.array("missing") {
-            let place = "missing[\(missing.count)]"
-            guard let shortage = element.object else { throw MalformedMessage(place, "must be an object") }
-            missing.append(
-                MissingFruit(
-                    fruit: String(try shortage.text("fruit", in: "\(place).")),
-                    needed: try shortage.integer("needed", in: "\(place)."),
-                    inStock: try shortage.integer("inStock", in: "\(place).")
-                )
+        // A recipe may ask for as much as a store holds, and an order for many juices.
+        let mostNeeded = FruitStore.maximumLevel * JuiceMaker.quantities.upperBound
+        let missing = try answer.objects("missing") { shortage, place throws(MalformedMessage) in
+            MissingFruit(
+                fruit: String(try shortage.text("fruit", in: "\(place).")),
+                needed: try shortage.integer("needed", in: "\(place).", from: 0...mostNeeded),
+                inStock: try shortage.integer("inStock", in: "\(place).", from: 0...FruitStore.maximumLevel)
             )
         }
         guard !missing.isEmpty else { throw MalformedMessage("missing", "must not be empty") }

@@ -1,4 +1,5 @@
 import CSimdJSON
+import JuiceMaker
 
 /// A value of the document that a ``JSONReader`` read last: a place in its tokens, cheap to pass on, and gone
 /// when the reader reads again.
@@ -37,6 +38,14 @@ struct JSONValue {
     var integer: Int? {
         token.kind == .integer ? Int(token.integer) : nil
     }
+
+    /// An ``integer`` that can be the level of a fruit in a store. What else a record may say, nobody calculates with.
+    var amount: Int? {
+        integer.flatMap { (0...FruitStore.maximumLevel).contains($0) ? $0 : nil }
+    }
+
+    /// What is wrong with a value that is no ``amount``.
+    static let noAmount = "must be a whole number from 0 to \(FruitStore.maximumLevel)"
 
     /// The text of a string, without escapes.
     var string: BorrowedText? {

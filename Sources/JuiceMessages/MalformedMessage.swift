@@ -52,8 +52,20 @@ extension JSONObject {
         try value(name, in: path, "a string") { $0.string }
     }
 
-    func integer(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> Int {
-        try value(name, in: path, "a whole number") { $0.integer }
+    /// A whole number within a range. Whoever reads records calculates with it, and must not overflow.
+    func integer(
+        _ name: StaticString,
+        in path: String = "",
+        from range: ClosedRange<Int> = .min ... .max
+    ) throws(MalformedMessage) -> Int {
+        let number = try value(name, in: path, "a whole number") { $0.integer }
+        guard range.contains(number) else {
+            throw MalformedMessage(
+                "\(path)\(name)",
+                "must be from \(range.lowerBound) to \(range.upperBound)"
+            )
+        }
+        return number
     }
 
     func object(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> JSONObject {
@@ -81,15 +93,29 @@ extension JSONObject {
         return value
     }
 
-    /// The members of an object that has a number for each of some fruits.
+    /// The members of an object that has an amount for each of some fruits.
     func amounts(_ name: StaticString) throws(MalformedMessage) -> [FruitAmount] {
         var amounts: [FruitAmount] = []
         for (key, value) in try object(name) {
-            guard let amount = value.integer else {
-                throw MalformedMessage("\(name).\(key.clipped())", "must be a whole number")
+            guard let amount = value.amount else {
+                throw MalformedMessage("\(name).\(key.clipped())", JSONValue.noAmount)
             }
             amounts.append(FruitAmount(fruit: String(key), amount: amount))
         }
         return amounts
+    }
+
+    /// The elements of an array of objects, each made with its place.
+    func objects<Element>(
+        _ name: StaticString,
+        _ element: (JSONObject, String) throws(MalformedMessage) -> Element
+    ) throws(MalformedMessage) -> [Element] {
+        var elements: [Element] = []
+        for value in try array(name) {
+            let place = "\(name)[\(elements.count)]"
+            guard let object = value.object else { throw MalformedMessage(place, "must be an object") }
+            elements.append(try element(object, place))
+        }
+        return elements
     }
 }

@@ -104,18 +104,4 @@ extension JSONObject {
             )
         }
     }
-
-    /// The elements of an array of objects.
-    fileprivate func objects<Element>(
-        _ name: StaticString,
-        _ element: (JSONObject, String) throws(MalformedMessage) -> Element
-    ) throws(MalformedMessage) -> [Element] {
-        var elements: [Element] = []
-        for value in try array(name) {
-            let place = "\(name)[\(elements.count)]"
-            guard let object = value.object else { throw MalformedMessage(place, "must be an object") }
-            elements.append(try element(object, place))
-        }
-        return elements
-    }
 }

@@ -11,7 +11,7 @@ public struct RememberedAnswer {
     /// Whether the command was a repeat and this its first answer, given again.
     public let isDuplicate: Bool
     /// The answer in 16 bytes, if writing that gives the record's value again, to the byte. If not, because it is a
-    /// rejection, has too many numbers, or was written in another language or by another menu, the value itself has to
+    /// rejection, has too many numbers, or ones that no store can have, or was written in another language or by another menu, the value itself has to
     /// be kept: ``AnswerEncoder/duplicate(of:into:)`` makes the answer to a repeat of it.
     public let compact: CompactAnswer?
 }
@@ -108,7 +108,7 @@ extension RememberedAnswerReader {
         numbers.append(juice)
         numbers.append(quantity)
         for (_, level) in left {
-            guard let level = level.integer else { return nil }
+            guard let level = level.amount else { return nil }
             numbers.append(level)
         }
         return CompactAnswer(.juiceMade, numbers)
@@ -121,7 +121,7 @@ extension RememberedAnswerReader {
         var shortages = missing.makeIterator()
         var next = shortages.next()?.object
         return encoder.compactOutOfStock(juice: juice, quantity: quantity) { ingredient in
-            guard let short = next, let inStock = short["inStock"]?.integer,
+            guard let short = next, let inStock = short["inStock"]?.amount,
                 let fruit = short["fruit"]?.string, isName(fruit, ofFruit: ingredient.fruit)
             else { return nil }
             next = shortages.next()?.object
@@ -136,7 +136,7 @@ extension RememberedAnswerReader {
         for (name, level) in left {
             // The fruits are in the order of the menu: the next one is not far.
             while fruit < fruits.count, !isName(name, ofFruit: fruit) { fruit += 1 }
-            guard fruit < fruits.count, let level = level.integer else { return nil }
+            guard fruit < fruits.count, let level = level.amount else { return nil }
             levels.append((fruit, level))
         }
         return encoder.compactRestocked(left: levels)

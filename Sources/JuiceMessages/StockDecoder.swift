@@ -12,17 +12,8 @@ public final class StockDecoder {
         let record = try reader.readObject(value)
         return StockRecord(
             store: String(try record.text("store")),
-            revision: try record.revision(),
+            revision: try record.integer("revision", from: 0 ... .max),
             stock: try record.amounts("stock")
         )
-    }
-}
-
-extension JSONObject {
-    /// The revision in a stock record.
-    func revision() throws(MalformedMessage) -> Int {
-        let revision = try integer("revision")
-        guard revision >= 0 else { throw MalformedMessage("revision", "must not be negative") }
-        return revision
     }
 }

@@ -1,7 +1,7 @@
 import JuiceMaker
 
 /// The whole stock of a store as a monitor sees it, which owns its texts and needs no menu.
-public struct StockRecord: Sendable, Hashable {
+public struct StockRecord: Sendable, Hashable, Encodable {
     /// The store.
     public let store: String
     /// How many changes the store has seen.

@@ -38,15 +38,12 @@ public final class StockRestorer {
         key: UnsafeRawBufferPointer? = nil
     ) throws(MalformedMessage) -> RestoredStore {
         if let key, let revision = template.read(value, of: key, into: &levels) {
-            do throws(FruitStore.LevelOutOfRange) {
-                try restored.setLevels(levels)
-            } catch {
-                throw fault(of: error)
-            }
+            try setLevels()
             return RestoredStore(store: BorrowedText(key), revision: revision, levels: restored)
         }
         let record = try reader.readObject(value)
-        let (store, revision) = (try record.text("store"), try record.revision())
+        let store = try record.text("store")
+        let revision = try record.integer("revision", from: 0 ... .max)
         try setLevels(try record.object("stock"))
         return RestoredStore(store: store, revision: revision, levels: restored)
     }
@@ -59,19 +56,19 @@ public final class StockRestorer {
         for (id, value) in stock {
             guard let fruit = fruits.find(id.bytes) else { continue }
             guard !isGiven[fruit] else { throw fault(of: fruit, "given twice") }
-            guard let level = value.integer else { throw fault(of: fruit, "must be a whole number") }
+            guard let level = value.amount else { throw fault(of: fruit, JSONValue.noAmount) }
             isGiven[fruit] = true
             levels[fruit] = level
         }
+        try setLevels()
+    }
+
+    private func setLevels() throws(MalformedMessage) {
         do throws(FruitStore.LevelOutOfRange) {
             try restored.setLevels(levels)
         } catch {
-            throw fault(of: error)
+            throw fault(of: error.fruit, JSONValue.noAmount)
         }
-    }
-
-    private func fault(of error: FruitStore.LevelOutOfRange) -> MalformedMessage {
-        fault(of: error.fruit, "must be from 0 to \(FruitStore.maximumLevel)")
     }
 
     private func fault(of fruit: Int, _ problem: String) -> MalformedMessage {

@@ -49,6 +49,15 @@ import Testing
         #expect(table.changeCount == 0)
     }
 
+    @Test func aRevisionStaysAtTheLastThereIs() {
+        var table = StoreTable(menu: .standard)
+        let key = ByteKeyTable.Key(BorrowedText("a").bytes)
+        table.restore(key, FruitStore(menu: .standard), revision: .max)
+        take(1, "a", from: &table)
+        #expect(table.state(of: BorrowedText("a")).revision == .max)
+        #expect(bananas("a", in: table) == 9)
+    }
+
     @Test func undoAfterFailedChangesBetweenGoodOnes() {
         var table = StoreTable(menu: .standard)
         for store: StaticString in ["a", "b", "c"] { take(1, store, from: &table) }

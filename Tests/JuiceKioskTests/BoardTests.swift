@@ -45,6 +45,15 @@ struct BoardTests {
         )
     }
 
+    @Test(arguments: [Int64.min, -1, 0, 1_700_000_000_000, .max])
+    func pagesGetTimesThatTheyCanShow(time: Int64) throws {
+        var board = Board(menu: .standard, stores: nil, now: 100)
+        let answer = try Sample.made("1", time: time)
+        board.take(.answer(answer, isHistory: false), now: 100)
+        #expect(board.all.answers.count == 1)
+        #expect((0...8_640_000_000_000_000).contains(Frames.AnswerFrame(answer).time))
+    }
+
     @Test func aStoreHasAnswersOfItsOwn() throws {
         var board = Board(menu: .standard, stores: nil, now: 100)
         for number in 0..<40 {

@@ -131,7 +131,7 @@ import Testing
             ),
             (
                 #"{"orderId":"1","store":"s","type":"juiceMade","juice":"j","quantity":1,"used":{"kiwi":"3"}}"#,
-                "used.kiwi: must be a whole number"
+                "used.kiwi: must be a whole number from 0 to 1000000000"
             ),
             (
                 #"{"orderId":"1","store":"s","type":"outOfStock","juice":"j","quantity":1,"missing":[]}"#,
@@ -147,5 +147,36 @@ import Testing
     func aMalformedAnswerIsRefused(json: String, problem: String) {
         let error = #expect(throws: MalformedMessage.self) { try decode(json) }
         #expect(error?.description == problem)
+    }
+
+    /// Readers add and multiply what answers say.
+    @Test(
+        arguments: [
+            (1, 0, 1, 0, true), (100, 1_000_000_000, 100_000_000_000, 1_000_000_000, true),
+            (0, 0, 1, 0, false), (101, 0, 1, 0, false), (.max, 0, 1, 0, false),
+            (1, -1, 1, 0, false), (1, .min, 1, 0, false), (1, 1_000_000_001, 1, 0, false),
+            (1, .max, 1, 0, false),
+            (1, 0, -1, 0, false), (1, 0, .min, 0, false), (1, 0, 100_000_000_001, 0, false),
+            (1, 0, 1, -1, false), (1, 0, 1, 1_000_000_001, false), (1, 0, 1, .min, false),
+        ] as [(Int, Int, Int, Int, Bool)]
+    )
+    func numbersAreThoseThatAStoreCanHave(
+        quantity: Int,
+        level: Int,
+        needed: Int,
+        inStock: Int,
+        areTaken: Bool
+    ) {
+        let made = #"""
+            {"type":"juiceMade","orderId":"o","store":"s","juice":"kiwi","quantity":\#(quantity),\#
+            "used":{"kiwi":\#(level)},"left":{"kiwi":\#(level)},"message":"m"}
+            """#
+        let short = #"""
+            {"type":"outOfStock","orderId":"o","store":"s","juice":"kiwi","quantity":\#(quantity),"fruit":"kiwi",\#
+            "missing":[{"fruit":"kiwi","needed":\#(needed),"inStock":\#(inStock)}],"message":"m"}
+            """#
+        let restocked =
+            #"{"type":"restocked","restockId":"r","store":"s","left":{"kiwi":\#(level)},"message":"m"}"#
+        #expect([made, short, restocked].allSatisfy { (try? decode($0)) != nil } == areTaken)
     }
 }

@@ -115,6 +115,10 @@ import Testing
                 false
             ),
             (
+                #"{"type":"restocked","restockId":"r","store":"s","left":{"kiwi":1000000001},"#
+                    + #""message":"restocked: kiwi 1000000001"}"#, false
+            ),
+            (
                 #"{"type":"restocked","restockId":"r","store":"s","left":{"kiwi":8.0},"message":"restocked: kiwi 8"}"#,
                 false
             ),

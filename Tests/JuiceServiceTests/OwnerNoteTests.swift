@@ -22,6 +22,8 @@ import Testing
     @Test func theNextIDsAreThoseOfTheNextGeneration() {
         let note = OwnerNote("group/a/0#0,1/7 4")
         #expect(note?.nextTransactionalIDs == ["group/a/0/0/1", "group/a/0/1"])
+        // Whoever commits offsets for the group may note any number.
+        #expect(OwnerNote("group/a/0#0/9223372036854775807 4")?.nextTransactionalIDs.count == 1)
     }
 
     @Test(arguments: ["", "something", "something else", "4"])

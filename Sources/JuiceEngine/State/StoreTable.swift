@@ -66,7 +66,8 @@ struct StoreTable {
         guard body(&current) else { return }
         if !isChanged[index] { note(index) }
         put(current, at: index)
-        revisions[index] += 1
+        // A record may say that the last number there is has been reached.
+        revisions[index] &+= revisions[index] < .max ? 1 : 0
     }
 
     /// Takes over a store as the changelog has it.

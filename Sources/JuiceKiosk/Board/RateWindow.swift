@@ -68,15 +68,8 @@ struct RateWindow: Sendable {
 
     private mutating func sum(_ range: Range<Int>, now: Int) -> Counts {
         advance(to: now)
-        let kept =
-            max(
-                range.lowerBound,
-                latest - Self.length + 1
-            )..<max(
-                min(range.upperBound, latest + 1),
-                max(range.lowerBound, latest - Self.length + 1)
-            )
-        return kept.reduce(Counts()) { $0 + seconds[Self.index($1)] }
+        return range.clamped(to: latest - Self.length + 1..<latest + 1)
+            .reduce(Counts()) { $0 + seconds[Self.index($1)] }
     }
 
     private static func index(_ second: Int) -> Int {

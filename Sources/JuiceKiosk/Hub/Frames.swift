@@ -18,12 +18,6 @@ enum Frames {
         let count: Int
     }
 
-    struct StockFrame: Encodable {
-        let store: String
-        let revision: Int
-        let stock: [Amount]
-    }
-
     struct BoardFrame: Encodable {
         /// Orders a second, at present.
         let rate: Double
@@ -34,22 +28,6 @@ enum Frames {
         let made: [Int]
         let outOfStock: [Int]
         let rejected: [Int]
-    }
-
-    struct Amount: Encodable {
-        let fruit: String
-        let amount: Int
-
-        init(_ amount: FruitAmount) {
-            fruit = amount.fruit
-            self.amount = amount.amount
-        }
-    }
-
-    struct Missing: Encodable {
-        let fruit: String
-        let needed: Int
-        let inStock: Int
     }
 
     /// An answer, with lists where the topic has objects: a page shows fruits in order.
@@ -63,26 +41,27 @@ enum Frames {
         var duplicate: Bool
         var juice: String?
         var quantity: Int?
-        var left: [Amount]?
-        var missing: [Missing]?
+        var left: [FruitAmount]?
+        var missing: [MissingFruit]?
         var reason: String?
+
+        /// The last moment that a browser can show; of a later one it makes an error.
+        static let latestTime: Int64 = 8_640_000_000_000_000
 
         init(_ timed: TimedAnswer) {
             let answer = timed.answer
             (kind, id, store) = (answer.command == .order ? "order" : "restock", answer.id, answer.store)
-            (time, message, duplicate) = (timed.time, answer.message, answer.isDuplicate)
+            time = min(max(0, timed.time), Self.latestTime)
+            (message, duplicate) = (answer.message, answer.isDuplicate)
             switch answer.outcome {
             case .juiceMade(let juice, let quantity, _, let left):
                 (type, self.juice, self.quantity) = ("juiceMade", juice, quantity)
-                self.left = left.map(Amount.init)
+                self.left = left
             case .outOfStock(let juice, let quantity, let missing):
                 (type, self.juice, self.quantity) = ("outOfStock", juice, quantity)
-                self.missing = missing.map {
-                    Missing(fruit: $0.fruit, needed: $0.needed, inStock: $0.inStock)
-                }
+                self.missing = missing
             case .restocked(let left):
-                type = "restocked"
-                self.left = left.map(Amount.init)
+                (type, self.left) = ("restocked", left)
             case .rejected(let reason):
                 (type, self.reason) = ("rejected", reason)
             }
@@ -101,15 +80,7 @@ enum Frames {
     }
 
     static func stock(_ board: Board, of store: Name) -> ByteBuffer {
-        let record = board.stock(of: store)
-        return event(
-            "stock",
-            StockFrame(
-                store: record.store,
-                revision: record.revision,
-                stock: record.stock.map(Amount.init)
-            )
-        )
+        event("stock", board.stock(of: store))
     }
 
     static func board(_ board: Board, scope: Name?, now: Int) -> ByteBuffer {

@@ -1,4 +1,5 @@
 import JuiceMaker
+import JuiceMessages
 
 /// What the page must know once: the menu, the stores to choose from, and what it may do.
 struct MenuAnswer: Encodable {
@@ -14,15 +15,10 @@ struct MenuAnswer: Encodable {
         let name: Text
     }
 
-    private struct Ingredient: Encodable {
-        let fruit: String
-        let amount: Int
-    }
-
     private struct JuiceAnswer: Encodable {
         let id: String
         let name: Text
-        let recipe: [Ingredient]
+        let recipe: [FruitAmount]
     }
 
     private let fruits: [FruitAnswer]
@@ -40,7 +36,7 @@ struct MenuAnswer: Encodable {
             JuiceAnswer(
                 id: juice.id,
                 name: Text(juice.name),
-                recipe: juice.recipe.map { Ingredient(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) }
+                recipe: juice.recipe.map { FruitAmount(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) }
             )
         }
         language = configuration.language.rawValue

@@ -44,7 +44,7 @@ struct OwnerNote: Hashable {
             let parts = turn.split(separator: "/")
             return TransactionalProducer.transactionalID(
                 "\(owner)/\(parts.first ?? "")",
-                generation: (parts.dropFirst().first.flatMap { Int($0) } ?? 0) + 1
+                generation: (parts.dropFirst().first.flatMap { Int($0) } ?? 0) &+ 1
             )
         }
     }
