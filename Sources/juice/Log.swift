@@ -90,12 +90,13 @@ struct LineLogHandler: LogHandler {
 enum ClockTime {
     static var now: String { of(secondsSince1970: Int(Date.now.timeIntervalSince1970)) }
 
-    static func of(secondsSince1970 seconds: Int) -> String {
+    /// - Parameter format: as strftime(3) has it.
+    static func of(secondsSince1970 seconds: Int, format: String = "%T") -> String {
         var clock = time_t(seconds)
         var parts = tm()
         localtime_r(&clock, &parts)
-        return [parts.tm_hour, parts.tm_min, parts.tm_sec].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(
-            separator: ":"
-        )
+        var text = [CChar](repeating: 0, count: 64)
+        let length = strftime(&text, text.count, format, &parts)
+        return String(decoding: text[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 }

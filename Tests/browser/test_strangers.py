@@ -64,3 +64,11 @@ class StrangerTest(KioskTest):
             self.assertEqual(self.driver.title, "Juice Maker")
             self.assertEqual(all_of(self.driver, "main img, body script, #answers script"), [])
         visit(self.driver, self.stand.url, self.store)
+
+    def test_names_do_not_turn_the_text_around_them(self):
+        store = "a\u202eb\u2028c\u009bd"
+        visit(self.driver, self.stand.url, store)
+        self.press("kiwi")
+        shown = "a\ufffdb\ufffdc\ufffdd"
+        self.wait(lambda: shown in [name.text for name in all_of(self.driver, "#answers bdi")], "the name, made visible")
+        self.assertEqual(one(self.driver, "#store option:checked").text, shown)

@@ -124,7 +124,7 @@ struct DeadLetterTests {
                 """
         )
         #expect(
-            DeadLetterJSON(Self.letter(bytes: [0xFF], key: nil), isResent: true).line
+            JSONText.line(DeadLetterJSON(Self.letter(bytes: [0xFF], key: nil), isResent: true))
                 == #"{"code":"notJSON","headers":[],"message":"why","offset":7,"partition":1,"resent":true,"#
                 + #""source":{"offset":42,"partition":3,"topic":"juice.orders"},"valueBase64":"/w=="}"#
         )

@@ -1,3 +1,4 @@
+import Foundation
 import JuiceMaker
 import JuiceMessages
 import Testing
@@ -72,6 +73,28 @@ struct TerminalTests {
 
     @Test func controlCharactersCannotSteerTheTerminal() {
         #expect("a\u{1B}[2Jb\u{9B}c\n".printable == "a\u{FFFD}[2Jb\u{FFFD}c\u{FFFD}")
+    }
+
+    @Test func nothingTurnsOrBreaksTheTextAroundIt() {
+        for scalar in "\u{202A}\u{202E}\u{2066}\u{2069}\u{200E}\u{200F}\u{61C}\u{2028}\u{2029}\u{85}"
+            .unicodeScalars
+        {
+            #expect("a\(scalar)b".printable == "a\u{FFFD}b")
+        }
+        // What emoji and scripts are made of stays.
+        for text in ["딸기 👩‍👩‍👧 é", "\u{5D0}\u{5D1}"] { #expect(text.printable == text) }
+    }
+
+    @Test func jsonSteersNoTerminal() throws {
+        let text = "a\u{9B}2Jb\u{7F}\u{202E}\u{2028}\n\u{1B}딸기"
+        let line = JSONText.line([text])
+        #expect(line == #"["a\u009b2Jb\u007f\u202e\u2028\n\u001b딸기"]"#)
+        #expect(try JSONDecoder().decode([String].self, from: Data(line.utf8)) == [text])
+        #expect(try JSONText.indented(["a": 1]).contains("\n"), "lines are the formatting's own")
+
+        let record = Array("{\"a\":\"\u{9B}\"}".utf8)
+        #expect(StandardOutput.jsonLine(record, toTerminal: true) == Array(#"{"a":"\u009b"}"#.utf8) + [10])
+        #expect(StandardOutput.jsonLine(record, toTerminal: false) == record + [10])
     }
 
     @Test func clipsAroundColours() {

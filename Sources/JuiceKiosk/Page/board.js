@@ -2,6 +2,7 @@
 
 import { $, known, words } from "/state.js";
 import { drawChart, make } from "/view.js";
+import { plain } from "/words.js";
 
 export function showBoard() {
   const board = known.board;
@@ -21,7 +22,7 @@ const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 
 function answerLine(answer) {
   const time = clock.format(answer.time);
-  const head = make("span", { className: "head" }, make("time", { text: time }), make("b", { text: answer.store }));
+  const head = make("span", { className: "head" }, make("time", { text: time }), make("b", {}, make("bdi", { text: plain(answer.store) })));
   if (answer.duplicate) head.append(make("i", { text: words.text("repeated") }));
   return make("li", { className: `is-${answer.type}` }, head, make("span", { className: "text", text: words.line(answer) }));
 }

@@ -5,6 +5,7 @@ import { $, commands, known, menu, speak, words } from "/state.js";
 import { clearApplied, focusRow, showApplied, showRows, showStaff } from "/stock.js";
 import { handle, listen } from "/stream.js";
 import { JuiceButton, ShelfItem, make } from "/view.js";
+import { plain } from "/words.js";
 
 const wide = matchMedia("(min-width: 1180px)");
 const cards = new Map();
@@ -146,7 +147,7 @@ $("close-stock").addEventListener("click", () => goTo("order"));
 function showStores() {
   const names = [...new Set([known.store, ...known.stores])];
   const options = names.map((name) => {
-    const option = make("option", { text: name });
+    const option = make("option", { text: plain(name) });
     option.value = name;
     return option;
   });

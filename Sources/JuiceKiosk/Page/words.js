@@ -56,6 +56,12 @@ const reasons = {
   },
 };
 
+// What came out of a topic may hold characters that end a line, or turn the direction of what stands around them.
+export const plain = (text) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, "\uFFFD");
+
+// The same amid other text, whose direction it leaves alone: between a first strong isolate and its end.
+const isolated = (text) => `\u2068${plain(text)}\u2069`;
+
 // Whether a Korean reads the word with a consonant at its end; undefined when that cannot be told.
 function endsInConsonant(word) {
   const last = [...word.normalize("NFC")].at(-1) ?? "";
@@ -94,8 +100,8 @@ export class Words {
   }
 
   text(name) { return texts[this.language][name] ?? name; }
-  fruit(id) { return this.fruits.get(id)?.[this.language] ?? id; }
-  juice(id) { return this.juices.get(id)?.[this.language] ?? id; }
+  fruit(id) { return this.fruits.get(id)?.[this.language] ?? isolated(id); }
+  juice(id) { return this.juices.get(id)?.[this.language] ?? isolated(id); }
   number(value, digits = 0) {
     return new Intl.NumberFormat(this.language, { maximumFractionDigits: digits }).format(value);
   }
@@ -165,7 +171,7 @@ export class Words {
   rejected(answer) {
     const why = this.reason(answer.reason);
     // The service knows which fruit; its language may be another one.
-    const said = why === undefined ? answer.message : `${why} (${answer.message})`;
+    const said = why === undefined ? isolated(answer.message) : `${why} (${isolated(answer.message)})`;
     return this.language === "ko" ? `처리하지 못했어요: ${said}` : `Not done: ${said}`;
   }
 

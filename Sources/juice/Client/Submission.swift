@@ -50,7 +50,7 @@ struct Submission {
             )
         }
         if printsJSON {
-            StandardOutput.write(record + [UInt8(ascii: "\n")])
+            StandardOutput.write(StandardOutput.jsonLine(record))
         } else {
             StandardOutput.line(
                 answer.message.printable + (answer.isDuplicate ? " (repeated: answered before)" : "")

@@ -42,22 +42,14 @@ final class TopicReader {
     ) throws(Failure) -> [Int32: Watermarks] {
         while true {
             do throws(KafkaError) {
-                return try watermarks(consumer, topic: topic, deadline: deadline)
+                let partitions = try consumer.partitions(of: [topic], timeout: deadline.remaining)
+                let watermarks = try consumer.watermarks(of: partitions, timeout: deadline.remaining)
+                return Dictionary(uniqueKeysWithValues: watermarks.map { ($0.key.partition, $0.value) })
             } catch {
                 guard error.remedy == .retry, !deadline.isOver else { throw connection.failure(error) }
                 _ = try? consumer.poll(maxRecords: 1, timeout: deadline.step(.milliseconds(50)))
             }
         }
-    }
-
-    private static func watermarks(
-        _ consumer: Consumer,
-        topic: String,
-        deadline: Deadline
-    ) throws(KafkaError) -> [Int32: Watermarks] {
-        let partitions = try consumer.partitions(of: [topic], timeout: deadline.remaining)
-        let watermarks = try consumer.watermarks(of: partitions, timeout: deadline.remaining)
-        return Dictionary(uniqueKeysWithValues: watermarks.map { ($0.key.partition, $0.value) })
     }
 
     /// Reads these partitions from these offsets, and no others.

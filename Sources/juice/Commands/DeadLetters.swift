@@ -122,7 +122,8 @@ private struct LetterPrinter {
         guard !found.letters.isEmpty else { return }
         guard !printsJSON else {
             return found.letters.forEach {
-                StandardOutput.line(DeadLetterJSON($0, isResent: found.resent.contains($0.position)).line)
+                let isResent = found.resent.contains($0.position)
+                StandardOutput.line(JSONText.line(DeadLetterJSON($0, isResent: isResent)))
             }
         }
         let lines = DeadLetterTable.lines(found.letters, resent: found.resent, paint: paint)
@@ -173,7 +174,7 @@ struct DeadLetterShow: ParsableCommand {
         if isRaw {
             StandardOutput.write(letter.value ?? [])
         } else if printsJSON {
-            StandardOutput.line(DeadLetterJSON(letter, isResent: isResent).line)
+            StandardOutput.line(JSONText.line(DeadLetterJSON(letter, isResent: isResent)))
         } else {
             StandardOutput.write(
                 DeadLetterTable.sheet(letter, isResent: isResent, paint: .forStandardOutput())

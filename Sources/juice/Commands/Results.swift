@@ -46,7 +46,9 @@ struct Results: ParsableCommand {
             deadline: Deadline(after: timeout)
         )
         if let last {
-            printer.print(try reader.last(last, patience: timeout))
+            try printer.collecting { body throws(Failure) in
+                try reader.last(last, patience: timeout).forEach(body)
+            }
         } else if interruption == nil {
             try printer.collecting { body throws(Failure) in try reader.readAll(patience: timeout, body) }
         }
@@ -65,10 +67,6 @@ private struct AnswerPrinter {
     let printsJSON: Bool
     let paint = Paint.forStandardOutput()
 
-    func print(_ entries: [ResultsReader.Entry]) {
-        StandardOutput.write(Array(entries.map(line).joined()))
-    }
-
     /// Prints what `read` hands to the closure it is given.
     func collecting(
         _ read: ((ResultsReader.Entry) -> Void) throws(Failure) -> Void
@@ -85,14 +83,13 @@ private struct AnswerPrinter {
     }
 
     private func line(_ entry: ResultsReader.Entry) -> [UInt8] {
-        let end = [UInt8(ascii: "\n")]
-        guard !printsJSON else { return entry.bytes + end }
+        guard !printsJSON else { return StandardOutput.jsonLine(entry.bytes) }
         guard let answer = entry.answer else {
             let text =
                 "(partition \(entry.partition) offset \(entry.offset) is no answer that this version knows)\n"
             return Array(text.utf8)
         }
         let time = entry.timestamp.map { ClockTime.of(secondsSince1970: Int($0 / 1000)) }
-        return Array(AnswerLine.text(answer, time: time, paint: paint).utf8) + end
+        return Array(AnswerLine.text(answer, time: time, paint: paint).utf8) + [UInt8(ascii: "\n")]
     }
 }

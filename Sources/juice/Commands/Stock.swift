@@ -100,7 +100,7 @@ private struct StockView {
     }
 
     private func printRecords(_ entries: [StockReader.Entry]) {
-        StandardOutput.write(Array(entries.map { $0.bytes + [UInt8(ascii: "\n")] }.joined()))
+        StandardOutput.write(Array(entries.map { StandardOutput.jsonLine($0.bytes) }.joined()))
     }
 
     private func json(of store: String) -> String {

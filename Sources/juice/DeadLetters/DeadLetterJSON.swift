@@ -56,7 +56,4 @@ struct DeadLetterJSON: Encodable {
         }
         return (text, nil)
     }
-
-    /// One line.
-    var line: String { JSONText.line(self) }
 }

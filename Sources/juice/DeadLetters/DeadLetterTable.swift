@@ -76,12 +76,6 @@ enum DeadLetterTable {
 /// A date and time of day where this machine is, as `2026-01-31 12:34:56`.
 enum DateTime {
     static func text(milliseconds: Int64) -> String {
-        var clock = time_t(milliseconds / 1000)
-        var parts = tm()
-        localtime_r(&clock, &parts)
-        let date = [parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday].map {
-            $0 < 10 ? "0\($0)" : "\($0)"
-        }
-        return date.joined(separator: "-") + " " + ClockTime.of(secondsSince1970: Int(milliseconds / 1000))
+        ClockTime.of(secondsSince1970: Int(milliseconds / 1000), format: "%F %T")
     }
 }

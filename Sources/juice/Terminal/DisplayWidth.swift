@@ -54,17 +54,3 @@ enum DisplayWidth {
         0x1FA70...0x1FAFF, 0x20000...0x3FFFD,
     ]
 }
-
-extension String {
-    /// The text with control characters made visible, so that what came out of a topic cannot steer the terminal.
-    var printable: String {
-        guard unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            return self
-        }
-        var text = String.UnicodeScalarView()
-        for scalar in unicodeScalars {
-            text.append(scalar.properties.generalCategory == .control ? "\u{FFFD}" : scalar)
-        }
-        return String(text)
-    }
-}

@@ -18,6 +18,6 @@ enum JSONText {
     ) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = formatting.union([.sortedKeys, .withoutEscapingSlashes])
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
+        return String(decoding: try encoder.encode(value), as: UTF8.self).printableJSON
     }
 }

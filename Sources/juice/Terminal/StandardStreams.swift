@@ -13,6 +13,12 @@ enum StandardOutput {
         write(text + "\n")
     }
 
+    /// What to write of a record that is JSON, in a line: for programs as it is, and nothing that steers a person's terminal.
+    static func jsonLine(_ record: [UInt8], toTerminal: Bool = isTerminal) -> [UInt8] {
+        let end = [UInt8(ascii: "\n")]
+        return (toTerminal ? Array(String(decoding: record, as: UTF8.self).printableJSON.utf8) : record) + end
+    }
+
     /// Writes all of the bytes. When whoever read them has gone, ends the process the way `head` expects.
     static func write(_ bytes: [UInt8]) {
         guard writeAll(bytes, to: STDOUT_FILENO) || errno != EPIPE else {
