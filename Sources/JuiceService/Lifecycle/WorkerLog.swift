@@ -8,13 +8,25 @@ struct WorkerLog {
     private var isRetrying = false
     private var isStartingOver = false
     private var failing: Set<Int32> = []
+    private let now: () -> ContinuousClock.Instant
+    /// Dead letters that no line has told of: the first of them, and how many.
+    private var heldBack: (first: DeadLetter, count: Int)?
+    private var toldOfDeadLettersAt: ContinuousClock.Instant?
 
+    /// Whoever may write to a topic can make thousands of dead letters, and would make as many lines.
+    private static let deadLetterPause = Duration.seconds(1)
     /// Attempts in a row before somebody should look: with the pauses between them, some five seconds.
     private static let patience = 12
 
-    init(logger: Logger, configuration: ServiceConfiguration) {
+    /// - Parameter now: the clock that lines about dead letters are spaced by.
+    init(
+        logger: Logger,
+        configuration: ServiceConfiguration,
+        now: @escaping () -> ContinuousClock.Instant = { .now }
+    ) {
         self.logger = logger
         self.configuration = configuration
+        self.now = now
     }
 
     mutating func note(_ event: WorkerEvent) {
@@ -40,7 +52,7 @@ struct WorkerLog {
                 if isRetrying || isStartingOver { logger.notice("transactions commit again") }
                 (isRetrying, isStartingOver) = (false, false)
             }
-            if let letter = summary.firstDeadLetter { tell(letter, of: summary.deadLetters) }
+            if let letter = summary.firstDeadLetter { note(letter, of: summary.deadLetters) }
             logger.trace("committed", metadata: Self.metadata(summary))
         case .retrying(let error, let attempt):
             // A few are ordinary, such as waiting for a predecessor's transaction to be decided.
@@ -67,13 +79,24 @@ struct WorkerLog {
             failing.remove(partition)
             logger.notice("partition works again", metadata: ["partition": "\(partition)"])
         case .failed(let error):
+            tellOfDeadLetters()
             logger.critical("\(error.message)")
         case .left:
+            tellOfDeadLetters()
             logger.info("left the consumer group")
         }
     }
 
-    private func tell(_ letter: DeadLetter, of count: Int) {
+    private mutating func note(_ letter: DeadLetter, of count: Int) {
+        heldBack = (heldBack?.first ?? letter, (heldBack?.count ?? 0) + count)
+        let now = now()
+        if let last = toldOfDeadLettersAt, now - last < Self.deadLetterPause { return }
+        toldOfDeadLettersAt = now
+        tellOfDeadLetters()
+    }
+
+    private mutating func tellOfDeadLetters() {
+        guard let (letter, count) = heldBack.take() else { return }
         let others = count == 1 ? "" : ", and \(count - 1) more after it"
         logger.warning(
             "put aside as a dead letter: \(letter.reason.message)\(others)",

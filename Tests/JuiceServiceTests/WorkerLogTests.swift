@@ -1,0 +1,66 @@
+import JuiceMessages
+import Testing
+
+@testable import JuiceEngine
+@testable import JuiceService
+
+/// Lines about what anybody may cause as often as they like.
+@Suite struct WorkerLogTests {
+    private final class Clock {
+        var now = ContinuousClock.now
+    }
+
+    private let recorder = LogRecorder()
+    private let clock = Clock()
+
+    private func makeLog() -> WorkerLog {
+        WorkerLog(
+            logger: recorder.makeLogger(),
+            configuration: ServiceConfiguration(bootstrapServers: "", instanceID: "test"),
+            now: { [clock] in clock.now }
+        )
+    }
+
+    /// A transaction with so many dead letters.
+    private func letters(_ count: Int, _ reason: DeadLetterReason = .notJSON) -> WorkerEvent {
+        var summary = TransactionSummary()
+        summary.deadLetters = count
+        let position = InputPosition(topic: .orders, partition: 0, offset: 7)
+        summary.firstDeadLetter = DeadLetter(position: position, reason: reason)
+        return .committed(summary)
+    }
+
+    private static func line(_ reason: DeadLetterReason, and others: Int) -> String {
+        "warning put aside as a dead letter: \(reason.message)"
+            + (others == 0 ? "" : ", and \(others) more after it")
+    }
+
+    @Test func deadLettersAreToldOnceASecondWithACount() {
+        var log = makeLog()
+        for _ in 0..<1000 { log.note(letters(5)) }
+        #expect(recorder.all == [Self.line(.notJSON, and: 4)])
+        clock.now += .milliseconds(999)
+        log.note(letters(1))
+        #expect(recorder.all.count == 1)
+        clock.now += .milliseconds(1)
+        log.note(letters(2, .missingID))
+        #expect(recorder.all.last == Self.line(.notJSON, and: 4997))
+        clock.now += .seconds(1)
+        log.note(letters(1, .badID))
+        #expect(recorder.all.last == Self.line(.badID, and: 0))
+        #expect(recorder.all.count == 3)
+    }
+
+    @Test(arguments: [WorkerEvent.left, .failed(LogError(.stop, "a test"))])
+    func whatWasHeldBackIsToldAtTheEnd(end: WorkerEvent) {
+        var log = makeLog()
+        log.note(letters(1))
+        log.note(letters(2, .missingID))
+        log.note(letters(3, .badID))
+        log.note(end)
+        let told = [Self.line(.notJSON, and: 0), Self.line(.missingID, and: 4)]
+        #expect(Array(recorder.all.prefix(2)) == told)
+        log.note(.left)
+        #expect(recorder.all.filter { $0.hasPrefix("warning") } == told)
+    }
+}
