@@ -1,5 +1,7 @@
 import Configuration
 import Foundation
+import Kafka
+import Logging
 import Testing
 
 @testable import juice
@@ -96,17 +98,42 @@ struct SettingsTests {
     // MARK: - Kafka properties
 
     @Test(arguments: [
-        ("a=1", ["a=1"]), ("a=1,b.c=2", ["a=1", "b.c=2"]), ("a=x,y,b=2", ["a=x,y", "b=2"]),
-        ("a=x,y\nb=2", ["a=x,y", "b=2"]), ("password=a,B=c", ["password=a,B=c"]),
+        ("a=1", ["a": "1"]), ("a=1,b.c=2", ["a": "1,b.c=2"]), ("a=x,y\nb=2", ["a": "x,y", "b": "2"]),
+        ("sasl.password=a,b=c,d", ["sasl.password": "a,b=c,d"]), ("\n a = 1 \n\n# b=2\n", ["a": "1"]),
     ])
-    func splitsProperties(text: String, entries: [String]) {
-        #expect(KafkaProperties.split(text) == entries)
+    func onlyTheEndOfALineEndsAProperty(text: String, properties: [String: String]) throws {
+        #expect(try KafkaProperties.read(settings(environment: ["JUICE_KAFKA_PROPERTY": text])) == properties)
+    }
+
+    /// Whatever is wrong, and be it that a password stands where none belongs.
+    @Test(arguments: [
+        "hunter2", "linger.ms=1\nhunter2", "security.protocol=SASL_SSL,sasl.password=hunter2",
+        "ssl.ca.location=hunter2", "linger.ms=hunter2", "acks=hunter2", "debug=hunter2",
+        "partitioner=hunter2", "sasl.password=a\nhunter2=b", "a=hunter2",
+        "security.protocol=SSL\nssl.ca.pem=hunter2", "security.protocol=SASL_SSL\nsasl.mechanism=hunter2",
+    ])
+    func noErrorHasAValue(text: String) throws {
+        let places = [
+            try settings(environment: ["JUICE_KAFKA_PROPERTY": text]),
+            try settings(flags: [.kafkaProperty: text]),
+        ]
+        for settings in places {
+            let failure = #expect(throws: (any Error).self) {
+                let properties = try KafkaProperties.read(settings)
+                try KafkaProperties.checkNames(properties)
+                let configuration = KafkaConfiguration(properties)
+                let hooks = ClientHooks(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                _ = try Producer(configuration: configuration, hooks: hooks)
+            }
+            let text = (failure as? Failure)?.report ?? failure.map { "\($0)" } ?? ""
+            #expect(!text.isEmpty && !text.contains("hunter2"))
+        }
     }
 
     @Test func theNearestPropertyWins() throws {
         let settings = try settings(
             flags: [.kafkaProperty: "a=option"],
-            environment: ["JUICE_KAFKA_PROPERTY": "a=environment,b=environment"],
+            environment: ["JUICE_KAFKA_PROPERTY": "a=environment\nb=environment"],
             file: #"{"kafka-property":{"a":"file","b":"file","c":"file"}}"#
         )
         #expect(try KafkaProperties.read(settings) == ["a": "option", "b": "environment", "c": "file"])
@@ -115,14 +142,14 @@ struct SettingsTests {
     @Test func readsPropertyFiles() throws {
         let contents = "# secrets\n\nsasl.username = till\nsasl.password=a=b #c\n"
         #expect(
-            try KafkaProperties.parse(file: contents, path: "f") == [
+            try KafkaProperties.parse(contents) { _ in Failure(.software, "") } == [
                 "sasl.username": "till", "sasl.password": "a=b #c",
             ]
         )
         let failure = #expect(throws: Failure.self) {
-            try KafkaProperties.parse(file: "a=1\nhunter2", path: "f")
+            try KafkaProperties.parse("a=1\nhunter2") { Failure(.configuration, "line \($0)") }
         }
-        #expect(failure?.message == "line 2 of f is not name=value")
+        #expect(failure?.message == "line 2")
     }
 
     @Test func refusesReservedPropertiesAndHidesValues() throws {
@@ -154,7 +181,7 @@ struct SettingsTests {
         let properties = ["ssl.ca.location": path]
         let failure = #expect(throws: Failure.self) { try KafkaProperties.check(properties) }
         #expect(failure?.status == .configuration)
-        #expect(failure?.message == "ssl.ca.location: \(path) cannot be read")
+        #expect(failure?.message == "ssl.ca.location names a file that cannot be read")
 
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Data().write(to: URL(fileURLWithPath: path))
@@ -181,7 +208,7 @@ struct SettingsTests {
             try KafkaProperties.check(["security.protocol": "SASL_SSL"])
         }
         #expect(failure?.status == .configuration)
-        #expect(failure?.message == "security.protocol=SASL_SSL needs a sasl.mechanism")
+        #expect(failure?.message == "security.protocol is one of SASL's, which needs a sasl.mechanism")
         try KafkaProperties.check(["security.protocol": "SASL_SSL", "sasl.mechanisms": "PLAIN"])
         try KafkaProperties.check(["security.protocol": "SSL"])
     }

@@ -35,7 +35,7 @@ final class ClientHandle {
         guard let pointer = reason.withBuffer({ rd_kafka_new(type, handle, $0, $1) }) else {
             // rd_kafka_new takes the configuration only when it succeeds.
             rd_kafka_conf_destroy(handle)
-            throw .refusedConfiguration(reason.text)
+            throw .refusedConfiguration(configuration.hidingValues(in: reason.text))
         }
         self.pointer = pointer
         self.context = context

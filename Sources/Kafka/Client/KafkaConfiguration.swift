@@ -47,6 +47,12 @@ public struct KafkaConfiguration: Sendable, Equatable {
         return "\(line[..<equals.upperBound])********"
     }
 
+    /// A reason of librdkafka's, which may quote what was set. What is shorter than a password is found in any text.
+    func hidingValues(in reason: String) -> String {
+        properties.values.filter { $0.count > 3 }.sorted { $0.count > $1.count }
+            .reduce(reason) { $0.replacing($1, with: "********") }
+    }
+
     /// librdkafka's configuration object, owned by the caller until `rd_kafka_new` takes it.
     ///
     /// - Throws: ``KafkaError`` naming the property that librdkafka refuses.
@@ -64,12 +70,16 @@ public struct KafkaConfiguration: Sendable, Equatable {
     }
 
     private func set(_ name: String, to value: String, in handle: OpaquePointer) throws(KafkaError) {
-        var reason = ErrorText()
-        let result = reason.withBuffer { rd_kafka_conf_set(handle, name, value, $0, $1) }
-        guard result != RD_KAFKA_CONF_OK else { return }
-        // librdkafka quotes the refused value, which may be a secret.
-        let detail = Self.isSecret(name) ? "its value is refused" : reason.text
-        throw KafkaError(code: .invalidArgument, message: "Kafka property \"\(name)\": \(detail)")
+        let result = rd_kafka_conf_set(handle, name, value, nil, 0)
+        guard result == RD_KAFKA_CONF_OK else { throw .refusedProperty(name, result) }
+    }
+}
+
+extension KafkaError {
+    /// librdkafka's own reason quotes the value, which may be a secret: by a mistake also that of another property.
+    static func refusedProperty(_ name: String, _ result: rd_kafka_conf_res_t) -> KafkaError {
+        let fault = result == RD_KAFKA_CONF_UNKNOWN ? "there is no such property" : "its value is refused"
+        return KafkaError(code: .invalidArgument, message: "Kafka property \"\(name)\": \(fault)")
     }
 }
 

@@ -28,14 +28,10 @@ final class ProducerTopic {
             return nil
         }
         for (name, value) in properties {
-            var reason = ErrorText()
-            let result = reason.withBuffer { rd_kafka_topic_conf_set(configuration, name, value, $0, $1) }
+            let result = rd_kafka_topic_conf_set(configuration, name, value, nil, 0)
             guard result != RD_KAFKA_CONF_OK else { continue }
             rd_kafka_topic_conf_destroy(configuration)
-            throw KafkaError(
-                code: .invalidArgument,
-                message: "Kafka topic property \"\(name)\": \(reason.text)"
-            )
+            throw .refusedProperty(name, result)
         }
         return configuration
     }

@@ -80,8 +80,7 @@ final class BenchSite {
     private static func handDown(_ properties: [String: String]) {
         guard !properties.isEmpty else { return }
         let lines = properties.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        // A single line would be taken apart at its commas.
-        setenv(Setting.kafkaProperty.environmentName, (lines + lines).joined(separator: "\n"), 1)
+        setenv(Setting.kafkaProperty.environmentName, lines.joined(separator: "\n"), 1)
     }
 
     /// Ends the processes and removes topics, logs and whatever else was made.

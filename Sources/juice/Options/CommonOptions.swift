@@ -49,7 +49,7 @@ struct KafkaOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A librdkafka property, such as security.protocol=SSL; no passwords. May be given more than once.",
+            "A librdkafka property, such as security.protocol=SSL; no passwords. To be given once for each.",
             valueName: "name=value"
         )
     )

@@ -4,34 +4,34 @@ import Kafka
 
 /// librdkafka's properties as people write them down: `name=value`.
 ///
-/// No error here quotes a value: it may be a password.
+/// No error here quotes a value: it may be a password, be it by a mistake.
 enum KafkaProperties {
     /// All properties that the settings give. A property wins over one of the same name that was given farther away:
     /// on the command line, in the environment, in the configuration file, in the property file.
     static func read(_ settings: Settings) throws(Failure) -> [String: String] {
         var properties: [String: String] = [:]
         if let path = settings.string(.kafkaPropertyFile) {
-            properties = try parse(file: try contents(of: path), path: path)
+            properties = try parse(try contents(of: path)) { line in
+                Failure(.configuration, "line \(line) of \(path) is not name=value")
+            }
         }
         for (text, source) in settings.all(.kafkaProperty).reversed() {
-            for (position, entry) in split(text).enumerated() {
-                guard let (name, value) = pair(entry) else {
-                    throw .badSetting(
-                        .kafkaProperty,
-                        source,
-                        "must be name=value, which its entry \(position + 1) is not"
-                    )
-                }
-                if source == .commandLine, KafkaConfiguration.isSecret(name) {
-                    throw Failure(
-                        .usage,
-                        "\(name) must not be on the command line, where every user of this machine can read it",
-                        hint: "put it in a file that --kafka-property-file names, or in the environment as"
-                            + " \(Setting.kafkaProperty.environmentName)"
-                    )
-                }
-                properties[name] = value
+            let given = try parse(text) { line in
+                .badSetting(
+                    .kafkaProperty,
+                    source,
+                    "must be name=value, one a line, which its line \(line) is not"
+                )
             }
+            if source == .commandLine, let name = given.keys.first(where: KafkaConfiguration.isSecret) {
+                throw Failure(
+                    .usage,
+                    "\(name) must not be on the command line, where every user of this machine can read it",
+                    hint: "put it in a file that --kafka-property-file names, or in the environment as"
+                        + " \(Setting.kafkaProperty.environmentName)"
+                )
+            }
+            properties.merge(given) { _, nearer in nearer }
         }
         if let contexts = settings.string(.kafkaDebug) { properties["debug"] = contexts }
         try check(properties)
@@ -44,7 +44,7 @@ enum KafkaProperties {
             return source.name(of: .kafkaDebug)
         }
         let nearest = settings.all(.kafkaProperty).first { text, _ in
-            split(text).contains { pair($0)?.name == name }
+            lines(of: text).contains { pair($0)?.name == name }
         }
         return nearest?.source.name(of: .kafkaProperty) ?? "file \(settings.string(.kafkaPropertyFile) ?? "")"
     }
@@ -54,10 +54,10 @@ enum KafkaProperties {
         guard let unknown = properties.keys.sorted().first(where: { !KafkaConfiguration.isKnown($0) }) else {
             return
         }
-        let question = NearestNames.question(
-            NearestNames.of(unknown, among: KafkaConfiguration.knownNames)
-        )
-        throw Failure(.configuration, "there is no Kafka property \"\(unknown.printable)\"\(question)")
+        let names = NearestNames.of(unknown, among: KafkaConfiguration.knownNames)
+        // A name that is like no other may be the rest of a value that was broken into lines.
+        let name = names.isEmpty ? " of a name that was given" : " \"\(unknown.printable)\""
+        throw Failure(.configuration, "there is no Kafka property\(name)\(NearestNames.question(names))")
     }
 
     /// Finds what librdkafka would refuse without naming the cause.
@@ -74,14 +74,14 @@ enum KafkaProperties {
             // librdkafka looks for the system's certificates where ssl.ca.location is "probe".
             guard name.hasPrefix("ssl."), name.hasSuffix(".location"), path != "probe" else { continue }
             guard access(path, R_OK) == 0 else {
-                throw Failure(.configuration, "\(name): \(path.printable) cannot be read")
+                throw Failure(.configuration, "\(name) names a file that cannot be read")
             }
         }
         let isSASL = properties["security.protocol"]?.lowercased().hasPrefix("sasl_") ?? false
         if isSASL, properties["sasl.mechanism"] == nil, properties["sasl.mechanisms"] == nil {
             throw Failure(
                 .configuration,
-                "security.protocol=\(properties["security.protocol"] ?? "") needs a sasl.mechanism",
+                "security.protocol is one of SASL's, which needs a sasl.mechanism",
                 hint: "such as SCRAM-SHA-512, SCRAM-SHA-256 or PLAIN"
             )
         }
@@ -97,37 +97,22 @@ enum KafkaProperties {
         return text
     }
 
-    /// Entries on lines of their own; or, all on one line, after commas.
+    /// The properties of `name=value` lines; those that are empty or begin with # are skipped. Values have commas and equals
+    /// signs, so nothing but the end of a line ends one.
     ///
-    /// A comma begins a new entry only before something that looks like another property: values have commas, too.
-    static func split(_ text: String) -> [String] {
-        let lines = text.split(whereSeparator: \.isNewline).map(String.init)
-        guard lines.count <= 1 else { return lines }
-        var entries: [String] = []
-        for piece in text.split(separator: ",", omittingEmptySubsequences: false) {
-            let looksLikeProperty = piece.prefixMatch(of: /\s*[a-z][a-z0-9._]*\s*=/) != nil
-            if looksLikeProperty || entries.isEmpty {
-                entries.append(String(piece))
-            } else {
-                entries[entries.count - 1] += ",\(piece)"
-            }
-        }
-        return entries
-    }
-
-    /// A file of `name=value` lines; lines that are empty or begin with # are skipped.
-    static func parse(file contents: String, path: String) throws(Failure) -> [String: String] {
+    /// - Parameter fault: what to throw for the line of that number.
+    static func parse(_ text: String, orThrow fault: (Int) -> Failure) throws(Failure) -> [String: String] {
         var properties: [String: String] = [:]
-        let lines = contents.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-        for (number, line) in lines.enumerated() {
-            let line = line.trimmingCharacters(in: .whitespaces)
-            if line.isEmpty || line.hasPrefix("#") { continue }
-            guard let (name, value) = pair(line) else {
-                throw Failure(.configuration, "line \(number + 1) of \(path) is not name=value")
-            }
+        for (number, line) in lines(of: text).enumerated() where !line.isEmpty && !line.hasPrefix("#") {
+            guard let (name, value) = pair(line) else { throw fault(number + 1) }
             properties[name] = value
         }
         return properties
+    }
+
+    private static func lines(of text: String) -> [String] {
+        text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+            .map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
     private static func pair(_ entry: String) -> (name: String, value: String)? {
