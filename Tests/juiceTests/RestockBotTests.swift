@@ -18,6 +18,17 @@ struct RestockBotPlanTests {
         #expect(plan.onceWithin == nil)
     }
 
+    @Test(
+        arguments: [
+            ([:], false), ([.json: "true"], true), ([.logFormat: "text"], false),
+            ([.logFormat: "json"], true),
+            ([.logFormat: "json", .json: "false"], true),
+        ] as [([Setting: String], Bool)]
+    )
+    func whoeverLogsForProgramsGetsRefillsForPrograms(values: [Setting: String], printsJSON: Bool) throws {
+        #expect(try RestockBotPlan(BenchSamples.settings(values)).printsJSON == printsJSON)
+    }
+
     @Test func readsWhatIsGiven() throws {
         let plan = try RestockBotPlan(
             BenchSamples.settings([

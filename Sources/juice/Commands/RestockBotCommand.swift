@@ -43,24 +43,24 @@ struct RestockBotCommand: ParsableCommand {
     var timeout: Double?
     @Option(help: .init("The bots that share the stores. (default: juice-restock-bot)", valueName: "name"))
     var botGroup: String?
-    @Flag(inversion: .prefixedNo, help: "Print each refill as a line of JSON.")
+    @Flag(inversion: .prefixedNo, help: "Print each refill as a line of JSON, as --log-format json does.")
     var json: Bool?
     @OptionGroup var menu: MenuOptions
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
         let settings = try Settings(self)
-        let printsJSON = try settings.boolean(.json)
+        let plan = try RestockBotPlan(settings)
         let paint = Paint.forStandardOutput()
         let interruption = Interruption()
         try RestockBotRun(
             connection: try Connection(settings),
-            plan: try RestockBotPlan(settings),
+            plan: plan,
             logger: try settings.logger(default: .notice),
             isEnded: { interruption.isRequested },
             show: { refill in
                 let text = RefillLine.text(refill, time: ClockTime.now, paint: paint)
-                StandardOutput.line(printsJSON ? RefillLine.json(refill) : text)
+                StandardOutput.line(plan.printsJSON ? RefillLine.json(refill) : text)
             }
         )
         .run()

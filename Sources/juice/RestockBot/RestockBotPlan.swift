@@ -7,6 +7,8 @@ struct RestockBotPlan: Sendable {
     let rules: RefillRules
     /// The bots that share the work: a consumer group.
     var group = "juice-restock-bot"
+    /// Whether each refill is told as JSON. Whoever wants logs for programs collects standard output with them.
+    var printsJSON = false
     /// Ends once nothing is short and every refill is answered, within this time; nil goes on.
     var onceWithin: Duration?
 }
@@ -21,6 +23,8 @@ extension RestockBotPlan {
                 "--bot-group \(group.printable) is the service's; bots need another"
             )
         }
+        let logsJSON = try settings.logFormat() == .json
+        printsJSON = try settings.boolean(.json) || logsJSON
         onceWithin = try settings.boolean(.once) ? settings.timeout() : nil
     }
 
