@@ -13,6 +13,9 @@ final class WorkerMetrics: Sendable {
         var lag: ConsumerLag
     }
 
+    /// How far a sender's clock may be ahead, in milliseconds.
+    private static let mostAhead: Timestamp = 60_000
+
     private let juicesMade: Counter
     private let outOfStock: Counter
     private let restocked: Counter
@@ -137,8 +140,10 @@ extension WorkerMetrics {
     ) {
         committed.increment()
         transactionDuration.record(duration: duration)
-        // Whoever stamps a command may write any number. What is left are differences of at most a week.
-        for time in commandTimes.lazy.compactMap({ CommandTime.believed($0, readAt: now) }) {
+        // Whoever stamps a command may have a clock that is a little ahead, or write any number. What is left are differences
+        // of at most a week.
+        for time in commandTimes where time <= now + Self.mostAhead {
+            guard let time = CommandTime.believed(min(time, now), readAt: now) else { continue }
             answerLatency.recordNanoseconds((now - time) * 1_000_000)
         }
         state.withLock { $0.lag.note(positions) }

@@ -83,7 +83,8 @@ import Testing
         metrics.committed(
             after: .zero,
             commandTimes: [
-                -10_000_000_000_000, .min, .max, 0, now + 1, now - week - 1, now - week, now - 3, now,
+                -10_000_000_000_000, .min, .max, 0, now + 60_001, now - week - 1, now - week, now - 3,
+                now + 5,
             ],
             at: now,
             positions: []
