@@ -25,6 +25,7 @@ What `juice serve --http HOST:PORT` shows at `/metrics`. `make deploy-check` hol
 - Counters begin at 0 with the process, so look at their `rate`. What is counted is committed.
 - A histogram has the series `_bucket` (label `le`), `_sum` and `_count`.
 - Lag and Kafka's metrics come from librdkafka's statistics, every 5 s.
+- A command's timestamp that lies more than a minute ahead or more than 7 days back is nonsense, and stands in no histogram.
 - `worker` numbers the workers of an instance from 0.
 
 | metric | type | labels | what it says |
