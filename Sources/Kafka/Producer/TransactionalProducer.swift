@@ -187,17 +187,23 @@ public final class TransactionalProducer {
         let handle = try ready
         try handOver()
         let list = PartitionList(offsets: offsets, note: note)
-        try timed("sending offsets", sendsOffsets: true) { () throws(KafkaError) in
-            try check(
-                list.withPointer {
-                    rd_kafka_send_offsets_to_transaction(
-                        handle.pointer,
-                        $0,
-                        membership.pointer,
-                        timeout.milliseconds
-                    )
-                }
-            )
+        do throws(KafkaError) {
+            try timed("sending offsets", sendsOffsets: true) { () throws(KafkaError) in
+                try check(
+                    list.withPointer {
+                        rd_kafka_send_offsets_to_transaction(
+                            handle.pointer,
+                            $0,
+                            membership.pointer,
+                            timeout.milliseconds
+                        )
+                    }
+                )
+            }
+        } catch {
+            // What failed meanwhile is hidden behind that code, and told by a call that cannot be right in this state.
+            if error.code == .state { try check(rd_kafka_begin_transaction(handle.pointer)) }
+            throw error
         }
     }
 
