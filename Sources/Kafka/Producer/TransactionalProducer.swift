@@ -5,7 +5,7 @@ import CRdKafka
 /// It belongs to one thread. Every error says by its ``KafkaError/remedy`` what to do next:
 /// - ``KafkaError/Remedy/retry``: the same call again with the same arguments;
 /// - ``KafkaError/Remedy/startOver``: the transaction is given up, and whether it was committed only the broker knows.
-///   ``initTransactions(timeout:)`` begins anew, with a new client under the same transactional id.
+///   ``initTransactions(timeout:)`` begins anew, with a new client, which takes the transactional id over.
 ///
 /// A request of an earlier transaction may arrive late and must not count in a later one. So a producer of which one may be
 /// on its way takes its transactional id over from itself before the next transaction: see `LateRequestGuard`. By then
@@ -201,7 +201,7 @@ public final class TransactionalProducer {
                 )
             }
         } catch {
-            // What failed meanwhile is hidden behind that code, and told by a call that cannot be right in this state.
+            // The transaction failed meanwhile. librdkafka tells why to whoever begins one now, which it refuses.
             if error.code == .state { try check(rd_kafka_begin_transaction(handle.pointer)) }
             throw error
         }

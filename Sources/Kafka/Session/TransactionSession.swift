@@ -3,8 +3,8 @@
 /// After a commit the broker is still writing markers, and would hold the same producer's next transaction up for 20 ms. The
 /// other producer's need not wait. Only one transaction is ever open.
 ///
-/// After an error to start over from, ``initTransactions(timeout:)`` makes all producers anew. The transactional ids stay, so
-/// what was open under them is ended and what is late is refused.
+/// After an error to start over from, ``initTransactions(timeout:)`` makes all producers anew and takes their transactional
+/// ids over: what was open under them is ended and what is late is refused.
 public final class TransactionSession {
     private let producers: [TransactionalProducer]
     /// By topic, then by producer.
