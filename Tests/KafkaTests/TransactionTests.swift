@@ -107,6 +107,34 @@ import Testing
         }
     }
 
+    /// librdkafka may find the transaction failed only while it sends the offsets, and says no more than that.
+    @Test func whatFailedWhileOffsetsAreSentIsTold() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
+            let member = try broker.member(of: ["in"])
+            let membership = try #require(member.membership)
+            let producer = try broker.transactionalProducer()
+            let out = try producer.topic("out")
+            for _ in 0..<50 {
+                producer.drop()
+                try producer.initTransactions(timeout: .seconds(10))
+                broker.fail(next: .addPartitionsToTransaction, with: [.topicAuthorizationFailed])
+                try producer.begin()
+                try out.produce(partition: 0, key: nil, value: nil, headers: [])
+                do throws(KafkaError) {
+                    try producer.sendOffsets(
+                        [TopicPartition(topic: "in", partition: 0): 1],
+                        membership: membership,
+                        timeout: .seconds(10)
+                    )
+                } catch {
+                    #expect(error.code == .topicAuthorizationFailed, "\(error)")
+                }
+            }
+            member.close()
+        }
+    }
+
     /// Answers that come during the destruction may corrupt librdkafka's memory: see ``ClientHandle``.
     @Test func aProducerGoesWithoutRequestsInFlight() async throws {
         try await onOwnThread {
