@@ -133,7 +133,7 @@ extension CoreCase {
                 guard memory.firstAnswer(to: fingerprint, sentAt: 0) == nil,
                     let compact = encoder.compactJuiceMade(order, left: store)
                 else { continue }
-                memory.remember(.order, fingerprint, .compact(compact), sentAt: 0)
+                memory.remember(.order, fingerprint, compact, sentAt: 0)
                 if number % 1000 == 0 { memory.commit(at: 0) }
             }
         }

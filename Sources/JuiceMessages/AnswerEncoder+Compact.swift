@@ -62,7 +62,7 @@ extension AnswerEncoder {
     /// Writes an answer that was made compact with the same menu: byte by byte what was written first, apart from
     /// `duplicate`.
     ///
-    /// Returns `false`, and writes nothing, if the answer cannot be one of this menu.
+    /// Returns `false`, and writes nothing, if the answer cannot be one of this menu, or needs a template.
     @discardableResult
     public func write(
         _ answer: CompactAnswer,
@@ -73,23 +73,29 @@ extension AnswerEncoder {
     ) -> Bool {
         let head = AnswerHead(id: id, store: store, isDuplicate: duplicate)
         var numbers = answer.numbers
-        if answer.kind == .restocked {
+        switch answer.kind {
+        case .restocked:
             let named = FruitSet(bits: numbers.next())
             guard named.isOfMenu(fruits: fruits.count) else { return false }
             restocked(head, left: CompactLevels(named, numbers), into: &buffer)
-            return true
-        }
-
-        let (juice, quantity) = (numbers.next(), numbers.next())
-        guard juices.indices.contains(juice), JuiceMaker.quantities.contains(quantity) else { return false }
-        if answer.kind == .juiceMade {
+        case .juiceMade:
+            guard let (juice, quantity) = order(&numbers) else { return false }
             juiceMade(head, juice: juice, quantity: quantity, into: &buffer) { _ in numbers.next() }
-            return true
+        case .outOfStock:
+            guard let (juice, quantity) = order(&numbers) else { return false }
+            let missing = CompactShortages(ingredients[juices[juice].ingredients], quantity, numbers)
+            guard missing.first(where: { _ in true }) != nil else { return false }
+            outOfStock(head, juice: juice, quantity: quantity, missing: missing, into: &buffer)
+        case .templated, .templatedElsewhere:
+            return false
         }
-        let missing = CompactShortages(ingredients[juices[juice].ingredients], quantity, numbers)
-        guard missing.first(where: { _ in true }) != nil else { return false }
-        outOfStock(head, juice: juice, quantity: quantity, missing: missing, into: &buffer)
         return true
+    }
+
+    private func order(_ numbers: inout CompactNumbers.Reader) -> (juice: Int, quantity: Int)? {
+        let (juice, quantity) = (numbers.next(), numbers.next())
+        guard juices.indices.contains(juice), JuiceMaker.quantities.contains(quantity) else { return nil }
+        return (juice, quantity)
     }
 }
 

@@ -98,7 +98,7 @@ public struct AnswerEncoder: Sendable {
         into buffer: inout OutputBuffer
     ) {
         let head = AnswerHead(id: id, store: store, isDuplicate: duplicate)
-        begin(#"{"type":"rejected""#, kind, head, into: &buffer)
+        begin(Self.rejectedType, kind, head, into: &buffer)
         buffer.append(#"","reason":"#)
         buffer.append(quoted: rejection.reason.rawValue)
         buffer.append(#","message":"#)
@@ -122,16 +122,6 @@ public struct AnswerEncoder: Sendable {
             buffer.append(decimal: levels[fruit])
         }
         buffer.append("}}")
-    }
-
-    /// Writes an answer that an encoder wrote before as the answer to a repeat of its command: the same, with
-    /// `"duplicate":true` after its type.
-    public static func duplicate(of answer: UnsafeRawBufferPointer, into buffer: inout OutputBuffer) {
-        // The type is the first member of every answer, and no type has a comma in it.
-        let end = answer.firstIndex(of: UInt8(ascii: ",")) ?? answer.endIndex
-        buffer.append(UnsafeRawBufferPointer(rebasing: answer[..<end]))
-        buffer.append(duplicateMember)
-        buffer.append(UnsafeRawBufferPointer(rebasing: answer[end...]))
     }
 }
 
@@ -260,16 +250,33 @@ extension AnswerEncoder {
     ) {
         buffer.append(type)
         if head.isDuplicate { buffer.append(Self.duplicateMember) }
+        Self.append(kind, id: head.id, store: head.store, into: &buffer)
+    }
+
+    static func append(
+        _ kind: CommandKind,
+        id: BorrowedText,
+        store: BorrowedText,
+        into buffer: inout OutputBuffer
+    ) {
+        append(kind, into: &buffer)
+        buffer.append(escaped: id)
+        buffer.append(storeMember)
+        buffer.append(escaped: store)
+    }
+
+    static func append(_ kind: CommandKind, into buffer: inout OutputBuffer) {
         switch kind {
         case .order: buffer.append(#","orderId":""#)
         case .restock: buffer.append(#","restockId":""#)
         }
-        buffer.append(escaped: head.id)
-        buffer.append(#"","store":""#)
-        buffer.append(escaped: head.store)
     }
 
-    private static var duplicateMember: StaticString { #","duplicate":true"# }
+    static var storeMember: StaticString { #"","store":""# }
+
+    static var rejectedType: StaticString { #"{"type":"rejected""# }
+
+    static var duplicateMember: StaticString { #","duplicate":true"# }
 
     private func append(_ fragment: Fragment, into buffer: inout OutputBuffer) {
         buffer.append(fragment, of: fragments)

@@ -1,4 +1,4 @@
-/// Numbers from 0 up in 15 bytes: seven bits in a byte, least significant first, whose eighth says that more follow
+/// Numbers from 0 up in 15 bytes or fewer: seven bits in a byte, least significant first, whose eighth says that more follow
 /// (LEB128). Behind the last number come zeros without end, so that zeros there take no room.
 struct CompactNumbers {
     private(set) var bits: UInt128 = 0
@@ -6,14 +6,20 @@ struct CompactNumbers {
     private(set) var fit = true
     private var position = 0
 
-    private static let capacity = 15 * 8
+    /// The most bytes of them.
+    static let capacity = 15
+    private let capacity: Int
+
+    init(capacity: Int = Self.capacity) {
+        self.capacity = capacity * 8
+    }
 
     mutating func append(_ number: Int) {
         guard number >= 0 else { return fit = false }
         var rest = UInt(number)
         repeat {
             let byte = UInt8(truncatingIfNeeded: rest & 0x7F) | (rest > 0x7F ? 0x80 : 0)
-            if byte != 0 && position >= Self.capacity { return fit = false }
+            if byte != 0 && position >= capacity { return fit = false }
             bits |= UInt128(byte) << position
             position += 8
             rest >>= 7

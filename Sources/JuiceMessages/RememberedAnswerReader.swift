@@ -12,7 +12,7 @@ public struct RememberedAnswer {
     public let isDuplicate: Bool
     /// The answer in 16 bytes, if writing that gives the record's value again, to the byte. If not, because it is a
     /// rejection, has too many numbers or ones that no store can have, or was written in another language or by another
-    /// menu, the value itself has to be kept: ``AnswerEncoder/duplicate(of:into:)`` makes the answer to a repeat of it.
+    /// menu, an ``AnswerTemplate`` of the value is needed.
     public let compact: CompactAnswer?
 }
 

@@ -15,20 +15,86 @@ import Testing
         }
     }
 
-    private func answer(_ id: Int) -> FirstAnswer { .verbatim(Array("answer \(id)".utf8)) }
+    private let encoder = AnswerEncoder(menu: .standard)
+    private let name = BorrowedText("any")
+
+    /// The answer with this number: juice made for the even ones, and for the odd ones a rejection with a text of its own.
+    private func write(_ number: Int, duplicate: Bool = true, into buffer: inout OutputBuffer) {
+        if let compact = compact(number) {
+            encoder.write(compact, id: name, store: name, duplicate: duplicate, into: &buffer)
+        } else {
+            encoder.rejected(
+                .order,
+                id: name,
+                store: name,
+                rejection: .unknownJuice(number % 4 == 1 ? "juice \(number)" : Self.letters(number)),
+                duplicate: duplicate,
+                into: &buffer
+            )
+        }
+    }
+
+    private func compact(_ number: Int) -> CompactAnswer? {
+        guard number % 2 == 0, let left = try? FruitStore(levels: [0, 0, 0, number, 0]) else { return nil }
+        return encoder.compactJuiceMade(OrderCommand(id: name, juice: 2, quantity: 1), left: left)
+    }
+
+    private static func letters(_ number: Int) -> String {
+        String(decoding: String(number, radix: 8).utf8.map { $0 + 49 }, as: UTF8.self)
+    }
+
+    private func answer(_ number: Int) -> String {
+        var buffer = OutputBuffer()
+        write(number, into: &buffer)
+        return buffer.text
+    }
+
+    /// Remembers the answer with this number.
+    private func remember(
+        _ answer: Int,
+        to command: CommandFingerprint,
+        at time: Timestamp,
+        in memory: inout DuplicateMemory,
+        isRestored: Bool = false
+    ) {
+        var buffer = OutputBuffer()
+        write(answer, duplicate: false, into: &buffer)
+        let compact =
+            compact(answer)
+            ?? memory.keep(buffer.unsafeBytes, to: .order, id: name, store: name)
+        if isRestored {
+            memory.restore(.order, command, compact, answeredAt: time)
+        } else {
+            memory.remember(.order, command, compact, sentAt: time)
+        }
+    }
+
+    /// What a repeat that was sent at this time is answered.
+    private func answer(
+        to command: CommandFingerprint,
+        at time: Timestamp = 0,
+        in memory: DuplicateMemory
+    ) -> String? {
+        guard let answer = memory.firstAnswer(to: command, sentAt: time) else { return nil }
+        var buffer = OutputBuffer()
+        if !memory.write(answer, id: name, store: name, into: &buffer) {
+            encoder.write(answer, id: name, store: name, duplicate: true, into: &buffer)
+        }
+        return buffer.text
+    }
 
     /// Which of these commands, sent anew at this time, are known.
     private func known(_ ids: ClosedRange<Int>, at time: Timestamp = 0, in memory: DuplicateMemory) -> [Int] {
-        ids.filter { memory.firstAnswer(to: command($0), sentAt: time) != nil }
+        ids.filter { answer(to: command($0), at: time, in: memory) != nil }
     }
 
     @Test func kindStoreAndIDTellCommandsApart() {
         var memory = DuplicateMemory(window: .standard)
-        memory.remember(.order, command(1), answer(1), sentAt: 0)
-        #expect(memory.firstAnswer(to: command(1), sentAt: 0) == answer(1))
-        #expect(memory.firstAnswer(to: command(1, kind: .restock), sentAt: 0) == nil)
-        #expect(memory.firstAnswer(to: command(1, store: "jamsil"), sentAt: 0) == nil)
-        #expect(memory.firstAnswer(to: command(2), sentAt: 0) == nil)
+        remember(1, to: command(1), at: 0, in: &memory)
+        #expect(answer(to: command(1), at: 0, in: memory) == answer(1))
+        #expect(answer(to: command(1, kind: .restock), at: 0, in: memory) == nil)
+        #expect(answer(to: command(1, store: "jamsil"), at: 0, in: memory) == nil)
+        #expect(answer(to: command(2), at: 0, in: memory) == nil)
     }
 
     @Test func storeAndIDDoNotRunIntoEachOther() {
@@ -43,7 +109,7 @@ import Testing
 
     @Test func theOldestAreForgottenBeyondTheCount() {
         var memory = DuplicateMemory(window: DuplicateWindow(age: 1000, count: 3))
-        for id in 1...5 { memory.remember(.order, command(id), answer(id), sentAt: 0) }
+        for id in 1...5 { remember(id, to: command(id), at: 0, in: &memory) }
         // Until the commit an undo may still need the oldest.
         #expect(memory.count == 5)
         memory.commit(at: 0)
@@ -64,77 +130,73 @@ import Testing
     func aRepeatIsKnownByTheTimeBetweenTheTwo(age: Timestamp, later: Timestamp, isKnown: Bool) {
         for first in [1_700_000_000_000, 1_700_000_001_999, 0] as [Timestamp] {
             var memory = DuplicateMemory(window: DuplicateWindow(age: age, count: 100))
-            memory.remember(.order, command(1), answer(1), sentAt: first)
-            #expect((memory.firstAnswer(to: command(1), sentAt: first + later) != nil) == isKnown)
+            remember(1, to: command(1), at: first, in: &memory)
+            #expect((answer(to: command(1), at: first + later, in: memory) != nil) == isKnown)
         }
     }
 
     @Test func whatIsTooOldIsRememberedAnew() {
         var memory = DuplicateMemory(window: DuplicateWindow(age: 1000, count: 4))
-        memory.remember(.order, command(1), answer(1), sentAt: 0)
+        remember(1, to: command(1), at: 0, in: &memory)
         memory.commit(at: 0)
-        memory.remember(.order, command(1), answer(2), sentAt: 5000)
-        #expect(memory.firstAnswer(to: command(1), sentAt: 5500) == answer(2))
+        remember(2, to: command(1), at: 5000, in: &memory)
+        #expect(answer(to: command(1), at: 5500, in: memory) == answer(2))
         // It was not carried out anew after all.
         memory.undo()
-        #expect(memory.firstAnswer(to: command(1), sentAt: 500) == answer(1))
-        #expect(memory.firstAnswer(to: command(1), sentAt: 5500) == nil)
+        #expect(answer(to: command(1), at: 500, in: memory) == answer(1))
+        #expect(answer(to: command(1), at: 5500, in: memory) == nil)
         for round in 2...3 {
-            memory.remember(.order, command(1), answer(round), sentAt: Timestamp(round) * 5000)
+            remember(round, to: command(1), at: Timestamp(round) * 5000, in: &memory)
         }
         memory.undo()
-        #expect(memory.firstAnswer(to: command(1), sentAt: 500) == answer(1))
-        memory.remember(.order, command(1), answer(4), sentAt: 5000)
+        #expect(answer(to: command(1), at: 500, in: memory) == answer(1))
+        remember(4, to: command(1), at: 5000, in: &memory)
         memory.commit(at: 5000)
         // The earlier answer leaves the queue, and not the later one with it.
-        for id in 2...4 { memory.remember(.order, command(id), answer(id), sentAt: 5000) }
+        for id in 2...4 { remember(id, to: command(id), at: 5000, in: &memory) }
         memory.commit(at: 5000)
         #expect(memory.count == 4)
-        #expect(memory.firstAnswer(to: command(1), sentAt: 5000) == answer(4))
+        #expect(answer(to: command(1), at: 5000, in: memory) == answer(4))
     }
 
     @Test func anUndoForgetsWhatIsNotCommitted() {
         var memory = DuplicateMemory(window: .standard)
-        memory.remember(.order, command(1), answer(1), sentAt: 0)
+        remember(1, to: command(1), at: 0, in: &memory)
         memory.commit(at: 0)
-        memory.remember(.order, command(2), answer(2), sentAt: 0)
+        remember(2, to: command(2), at: 0, in: &memory)
         memory.undo()
-        #expect(memory.firstAnswer(to: command(1), sentAt: 0) == answer(1))
-        #expect(memory.firstAnswer(to: command(2), sentAt: 0) == nil)
-        memory.remember(.order, command(2), answer(3), sentAt: 0)
-        #expect(memory.firstAnswer(to: command(2), sentAt: 0) == answer(3))
+        #expect(answer(to: command(1), at: 0, in: memory) == answer(1))
+        #expect(answer(to: command(2), at: 0, in: memory) == nil)
+        remember(3, to: command(2), at: 0, in: &memory)
+        #expect(answer(to: command(2), at: 0, in: memory) == answer(3))
     }
 
     @Test func aCommandReadBackTwiceHasItsLaterAnswer() {
         var memory = DuplicateMemory(window: DuplicateWindow(age: 1000, count: 3))
         for (id, text) in [(1, 1), (2, 2), (1, 3), (4, 4)] {
-            memory.restore(.order, command(id), answer(text), answeredAt: 0)
+            remember(text, to: command(id), at: 0, in: &memory, isRestored: true)
         }
         memory.commit(at: 0)
-        #expect(memory.firstAnswer(to: command(1), sentAt: 0) == answer(3))
-        #expect(memory.firstAnswer(to: command(2), sentAt: 0) == answer(2))
+        #expect(answer(to: command(1), at: 0, in: memory) == answer(3))
+        #expect(answer(to: command(2), at: 0, in: memory) == answer(2))
     }
 
     @Test func aWindowOfNothingRemembersNothing() {
         var memory = DuplicateMemory(window: DuplicateWindow(age: 0, count: 0))
-        memory.remember(.order, command(1), answer(1), sentAt: 0)
+        remember(1, to: command(1), at: 0, in: &memory)
         memory.commit(at: 0)
-        #expect(memory.count == 0 && memory.firstAnswer(to: command(1), sentAt: 0) == nil)
+        #expect(memory.count == 0 && answer(to: command(1), at: 0, in: memory) == nil)
     }
 
-    @Test func aMillionCommandsTakeFortyTwoBytesEach() {
+    @Test func aMillionCommandsTakeFortyTwoBytesEach() throws {
         var memory = DuplicateMemory(window: .standard)
-        let encoder = AnswerEncoder(menu: .standard)
-        let kiwi = BorrowedText.withText("any") { OrderCommand(id: $0, juice: 2, quantity: 1) }
-        let answer = encoder.compactJuiceMade(kiwi, left: FruitStore(menu: .standard)).map(
-            FirstAnswer.compact
-        )
+        let kept = try #require(compact(10))
         // As many as there are, and a batch that is not committed yet.
-        for id in 0..<1_010_000 { memory.remember(.order, command(id), answer ?? .verbatim([]), sentAt: 0) }
+        for id in 0..<1_010_000 { memory.remember(.order, command(id), kept, sentAt: 0) }
         memory.commit(at: 0)
         #expect(memory.count == 1_000_000)
-        #expect(memory.firstAnswer(to: command(10_000), sentAt: 0) == answer)
-        #expect(memory.firstAnswer(to: command(9_999), sentAt: 0) == nil)
+        #expect(memory.firstAnswer(to: command(10_000), sentAt: 0) == kept)
+        #expect(answer(to: command(9_999), at: 0, in: memory) == nil)
         #expect(memory.footprint <= 42 * memory.count)
     }
 
@@ -162,12 +224,18 @@ import Testing
             default:
                 let (id, time) = (Int.random(in: 0..<2000, using: &random), time())
                 guard first(id, time) == nil else { continue }
-                memory.remember(.order, command(id), answer(text), sentAt: time)
+                remember(text, to: command(id), at: time, in: &memory)
                 model.append((id, text, time))
             }
             let (probe, time) = (Int.random(in: 0..<2000, using: &random), time())
-            #expect(memory.firstAnswer(to: command(probe), sentAt: time) == first(probe, time).map(answer))
+            #expect(answer(to: command(probe), at: time, in: memory) == first(probe, time).map { answer($0) })
             #expect(memory.count == model.count)
         }
+        // Templates go with the last answer that needs them.
+        for id in 0...window.count {
+            remember(2, to: command(5000 + id), at: 0, in: &memory)
+            memory.commit(at: 0)
+        }
+        #expect(memory.templateBytes == 0)
     }
 }

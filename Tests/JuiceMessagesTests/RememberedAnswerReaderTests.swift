@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: CommandKind.allCases)
-    func aRejectionIsKeptAsItIs(command: CommandKind) throws {
+    func aRejectionNeedsATemplate(command: CommandKind) throws {
         try read(AnswerSamples().rejection(of: command).value) { answer in
             #expect(answer.command == command)
             #expect(answer.id == BorrowedText("1"))
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerByAnotherMenuIsKeptAsItIs() throws {
+    @Test func anAnswerByAnotherMenuNeedsATemplate() throws {
         let fruits = Menu.standard.fruits
         func menu(_ name: String = "kiwi juice", kiwis: Int = 3, id: String = "kiwi") throws -> Menu {
             let juice = { (id: String, name: String, recipe: JuiceSpec.Recipe) in
@@ -166,9 +166,21 @@ import Testing
     )
     func onlyWhatIsWrittenTheSameWayIsCompact(value: String, isCompact: Bool) throws {
         #expect(try (compact(value) != nil) == isCompact)
-        // What is kept as it is can be given again.
-        let again = written { buffer in
-            [UInt8](value).withUnsafeBytes { AnswerEncoder.duplicate(of: $0, into: &buffer) }
+        // What is not can be given again by its template.
+        let again = try read(value) { answer in
+            written { buffer in
+                [UInt8](value).withUnsafeBytes { bytes in
+                    var numbers: [Int] = []
+                    let template = AnswerTemplate(
+                        of: bytes,
+                        to: answer.command,
+                        id: answer.id,
+                        store: answer.store,
+                        numbers: &numbers
+                    )
+                    template.write(id: answer.id, store: answer.store, numbers: numbers, into: &buffer)
+                }
+            }
         }
         #expect(try read(again) { $0.isDuplicate })
     }

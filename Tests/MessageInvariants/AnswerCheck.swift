@@ -81,12 +81,28 @@ public final class AnswerCheck: InvariantCheck {
         }
     }
 
-    // An answer that is kept as it is gets its mark put between the bytes.
+    // What its template makes of it is the answer again, with its mark put between the bytes.
     private func checkRepeat(
         of answer: RememberedAnswer,
         _ value: UnsafeRawBufferPointer
     ) throws(InvariantViolation) {
-        let again = written { AnswerEncoder.duplicate(of: value, into: &$0) }
+        var numbers: [Int] = []
+        let template = AnswerTemplate(
+            of: value,
+            to: answer.command,
+            id: answer.id,
+            store: answer.store,
+            numbers: &numbers
+        )
+        let again = written {
+            template.write(id: answer.id, store: answer.store, numbers: numbers, into: &$0)
+        }
+        let end = value.firstIndex(of: UInt8(ascii: ",")) ?? value.endIndex
+        let marked = value[..<end] + Array(#","duplicate":true"#.utf8) + value[end...]
+        try require(
+            again.elementsEqual(marked),
+            "written differently: \(String(decoding: again, as: UTF8.self))"
+        )
         let isSame = again.withUnsafeBytes { bytes in
             guard let read = try? second.read(bytes) else { return false }
             return read.isDuplicate && read.command == answer.command && read.id == answer.id

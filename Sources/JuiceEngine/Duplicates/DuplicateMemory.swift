@@ -8,13 +8,13 @@ import JuiceMessages
 ///
 /// The answers lie in a ring, 32 bytes each, and a hash table of 4-byte positions finds them: a million commands take
 /// 42 bytes each, however long their ids are. Remembering and forgetting take no memory from the heap once both have
-/// grown to the window's size.
+/// grown to the window's size, but for answers that need a template, whose memory has a budget.
 package struct DuplicateMemory {
     private struct Entry {
         let command: CommandFingerprint
         /// When the command was sent, in units of the memory. Behind the fingerprint it takes no room of its own.
         let time: UInt32
-        /// Nil where the answer is not compact.
+        /// Nil where there was none yet.
         let answer: CompactAnswer?
 
         static let none = Entry(command: .none, time: 0, answer: nil)
@@ -31,8 +31,8 @@ package struct DuplicateMemory {
     /// Positions in the ring plus one, and bits of the fingerprint, each at its fingerprint's place or soon after it; 0 is
     /// free. Twice as many as the ring has, so that free ones are near.
     private var slots: [UInt32]
-    /// Answers that are not compact, by their position in the ring.
-    private var verbatim: [Int: [UInt8]] = [:]
+    /// What the answers need that the encoder cannot write.
+    private var templates: AnswerTemplates
     private var ages: AnswerAges
     /// The numbers of the oldest answer, of the first that is not committed yet, and of the next one.
     private var first = 0
@@ -51,6 +51,7 @@ package struct DuplicateMemory {
         let unit: Timestamp = 1 << Timestamp(droppedBits)
         reach = Int32(clamping: (window.age + unit - 1) / unit)
         ages = AnswerAges(window: window)
+        templates = AnswerTemplates(budget: window.templateBytes)
         ring = Array(repeating: .none, count: Self.smallest)
         slots = Array(repeating: 0, count: Self.smallest * 2)
     }
@@ -58,7 +59,10 @@ package struct DuplicateMemory {
     /// How many commands are remembered.
     var count: Int { next - first }
 
-    /// The memory that it holds, in bytes, apart from answers that are not compact.
+    /// The memory that the templates of answers take, in bytes.
+    var templateBytes: Int { templates.byteCount }
+
+    /// The memory that it holds besides, in bytes.
     var footprint: Int {
         ring.capacity * MemoryLayout<Entry>.stride + slots.capacity * MemoryLayout<UInt32>.stride
     }
@@ -74,12 +78,34 @@ package struct DuplicateMemory {
     /// The first answer to a command that was sent at this time, if it is remembered and the window holds it.
     ///
     /// The two may have been read in any order: a first that was sent later is one all the same.
-    package func firstAnswer(to command: CommandFingerprint, sentAt time: Timestamp) -> FirstAnswer? {
+    package func firstAnswer(to command: CommandFingerprint, sentAt time: Timestamp) -> CompactAnswer? {
         let (slot, isFound) = find(command)
         guard isFound else { return nil }
         let position = position(in: slot)
         guard Int32(bitPattern: units(time) &- ring[position].time) <= reach else { return nil }
-        return ring[position].answer.map(FirstAnswer.compact) ?? verbatim[position].map(FirstAnswer.verbatim)
+        return ring[position].answer
+    }
+
+    /// Makes an answer compact that no encoder writes, to be remembered at once.
+    package mutating func keep(
+        _ answer: UnsafeRawBufferPointer,
+        to command: CommandKind,
+        id: BorrowedText,
+        store: BorrowedText
+    ) -> CompactAnswer {
+        templates.add(answer, to: command, id: id, store: store)
+    }
+
+    /// Writes the answer to a repeat, if it is one that was made compact here.
+    ///
+    /// - Returns: false, having written nothing, for one that the encoder writes.
+    package func write(
+        _ answer: CompactAnswer,
+        id: BorrowedText,
+        store: BorrowedText,
+        into buffer: inout OutputBuffer
+    ) -> Bool {
+        templates.write(answer, id: id, store: store, into: &buffer)
     }
 
     /// Remembers the answer to a command that was sent at this time. It is the command's first answer from now on: one
@@ -87,7 +113,7 @@ package struct DuplicateMemory {
     package mutating func remember(
         _ kind: CommandKind,
         _ command: CommandFingerprint,
-        _ answer: FirstAnswer,
+        _ answer: CompactAnswer,
         sentAt time: Timestamp
     ) {
         ages.note(kind, at: time, number: next)
@@ -102,25 +128,28 @@ package struct DuplicateMemory {
     mutating func restore(
         _ kind: CommandKind,
         _ command: CommandFingerprint,
-        _ answer: FirstAnswer,
+        _ answer: CompactAnswer,
         answeredAt time: Timestamp
     ) {
         // Nothing was answered before 1970.
         ages.noteRestored(kind, answeredAt: max(0, time), number: next)
         append(command, answer, max(0, time))
         keepAll()
-        forgetSurplus()
+        _ = forgetSurplus()
     }
 
     /// Keeps what was remembered since the last commit, and forgets what the window no longer holds.
     ///
     /// Nothing is forgotten before a commit: an undo could not bring it back.
-    package mutating func commit(at time: Timestamp) {
+    ///
+    /// - Returns: how many answers it forgot only because the templates took more memory than they may.
+    @discardableResult
+    package mutating func commit(at time: Timestamp) -> Int {
         keepAll()
         ages.advance(to: time)
         let kept = ages.firstToKeep(of: first..<next)
         while first < kept { forgetOldest() }
-        forgetSurplus()
+        return forgetSurplus()
     }
 
     /// Takes back what was remembered since the last commit.
@@ -144,8 +173,11 @@ package struct DuplicateMemory {
         if !superseded.isEmpty { superseded.removeAll(keepingCapacity: true) }
     }
 
-    private mutating func forgetSurplus() {
+    private mutating func forgetSurplus() -> Int {
         while count > window.count { forgetOldest() }
+        let before = first
+        while templates.isOverBudget, count > 0 { forgetOldest() }
+        return first - before
     }
 
     private func units(_ time: Timestamp) -> UInt32 {
@@ -187,16 +219,10 @@ extension DuplicateMemory {
         return (slot, false)
     }
 
-    private mutating func append(_ command: CommandFingerprint, _ answer: FirstAnswer, _ time: Timestamp) {
+    private mutating func append(_ command: CommandFingerprint, _ answer: CompactAnswer, _ time: Timestamp) {
         if count == ring.count { grow() }
         let position = next & (ring.count - 1)
-        switch answer {
-        case .compact(let answer):
-            ring[position] = Entry(command: command, time: units(time), answer: answer)
-        case .verbatim(let bytes):
-            ring[position] = Entry(command: command, time: units(time), answer: nil)
-            verbatim[position] = bytes
-        }
+        ring[position] = Entry(command: command, time: units(time), answer: answer)
         let (slot, isFound) = find(command)
         if isFound { superseded.append(number(at: self.position(in: slot))) }
         slots[slot] = content(command, at: position)
@@ -212,7 +238,7 @@ extension DuplicateMemory {
     }
 
     private mutating func forget(position: Int) {
-        if !verbatim.isEmpty { verbatim[position] = nil }
+        if templates.byteCount > 0, let answer = ring[position].answer { templates.remove(answer) }
         // Where a command was carried out again after the window, its slot belongs to the later answer.
         let (slot, isFound) = find(ring[position].command)
         if isFound, self.position(in: slot) == position { free(slot) }
@@ -235,15 +261,12 @@ extension DuplicateMemory {
     }
 
     private mutating func grow() {
-        let old = (ring: ring, verbatim: verbatim)
-        ring = Array(repeating: .none, count: old.ring.count * 2)
+        let old = ring
+        ring = Array(repeating: .none, count: old.count * 2)
         slots = Array(repeating: 0, count: ring.count * 2)
-        verbatim = [:]
         for number in first..<next {
-            let before = number & (old.ring.count - 1)
             let position = number & (ring.count - 1)
-            ring[position] = old.ring[before]
-            if !old.verbatim.isEmpty { verbatim[position] = old.verbatim[before] }
+            ring[position] = old[number & (old.count - 1)]
             let command = ring[position].command
             slots[find(command).slot] = content(command, at: position)
         }

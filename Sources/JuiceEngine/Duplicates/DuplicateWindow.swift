@@ -20,4 +20,8 @@ public struct DuplicateWindow: Sendable, Equatable {
     /// Longer than the window: a repeat that was sent within it may reach Kafka only after it. Clients give up delivering
     /// a record after two minutes (Java) or five (librdkafka).
     public var retention: Timestamp { age + min(age, 300_000) }
+
+    /// The memory for the templates of a partition's first answers, in bytes: the oldest answers are forgotten before
+    /// their templates take more.
+    public var templateBytes: Int { max(1 << 20, 32 * count) }
 }

@@ -98,7 +98,8 @@ final class ChangelogApplier {
         duplicates.restore(
             answer.command,
             CommandFingerprint(answer.command, store: answer.store, id: answer.id),
-            answer.compact.map(FirstAnswer.compact) ?? .verbatim(Array(value)),
+            answer.compact
+                ?? duplicates.keep(value, to: answer.command, id: answer.id, store: answer.store),
             answeredAt: min(record.timestamp ?? now, now)
         )
     }

@@ -53,11 +53,13 @@ open class PartitionState {
     func takeUp() { isClaimed = false }
 
     /// Keeps what was applied.
-    func commit(at time: Timestamp) {
+    ///
+    /// - Returns: how many answers there was no memory for any more.
+    func commit(at time: Timestamp) -> Int {
         applied.stores.commit()
-        applied.duplicates.commit(at: time)
         committed = applied.offsets
         isClaimed = true
+        return applied.duplicates.commit(at: time)
     }
 
     /// Takes back what was applied since the last commit.

@@ -95,9 +95,25 @@ struct CommandProcessor {
     ) {
         buffer.removeAll()
         if let firstAnswer = state.duplicates.firstAnswer(to: command.fingerprint, sentAt: time) {
-            repeatAnswer(firstAnswer, to: command, &buffer, &summary)
+            if !state.duplicates.write(firstAnswer, id: command.id, store: command.store, into: &buffer) {
+                encoder.write(
+                    firstAnswer,
+                    id: command.id,
+                    store: command.store,
+                    duplicate: true,
+                    into: &buffer
+                )
+            }
+            summary.duplicates += 1
         } else {
-            let answer = carryOut(command, on: &state.stores, &buffer, &summary)
+            let answer =
+                carryOut(command, on: &state.stores, &buffer, &summary)
+                ?? state.duplicates.keep(
+                    buffer.unsafeBytes,
+                    to: command.kind,
+                    id: command.id,
+                    store: command.store
+                )
             state.duplicates.remember(command.kind, command.fingerprint, answer, sentAt: time)
         }
     }
@@ -106,20 +122,18 @@ struct CommandProcessor {
 // MARK: - Answers
 
 extension CommandProcessor {
-    /// - Returns: the answer, which the buffer has, to be remembered.
+    /// - Returns: the answer, which the buffer has, if the encoder can write it again from its numbers.
     private func carryOut(
         _ command: ReceivedCommand,
         on stores: inout StoreTable,
         _ buffer: inout OutputBuffer,
         _ summary: inout TransactionSummary
-    ) -> FirstAnswer {
-        let compact: CompactAnswer? =
-            switch command.content {
-            case .make(let order): make(order, for: command, &stores, &buffer, &summary)
-            case .apply(let restock): apply(restock, to: command, &stores, &buffer, &summary)
-            case .reject(let rejection): reject(command, rejection, &buffer, &summary)
-            }
-        return compact.map(FirstAnswer.compact) ?? .verbatim(buffer.bytes)
+    ) -> CompactAnswer? {
+        switch command.content {
+        case .make(let order): make(order, for: command, &stores, &buffer, &summary)
+        case .apply(let restock): apply(restock, to: command, &stores, &buffer, &summary)
+        case .reject(let rejection): reject(command, rejection, &buffer, &summary)
+        }
     }
 
     private func make(
@@ -185,20 +199,5 @@ extension CommandProcessor {
         )
         summary.rejected += 1
         return nil
-    }
-
-    private func repeatAnswer(
-        _ answer: FirstAnswer,
-        to command: ReceivedCommand,
-        _ buffer: inout OutputBuffer,
-        _ summary: inout TransactionSummary
-    ) {
-        switch answer {
-        case .compact(let answer):
-            encoder.write(answer, id: command.id, store: command.store, duplicate: true, into: &buffer)
-        case .verbatim(let bytes):
-            bytes.withUnsafeBytes { AnswerEncoder.duplicate(of: $0, into: &buffer) }
-        }
-        summary.duplicates += 1
     }
 }

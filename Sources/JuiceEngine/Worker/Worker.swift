@@ -131,7 +131,8 @@ public struct Worker<Log: CommandLog> {
         HeldState(
             partitions: partitions.reduce(0) { count, _ in count + 1 },
             stores: partitions.reduce(0) { $0 + $1.applied.stores.count },
-            commands: partitions.reduce(0) { $0 + $1.applied.duplicates.count }
+            commands: partitions.reduce(0) { $0 + $1.applied.duplicates.count },
+            templateBytes: partitions.reduce(0) { $0 + $1.applied.duplicates.templateBytes }
         )
     }
 
@@ -219,7 +220,7 @@ extension Worker {
 
     private mutating func keepChanges() {
         let now = log.now
-        for state in partitions { state.commit(at: now) }
+        for state in partitions { summary.forgottenEarly += state.commit(at: now) }
         onEvent(.committed(summary))
         // A claim-only transaction proves nothing; the commands that failed may fail again.
         if summary.commands > 0 {

@@ -83,6 +83,8 @@ public struct HeldState: Sendable, Equatable {
     public let stores: Int
     /// Their commands whose repeats are known.
     public let commands: Int
+    /// The memory for the texts of answers to them, in bytes.
+    public let templateBytes: Int
 }
 
 /// A record that was put aside, and why.
@@ -113,6 +115,9 @@ public struct TransactionSummary: Sendable, Equatable {
     public var forwarded = 0
     /// Stores whose stock changed.
     public var storesChanged = 0
+    /// First answers that were forgotten before the window said so, since the texts of answers took all the memory that
+    /// they may.
+    public var forgottenEarly = 0
 
     /// A transaction that contains nothing yet.
     public init() {}

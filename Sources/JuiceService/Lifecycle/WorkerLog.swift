@@ -11,14 +11,15 @@ struct WorkerLog {
     private let now: () -> ContinuousClock.Instant
     /// Dead letters that no line has told of: the first of them, and how many.
     private var heldBack: (first: DeadLetter, count: Int)?
-    private var toldOfDeadLettersAt: ContinuousClock.Instant?
-
     /// Whoever may write to a topic can make thousands of dead letters, and would make as many lines.
-    private static let deadLetterPause = Duration.seconds(1)
+    private var deadLetterLines = Spacing(.seconds(1))
+    /// Answers forgotten early that no line has told of.
+    private var forgottenEarly = 0
+    private var forgottenLines = Spacing(.seconds(60))
     /// Attempts in a row before somebody should look: with the pauses between them, some five seconds.
     private static let patience = 12
 
-    /// - Parameter now: the clock that lines about dead letters are spaced by.
+    /// - Parameter now: the clock that lines about what goes on and on are spaced by.
     init(
         logger: Logger,
         configuration: ServiceConfiguration,
@@ -53,6 +54,7 @@ struct WorkerLog {
                 (isRetrying, isStartingOver) = (false, false)
             }
             if let letter = summary.firstDeadLetter { note(letter, of: summary.deadLetters) }
+            if summary.forgottenEarly > 0 { noteForgotten(summary.forgottenEarly) }
             logger.trace("committed", metadata: Self.metadata(summary))
         case .retrying(let error, let attempt):
             // A few are ordinary, such as waiting for a predecessor's transaction to be decided.
@@ -89,10 +91,7 @@ struct WorkerLog {
 
     private mutating func note(_ letter: DeadLetter, of count: Int) {
         heldBack = (heldBack?.first ?? letter, (heldBack?.count ?? 0) + count)
-        let now = now()
-        if let last = toldOfDeadLettersAt, now - last < Self.deadLetterPause { return }
-        toldOfDeadLettersAt = now
-        tellOfDeadLetters()
+        if deadLetterLines.isDue(at: now()) { tellOfDeadLetters() }
     }
 
     private mutating func tellOfDeadLetters() {
@@ -107,6 +106,18 @@ struct WorkerLog {
                 "offset": "\(letter.position.offset)",
             ]
         )
+    }
+
+    private mutating func noteForgotten(_ count: Int) {
+        forgottenEarly += count
+        guard forgottenLines.isDue(at: now()) else { return }
+        logger.warning(
+            """
+            \(forgottenEarly) first answers forgotten before the duplicate window says so: the texts of answers take all the \
+            memory that they may. More of it comes with a larger --duplicate-ids
+            """
+        )
+        forgottenEarly = 0
     }
 
     private func place(_ partition: Int32, _ fault: PartitionFault) -> Logger.Metadata {
@@ -151,5 +162,22 @@ struct WorkerLog {
 
     private static func metadata(_ summary: TransactionSummary) -> Logger.Metadata {
         ["commands": "\(summary.commands)", "stores": "\(summary.storesChanged)"]
+    }
+}
+
+/// Keeps lines of one kind apart.
+private struct Spacing {
+    private let pause: Duration
+    private var last: ContinuousClock.Instant?
+
+    init(_ pause: Duration) {
+        self.pause = pause
+    }
+
+    /// Whether it is time for the next line.
+    mutating func isDue(at now: ContinuousClock.Instant) -> Bool {
+        if let last, now - last < pause { return false }
+        last = now
+        return true
     }
 }

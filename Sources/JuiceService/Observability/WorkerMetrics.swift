@@ -32,6 +32,8 @@ final class WorkerMetrics: Sendable {
     private let stoppedPartitions: Gauge
     private let stores: Gauge
     private let rememberedCommands: Gauge
+    private let answerTextBytes: Gauge
+    private let forgottenAnswers: Counter
     private let restoreDuration: Timer
     private let restoredRecords: Counter
     private let restoreRemaining: Gauge
@@ -56,6 +58,8 @@ final class WorkerMetrics: Sendable {
         stoppedPartitions = factory.gauge(.stoppedPartitions, ofWorker)
         stores = factory.gauge(.stores, ofWorker)
         rememberedCommands = factory.gauge(.rememberedCommands, ofWorker)
+        answerTextBytes = factory.gauge(.answerTextBytes, ofWorker)
+        forgottenAnswers = factory.counter(.forgottenAnswers)
         restoreDuration = factory.timer(.restoreDuration)
         restoredRecords = factory.counter(.restoredRecords)
         restoreRemaining = factory.gauge(.restoreRemaining, ofWorker)
@@ -65,9 +69,10 @@ final class WorkerMetrics: Sendable {
             }
         )
         state = Mutex(State(lag: ConsumerLag(topics: topics, factory: factory)))
-        for gauge in [assignedPartitions, stoppedPartitions, stores, rememberedCommands, restoreRemaining] {
-            gauge.record(0)
-        }
+        for gauge in [
+            assignedPartitions, stoppedPartitions, stores, rememberedCommands, answerTextBytes,
+            restoreRemaining,
+        ] { gauge.record(0) }
     }
 
     /// Takes note of what the worker did.
@@ -108,7 +113,7 @@ final class WorkerMetrics: Sendable {
             (restocked, summary.restocked),
             (rejected, summary.rejected), (duplicates, summary.duplicates),
             (deadLetters, summary.deadLetters),
-            (forwards, summary.forwarded),
+            (forwards, summary.forwarded), (forgottenAnswers, summary.forgottenEarly),
         ]
         for (counter, count) in counts where count > 0 { counter.increment(by: count) }
     }
@@ -118,6 +123,7 @@ final class WorkerMetrics: Sendable {
         assignedPartitions.record(held.partitions)
         stores.record(held.stores)
         rememberedCommands.record(held.commands)
+        answerTextBytes.record(held.templateBytes)
     }
 
     /// Takes note of a client's statistics, as librdkafka writes them. May be told by any thread.

@@ -39,7 +39,10 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Of how many orders and restocks of a partition at most; 42 bytes of memory each. (default: 1000000)",
+            """
+            Of how many orders and restocks of a partition at most; 42 bytes of memory each, 74 at the worst. \
+            (default: 1000000)
+            """,
             valueName: "count"
         )
     )

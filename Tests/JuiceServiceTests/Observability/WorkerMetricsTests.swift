@@ -102,6 +102,10 @@ import Testing
         worker.run()
         #expect(worker.gauge(.stores) == 1)
         #expect(worker.gauge(.rememberedCommands) == 1)
+        #expect(worker.gauge(.answerTextBytes) == 0)
+        worker.order("b", "durian")
+        worker.run()
+        #expect((worker.gauge(.answerTextBytes) ?? 0) > 100)
         #expect(worker.gauge(.restoreRemaining) == 0)
     }
 

@@ -1,0 +1,169 @@
+import JuiceMessages
+
+/// The templates of answers that an encoder cannot write from their numbers, each kept once for all the answers that have
+/// it, and for as long as one of them is remembered.
+///
+/// Most templates are those of the few forms that answers have: rejections, answers in another language, answers by
+/// another menu. A form of its own has only what repeats a sender's own text. When such texts have taken half of the
+/// budget, the messages of further ones are clipped, which leaves a form that all share.
+struct AnswerTemplates {
+    private struct Template {
+        let template: AnswerTemplate
+        var uses: Int
+    }
+
+    private let budget: Int
+    private var templates = Slots<Template>()
+    private var places: [AnswerTemplate: UInt32] = [:]
+    /// Of answers that have more than a compact answer has room for.
+    private var numbers = Slots<NumberList>()
+    /// The memory that all this takes, in bytes, as far as that can be told.
+    private(set) var byteCount = 0
+
+    /// - Parameter budget: how many bytes it may take before the oldest answers should go.
+    init(budget: Int) {
+        self.budget = budget
+    }
+
+    var isOverBudget: Bool { byteCount > budget }
+
+    /// Keeps an answer, until ``remove(_:)``.
+    mutating func add(
+        _ answer: UnsafeRawBufferPointer,
+        to command: CommandKind,
+        id: BorrowedText,
+        store: BorrowedText
+    ) -> CompactAnswer {
+        var list: [Int] = []
+        var template = AnswerTemplate(of: answer, to: command, id: id, store: store, numbers: &list)
+        if places[template] == nil, AnswerTemplate.isRejection(answer),
+            byteCount + Self.size(of: template) > budget / 2
+        {
+            list = []
+            template = AnswerTemplate(
+                of: answer,
+                to: command,
+                id: id,
+                store: store,
+                clipsMessage: true,
+                numbers: &list
+            )
+        }
+        let place = use(template)
+        if let compact = CompactAnswer(template: place, numbers: list) { return compact }
+        let kept = NumberList(list)
+        byteCount += kept.size
+        return CompactAnswer(template: place, numbersAt: numbers.insert(kept))
+    }
+
+    /// Forgets an answer.
+    mutating func remove(_ answer: CompactAnswer) {
+        guard let templated = answer.templated else { return }
+        if case .elsewhere(let place) = templated.numbers, let list = numbers.remove(at: place) {
+            byteCount -= list.size
+        }
+        guard var used = templates[templated.template] else { return }
+        used.uses -= 1
+        templates[templated.template] = used
+        guard used.uses == 0 else { return }
+        _ = templates.remove(at: templated.template)
+        places[used.template] = nil
+        byteCount -= Self.size(of: used.template)
+    }
+
+    /// Writes the answer to a repeat.
+    ///
+    /// - Returns: false, having written nothing, for an answer that has no template.
+    func write(
+        _ answer: CompactAnswer,
+        id: BorrowedText,
+        store: BorrowedText,
+        into buffer: inout OutputBuffer
+    ) -> Bool {
+        guard let templated = answer.templated, let kept = templates[templated.template] else { return false }
+        let list =
+            switch templated.numbers {
+            case .here(let list): list
+            case .elsewhere(let place): numbers[place]?.numbers ?? []
+            }
+        kept.template.write(id: id, store: store, numbers: list, into: &buffer)
+        return true
+    }
+
+    private mutating func use(_ template: AnswerTemplate) -> UInt32 {
+        if let place = places[template] {
+            templates[place]?.uses += 1
+            return place
+        }
+        let place = templates.insert(Template(template: template, uses: 1))
+        places[template] = place
+        byteCount += Self.size(of: template)
+        return place
+    }
+
+    /// The bytes, the header and the rounding of their memory, and a place in the array and in the dictionary, which may
+    /// be twice as large as they need to be.
+    private static func size(of template: AnswerTemplate) -> Int { template.count + 48 + 2 * 32 }
+}
+
+/// Numbers from 0 up, in few bytes.
+private struct NumberList {
+    /// Seven bits in a byte, least significant first, whose eighth says that more follow (LEB128).
+    private let bytes: [UInt8]
+
+    init(_ numbers: [Int]) {
+        var bytes: [UInt8] = []
+        for number in numbers {
+            var rest = number
+            while rest > 0x7F {
+                bytes.append(UInt8(rest & 0x7F) | 0x80)
+                rest >>= 7
+            }
+            bytes.append(UInt8(rest))
+        }
+        self.bytes = bytes
+    }
+
+    /// The memory that it takes, with the array's header, its rounding, and its place.
+    var size: Int { bytes.count + 48 + 2 * 8 }
+
+    var numbers: [Int] {
+        var numbers: [Int] = []
+        var (number, shift) = (0, 0)
+        for byte in bytes {
+            number |= Int(byte & 0x7F) << shift
+            shift += 7
+            guard byte <= 0x7F else { continue }
+            numbers.append(number)
+            (number, shift) = (0, 0)
+        }
+        return numbers
+    }
+}
+
+/// Values that are known by numbers, which are given out again.
+private struct Slots<Value> {
+    private var values: [Value?] = []
+    private var free: [UInt32] = []
+
+    mutating func insert(_ value: Value) -> UInt32 {
+        if let place = free.popLast() {
+            values[Int(place)] = value
+            return place
+        }
+        values.append(value)
+        return UInt32(values.count - 1)
+    }
+
+    mutating func remove(at place: UInt32) -> Value? {
+        guard let value = values[Int(place)] else { return nil }
+        values[Int(place)] = nil
+        free.append(place)
+        return value
+    }
+
+    subscript(place: UInt32) -> Value? {
+        get { values[Int(place)] }
+        set { values[Int(place)] = newValue }
+    }
+}

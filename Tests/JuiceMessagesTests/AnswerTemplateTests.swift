@@ -1,0 +1,110 @@
+import JuiceMaker
+import MessageSamples
+import Testing
+
+@testable import JuiceMessages
+
+@Suite struct AnswerTemplateTests {
+    private struct Taken {
+        let template: AnswerTemplate
+        let numbers: [Int]
+    }
+
+    private func take(_ sample: AnswerSample, clipsMessage: Bool = false) -> Taken {
+        var numbers: [Int] = []
+        let template = BorrowedText.withText(sample.id) { id in
+            BorrowedText.withText(sample.store) { store in
+                [UInt8](sample.value).withUnsafeBytes {
+                    AnswerTemplate(
+                        of: $0,
+                        to: sample.command,
+                        id: id,
+                        store: store,
+                        clipsMessage: clipsMessage,
+                        numbers: &numbers
+                    )
+                }
+            }
+        }
+        return Taken(template: template, numbers: numbers)
+    }
+
+    private func text(_ taken: Taken, of sample: AnswerSample) -> String {
+        BorrowedText.withText(sample.id) { id in
+            BorrowedText.withText(sample.store) { store in
+                written { taken.template.write(id: id, store: store, numbers: taken.numbers, into: &$0) }
+            }
+        }
+    }
+
+    private func duplicate(_ value: String) -> String {
+        guard let comma = value.firstIndex(of: ",") else { return value }
+        return value[..<comma] + #","duplicate":true"# + value[comma...]
+    }
+
+    private func sample(_ value: String, id: String = "r", store: String = "s") -> AnswerSample {
+        AnswerSample(command: .order, id: id, store: store, value: value, compact: nil)
+    }
+
+    @Test(arguments: Language.allCases, [1, 5, 12])
+    func anyAnswerIsWrittenAgain(language: Language, fruits: Int) throws {
+        var generator = SeededGenerator(seed: 20_261_122)
+        let menu = try RandomSamples.menu(fruits: fruits, &generator)
+        let samples = AnswerSamples(menu: menu, language: language)
+        for _ in 0..<1_000 {
+            let sample = try samples.random(&generator)
+            #expect(text(take(sample), of: sample) == duplicate(sample.value))
+        }
+        for kind in CommandKind.allCases {
+            let sample = samples.rejection(of: kind)
+            #expect(text(take(sample), of: sample) == duplicate(sample.value))
+        }
+    }
+
+    /// What is left of it once the id, the store and the numbers are out. The message repeats the field.
+    @Test func answersOfOneFormShareATemplate() throws {
+        let samples = AnswerSamples(language: .korean)
+        let few = try samples.restock([(0, 7), (3, 10)], id: "a", store: "b 17")
+        let many = try samples.restock([(0, 4_700_000), (3, 99)], id: "bot-1-\"42", store: "강남")
+        #expect(take(few).template == take(many).template)
+        #expect(take(few).numbers == [7, 10])
+        #expect(take(many).numbers == [4_700_000, 99])
+        let other = try samples.restock([(0, 7), (4, 10)])
+        #expect(take(few).template != take(other).template)
+    }
+
+    @Test(
+        arguments: [
+            // What is no number as it would be written again stays as it is.
+            (
+                #"{"type":"rejected","orderId":"r","store":"s","reason":"x","message":"007, 0, 12.50, -3"}"#,
+                [0, 12, 50, 3]
+            ),
+            (#"{"type":"rejected","orderId":"r","store":"s","n":99999999999999999999999}"#, []),
+            (#"{"type":"rejected","orderId":"r","store":"s","n":9223372036854775807}"#, [Int.max]),
+            // Others than this project may put the members elsewhere, or spell the id otherwise.
+            (#"{"type":"rejected","n":1,"orderId":"r","store":"s"}"#, []),
+            (#"{"type":"rejected","orderId":"\u0072","store":"s","n":1}"#, []),
+            (#"{"type":"rejected"}"#, []),
+        ]
+    )
+    func whateverItSays(value: String, numbers: [Int]) {
+        let taken = take(sample(value))
+        #expect(taken.numbers == numbers)
+        #expect(text(taken, of: sample(value)) == duplicate(value) || !value.contains(","))
+    }
+
+    @Test func aClippedMessageLeavesTheReason() {
+        let long = sample(
+            #"{"type":"rejected","orderId":"r","store":"s","reason":"unknownJuice","message":"no juice is called \"x\""}"#
+        )
+        let clipped = take(long, clipsMessage: true)
+        #expect(
+            text(clipped, of: long)
+                == #"{"type":"rejected","duplicate":true,"orderId":"r","store":"s","reason":"unknownJuice","message":"…"}"#
+        )
+        // Without a message there is nothing to clip.
+        let short = sample(#"{"type":"rejected","orderId":"r","store":"s","reason":"unknownJuice"}"#)
+        #expect(text(take(short, clipsMessage: true), of: short) == duplicate(short.value))
+    }
+}
