@@ -6,11 +6,16 @@ struct ConsumerLag {
     private let topics: TopicNames
     private let factory: any MetricsFactory
     private var committed: [InputPartition: Offset] = [:]
-    private var gauges: [InputPartition: Gauge] = [:]
+    private var gauges: [InputPartition: Gauges] = [:]
 
     private struct InputPartition: Hashable {
         let topic: InputTopic
         let number: Int32
+    }
+
+    private struct Gauges {
+        let offset: Gauge
+        let lag: Gauge
     }
 
     init(topics: TopicNames, factory: any MetricsFactory) {
@@ -29,20 +34,27 @@ struct ConsumerLag {
     mutating func note(_ statistics: KafkaStatistics) {
         for (partition, offset) in committed {
             guard let end = statistics.end(of: topics[partition.topic], partition.number) else { continue }
-            let gauge =
-                gauges[partition]
-                ?? factory.gauge(
-                    .consumerLag,
-                    [("topic", topics[partition.topic]), ("partition", "\(partition.number)")]
-                )
-            gauges[partition] = gauge
-            gauge.record(max(0, end - offset))
+            let gauges = gauges[partition] ?? makeGauges(of: partition)
+            self.gauges[partition] = gauges
+            gauges.offset.record(offset)
+            gauges.lag.record(max(0, end - offset))
         }
+    }
+
+    private func makeGauges(of partition: InputPartition) -> Gauges {
+        let place = [("topic", topics[partition.topic]), ("partition", "\(partition.number)")]
+        return Gauges(
+            offset: factory.gauge(.committedOffset, place),
+            lag: factory.gauge(.consumerLag, place)
+        )
     }
 
     /// Forgets partitions that were given up: another instance tells of them now.
     mutating func removeAll() {
-        for gauge in gauges.values { gauge.destroy() }
+        for gauge in gauges.values {
+            gauge.offset.destroy()
+            gauge.lag.destroy()
+        }
         gauges = [:]
         committed = [:]
     }

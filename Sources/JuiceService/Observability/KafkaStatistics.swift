@@ -32,15 +32,13 @@ struct KafkaStatistics: Decodable {
     struct Partition: Decodable {
         let fetchedRecords: Int64
         let fetchedBytes: Int64
-        /// Its end, and the end of what can be read as committed; both negative where they are not known.
+        /// Its end; negative where that is not known.
         let end: Offset
-        let committedEnd: Offset
 
         private enum CodingKeys: String, CodingKey {
             case fetchedRecords = "fetchq_cnt"
             case fetchedBytes = "fetchq_size"
             case end = "hi_offset"
-            case committedEnd = "ls_offset"
         }
     }
 
@@ -62,11 +60,10 @@ struct KafkaStatistics: Decodable {
         self = statistics
     }
 
-    /// Up to where a partition can be read as committed; nil where the client has not asked yet.
+    /// Where a partition ends, records of open transactions included; nil where the client has not asked yet.
     func end(of topic: String, _ partition: Int32) -> Offset? {
-        guard let partition = topics[topic]?.partitions["\(partition)"] else { return nil }
-        let end = partition.committedEnd >= 0 ? partition.committedEnd : partition.end
-        return end >= 0 ? end : nil
+        guard let end = topics[topic]?.partitions["\(partition)"]?.end, end >= 0 else { return nil }
+        return end
     }
 
     private var partitions: some Sequence<Partition> { topics.values.lazy.flatMap(\.partitions.values) }

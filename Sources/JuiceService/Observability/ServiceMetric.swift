@@ -13,6 +13,7 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
     case replacedProducers = "juice_replaced_producers_total"
     case transactionDuration = "juice_transaction_duration_seconds"
     case answerLatency = "juice_answer_latency_seconds"
+    case committedOffset = "juice_committed_offset"
     case consumerLag = "juice_consumer_lag_records"
     case assignedPartitions = "juice_assigned_partitions"
     case stoppedPartitions = "juice_stopped_partitions"
@@ -46,8 +47,10 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
             "Producers made anew because a request of theirs may have been sent twice and still be on its way."
         case .transactionDuration: "Time from the beginning of a transaction to its confirmed commit."
         case .answerLatency: "Time from a command's credible timestamp to the confirmed commit of its answer."
+        case .committedOffset:
+            "Offset of an input partition that committed transactions have taken in everything before."
         case .consumerLag:
-            "Committed records of an input partition that no committed transaction has taken in yet."
+            "Records of an input partition that no committed transaction has taken in yet, markers included."
         case .assignedPartitions: "Partitions that a worker has restored and reads."
         case .stoppedPartitions:
             "Partitions that a worker does not read: somebody has to mend them, or their transactions only fail."

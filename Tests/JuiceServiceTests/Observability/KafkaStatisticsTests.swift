@@ -9,7 +9,6 @@ import Testing
     private func json(
         roundTrip: Int = 1500,
         errors: Int = 0,
-        committedEnd: Int = 12,
         end: Int = 20
     ) -> String {
         """
@@ -18,7 +17,7 @@ import Testing
             "disconnects":3},
           "a:2/2":{"rtt":{"p50":0,"p99":0},"txerrs":0,"rxerrs":0,"req_timeouts":4}},
          "topics":{"juice.orders":{"partitions":{
-            "0":{"fetchq_cnt":5,"fetchq_size":500,"hi_offset":\(end),"ls_offset":\(committedEnd)},
+            "0":{"fetchq_cnt":5,"fetchq_size":500,"hi_offset":\(end),"ls_offset":12},
             "-1":{"fetchq_cnt":0,"fetchq_size":0,"hi_offset":-1001,"ls_offset":-1001}}}}}
         """
     }
@@ -49,13 +48,15 @@ import Testing
         #expect(factory.counterTotal(label: ServiceMetric.kafkaDisconnects.rawValue) == 3)
     }
 
-    @Test func lagIsUpToWhatCanBeReadAsCommitted() throws {
+    /// What an open transaction of another program holds up waits, too.
+    @Test func lagIsUpToTheEnd() throws {
         let factory = TestMetrics()
         let metrics = WorkerMetrics(worker: 0, topics: TopicNames(), factory: factory)
         let dimensions = [("topic", "juice.orders"), ("partition", "0")]
-        func lag() -> Double? {
-            (try? factory.expectRecorder(ServiceMetric.consumerLag.rawValue, dimensions))?.lastValue
+        func gauge(_ metric: ServiceMetric) -> Double? {
+            (try? factory.expectRecorder(metric.rawValue, dimensions))?.lastValue
         }
+        func lag() -> Double? { gauge(.consumerLag) }
         metrics.note(statistics: json(), of: .consumer)
         #expect(lag() == nil, "nothing is known of what is committed")
         metrics.started(at: [
@@ -63,20 +64,21 @@ import Testing
             InputPosition(topic: .restocks, partition: 0, offset: 4),
         ])
         metrics.note(statistics: json(), of: .consumer)
-        #expect(lag() == 8)
-        metrics.note(statistics: json(committedEnd: -1), of: .consumer)
-        #expect(lag() == 16, "an old broker does not tell what is committed")
-        metrics.note(statistics: json(committedEnd: -1001, end: -1001), of: .consumer)
+        #expect(lag() == 16)
+        #expect(gauge(.committedOffset) == 4)
+        metrics.note(statistics: json(end: -1001), of: .consumer)
         #expect(lag() == 16, "what is not known changes nothing")
         metrics.committed(
             after: .zero,
             commandTimes: [],
             at: 0,
-            positions: [InputPosition(topic: .orders, partition: 0, offset: 12)]
+            positions: [InputPosition(topic: .orders, partition: 0, offset: 20)]
         )
         metrics.note(statistics: json(), of: .consumer)
         #expect(lag() == 0)
+        #expect(gauge(.committedOffset) == 20)
         metrics.note(.revoked)
         #expect(factory.recorders(label: ServiceMetric.consumerLag.rawValue).isEmpty)
+        #expect(factory.recorders(label: ServiceMetric.committedOffset.rawValue).isEmpty)
     }
 }
