@@ -29,7 +29,7 @@ public struct Kiosk: Service {
     }
 
     /// Answers the page's requests.
-    public var responder: RouterResponder<BasicRequestContext> {
+    public var responder: RouterResponder<KioskContext> {
         KioskRoutes(configuration: configuration, hub: hub, desk: desk).router.buildResponder()
     }
 

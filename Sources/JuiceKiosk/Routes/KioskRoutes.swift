@@ -16,8 +16,8 @@ struct KioskRoutes {
     let hub: Hub
     let desk: OrderDesk
 
-    var router: Router<BasicRequestContext> {
-        let router = Router(options: .autoGenerateHeadEndpoints)
+    var router: Router<KioskContext> {
+        let router = Router(context: KioskContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: SiteGuard(check: SiteCheck(hostNames: configuration.hostNames)))
         PageFiles.add(to: router)
         router.get("/api/menu") { _, _ in try json(MenuAnswer(configuration)) }

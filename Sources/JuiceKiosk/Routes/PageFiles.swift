@@ -33,7 +33,7 @@ enum PageFiles {
     }
 
     /// Adds a route for each file. They may change with every start, so browsers ask anew.
-    static func add(to router: Router<BasicRequestContext>) {
+    static func add(to router: Router<KioskContext>) {
         for file in all {
             router.get(RouterPath(file.path)) { _, _ in
                 Response(

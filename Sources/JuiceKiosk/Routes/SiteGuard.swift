@@ -4,7 +4,7 @@ import Hummingbird
 /// Refuses what was not meant for this kiosk or comes from foreign pages, and gives every answer the headers that keep a
 /// browser from doing more than the page needs.
 struct SiteGuard: RouterMiddleware {
-    typealias Context = BasicRequestContext
+    typealias Context = KioskContext
 
     let check: SiteCheck
 
@@ -16,8 +16,8 @@ struct SiteGuard: RouterMiddleware {
 
     func handle(
         _ request: Request,
-        context: BasicRequestContext,
-        next: (Request, BasicRequestContext) async throws -> Response
+        context: KioskContext,
+        next: (Request, KioskContext) async throws -> Response
     ) async throws -> Response {
         var response: Response
         do {
