@@ -75,7 +75,11 @@ let package = Package(
             dependencies: [
                 "JuiceService", "PrometheusMetrics",
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
             ]
         ),
         // The web page on top of the topics: one more client, which knows nothing of the service.
@@ -85,6 +89,7 @@ let package = Package(
                 "Kafka", "JuiceMaker", "JuiceMessages",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             // Part of the program, so that it needs no folder beside it.
@@ -175,10 +180,22 @@ let package = Package(
             ],
             path: "Tests/kiosk-stage"
         ),
+        // A server on a free port, and connections that need not speak HTTP.
+        .target(
+            name: "HTTPSupport",
+            dependencies: [
+                "JuiceHTTP",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            path: "Tests/HTTPSupport"
+        ),
         .testTarget(
             name: "JuiceKioskTests",
             dependencies: [
-                "BrokerFaults", "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages", "JuiceService",
+                "BrokerFaults", "HTTPSupport", "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages",
+                "JuiceService",
                 "Kafka",
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
@@ -191,7 +208,7 @@ let package = Package(
         .testTarget(
             name: "JuiceHTTPTests",
             dependencies: [
-                "JuiceEngine", "JuiceHTTP", "JuiceService", "PrometheusMetrics",
+                "HTTPSupport", "JuiceEngine", "JuiceHTTP", "JuiceService", "PrometheusMetrics",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]

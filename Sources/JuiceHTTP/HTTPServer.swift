@@ -1,5 +1,6 @@
 import Foundation
 import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
 import ServiceLifecycle
@@ -9,6 +10,8 @@ public struct HTTPServer<Responder: HTTPResponder>: Service
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
     private let address: HTTPAddress
     private let responder: Responder
+    private let limits: ConnectionLimits
+    private let metrics: HTTPMetrics
     private let logger: Logger
     private let onListening: @Sendable (HTTPAddress) async -> Void
 
@@ -17,16 +20,22 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     /// - Parameters:
     ///   - responder: what answers, for example a router's.
     ///   - address: where to listen.
+    ///   - limits: how many connections it has, and how long it waits for their other ends.
+    ///   - metrics: what it counts.
     ///   - logger: told where it listens, and what goes wrong.
     ///   - onListening: called with the address that it has in the end, once it can be reached.
     public init(
         _ responder: Responder,
         at address: HTTPAddress,
+        limits: ConnectionLimits,
+        metrics: HTTPMetrics = HTTPMetrics(),
         logger: Logger,
         onListening: @escaping @Sendable (HTTPAddress) async -> Void = { _ in }
     ) {
         self.responder = responder
         self.address = address
+        self.limits = limits
+        self.metrics = metrics
         self.logger = logger
         self.onListening = onListening
     }
@@ -38,9 +47,25 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         var quiet = logger
         // Hummingbird's own lines repeat what is said here.
         quiet.logLevel = max(logger.logLevel, .warning)
+        let pool = ConnectionPool(limits, metrics: metrics)
         let application = Application(
             responder: responder,
-            configuration: .init(address: .hostname(address.host, port: address.port)),
+            server: HTTPServerBuilder { [limits, metrics] responder in
+                LimitedHTTPChannel(
+                    http: HTTP1Channel(responder: responder),
+                    pool: pool,
+                    limits: limits,
+                    metrics: metrics
+                )
+            },
+            configuration: .init(
+                address: .hostname(address.host, port: address.port),
+                // A connection is refused a moment after it was accepted. Not even in that moment can there be more than this.
+                availableConnectionsDelegate: .maximum(
+                    limits.connections + 2 * limits.refusals,
+                    logger: quiet
+                )
+            ),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? address.port
                 let bound = HTTPAddress(host: address.host, port: port)

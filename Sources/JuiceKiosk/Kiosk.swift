@@ -2,6 +2,7 @@ import Foundation
 import Hummingbird
 import Kafka
 import Logging
+import Metrics
 import ServiceLifecycle
 
 /// The web page on top of the topics: reads answers and stock for all open pages, and sends their commands.
@@ -17,12 +18,28 @@ public struct Kiosk: Service {
     private let logger: Logger
     private let hub: Hub
     private let desk: OrderDesk
+    private let metrics: KioskMetrics
 
     /// A kiosk that does nothing yet.
-    public init(_ configuration: KioskConfiguration, logger: Logger) {
+    ///
+    /// - Parameters:
+    ///   - configuration: what it shows.
+    ///   - metrics: where ``KioskMetric`` values go.
+    ///   - logger: told what goes wrong.
+    public init(
+        _ configuration: KioskConfiguration,
+        metrics: any MetricsFactory = NOOPMetricsHandler.instance,
+        logger: Logger
+    ) {
         self.configuration = configuration
         self.logger = logger
-        hub = Hub(menu: configuration.menu, stores: configuration.stores) {
+        self.metrics = KioskMetrics(factory: metrics)
+        hub = Hub(
+            menu: configuration.menu,
+            stores: configuration.stores,
+            mostPages: configuration.mostPages,
+            metrics: self.metrics
+        ) {
             Date.now.timeIntervalSince1970
         }
         desk = OrderDesk(configuration: configuration.orders, logger: logger)
@@ -30,7 +47,8 @@ public struct Kiosk: Service {
 
     /// Answers the page's requests.
     public var responder: RouterResponder<KioskContext> {
-        KioskRoutes(configuration: configuration, hub: hub, desk: desk).router.buildResponder()
+        KioskRoutes(configuration: configuration, hub: hub, desk: desk, metrics: metrics).router
+            .buildResponder()
     }
 
     /// Reads and sends until graceful shutdown.

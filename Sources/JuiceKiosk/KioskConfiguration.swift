@@ -38,6 +38,8 @@ public struct KioskConfiguration: Sendable {
     public var staffToken: StaffToken?
     /// The names under which browsers reach the page, besides `localhost` and addresses in numbers.
     public var hostNames: [String]
+    /// How many pages can be open. Each has a connection for itself, and needs others besides.
+    public var mostPages = 2000
 
     /// A kiosk of all stores, with the built-in menu, in English, where nobody can edit stock.
     public init(

@@ -1,9 +1,9 @@
 import CoreMetrics
 import Foundation
+import HTTPSupport
 import JuiceEngine
 import Logging
 import PrometheusMetrics
-import ServiceLifecycle
 import Testing
 
 @testable import JuiceHTTP
@@ -17,26 +17,13 @@ import Testing
 @Suite struct HTTPServerTests {
     private let health = ServiceHealth()
     private let registry = PrometheusRegistry()
-    private let local = HTTPAddress(host: "127.0.0.1", port: 0)
 
     private var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 
     /// Serves while the body runs.
     private func serving(_ body: @Sendable @escaping (HTTPAddress) async throws -> Void) async throws {
-        let (addresses, listening) = AsyncStream.makeStream(of: HTTPAddress.self)
         let router = ServiceRoutes.router(health: health, metrics: registry)
-        let server = HTTPServer(router.buildResponder(), at: local, logger: quiet) { listening.yield($0) }
-        let group = ServiceGroup(configuration: .init(services: [.init(service: server)], logger: quiet))
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask {
-                defer { listening.finish() }
-                try await group.run()
-            }
-            let address = await addresses.first { _ in true }
-            try await body(try #require(address))
-            await group.triggerGracefulShutdown()
-            try await tasks.waitForAll()
-        }
+        try await HTTPSupport.serving(router.buildResponder(), body)
     }
 
     private struct Answer {
@@ -89,7 +76,7 @@ import Testing
     @Test func anAddressThatIsTakenIsNamed() async throws {
         try await serving { [quiet, health, registry] address in
             let router = ServiceRoutes.router(health: health, metrics: registry)
-            let second = HTTPServer(router.buildResponder(), at: address, logger: quiet)
+            let second = HTTPServer(router.buildResponder(), at: address, limits: .probes, logger: quiet)
             let error = await #expect(throws: HTTPServerError.self) { try await second.run() }
             #expect(error?.description == "cannot listen on \(address): Address already in use")
         }

@@ -13,12 +13,14 @@ struct HubTests {
         func advance(_ by: Double) { seconds.withLock { $0 += by } }
     }
 
+    private static let mostPages = 10
+
     private let clock = Clock()
     private let hub: Hub
 
     init() {
         let clock = clock
-        hub = Hub(menu: .standard, stores: nil) { clock.now }
+        hub = Hub(menu: .standard, stores: nil, mostPages: Self.mostPages) { clock.now }
     }
 
     private func open(_ store: String = "gangnam", all: Bool = true, page: String = "p") throws -> Subscriber
@@ -106,7 +108,7 @@ struct HubTests {
     }
 
     @Test func thereAreSoManyPagesAndNoMore() throws {
-        let pages = try (0..<Hub.mostPages).map { try open(page: "\($0)") }
+        let pages = try (0..<Self.mostPages).map { try open(page: "\($0)") }
         let view = PageView(store: Name("main"), showsAll: true)
         #expect(hub.subscribe(view, page: Name("more")) == nil)
         hub.unsubscribe(pages[0])

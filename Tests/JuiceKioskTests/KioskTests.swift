@@ -1,11 +1,11 @@
 import BrokerFaults
 import Foundation
+import HTTPSupport
 import JuiceHTTP
 import JuiceMessages
 import JuiceService
 import Kafka
 import Logging
-import ServiceLifecycle
 import Synchronization
 import Testing
 
@@ -27,7 +27,7 @@ struct KioskTests {
         _ body: @Sendable @escaping (_ kiosk: Site, _ broker: TestBroker) async throws -> Void
     ) async throws {
         let topics = TopicNames()
-        let broker = try await OwnThread.run { try TestBroker(topics: topics.all) }
+        let broker = try await onThread { try TestBroker(topics: topics.all) }
         let service = OrderService(
             configuration: ServiceConfiguration(
                 bootstrapServers: broker.bootstrapServers,
@@ -54,27 +54,10 @@ struct KioskTests {
             ),
             logger: Self.quiet
         )
-        let (addresses, listening) = AsyncStream.makeStream(of: HTTPAddress.self)
-        let server = HTTPServer(
-            kiosk.responder,
-            at: HTTPAddress(host: "127.0.0.1", port: 0),
-            logger: Self.quiet
-        ) { listening.yield($0) }
-        let services: [any Service] = [server, service, kiosk]
-        let group = ServiceGroup(
-            configuration: .init(services: services.map { .init(service: $0) }, logger: Self.quiet)
-        )
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask {
-                defer { listening.finish() }
-                try await group.run()
-            }
-            let address = try #require(await addresses.first { _ in true })
+        try await serving(kiosk.responder, besides: [service, kiosk]) { address in
             try await body(Site(address: address), broker)
-            await group.triggerGracefulShutdown()
-            try await tasks.waitForAll()
         }
-        try await OwnThread.run { broker.stop() }
+        try await onThread { broker.stop() }
     }
 
     /// The kiosk as a browser sees it.
@@ -184,15 +167,6 @@ struct KioskTests {
             #expect(ContinuousClock.now - start < .seconds(8))
             broker.setUp(true)
             _ = try await site.event("store=s", holding: #""state":"live""#)
-        }
-    }
-}
-
-/// Runs what blocks away from the threads that tests run on, which are as many as cores.
-private enum OwnThread {
-    static func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            Thread { continuation.resume(with: Result(catching: work)) }.start()
         }
     }
 }

@@ -59,6 +59,11 @@ extension Refusal {
         code: "wrongToken",
         message: "the staff token is missing or wrong"
     )
+    static let tooManyPages = Refusal(
+        status: .serviceUnavailable,
+        code: "tooManyPages",
+        message: "too many pages are open; try again"
+    )
     static let busy = Refusal(
         status: .serviceUnavailable,
         code: "busy",

@@ -14,6 +14,11 @@ struct SiteCheck: Sendable {
         return Self.isAddress(name) || hostNames.contains(name)
     }
 
+    /// Whether a browser says that a page of another origin makes the request. Somebody who types the address is `none`.
+    func isForeign(fetchSite: String?) -> Bool {
+        fetchSite.map { $0 != "same-origin" && $0 != "none" } ?? false
+    }
+
     /// Whether a request that changes something was made by a page of this host. Browsers say who asks; a client that does
     /// not is none.
     func isSameOrigin(host: String?, origin: String?, fetchSite: String?) -> Bool {

@@ -5,8 +5,6 @@ import Synchronization
 
 /// Brings what was read from Kafka to all pages: each frame is made once, however many pages get it.
 final class Hub: Sendable {
-    /// How many pages can be open.
-    static let mostPages = 2000
     /// How often pages are told of changes, at most, in seconds.
     private static let shortestPause = 0.05
 
@@ -23,26 +21,40 @@ final class Hub: Sendable {
         var boardToldAt = 0
     }
 
+    private let mostPages: Int
+    private let metrics: KioskMetrics
     private let state: Mutex<State>
     private let clock: @Sendable () -> Double
 
-    /// - Parameter clock: seconds since 1970.
-    init(menu: Menu, stores: [String]?, clock: @escaping @Sendable () -> Double) {
-        self.clock = clock
+    /// - Parameters:
+    ///   - mostPages: how many pages can be open.
+    ///   - clock: seconds since 1970.
+    init(
+        menu: Menu,
+        stores: [String]?,
+        mostPages: Int = 2000,
+        metrics: KioskMetrics = KioskMetrics(),
+        clock: @escaping @Sendable () -> Double
+    ) {
+        (self.mostPages, self.metrics, self.clock) = (mostPages, metrics, clock)
         state = Mutex(State(board: Board(menu: menu, stores: stores, now: Int(clock()))))
     }
 
     // MARK: - Pages
 
-    /// A page is opened: it is told how things are, and then what changes.
+    /// Whether one more page can be opened.
+    var hasRoom: Bool { state.withLock { !$0.isClosed && $0.subscribers.count < mostPages } }
+
+    /// A page is opened: it is told how things are, and then what changes. Whoever calls this must call ``unsubscribe(_:)``.
     ///
     /// - Returns: nil when there are too many already, or the kiosk closes.
     func subscribe(_ view: PageView, page: Name) -> Subscriber? {
         let subscriber = Subscriber(view: view, page: page)
         let now = Int(clock())
         let isIn = state.withLock { state in
-            guard !state.isClosed, state.subscribers.count < Self.mostPages else { return false }
+            guard !state.isClosed, state.subscribers.count < mostPages else { return false }
             state.subscribers[ObjectIdentifier(subscriber)] = subscriber
+            metrics.note(pages: state.subscribers.count)
             let board = state.board
             // An answer that is not told yet is both among the last ones and to come. The page knows them by their ids.
             subscriber.post { mailbox in
@@ -61,7 +73,10 @@ final class Hub: Sendable {
 
     /// A page is closed.
     func unsubscribe(_ subscriber: Subscriber) {
-        state.withLock { $0.subscribers[ObjectIdentifier(subscriber)] = nil }
+        state.withLock { state in
+            state.subscribers[ObjectIdentifier(subscriber)] = nil
+            metrics.note(pages: state.subscribers.count)
+        }
     }
 
     /// A page is about to send a command, and wants to be told the answer whatever else happens.
@@ -96,7 +111,7 @@ final class Hub: Sendable {
                 }
                 // Of a flood of answers only the last can be looked at.
                 if !isHistory { state.answers.append(answer) }
-                Self.tellOwn(answer, &state)
+                if Self.tellOwn(answer, &state) { metrics.answered() }
             }
             Self.tell(&state, now: now)
         }
@@ -122,18 +137,20 @@ final class Hub: Sendable {
 
     // MARK: - Telling
 
-    private static func tellOwn(_ answer: TimedAnswer, _ state: inout State) {
-        guard !state.awaited.isEmpty else { return }
+    /// - Returns: whether a page waited for the answer.
+    private static func tellOwn(_ answer: TimedAnswer, _ state: inout State) -> Bool {
+        guard !state.awaited.isEmpty else { return false }
         let command = AwaitedAnswers.Command(
             kind: answer.answer.command,
             store: Name(answer.answer.store),
             id: Name(answer.answer.id)
         )
-        guard let page = state.awaited.remove(command) else { return }
+        guard let page = state.awaited.remove(command) else { return false }
         let frame = Frames.own(answer)
         for subscriber in state.subscribers.values where subscriber.page == page {
             subscriber.post { $0.add(own: frame) }
         }
+        return true
     }
 
     private static func tell(_ state: inout State, now: Double) {

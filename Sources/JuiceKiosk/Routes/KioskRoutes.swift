@@ -15,10 +15,12 @@ struct KioskRoutes {
     let configuration: KioskConfiguration
     let hub: Hub
     let desk: OrderDesk
+    let metrics: KioskMetrics
 
     var router: Router<KioskContext> {
         let router = Router(context: KioskContext.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: SiteGuard(check: SiteCheck(hostNames: configuration.hostNames)))
+        let check = SiteCheck(hostNames: configuration.hostNames)
+        router.add(middleware: SiteGuard(check: check, metrics: metrics))
         PageFiles.add(to: router)
         router.get("/api/menu") { _, _ in try json(MenuAnswer(configuration)) }
         router.get("/api/events") { request, _ in try events(request) }
@@ -71,6 +73,7 @@ struct KioskRoutes {
         do {
             let outgoing = OutgoingCommand(topic: topic, store: command.store, value: command.value)
             let delivery = try await desk.send(outgoing)
+            metrics.sent(command.kind, isConfirmed: true)
             return try json(
                 Receipt(partition: delivery.partition, offset: delivery.offset),
                 status: .accepted
@@ -78,6 +81,7 @@ struct KioskRoutes {
         } catch OrderDesk.Failure.busy {
             throw Refusal.busy
         } catch OrderDesk.Failure.unconfirmed(let reason) {
+            metrics.sent(command.kind, isConfirmed: false)
             throw Refusal.unconfirmed(reason)
         }
     }
@@ -114,11 +118,16 @@ struct KioskRoutes {
         }
         let view = PageView(store: Name(store), showsAll: parameters["scope"] != "store")
         let page = try page(parameters["page"]) ?? Name("")
-        guard let subscriber = hub.subscribe(view, page: page) else { throw Refusal.busy }
+        guard hub.hasRoom else { throw Refusal.tooManyPages }
         return Response(
             status: .ok,
             headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
             body: ResponseBody { [hub] writer in
+                // Only now is it a page: the body of a HEAD, or of a client that is gone, is never written. One that was quicker
+                // may have taken its place; a page whose stream ends at once asks again.
+                guard let subscriber = hub.subscribe(view, page: page) else {
+                    return try await writer.finish(nil)
+                }
                 defer { hub.unsubscribe(subscriber) }
                 // A page that does not read lets the writer wait here, while its mailbox keeps only what is newest.
                 for await _ in subscriber.wakes { try await writer.write(subscriber.take()) }

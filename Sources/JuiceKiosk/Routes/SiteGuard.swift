@@ -7,6 +7,7 @@ struct SiteGuard: RouterMiddleware {
     typealias Context = KioskContext
 
     let check: SiteCheck
+    let metrics: KioskMetrics
 
     /// Scripts and styles are the kiosk's own files, nothing is fetched from elsewhere, and nobody shows the page in a frame.
     static let policy = [
@@ -21,9 +22,10 @@ struct SiteGuard: RouterMiddleware {
     ) async throws -> Response {
         var response: Response
         do {
-            try check(request)
+            try check(request, of: context.endpointPath)
             response = try await next(request, context)
         } catch let error as any HTTPResponseError {
+            if let refusal = error as? Refusal { metrics.refused(refusal) }
             response = try error.response(from: request, context: context)
         }
         response.headers[.contentSecurityPolicy] = Self.policy
@@ -33,13 +35,17 @@ struct SiteGuard: RouterMiddleware {
         return response
     }
 
-    private func check(_ request: Request) throws(Refusal) {
+    /// - Parameter route: the route as it was added, however the path is written; nil where there is none.
+    private func check(_ request: Request, of route: String?) throws(Refusal) {
         guard check.isOwn(host: request.head.authority) else { throw .foreignHost }
+        let fetchSite = request.headers[named: "Sec-Fetch-Site"]
+        // Others may link to the page, and that is all.
+        if route?.hasPrefix("/api/") == true, check.isForeign(fetchSite: fetchSite) { throw .foreignOrigin }
         guard request.method != .get, request.method != .head else { return }
         let isSame = check.isSameOrigin(
             host: request.head.authority,
             origin: request.headers[.origin],
-            fetchSite: request.headers[named: "Sec-Fetch-Site"]
+            fetchSite: fetchSite
         )
         guard isSame else { throw .foreignOrigin }
         let type = request.headers[.contentType]?.split(separator: ";").first?.lowercased()

@@ -11,6 +11,7 @@ struct KioskPlan {
 
     let configuration: KioskConfiguration
     let address: HTTPAddress
+    let limits = ConnectionLimits.pages
 
     init(_ settings: Settings) throws(Failure) {
         let stores = try settings.storeNames()
@@ -34,7 +35,7 @@ struct KioskPlan {
         // What librdkafka refuses of the properties is said before anything is started.
         _ = try connection.consumer()
         let topics = connection.topics
-        configuration = KioskConfiguration(
+        var configuration = KioskConfiguration(
             kafka: connection.base.merging(["client.id": "juice-kiosk"]).merging(connection.properties)
                 .merging(["bootstrap.servers": connection.bootstrapServers]),
             topics: .init(
@@ -51,6 +52,9 @@ struct KioskPlan {
             staffToken: staffToken,
             hostNames: (settings.string(.hostNames) ?? "").split(separator: ",").map(String.init)
         )
+        // So that whoever has the page open can also order, and what the page is made of can be fetched.
+        configuration.mostPages = min(configuration.mostPages, limits.connections * 3 / 4)
+        self.configuration = configuration
         address = try settings.http() ?? Self.standardAddress
     }
 

@@ -20,6 +20,7 @@ enum KioskRun {
         let server = HTTPServer(
             kiosk.responder,
             at: plan.address,
+            limits: plan.limits,
             logger: logger,
             onListening: onListening
         )

@@ -21,7 +21,13 @@ enum ServiceRun {
         if let address = plan.http, let metrics {
             let router = ServiceRoutes.router(health: health, metrics: metrics.registry)
             // It is asked to stop last, so that it can tell of the others' stopping.
-            services.insert(HTTPServer(router.buildResponder(), at: address, logger: plan.logger), at: 0)
+            let server = HTTPServer(
+                router.buildResponder(),
+                at: address,
+                limits: .probes,
+                logger: plan.logger
+            )
+            services.insert(server, at: 0)
         }
         try await run(group(services, signals: [.sigterm, .sigint]))
     }

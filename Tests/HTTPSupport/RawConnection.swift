@@ -1,0 +1,84 @@
+import Foundation
+import JuiceHTTP
+
+/// A TCP connection that says what it is told to, HTTP or not. Its calls block: use it within ``onThread(_:)``.
+public final class RawConnection {
+    private struct Failure: Error {
+        let call: String
+        let reason: String
+    }
+
+    private let socket: Int32
+
+    /// Connects. Whatever is read later must come within `patience`.
+    public init(_ address: HTTPAddress, patience: Duration = .seconds(5)) throws {
+        #if os(Linux)
+            socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #else
+            socket = Foundation.socket(AF_INET, SOCK_STREAM, 0)
+        #endif
+        #if os(macOS)
+            var isSilent: Int32 = 1
+            setsockopt(socket, SOL_SOCKET, SO_NOSIGPIPE, &isSilent, socklen_t(MemoryLayout<Int32>.size))
+        #endif
+        var target = sockaddr_in()
+        target.sin_family = sa_family_t(AF_INET)
+        target.sin_port = in_port_t(UInt16(address.port).bigEndian)
+        target.sin_addr.s_addr = inet_addr(address.host)
+        let size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafePointer(to: &target) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, size) }
+        }
+        guard result == 0 else { throw Self.failure("connect") }
+        var wait = timeval(tv_sec: Int(patience.components.seconds), tv_usec: 0)
+        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(socket) }
+
+    /// Writes a text.
+    ///
+    /// - Returns: whether the other end still took it.
+    @discardableResult
+    public func send(_ text: String) -> Bool {
+        #if os(Linux)
+            let flags = Int32(MSG_NOSIGNAL)
+        #else
+            let flags: Int32 = 0
+        #endif
+        return Array(text.utf8).withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, flags) }
+            == text.utf8.count
+    }
+
+    /// Reads until the text ends so, or to the end.
+    ///
+    /// - Throws: when nothing came for too long.
+    public func read(until end: String? = nil) throws -> String {
+        var text = ""
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = recv(socket, &buffer, buffer.count, 0)
+            if count < 0, errno != ECONNRESET { throw Self.failure("recv") }
+            guard count > 0 else { return text }
+            text += String(decoding: buffer[..<count], as: UTF8.self)
+            if let end, text.contains(end) { return text }
+        }
+    }
+
+    /// Lets the connection be reset, not closed, once it is let go.
+    public func resetAtEnd() {
+        var linger = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    private static func failure(_ call: String) -> Failure {
+        Failure(call: call, reason: String(cString: strerror(errno)))
+    }
+}
+
+/// Runs what blocks away from the threads that tests run on, which are as many as cores.
+public func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread { continuation.resume(with: Result(catching: work)) }.start()
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import HTTPSupport
+import JuiceHTTP
+import Kafka
+import Logging
+import Synchronization
+import Testing
+
+@testable import JuiceKiosk
+
+/// Who takes the place of a page, over TCP and without Kafka.
+@Suite(.timeLimit(.minutes(1)))
+struct EventStreamTests {
+    private static let places = 3
+
+    /// A kiosk with few places.
+    private struct Kiosk: Sendable {
+        let address: HTTPAddress
+        let hub: Hub
+        let time: @Sendable (Double) -> Void
+
+        /// Asks for events. An answer that is none ends the connection, so that it can be read to its end.
+        func events(_ method: String = "GET") throws -> RawConnection {
+            let connection = try RawConnection(address)
+            connection.send(
+                "\(method) /api/events HTTP/1.1\r\nHost: \(address)\r\nConnection: close\r\n\r\n"
+            )
+            return connection
+        }
+
+        /// Opens a page, after as many attempts as it takes: the end of another is noticed a moment later.
+        func page() throws -> RawConnection {
+            while true {
+                let connection = try events()
+                let answer = try connection.read(until: "\n\n")
+                if answer.hasPrefix("HTTP/1.1 200 ") { return connection }
+            }
+        }
+
+        /// A second passes, and pages are told how things are.
+        func tick() {
+            time(1)
+            hub.take([])
+        }
+    }
+
+    private func withKiosk(_ body: @Sendable @escaping (Kiosk) throws -> Void) async throws {
+        let now = Mutex(1000.0)
+        let hub = Hub(menu: .standard, stores: nil, mostPages: Self.places) { now.withLock { $0 } }
+        let configuration = KioskConfiguration(
+            kafka: KafkaConfiguration([:]),
+            topics: .init(orders: "o", restocks: "r", results: "a", stock: "s"),
+            group: "g"
+        )
+        let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let desk = OrderDesk(configuration: configuration.orders, logger: quiet)
+        let routes = KioskRoutes(configuration: configuration, hub: hub, desk: desk, metrics: KioskMetrics())
+        try await serving(routes.router.buildResponder()) { address in
+            try await onThread {
+                defer { hub.close() }
+                try body(Kiosk(address: address, hub: hub) { seconds in now.withLock { $0 += seconds } })
+            }
+        }
+    }
+
+    @Test func askingForTheHeadTakesNoPlace() async throws {
+        try await withKiosk { kiosk in
+            for _ in 0..<3 * Self.places {
+                #expect(try kiosk.events("HEAD").read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
+            }
+            #expect(kiosk.hub.hasRoom)
+            _ = try kiosk.page()
+        }
+    }
+
+    @Test func whoIsGoneGivesThePlaceBack() async throws {
+        try await withKiosk { kiosk in
+            for isRead in [true, false] {
+                for _ in 0..<3 * Self.places {
+                    let connection = try kiosk.events()
+                    if isRead { _ = try connection.read(until: "\r\n") }
+                    connection.resetAtEnd()
+                    kiosk.tick()
+                }
+            }
+            // Every write to one that is gone fails.
+            while !kiosk.hub.hasRoom { kiosk.tick() }
+            _ = try kiosk.page()
+        }
+    }
+
+    @Test func onePageTooManyIsToldSo() async throws {
+        try await withKiosk { kiosk in
+            var pages = try (0..<Self.places).map { _ in try kiosk.page() }
+            let answer = try kiosk.events().read()
+            #expect(answer.hasPrefix("HTTP/1.1 503 ") && answer.contains("tooManyPages"))
+            pages.removeLast()
+            while !kiosk.hub.hasRoom { kiosk.tick() }
+            _ = try kiosk.page()
+        }
+    }
+
+    @Test(arguments: [
+        ("/api/menu", "cross-site", 403), ("/api/menu", "same-site", 403), ("//api//menu", "cross-site", 403),
+        ("/%61pi/menu", "cross-site", 403), ("/api/events", "cross-site", 403),
+        ("/api/nowhere", "cross-site", 404),
+        ("/api/menu", "same-origin", 200), ("/api/menu", "none", 200), ("/", "cross-site", 200),
+        ("/kiosk.js", "same-site", 200),
+    ])
+    func foreignPagesReadNothing(_ path: String, _ site: String, _ status: Int) async throws {
+        try await withKiosk { kiosk in
+            for method in ["GET", "HEAD"] {
+                let connection = try RawConnection(kiosk.address)
+                let headers = "Host: \(kiosk.address)\r\nSec-Fetch-Site: \(site)\r\n\r\n"
+                connection.send("\(method) \(path) HTTP/1.1\r\n\(headers)")
+                let answer = try connection.read(until: "\r\n\r\n")
+                // A path that is written otherwise may lead nowhere, but never there.
+                let isRefused = status == 403 && answer.hasPrefix("HTTP/1.1 404 ")
+                #expect(answer.hasPrefix("HTTP/1.1 \(status) ") || isRefused, "\(answer)")
+            }
+        }
+    }
+}
