@@ -56,6 +56,17 @@ class KioskTest(unittest.TestCase):
         one(self.driver, "#token").clear()
         one(self.driver, "#token").send_keys(token + Keys.ENTER)
 
+    def assert_header_is_clear(self):
+        """On a phone, in both languages, what the header says of the connection is beside its title."""
+        size(self.driver, 360, 780)
+        for language in ("en", "ko"):
+            one(self.driver, f"[data-language={language}]").click()
+            title, link = (one(self.driver, selector).rect for selector in (".bar h1 span", "#link"))
+            apart = title["x"] + title["width"] <= link["x"] or title["y"] + title["height"] <= link["y"]
+            self.assertTrue(apart, f"{language}: {title} {link}")
+            self.assertLessEqual(link["x"] + link["width"], 360)
+        one(self.driver, "[data-language=en]").click()
+
     def juice(self, *arguments):
         return subprocess.run(
             [f"{self.stand.binaries}/juice", *arguments, "--bootstrap-servers", self.stand.brokers, "--wait"],

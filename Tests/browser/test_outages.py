@@ -28,6 +28,7 @@ class OutageTest(KioskTest):
         try:
             self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "lost", "the broker is gone")
             self.assertIn("No Kafka broker answers", one(self.driver, "#alert").text)
+            self.assert_header_is_clear()
             self.press("banana")
         finally:
             self.stand.stage.tell("broker up")
@@ -41,6 +42,7 @@ class OutageTest(KioskTest):
         visit(self.driver, url, self.store)
         kiosk.stop()
         self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "unreachable", "the kiosk is gone")
+        self.assert_header_is_clear()
         self.press("banana")
         kiosk, _ = self.stand.open_kiosk(http=urllib.parse.urlparse(url).netloc)
         try:
