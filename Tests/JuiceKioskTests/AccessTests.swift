@@ -71,12 +71,21 @@ struct CommandBodyTests {
         let body = #"{"orderId":"<b>\"1\"","store":"강남","juice":"kiwi","quantity":2,"more":1}"#
         let command = try CommandBody.order(Data(body.utf8), menu: .standard)
         #expect(command.kind == .order)
-        #expect(command.id == #"<b>"1""#)
+        #expect(command.id == #"kiosk-<b>"1""#)
         #expect(command.store == "강남")
         #expect(
             String(decoding: command.value, as: UTF8.self)
-                == #"{"orderId":"<b>\"1\"","juice":"kiwi","quantity":2}"#
+                == #"{"orderId":"kiosk-<b>\"1\"","juice":"kiwi","quantity":2}"#
         )
+    }
+
+    @Test(arguments: ["pos-7-000124", "kiosk-1", "\u{301}", String(repeating: "x", count: 122)])
+    func noIDIsATills(part: String) throws {
+        let body = #"{"orderId":"\#(part)","store":"s","juice":"kiwi"}"#
+        let command = try CommandBody.order(Data(body.utf8), menu: .standard)
+        #expect(Array(command.id.utf8) == Array("kiosk-\(part)".utf8))
+        #expect(command.id.utf8.count <= 128)
+        #expect(Array(KioskID.part(command.id).utf8) == Array(part.utf8))
     }
 
     @Test func aRestockNamesItsFruitsInTheMenusOrder() throws {
@@ -84,7 +93,7 @@ struct CommandBodyTests {
         let command = try CommandBody.restock(Data(body.utf8), menu: .standard)
         #expect(
             String(decoding: command.value, as: UTF8.self)
-                == #"{"restockId":"r","add":{"strawberry":16,"kiwi":-2}}"#
+                == #"{"restockId":"kiosk-r","add":{"strawberry":16,"kiwi":-2}}"#
         )
     }
 
@@ -92,7 +101,7 @@ struct CommandBodyTests {
         "", "[]", "{", #"{"orderId":"","store":"s","juice":"kiwi"}"#,
         #"{"orderId":"o","store":"","juice":"kiwi"}"#,
         #"{"orderId":"o","store":"\#(long)","juice":"kiwi"}"#,
-        #"{"orderId":"\#(long)","store":"s","juice":"kiwi"}"#,
+        #"{"orderId":"\#(String(repeating: "x", count: 123))","store":"s","juice":"kiwi"}"#,
         #"{"orderId":"o","store":"s","juice":"durian"}"#, #"{"orderId":"o","store":"s"}"#,
         #"{"orderId":"o","store":"s","juice":"kiwi","quantity":0}"#,
         #"{"orderId":"o","store":"s","juice":"kiwi","quantity":101}"#,

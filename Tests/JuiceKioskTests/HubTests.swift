@@ -86,6 +86,35 @@ struct HubTests {
         #expect(events(other).isEmpty)
     }
 
+    @Test func aPageIsToldTheIDsThatItChoseAndNoOthers() throws {
+        let mine = try open(page: "mine")
+        _ = mine.take()
+        let command = AwaitedAnswers.Command(kind: .order, store: Name("gangnam"), id: Name("kiosk-own"))
+        #expect(hub.await(command, page: Name("mine")))
+        clock.advance(1)
+        hub.take([
+            .answer(try Sample.made("kiosk-own"), isHistory: false),
+            .answer(try Sample.made("pos-7-000123"), isHistory: false),
+        ])
+        let told = events(mine)
+        #expect(told.first { $0.name == "own" }?.data.contains(#""id":"own""#) == true)
+        for page in [told, events(try open())] {
+            let answers = page.filter { $0.name == "answer" }
+            #expect(answers.count == 2)
+            #expect(answers.allSatisfy { !$0.data.contains("id\"") && !$0.data.contains("pos-7") })
+        }
+    }
+
+    @Test func anAnswerThatIsNotToldYetComesOnceToANewPage() throws {
+        clock.advance(1)
+        hub.take([])
+        hub.take([.answer(try Sample.made("1"), isHistory: false)])
+        let page = try open()
+        clock.advance(1)
+        hub.take([])
+        #expect(events(page).filter { $0.name == "answer" }.count == 1)
+    }
+
     @Test func aLostBrokerIsToldAtOnce() throws {
         hub.update { $0.reached() }
         hub.update { $0.restored() }

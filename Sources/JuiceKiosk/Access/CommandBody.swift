@@ -8,10 +8,16 @@ struct CommandBody: Sendable, Equatable {
     static let maximumLength = 8192
 
     let kind: CommandKind
+    /// With the beginning that the kiosks' ids have.
     let id: String
     let store: String
     /// The record's value.
     let value: [UInt8]
+
+    /// As its answer will name it.
+    var name: AwaitedAnswers.Command {
+        AwaitedAnswers.Command(kind: kind, store: Name(store), id: Name(id))
+    }
 
     private struct Order: Decodable {
         let orderId: String
@@ -39,9 +45,10 @@ struct CommandBody: Sendable, Equatable {
         guard JuiceMaker.quantities.contains(quantity) else {
             throw .badRequest("the quantity must be from 1 to 100")
         }
+        let id = try KioskID.whole(order.orderId)
         var buffer = OutputBuffer()
-        CommandEncoder.order(id: order.orderId, juice: order.juice, quantity: quantity, into: &buffer)
-        return try CommandBody(.order, id: order.orderId, store: order.store, value: buffer.bytes)
+        CommandEncoder.order(id: id, juice: order.juice, quantity: quantity, into: &buffer)
+        return try CommandBody(.order, id: id, store: order.store, value: buffer.bytes)
     }
 
     /// The restock in a request. Whether the levels that come of it are allowed is the service's to say.
@@ -65,15 +72,13 @@ struct CommandBody: Sendable, Equatable {
         guard named.allSatisfy({ abs($0.amount.clamped) <= FruitStore.maximumLevel }) else {
             throw .badRequest("an amount is at most \(FruitStore.maximumLevel)")
         }
+        let id = try KioskID.whole(restock.restockId)
         var buffer = OutputBuffer()
-        CommandEncoder.restock(id: restock.restockId, kind, named, into: &buffer)
-        return try CommandBody(.restock, id: restock.restockId, store: restock.store, value: buffer.bytes)
+        CommandEncoder.restock(id: id, kind, named, into: &buffer)
+        return try CommandBody(.restock, id: id, store: restock.store, value: buffer.bytes)
     }
 
     private init(_ kind: CommandKind, id: String, store: String, value: [UInt8]) throws(Refusal) {
-        guard (1...CommandKind.maximumIDLength).contains(id.utf8.count) else {
-            throw .badRequest("an id has from 1 to \(CommandKind.maximumIDLength) bytes")
-        }
         guard Self.isStore(store) else {
             throw .badRequest("a store's id has from 1 to \(StoreID.maximumLength) bytes")
         }

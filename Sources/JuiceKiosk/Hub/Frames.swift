@@ -34,7 +34,8 @@ enum Frames {
     struct AnswerFrame: Encodable {
         var kind: String
         var type: String
-        var id: String
+        /// What the page that asked for it calls it. Nobody else is told, or could ask for it, too.
+        var id: String?
         var store: String
         var time: Int64
         var message: String
@@ -50,7 +51,7 @@ enum Frames {
 
         init(_ timed: TimedAnswer) {
             let answer = timed.answer
-            (kind, id, store) = (answer.command == .order ? "order" : "restock", answer.id, answer.store)
+            (kind, store) = (answer.command == .order ? "order" : "restock", answer.store)
             time = min(max(0, timed.time), Self.latestTime)
             (message, duplicate) = (answer.message, answer.isDuplicate)
             switch answer.outcome {
@@ -103,7 +104,11 @@ enum Frames {
     static func answer(_ answer: TimedAnswer) -> ByteBuffer { event("answer", AnswerFrame(answer)) }
 
     /// An answer for the page that asked for it.
-    static func own(_ answer: TimedAnswer) -> ByteBuffer { event("own", AnswerFrame(answer)) }
+    static func own(_ answer: TimedAnswer) -> ByteBuffer {
+        var frame = AnswerFrame(answer)
+        frame.id = KioskID.part(answer.answer.id)
+        return event("own", frame)
+    }
 
     /// Text in JSON has no line ends, so one line of data it is, whatever was in it.
     private static func event(_ name: String, _ content: some Encodable) -> ByteBuffer {

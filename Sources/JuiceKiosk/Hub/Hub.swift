@@ -53,10 +53,11 @@ final class Hub: Sendable {
         let now = Int(clock())
         let isIn = state.withLock { state in
             guard !state.isClosed, state.subscribers.count < mostPages else { return false }
+            // What is not told yet is among the last answers that the page gets, and would come once more.
+            Self.tellAnswers(&state)
             state.subscribers[ObjectIdentifier(subscriber)] = subscriber
             metrics.note(pages: state.subscribers.count)
             let board = state.board
-            // An answer that is not told yet is both among the last ones and to come. The page knows them by their ids.
             subscriber.post { mailbox in
                 mailbox.put(Frames.link(board), in: .link)
                 mailbox.put(Frames.stores(board), in: .stores)

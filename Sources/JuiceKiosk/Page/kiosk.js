@@ -275,7 +275,6 @@ handle({
   answer: (event) => {
     known.answers = [...known.answers, event].slice(-30);
     showAnswers();
-    commands.answered(event);
   },
   own: (event) => commands.answered(event),
   opened: () => {
