@@ -36,7 +36,7 @@ public struct Kiosk: Service {
         self.metrics = KioskMetrics(factory: metrics)
         hub = Hub(
             menu: configuration.menu,
-            stores: configuration.stores,
+            rule: configuration.rule,
             mostPages: configuration.mostPages,
             metrics: self.metrics
         ) {

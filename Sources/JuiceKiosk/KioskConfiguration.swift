@@ -30,8 +30,10 @@ public struct KioskConfiguration: Sendable {
     public var isEmbedded: Bool
     /// The menu that the page shows.
     public var menu: Menu
-    /// The stores to choose from; nil is any.
+    /// The stores that there are; nil is `main` and all that have stock.
     public var stores: [String]?
+    /// Whether orders are taken for any other store, too, and make it.
+    public var takesAnyStore: Bool
     /// The language in which the page begins.
     public var language: Language
     /// What staff must know to edit stock; nil lets nobody.
@@ -41,7 +43,7 @@ public struct KioskConfiguration: Sendable {
     /// How many pages can be open. Each has a connection for itself, and needs others besides.
     public var mostPages = 2000
 
-    /// A kiosk of all stores, with the built-in menu, in English, where nobody can edit stock.
+    /// A kiosk of all stores that have stock, with the built-in menu, in English, where nobody can edit stock.
     public init(
         kafka: KafkaConfiguration,
         topics: Topics,
@@ -49,6 +51,7 @@ public struct KioskConfiguration: Sendable {
         isEmbedded: Bool = false,
         menu: Menu = .standard,
         stores: [String]? = nil,
+        takesAnyStore: Bool = false,
         language: Language = .english,
         staffToken: StaffToken? = nil,
         hostNames: [String] = []
@@ -59,6 +62,7 @@ public struct KioskConfiguration: Sendable {
         self.isEmbedded = isEmbedded
         self.menu = menu
         self.stores = stores
+        self.takesAnyStore = takesAnyStore
         self.language = language
         self.staffToken = staffToken
         self.hostNames = hostNames
@@ -66,6 +70,9 @@ public struct KioskConfiguration: Sendable {
 }
 
 extension KioskConfiguration {
+    /// Which stores there are.
+    var rule: StoreRule { StoreRule(stores: stores, takesAny: takesAnyStore) }
+
     /// The one consumer that reads answers and stock, for all pages.
     var feed: KafkaConfiguration {
         KafkaConfiguration([

@@ -11,7 +11,7 @@ struct BoardTests {
     }
 
     @Test func aStoreHasTheMenusStockUntilItHasItsOwn() {
-        var board = Board(menu: .standard, stores: nil, now: 100)
+        var board = Board(menu: .standard, rule: StoreRule(stores: nil), now: 100)
         #expect(levels(board, "gangnam") == [10, 10, 10, 10, 10])
         board.take(.stock(Sample.stock("gangnam", kiwi: 3)), now: 100)
         #expect(levels(board, "gangnam") == [10, 10, 10, 3, 10])
@@ -21,8 +21,8 @@ struct BoardTests {
     }
 
     @Test func onlyItsStoresAreShown() throws {
-        var board = Board(menu: .standard, stores: ["b", "a"], now: 100)
-        #expect(board.knownStores(most: 10).names == ["a", "b"])
+        var board = Board(menu: .standard, rule: StoreRule(stores: ["b", "a"]), now: 100)
+        #expect(board.storeNames == ["b", "a"])
         #expect(board.take(.stock(Sample.stock("c", kiwi: 3)), now: 100) == false)
         let isStrange = try board.take(.answer(Sample.made("1", store: "c"), isHistory: false), now: 100)
         #expect(!isStrange)
@@ -32,8 +32,50 @@ struct BoardTests {
         #expect(board.all.answers.count == 1)
     }
 
+    @Test func aPageCanChooseFromSoManyStores() {
+        var board = Board(menu: .standard, rule: StoreRule(stores: nil), now: 100)
+        for number in 0..<100_000 { board.take(.stock(Sample.stock("junk-\(number)", kiwi: 1)), now: 100) }
+        board.take(.stock(Sample.stock("gangnam", kiwi: 3)), now: 100)
+        #expect(board.storeNames.prefix(2) == ["main", "gangnam"])
+        #expect(board.storeNames.count <= 1 + 2 * Board.offeredStores)
+        board.take(.stockRemoved(store: "gangnam"), now: 100)
+        #expect(!board.storeNames.contains("gangnam"))
+        _ = board.restart()
+        #expect(board.storeNames == ["main"])
+    }
+
+    /// What is given, and for which of `main`, `a`, which has stock, and `new` orders are taken.
+    @Test(
+        arguments: [
+            (nil, false, [true, true, false]), (nil, true, [true, true, true]),
+            (["new"], false, [false, false, true]), (["new"], true, [true, true, true]),
+        ] as [([String]?, Bool, [Bool])]
+    )
+    func ordersAreTakenForStoresThatAreThere(stores: [String]?, takesAny: Bool, expected: [Bool]) {
+        let rule = StoreRule(stores: stores, takesAny: takesAny)
+        var board = Board(menu: .standard, rule: rule, now: 100)
+        board.take(.stock(Sample.stock("a", kiwi: 3)), now: 100)
+        board.restored()
+        #expect(["main", "a", "new"].map { board.takesOrders(for: Name($0)) } == expected)
+        #expect(board.storeNames.prefix(rule.named.count) == (stores ?? ["main"])[...])
+    }
+
+    @Test func whetherAStoreIsThereIsNotKnownBeforeTheStockIsRead() {
+        var board = Board(menu: .standard, rule: StoreRule(stores: nil), now: 100)
+        #expect(board.takesOrders(for: Name("main")) == true)
+        #expect(board.takesOrders(for: Name("a")) == nil)
+        board.take(.stock(Sample.stock("a", kiwi: 3)), now: 100)
+        #expect(board.takesOrders(for: Name("a")) == true)
+        board.restored()
+        #expect(board.takesOrders(for: Name("b")) == false)
+        board.take(.stockRemoved(store: "a"), now: 100)
+        #expect(board.takesOrders(for: Name("a")) == false)
+        _ = board.restart()
+        #expect(board.takesOrders(for: Name("a")) == nil)
+    }
+
     @Test func historyAndRepeatsAreListedAndNotCounted() throws {
-        var board = Board(menu: .standard, stores: nil, now: 100)
+        var board = Board(menu: .standard, rule: StoreRule(stores: nil), now: 100)
         try board.take(.answer(Sample.made("1"), isHistory: true), now: 100)
         try board.take(.answer(Sample.made("2", isDuplicate: true), isHistory: false), now: 100)
         try board.take(.answer(Sample.made("3"), isHistory: false), now: 100)
@@ -47,7 +89,7 @@ struct BoardTests {
 
     @Test(arguments: [Int64.min, -1, 0, 1_700_000_000_000, .max])
     func pagesGetTimesThatTheyCanShow(time: Int64) throws {
-        var board = Board(menu: .standard, stores: nil, now: 100)
+        var board = Board(menu: .standard, rule: StoreRule(stores: nil), now: 100)
         let answer = try Sample.made("1", time: time)
         board.take(.answer(answer, isHistory: false), now: 100)
         #expect(board.all.answers.count == 1)
@@ -55,7 +97,7 @@ struct BoardTests {
     }
 
     @Test func aStoreHasAnswersOfItsOwn() throws {
-        var board = Board(menu: .standard, stores: nil, now: 100)
+        var board = Board(menu: .standard, rule: StoreRule(stores: nil), now: 100)
         for number in 0..<40 {
             try board.take(.answer(Sample.made("g\(number)"), isHistory: false), now: 100)
         }
@@ -68,7 +110,7 @@ struct BoardTests {
     }
 
     @Test func storesBeyondTheLimitAreAmongAllAlone() throws {
-        var board = Board(menu: .standard, stores: nil, now: 100)
+        var board = Board(menu: .standard, rule: StoreRule(stores: nil), now: 100)
         for number in 0...Board.mostActiveStores {
             try board.take(.answer(Sample.made("1", store: "\(number)"), isHistory: false), now: 100)
         }

@@ -20,7 +20,7 @@ struct HubTests {
 
     init() {
         let clock = clock
-        hub = Hub(menu: .standard, stores: nil, mostPages: Self.mostPages) { clock.now }
+        hub = Hub(menu: .standard, rule: StoreRule(stores: nil), mostPages: Self.mostPages) { clock.now }
     }
 
     private func open(_ store: String = "gangnam", all: Bool = true, page: String = "p") throws -> Subscriber
@@ -113,6 +113,27 @@ struct HubTests {
         clock.advance(1)
         hub.take([])
         #expect(events(page).filter { $0.name == "answer" }.count == 1)
+    }
+
+    @Test func manyStoresMakeNoPageLargeAndAreToldOfOnceASecond() throws {
+        let page = try open()
+        clock.advance(1)
+        hub.take((0..<10_000).map { .stock(Sample.stock("store-\($0)", kiwi: 1)) })
+        let told = try #require(events(page).first { $0.name == "stores" })
+        #expect(told.data.utf8.count < 20 * 2 * Board.offeredStores)
+        #expect(events(try open()).first { $0.name == "stores" }?.data == told.data)
+        clock.advance(1)
+        hub.take([])
+        #expect(!events(page).contains { $0.name == "stores" })
+    }
+
+    @Test func aPageIsToldWhetherOrdersAreTaken() throws {
+        hub.update { $0.restored() }
+        let page = try open("new")
+        #expect(events(page).first { $0.name == "stock" }?.data.contains(#""takesOrders":false"#) == true)
+        clock.advance(1)
+        hub.take([.stock(Sample.stock("new", kiwi: 1))])
+        #expect(events(page).first { $0.name == "stock" }?.data.contains(#""takesOrders":true"#) == true)
     }
 
     @Test func aLostBrokerIsToldAtOnce() throws {

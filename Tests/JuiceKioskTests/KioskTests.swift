@@ -24,6 +24,8 @@ struct KioskTests {
 
     /// A broker, the service and a kiosk, while the body runs.
     private func withKiosk(
+        _ change: (inout KioskConfiguration) -> Void = { $0.takesAnyStore = true },
+        logger: Logger = quiet,
         _ body: @Sendable @escaping (_ kiosk: Site, _ broker: TestBroker) async throws -> Void
     ) async throws {
         let topics = TopicNames()
@@ -36,24 +38,23 @@ struct KioskTests {
             ),
             logger: Self.quiet
         )
-        let kiosk = Kiosk(
-            KioskConfiguration(
-                kafka: KafkaConfiguration([
-                    "bootstrap.servers": broker.bootstrapServers, "reconnect.backoff.max.ms": "500",
-                    "allow.auto.create.topics": "false",
-                ]),
-                topics: .init(
-                    orders: topics.orders,
-                    restocks: topics.restocks,
-                    results: topics.results,
-                    stock: topics.stock
-                ),
-                group: "juice-maker",
-                isEmbedded: true,
-                staffToken: StaffToken(Self.token)
+        var configuration = KioskConfiguration(
+            kafka: KafkaConfiguration([
+                "bootstrap.servers": broker.bootstrapServers, "reconnect.backoff.max.ms": "500",
+                "allow.auto.create.topics": "false",
+            ]),
+            topics: .init(
+                orders: topics.orders,
+                restocks: topics.restocks,
+                results: topics.results,
+                stock: topics.stock
             ),
-            logger: Self.quiet
+            group: "juice-maker",
+            isEmbedded: true,
+            staffToken: StaffToken(Self.token)
         )
+        change(&configuration)
+        let kiosk = Kiosk(configuration, logger: logger)
         try await serving(kiosk.responder, besides: [service, kiosk]) { address in
             try await body(Site(address: address), broker)
         }
@@ -125,6 +126,26 @@ struct KioskTests {
             let stock = try await site.event("store=s", holding: "event: stock", "42")
             #expect(stock.contains(#""store":"s""#))
         }
+    }
+
+    @Test func nobodyMakesStoresButStaff() async throws {
+        try await withKiosk({ _ in }) { site, _ in
+            _ = try await site.event("store=new", holding: #""state":"live""#)
+            let (status, text) = try await site.post("/api/orders", Self.order("o-1", store: "new"))
+            #expect(status == 404)
+            #expect(text.contains("unknownStore"))
+            try await site.expect(202, "/api/orders", Self.order("o-1", store: "main"))
+            _ = try await site.event("store=new", holding: #""takesOrders":false"#)
+            let restock = #"{"restockId":"r-1","store":"new","add":{"kiwi":1}}"#
+            let authorized = ["Authorization": "Bearer \(Self.token)"]
+            try await site.expect(202, "/api/restocks", restock, headers: authorized)
+            _ = try await site.event("store=new", holding: #""takesOrders":true"#)
+            try await site.expect(202, "/api/orders", Self.order("o-2", store: "new"))
+        }
+    }
+
+    private static func order(_ id: String, store: String = "main") -> String {
+        #"{"orderId":"\#(id)","store":"\#(store)","juice":"kiwi"}"#
     }
 
     @Test func strangersAreRefused() async throws {

@@ -1,5 +1,6 @@
 """What the tests of the page have in common."""
 
+import contextlib
 import http.client
 import json
 import subprocess
@@ -67,17 +68,30 @@ class KioskTest(unittest.TestCase):
             self.assertLessEqual(link["x"] + link["width"], 360)
         one(self.driver, "[data-language=en]").click()
 
+    @contextlib.contextmanager
+    def kiosk(self, *options):
+        """A kiosk with other options than that of most tests."""
+        kiosk, url = self.stand.open_kiosk(*options)
+        try:
+            yield url
+        finally:
+            kiosk.stop()
+
     def juice(self, *arguments):
         return subprocess.run(
             [f"{self.stand.binaries}/juice", *arguments, "--bootstrap-servers", self.stand.brokers, "--wait"],
             capture_output=True, text=True, timeout=60,
         ).stdout
 
-    def post(self, path, body, **headers):
-        url = urllib.parse.urlparse(self.stand.url)
+    def post(self, path, body, url=None, **headers):
+        url = urllib.parse.urlparse(url or self.stand.url)
         connection = http.client.HTTPConnection(url.netloc)
         try:
             connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"} | headers)
             return connection.getresponse().status
         finally:
             connection.close()
+
+    def order_at(self, url, store):
+        order = {"orderId": str(uuid.uuid4()), "store": store, "juice": "kiwi"}
+        return self.post("/api/orders", order, url, Origin=url.rstrip("/"))

@@ -81,7 +81,9 @@ class Stand:
         self.stage = Process([str(self.binaries / "kiosk-stage")])
         self.brokers = self.stage.expect(r"^brokers (\S+)")[1]
         self.stage.expect("^ready")
-        self.kiosk, self.url = self.open_kiosk("--staff-token-file", str(token), *options)
+        self.for_staff = ("--staff-token-file", str(token))
+        # Each test has a store of its own.
+        self.kiosk, self.url = self.open_kiosk("--any-store", *self.for_staff, *options)
 
     def open_kiosk(self, *options, http="127.0.0.1:0"):
         kiosk = Process(

@@ -25,6 +25,7 @@ struct KioskPlanTests {
         #expect(plan.address == HTTPAddress(host: "127.0.0.1", port: 8081))
         #expect(plan.configuration.staffToken == nil)
         #expect(plan.configuration.stores == nil)
+        #expect(!plan.configuration.takesAnyStore)
         #expect(plan.configuration.group == "juice-maker")
     }
 
@@ -34,6 +35,7 @@ struct KioskPlanTests {
                 settings([
                     .http: "0.0.0.0:80", .stores: "강남,hongdae", .staffTokenFile: path, .group: "g",
                     .language: "ko", .topicPrefix: "t.", .hostNames: "a.example,b.example",
+                    .anyStore: "true",
                 ])
             )
             #expect(plan.address == HTTPAddress(host: "0.0.0.0", port: 80))
@@ -41,6 +43,7 @@ struct KioskPlanTests {
             #expect(plan.configuration.staffToken?.matches("0123456789abcdef") == true)
             #expect(plan.configuration.language == .korean)
             #expect(plan.configuration.topics.orders == "t.orders")
+            #expect(plan.configuration.takesAnyStore)
             #expect(plan.configuration.hostNames == ["a.example", "b.example"])
             #expect(plan.configuration.feed["isolation.level"] == "read_committed")
             #expect(plan.configuration.orders["enable.idempotence"] == "true")

@@ -64,6 +64,17 @@ extension Refusal {
         code: "tooManyPages",
         message: "too many pages are open; try again"
     )
+    static let unknownStore = Refusal(
+        status: .notFound,
+        code: "unknownStore",
+        message: "orders are taken for stores that have stock, or that the kiosk's options name"
+    )
+    /// Whether the store has stock cannot be told yet.
+    static let stockIsUnread = Refusal(
+        status: .serviceUnavailable,
+        code: "stockIsUnread",
+        message: "the kiosk is reading the stock of the stores"
+    )
     static let busy = Refusal(
         status: .serviceUnavailable,
         code: "busy",

@@ -18,21 +18,23 @@ struct Board: Sendable {
     /// How many stores have answers and counts of their own at a time. Those of others are only among all stores'.
     static let mostActiveStores = 2000
 
+    /// How many stores besides those that the rule names a page can choose from, at least. There may be twice as many.
+    static let offeredStores = 200
+
     let menu: Menu
-    /// The stores that there are, for this kiosk; nil is all.
-    let stores: Set<Name>?
+    let rule: StoreRule
     private var stock: [Name: StockRecord] = [:]
+    /// Those whose stock changed last.
+    private var offered = RecentTable<Name, Void>(capacity: offeredStores)
     private var activities: [Name: Activity] = [:]
     private(set) var all: Activity
     private(set) var link = Link()
     /// How many commands wait in the topics for the service; nil while nobody knows.
     private(set) var lag: Int?
-    /// Counts up with each store that is new.
-    private(set) var storesRevision = 0
 
-    init(menu: Menu, stores: [String]?, now: Int) {
+    init(menu: Menu, rule: StoreRule, now: Int) {
         self.menu = menu
-        self.stores = stores.map { Set($0.map(Name.init)) }
+        self.rule = rule
         all = Activity(now: now)
     }
 
@@ -44,12 +46,14 @@ struct Board: Sendable {
     @discardableResult
     mutating func take(_ event: Event, now: Int) -> Bool {
         let name = Name(event.store)
-        guard isShown(name) else { return false }
+        guard rule.isShown(name) else { return false }
         switch event {
         case .stock(let record):
-            if stock.updateValue(record, forKey: name) == nil { storesRevision += 1 }
+            stock[name] = record
+            if !rule.isNamed(name) { offered[name] = () }
         case .stockRemoved:
-            if stock.removeValue(forKey: name) != nil { storesRevision += 1 }
+            stock[name] = nil
+            offered[name] = nil
         case .answer(let answer, let isHistory):
             all.take(answer, counts: !isHistory, now: now)
             guard activities[name] != nil || activities.count < Self.mostActiveStores else { break }
@@ -64,10 +68,13 @@ struct Board: Sendable {
     }
 
     /// Forgets all stock, before it is read anew.
-    mutating func restart() {
-        stock = [:]
+    ///
+    /// - Returns: what was known: to let go of it takes a while where there are many stores.
+    mutating func restart() -> [Name: StockRecord] {
+        defer { stock = [:] }
+        offered = RecentTable(capacity: Self.offeredStores)
         link.restarted()
-        storesRevision += 1
+        return stock
     }
 
     mutating func restored() { link.restored() }
@@ -82,8 +89,11 @@ struct Board: Sendable {
 
     // MARK: - What is shown
 
-    /// Whether this kiosk shows the store.
-    func isShown(_ name: Name) -> Bool { stores?.contains(name) ?? true }
+    /// Whether orders are taken for a store; nil while nobody knows whether it has stock.
+    func takesOrders(for store: Name) -> Bool? {
+        if rule.takesOrders(for: store, hasStock: stock[store] != nil) { return true }
+        return link.isRestored || !rule.isShown(store) ? false : nil
+    }
 
     /// The stock of a store by the menu. One that was never changed, and a fruit that its record does not name, have what the
     /// menu says.
@@ -99,11 +109,8 @@ struct Board: Sendable {
         )
     }
 
-    /// The first stores by name, and how many there are.
-    func knownStores(most: Int) -> (names: [String], count: Int) {
-        let names = stores.map { $0.map(\.text) } ?? stock.keys.map(\.text)
-        return (Array(names.sorted().prefix(most)), names.count)
-    }
+    /// The stores to choose from: those that the rule names, then by name some that changed last. Any other can be asked for.
+    var storeNames: [String] { rule.named + offered.keys.map(\.text).sorted() }
 
     /// What goes on at a store; at all of them where none is named.
     func activity(of store: Name?, now: Int) -> Activity {

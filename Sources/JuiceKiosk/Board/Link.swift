@@ -13,7 +13,8 @@ struct Link: Sendable, Equatable {
     }
 
     private var isReached: Bool?
-    private var isRestored = false
+    /// Whether the stock was read to its end.
+    private(set) var isRestored = false
     /// Why there is no connection; nil while there is one, or nothing is known.
     private(set) var reason: String?
 

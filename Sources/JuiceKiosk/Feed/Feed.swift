@@ -53,7 +53,7 @@ struct Feed {
             topics: configuration.topics,
             beginnings: ends.filter { $0.key.topic == configuration.topics.results }.mapValues(\.high)
         )
-        hub.update { $0.restart() }
+        hub.restart()
         try consumer.assign(
             Dictionary(
                 uniqueKeysWithValues: ends.map { partition, ends in

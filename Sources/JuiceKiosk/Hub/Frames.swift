@@ -14,8 +14,14 @@ enum Frames {
 
     struct StoresFrame: Encodable {
         let stores: [String]
-        /// How many there are, which may be more than are named.
-        let count: Int
+    }
+
+    struct StockFrame: Encodable {
+        let store: String
+        let revision: Int
+        let stock: [FruitAmount]
+        /// Whether the store is one: orders for any other are refused.
+        let takesOrders: Bool
     }
 
     struct BoardFrame: Encodable {
@@ -75,13 +81,19 @@ enum Frames {
         event("link", LinkFrame(state: board.link.state, reason: board.link.reason))
     }
 
-    static func stores(_ board: Board) -> ByteBuffer {
-        let (names, count) = board.knownStores(most: 500)
-        return event("stores", StoresFrame(stores: names, count: count))
-    }
+    static func stores(_ names: [String]) -> ByteBuffer { event("stores", StoresFrame(stores: names)) }
 
     static func stock(_ board: Board, of store: Name) -> ByteBuffer {
-        event("stock", board.stock(of: store))
+        let record = board.stock(of: store)
+        return event(
+            "stock",
+            StockFrame(
+                store: record.store,
+                revision: record.revision,
+                stock: record.stock,
+                takesOrders: board.takesOrders(for: store) ?? true
+            )
+        )
     }
 
     static func board(_ board: Board, scope: Name?, now: Int) -> ByteBuffer {

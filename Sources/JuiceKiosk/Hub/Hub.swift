@@ -16,11 +16,14 @@ final class Hub: Sendable {
         // What has changed since pages were told.
         var changedStores: Set<Name> = []
         var answers: [TimedAnswer] = []
-        var toldStoresRevision = 0
+        /// The stores to choose from, as pages were told. A page that opens is told the same, however many there are.
+        var stores: (names: [String], frame: ByteBuffer)
         var toldAt = 0.0
         var boardToldAt = 0
     }
 
+    /// Which stores there are.
+    let rule: StoreRule
     private let mostPages: Int
     private let metrics: KioskMetrics
     private let state: Mutex<State>
@@ -31,13 +34,15 @@ final class Hub: Sendable {
     ///   - clock: seconds since 1970.
     init(
         menu: Menu,
-        stores: [String]?,
+        rule: StoreRule,
         mostPages: Int = 2000,
         metrics: KioskMetrics = KioskMetrics(),
         clock: @escaping @Sendable () -> Double
     ) {
-        (self.mostPages, self.metrics, self.clock) = (mostPages, metrics, clock)
-        state = Mutex(State(board: Board(menu: menu, stores: stores, now: Int(clock()))))
+        (self.rule, self.mostPages, self.metrics, self.clock) = (rule, mostPages, metrics, clock)
+        let board = Board(menu: menu, rule: rule, now: Int(clock()))
+        let names = board.storeNames
+        state = Mutex(State(board: board, stores: (names, Frames.stores(names))))
     }
 
     // MARK: - Pages
@@ -60,7 +65,7 @@ final class Hub: Sendable {
             let board = state.board
             subscriber.post { mailbox in
                 mailbox.put(Frames.link(board), in: .link)
-                mailbox.put(Frames.stores(board), in: .stores)
+                mailbox.put(state.stores.frame, in: .stores)
                 mailbox.put(Frames.stock(board, of: view.store), in: .stock)
                 mailbox.put(Frames.board(board, scope: view.scope, now: now), in: .board)
                 for answer in board.activity(of: view.scope, now: now).answers {
@@ -85,8 +90,8 @@ final class Hub: Sendable {
         state.withLock { $0.awaited.add(command, page: page) }
     }
 
-    /// Whether this kiosk shows a store.
-    func isShown(_ store: Name) -> Bool { state.withLock { $0.board.isShown(store) } }
+    /// Whether orders are taken for a store; nil while nobody knows.
+    func takesOrders(for store: Name) -> Bool? { state.withLock { $0.board.takesOrders(for: store) } }
 
     /// Lets go of all pages, for good.
     func close() {
@@ -118,12 +123,18 @@ final class Hub: Sendable {
         }
     }
 
+    /// The reader begins anew.
+    func restart() {
+        // Lets go of what was known after the update, when no page waits for it.
+        _ = update { $0.restart() }
+    }
+
     /// Changes what is known of Kafka. Pages are told at once.
-    func update(_ change: (inout Board) -> Void) {
+    func update<Result: Sendable>(_ change: (inout Board) -> Result) -> Result {
         let now = clock()
-        state.withLock { state in
+        return state.withLock { state in
             let before = state.board.link
-            change(&state.board)
+            let result = change(&state.board)
             if state.board.link != before {
                 let frame = Frames.link(state.board)
                 for subscriber in state.subscribers.values { subscriber.post { $0.put(frame, in: .link) } }
@@ -133,6 +144,7 @@ final class Hub: Sendable {
                 }
             }
             Self.tell(&state, now: now)
+            return result
         }
     }
 
@@ -195,9 +207,9 @@ final class Hub: Sendable {
     /// Once a second, which also finds out which pages are gone: writing to them fails.
     private static func tellBoards(_ state: inout State, now: Int) {
         if now.isMultiple(of: 60) { state.board.sweep(now: now) }
-        let hasNewStores = state.board.storesRevision != state.toldStoresRevision
-        let stores = hasNewStores ? Frames.stores(state.board) : nil
-        state.toldStoresRevision = state.board.storesRevision
+        let names = state.board.storeNames
+        let hasNewStores = names != state.stores.names
+        if hasNewStores { state.stores = (names, Frames.stores(names)) }
         var frames: [Name?: ByteBuffer] = [:]
         for subscriber in state.subscribers.values {
             let scope = subscriber.view.scope
@@ -205,7 +217,7 @@ final class Hub: Sendable {
             frames[scope] = frame
             subscriber.post { mailbox in
                 mailbox.put(frame, in: .board)
-                if let stores { mailbox.put(stores, in: .stores) }
+                if hasNewStores { mailbox.put(state.stores.frame, in: .stores) }
             }
         }
     }

@@ -145,7 +145,7 @@ $("close-stock").addEventListener("click", () => goTo("order"));
 // MARK: Stores
 
 function showStores() {
-  const names = [...new Set([known.store, ...known.stores])];
+  const names = known.stores.includes(known.store) ? known.stores : [known.store, ...known.stores];
   const options = names.map((name) => {
     const option = make("option", { text: plain(name) });
     option.value = name;
@@ -160,12 +160,14 @@ function choose(store) {
   known.store = store;
   localStorage.setItem("juice-store", store);
   known.levels = new Map();
+  known.takesOrders = true;
   clearApplied();
   showStores();
   showStock();
   listen();
 }
 
+$("store").addEventListener("blur", showStores);
 $("store").addEventListener("change", () => {
   const option = $("store").selectedOptions[0];
   if (!("other" in option.dataset)) return choose(option.value);
@@ -197,7 +199,9 @@ function showStock() {
   for (const button of juices) {
     const waiting = commands.waiting(known.store, button.juice.id);
     button.show(words, levels, known.quantity, waiting !== undefined && !waiting.isLate);
+    button.element.disabled = !known.takesOrders;
   }
+  $("no-store").hidden = known.takesOrders;
   $("quantity").textContent = String(known.quantity);
   showRows();
 }
@@ -258,14 +262,14 @@ function setLink(state) {
 handle({
   link: (event) => setLink(event.state),
   stores: (event) => {
-    // A list that is open would close.
-    if (JSON.stringify(event.stores) === JSON.stringify(known.stores)) return;
     known.stores = event.stores;
-    showStores();
+    // A list that is open would close.
+    if (document.activeElement !== $("store")) showStores();
   },
   stock: (event) => {
     if (event.store !== known.store) return;
     known.levels = new Map(event.stock.map((one) => [one.fruit, one.amount]));
+    known.takesOrders = event.takesOrders;
     showStock();
   },
   board: (event) => {

@@ -8,10 +8,12 @@ export const menu = await (await fetch("/api/menu")).json();
 
 export const known = {
   language: ["en", "ko"].find((one) => one === localStorage.getItem("juice-language")) ?? menu.language,
-  store: new URLSearchParams(location.search).get("store") ?? localStorage.getItem("juice-store") ?? "main",
+  store: new URLSearchParams(location.search).get("store") ?? localStorage.getItem("juice-store") ?? menu.stores[0],
   scope: "all",
   stores: [],
   levels: new Map(),
+  // Whether the store is one.
+  takesOrders: true,
   quantity: 1,
   link: "connecting",
   board: null,

@@ -26,11 +26,14 @@ struct KioskRoutes {
         router.get("/api/events") { request, _ in try events(request) }
         router.post("/api/orders") { request, _ in
             let order = try await CommandBody.order(body(of: request), menu: configuration.menu)
+            try checkStore(of: order)
             return try await send(order, to: configuration.topics.orders, for: request)
         }
         router.post("/api/restocks") { request, _ in
             try checkStaff(request)
             let restock = try await CommandBody.restock(body(of: request), menu: configuration.menu)
+            // Any that is shown: this is how a new store comes to be.
+            guard hub.rule.isShown(Name(restock.store)) else { throw Refusal.unknownStore }
             return try await send(restock, to: configuration.topics.restocks, for: request)
         }
         router.post("/api/staff") { request, _ in
@@ -45,6 +48,10 @@ struct KioskRoutes {
     private func checkStaff(_ request: Request) throws(Refusal) {
         guard let token = configuration.staffToken else { throw .editingIsOff }
         guard token.matches(authorization: request.headers[.authorization]) else { throw .wrongToken }
+
+    private func checkStore(of order: CommandBody) throws(Refusal) {
+        guard let takesOrders = hub.takesOrders(for: Name(order.store)) else { throw .stockIsUnread }
+        guard takesOrders else { throw .unknownStore }
     }
 
     private func body(of request: Request) async throws -> Data {
@@ -58,9 +65,6 @@ struct KioskRoutes {
 
     private func send(_ command: CommandBody, to topic: String, for request: Request) async throws -> Response
     {
-        guard hub.isShown(Name(command.store)) else {
-            throw Refusal.badRequest("the store is not one of this kiosk's")
-        }
         // Before it is sent: the answer may be there before the confirmation.
         if let page = try page(request.headers[named: "X-Kiosk-Page"]) {
             let awaited = AwaitedAnswers.Command(
@@ -113,8 +117,8 @@ struct KioskRoutes {
     private func events(_ request: Request) throws -> Response {
         let parameters = request.uri.queryParameters
         let store = parameters["store"].map(String.init) ?? StoreID.main
-        guard CommandBody.isStore(store), hub.isShown(Name(store)) else {
-            throw Refusal.badRequest("there is no such store at this kiosk")
+        guard CommandBody.isStore(store), hub.rule.isShown(Name(store)) else {
+            throw Refusal.unknownStore
         }
         let view = PageView(store: Name(store), showsAll: parameters["scope"] != "store")
         let page = try page(parameters["page"]) ?? Name("")

@@ -24,8 +24,9 @@ struct MenuAnswer: Encodable {
     private let fruits: [FruitAnswer]
     private let juices: [JuiceAnswer]
     private let language: String
-    /// The stores to choose from, where that is not left to the page.
-    private let stores: [String]?
+    /// The stores to choose from first.
+    private let stores: [String]
+    /// Whether there are no others.
     private let hasFixedStores: Bool
     private let canEditStock: Bool
 
@@ -40,8 +41,8 @@ struct MenuAnswer: Encodable {
             )
         }
         language = configuration.language.rawValue
-        stores = configuration.stores
-        hasFixedStores = configuration.stores != nil
+        stores = configuration.rule.named
+        hasFixedStores = configuration.rule.isFixed
         canEditStock = configuration.staffToken != nil
     }
 }

@@ -57,8 +57,19 @@ struct KioskCommand: AsyncParsableCommand {
 
     @OptionGroup var options: KioskOptions
 
-    @Option(help: ArgumentHelp("Only these stores, separated by commas. (default: all)", valueName: "names"))
+    @Option(
+        help: ArgumentHelp(
+            "Only these stores, separated by commas. (default: main and all that have stock)",
+            valueName: "names"
+        )
+    )
     var stores: String?
+
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Take orders for any store, too, and so let whoever reaches the page make stores."
+    )
+    var anyStore: Bool?
 
     @Option(
         help: ArgumentHelp(

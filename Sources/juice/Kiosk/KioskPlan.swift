@@ -24,7 +24,7 @@ struct KioskPlan {
     }
 
     /// - Parameters:
-    ///   - stores: those to choose from; nil is all.
+    ///   - stores: those that there are; nil is `main` and all that have stock.
     ///   - staffToken: what lets edit stock; nil lets nobody.
     init(
         _ connection: Connection,

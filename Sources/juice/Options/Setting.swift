@@ -54,6 +54,7 @@ enum Setting: String, CaseIterable, Sendable {
     case kiosk
     case staffTokenFile = "staff-token-file"
     case hostNames = "host-names"
+    case anyStore = "any-store"
     // Simulated traffic.
     case orders
     case stores

@@ -1,0 +1,44 @@
+"""Which stores there are."""
+
+from case import KioskTest
+from stand import TOKEN, all_of, one, visit
+
+
+class StoreTest(KioskTest):
+    def test_staff_open_a_store(self):
+        with self.kiosk(*self.stand.for_staff) as url:
+            visit(self.driver, url, self.store)
+            self.wait(lambda: one(self.driver, "#no-store").is_displayed(), "there is no such store")
+            self.assertIn("no stock yet", one(self.driver, "#no-store").text)
+            self.assertFalse(one(self.driver, "[data-juice=kiwi]").is_enabled())
+            one(self.driver, "[data-language=ko]").click()
+            self.assertIn("주문을 받지 않아요", one(self.driver, "#no-store").text)
+            one(self.driver, "[data-language=en]").click()
+            self.assertEqual(self.order_at(url, self.store), 404)
+            self.unlock(TOKEN)
+            self.wait(lambda: one(self.driver, "#apply").is_enabled(), "the token is accepted")
+            one(self.driver, "[data-fruit=kiwi]").send_keys("5\n")
+            one(self.driver, "#close-stock").click()
+            self.wait(lambda: not one(self.driver, "#no-store").is_displayed(), "the store is open")
+            self.press("kiwi")
+            self.wait_for_card("juiceMade", "Your kiwi juice is ready!")
+            self.wait(lambda: self.count("kiwi") == "12", "12 of 10 and 5 kiwis")
+
+    def test_an_order_of_before_is_refused_in_words(self):
+        with self.kiosk() as url:
+            visit(self.driver, url, "main")
+            self.driver.execute_script(
+                """sessionStorage.setItem("juice-commands", JSON.stringify([{ kind: "order", id: "of-before",
+                    store: arguments[0], content: { juice: "kiwi", quantity: 1 }, at: Date.now() }]))""",
+                self.store,
+            )
+            self.driver.refresh()
+            self.wait_for_card("refused", "no orders are taken for it")
+            self.press("banana")
+            self.wait_for_card("juiceMade", "banana")
+
+    def test_the_named_stores_come_first(self):
+        with self.kiosk("--stores", "zeta,alpha", "--any-store") as url:
+            visit(self.driver, url, "alpha")
+            names = [option.text for option in all_of(self.driver, "#store option")]
+            self.assertEqual((names[:2], names[-1]), (["zeta", "alpha"], "Another store…"))
