@@ -18,6 +18,8 @@ public struct Kiosk: Service {
     private let logger: Logger
     private let hub: Hub
     private let desk: OrderDesk
+    private let gate: OrderGate
+    private let door: StaffDoor
     private let metrics: KioskMetrics
 
     /// A kiosk that does nothing yet.
@@ -43,12 +45,20 @@ public struct Kiosk: Service {
             Date.now.timeIntervalSince1970
         }
         desk = OrderDesk(configuration: configuration.orders, logger: logger)
+        gate = OrderGate(configuration.limits, logger: logger)
+        door = StaffDoor(configuration.staffToken, logger: logger)
     }
 
     /// Answers the page's requests.
     public var responder: RouterResponder<KioskContext> {
-        KioskRoutes(configuration: configuration, hub: hub, desk: desk, metrics: metrics).router
-            .buildResponder()
+        KioskRoutes(
+            configuration: configuration,
+            hub: hub,
+            desk: desk,
+            gate: gate,
+            door: door,
+            metrics: metrics
+        ).router.buildResponder()
     }
 
     /// Reads and sends until graceful shutdown.
@@ -58,9 +68,11 @@ public struct Kiosk: Service {
         let stop = StopSignal()
         let feed = Feed(configuration: configuration, hub: hub, stop: stop, logger: logger)
         let watch = Watch(configuration: configuration, hub: hub, stop: stop, logger: logger)
-        let end: @Sendable () -> Void = { [hub] in
+        let end: @Sendable () -> Void = { [hub, gate, door] in
             stop.request()
             hub.close()
+            gate.close()
+            door.close()
         }
         try await withTaskCancellationOrGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { tasks in

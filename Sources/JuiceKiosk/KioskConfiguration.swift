@@ -42,6 +42,10 @@ public struct KioskConfiguration: Sendable {
     public var hostNames: [String]
     /// How many pages can be open. Each has a connection for itself, and needs others besides.
     public var mostPages = 2000
+    /// How many orders are taken.
+    public var limits: OrderLimits
+    /// The proxies whose word on who asks is taken.
+    public var trustedProxies: [AddressRange]
 
     /// A kiosk of all stores that have stock, with the built-in menu, in English, where nobody can edit stock.
     public init(
@@ -54,7 +58,9 @@ public struct KioskConfiguration: Sendable {
         takesAnyStore: Bool = false,
         language: Language = .english,
         staffToken: StaffToken? = nil,
-        hostNames: [String] = []
+        hostNames: [String] = [],
+        limits: OrderLimits = OrderLimits(),
+        trustedProxies: [AddressRange] = []
     ) {
         self.kafka = kafka
         self.topics = topics
@@ -66,6 +72,8 @@ public struct KioskConfiguration: Sendable {
         self.language = language
         self.staffToken = staffToken
         self.hostNames = hostNames
+        self.limits = limits
+        self.trustedProxies = trustedProxies
     }
 }
 

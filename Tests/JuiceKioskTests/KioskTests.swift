@@ -75,8 +75,10 @@ struct KioskTests {
                 .merging(headers) { $1 }
             for (name, value) in all { request.setValue(value, forHTTPHeaderField: name) }
             let (data, response) = try await URLSession(configuration: .ephemeral).data(for: request)
-            let status = try #require(response as? HTTPURLResponse).statusCode
-            return (status, String(decoding: data, as: UTF8.self))
+            let answer = try #require(response as? HTTPURLResponse)
+            let retryAfter =
+                answer.value(forHTTPHeaderField: "Retry-After").map { " retry after \($0)" } ?? ""
+            return (answer.statusCode, String(decoding: data, as: UTF8.self) + retryAfter)
         }
 
         func expect(_ status: Int, _ path: String, _ body: String, headers: [String: String?] = [:])
@@ -142,6 +144,48 @@ struct KioskTests {
             _ = try await site.event("store=new", holding: #""takesOrders":true"#)
             try await site.expect(202, "/api/orders", Self.order("o-2", store: "new"))
         }
+    }
+
+    @Test func aFloodOfOrdersHasToWaitAndAnOrderSentAgainDoesNot() async throws {
+        let limits = OrderLimits(inAll: 100, perAddress: 1)
+        try await withKiosk({
+            ($0.limits, $0.trustedProxies) = (limits, [AddressRange("127.0.0.1")].compactMap(\.self))
+        }) { site, _ in
+            // The proxy's word is taken, and not what others have told it.
+            let flooding = ["X-Forwarded-For": "198.51.100.9, 192.0.2.1"]
+            var (number, status, text) = (0, 202, "")
+            while status == 202, number < 100 {
+                (status, text) = try await site.post(
+                    "/api/orders",
+                    Self.order("o-\(number)"),
+                    headers: flooding
+                )
+                number += 1
+            }
+            #expect(number > 10)
+            #expect(status == 429)
+            #expect(text.contains("tooManyOrders") && text.contains("retry after 1"))
+            try await site.expect(202, "/api/orders", Self.order("o-0"), headers: flooding)
+            let other = ["X-Forwarded-For": "192.0.2.1, 192.0.2.2"]
+            try await site.expect(202, "/api/orders", Self.order("mine"), headers: other)
+        }
+    }
+
+    @Test func wrongTokensAreToldOfAndHaveToWait() async throws {
+        let recorder = LogRecorder()
+        try await withKiosk({ _ in }, logger: recorder.logger) { site, _ in
+            let wrong = ["Authorization": "Bearer wrong-wrong-wrong"]
+            var (number, status, text) = (0, 401, "")
+            while status == 401, number < 50 {
+                (status, text) = try await site.post("/api/staff", "{}", headers: wrong)
+                number += 1
+            }
+            #expect(number > StaffDoor.freeTries)
+            #expect(status == 429)
+            #expect(text.contains("tooManyTries") && text.contains("retry after "))
+        }
+        #expect(recorder.all.contains("warning a wrong staff token address=127.0.0.1 path=/api/staff"))
+        #expect(!recorder.all.contains { $0.contains("wrong-wrong") })
     }
 
     private static func order(_ id: String, store: String = "main") -> String {

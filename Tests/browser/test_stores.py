@@ -1,4 +1,4 @@
-"""Which stores there are."""
+"""Which stores there are, and what is too much."""
 
 from case import KioskTest
 from stand import TOKEN, all_of, one, visit
@@ -42,3 +42,26 @@ class StoreTest(KioskTest):
             visit(self.driver, url, "alpha")
             names = [option.text for option in all_of(self.driver, "#store option")]
             self.assertEqual((names[:2], names[-1]), (["zeta", "alpha"], "Another store…"))
+
+
+class LimitTest(KioskTest):
+    def test_an_order_beyond_the_limit_waits_and_is_made(self):
+        with self.kiosk("--any-store", "--address-rate", "1") as url:
+            visit(self.driver, url, self.store)
+            statuses = [self.order_at(url, "main") for _ in range(15)]
+            self.assertEqual((statuses[0], statuses[-1]), (202, 429))
+            self.press("kiwi")
+            self.wait_for_card("limited", "Too many orders at once. Trying again in 1 s.")
+            self.wait_for_card("juiceMade", "Your kiwi juice is ready!")
+            self.assertEqual(self.count("kiwi"), "7")
+
+    def test_too_many_wrong_tokens_are_told(self):
+        with self.kiosk(*self.stand.for_staff) as url:
+            visit(self.driver, url, "main")
+
+            def refused():
+                self.unlock("not-the-right-token")
+                return "Too many wrong tokens" in one(self.driver, "#sign-in-said").text
+
+            self.wait(refused, "no more tries")
+

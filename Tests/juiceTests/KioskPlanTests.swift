@@ -26,6 +26,8 @@ struct KioskPlanTests {
         #expect(plan.configuration.staffToken == nil)
         #expect(plan.configuration.stores == nil)
         #expect(!plan.configuration.takesAnyStore)
+        #expect(plan.configuration.limits == OrderLimits(inAll: 100, perAddress: 5))
+        #expect(plan.configuration.trustedProxies.isEmpty)
         #expect(plan.configuration.group == "juice-maker")
     }
 
@@ -35,7 +37,8 @@ struct KioskPlanTests {
                 settings([
                     .http: "0.0.0.0:80", .stores: "강남,hongdae", .staffTokenFile: path, .group: "g",
                     .language: "ko", .topicPrefix: "t.", .hostNames: "a.example,b.example",
-                    .anyStore: "true",
+                    .anyStore: "true", .orderRate: "7", .addressRate: "3",
+                    .trustedProxies: "127.0.0.1,10.0.0.0/8",
                 ])
             )
             #expect(plan.address == HTTPAddress(host: "0.0.0.0", port: 80))
@@ -44,6 +47,9 @@ struct KioskPlanTests {
             #expect(plan.configuration.language == .korean)
             #expect(plan.configuration.topics.orders == "t.orders")
             #expect(plan.configuration.takesAnyStore)
+            #expect(plan.configuration.limits == OrderLimits(inAll: 7, perAddress: 3))
+            let proxies = ["127.0.0.1", "10.0.0.0/8"].compactMap { AddressRange($0) }
+            #expect(plan.configuration.trustedProxies == proxies)
             #expect(plan.configuration.hostNames == ["a.example", "b.example"])
             #expect(plan.configuration.feed["isolation.level"] == "read_committed")
             #expect(plan.configuration.orders["enable.idempotence"] == "true")
@@ -61,7 +67,8 @@ struct KioskPlanTests {
 
     @Test(arguments: [
         (Setting.staffTokenFile, "/no/such/file", Failure.Status.configuration), (.stores, "a,,b", .usage),
-        (.http, "nowhere", .usage),
+        (.http, "nowhere", .usage), (.orderRate, "0", .usage), (.addressRate, "many", .usage),
+        (.trustedProxies, "proxy.example", .usage), (.trustedProxies, "10.0.0.1,", .usage),
     ])
     func refusesSettings(setting: Setting, text: String, status: Failure.Status) throws {
         let failure = #expect(throws: Failure.self) { try KioskPlan(settings([setting: text])) }

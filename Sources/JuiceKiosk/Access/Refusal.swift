@@ -8,6 +8,8 @@ struct Refusal: HTTPResponseError {
     let code: String
     /// For a developer who looks.
     let message: String
+    /// After how many seconds the same may be tried again; nil where nothing is known of that.
+    var retryAfter: Int?
 
     private struct Body: Encodable {
         let error: String
@@ -16,9 +18,11 @@ struct Refusal: HTTPResponseError {
 
     func response(from request: Request, context: some RequestContext) throws -> Response {
         let body = try JSONEncoder().encode(Body(error: code, message: message))
+        var headers: HTTPFields = [.contentType: "application/json; charset=utf-8"]
+        headers[.retryAfter] = retryAfter.map(String.init)
         return Response(
             status: status,
-            headers: [.contentType: "application/json; charset=utf-8"],
+            headers: headers,
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: body))
         )
     }
@@ -83,5 +87,19 @@ extension Refusal {
 
     static func unconfirmed(_ reason: String) -> Refusal {
         Refusal(status: .serviceUnavailable, code: "unconfirmed", message: reason)
+    }
+
+    static func tooManyOrders(wait: Duration) -> Refusal {
+        tooMany("tooManyOrders", "too many orders a second, from this address or in all", wait)
+    }
+
+    static func tooManyTries(wait: Duration) -> Refusal {
+        tooMany("tooManyTries", "too many wrong staff tokens from this address", wait)
+    }
+
+    private static func tooMany(_ code: String, _ message: String, _ wait: Duration) -> Refusal {
+        let (seconds, rest) = wait.components
+        let retryAfter = Int(seconds) + (rest > 0 ? 1 : 0)
+        return Refusal(status: .tooManyRequests, code: code, message: message, retryAfter: retryAfter)
     }
 }

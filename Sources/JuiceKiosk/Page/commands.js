@@ -15,7 +15,7 @@ export function newID() {
 export class Commands {
   constructor() {
     this.page = newID();
-    // Told of each change of a command, whose state is sending, unsent, sent, late, answered or refused.
+    // Told of each change of a command, whose state is sending, unsent, limited, sent, late, answered or refused.
     this.onChange = () => {};
     this.token = null;
     this.open = new Map();
@@ -32,7 +32,12 @@ export class Commands {
   }
 
   // Sends again what has no answer: the answer may have come while nobody listened.
-  resend() { for (const command of this.open.values()) this.#post(command); }
+  resend() {
+    for (const command of this.open.values()) {
+      // What was told to wait does.
+      if (command.state !== "limited") this.#post(command);
+    }
+  }
 
   // The same order, if it waits for its answer.
   waiting(store, juice) {
@@ -52,7 +57,7 @@ export class Commands {
   #add(command) {
     this.open.set(command.id, command);
     command.timer = setTimeout(() => {
-      command.state = command.state === "unsent" ? "unsent" : "late";
+      if (command.state !== "unsent" && command.state !== "limited") command.state = "late";
       command.isLate = true;
       this.onChange(command);
     }, Math.max(0, command.at + lateAfter - Date.now()));
@@ -79,18 +84,22 @@ export class Commands {
       const response = await fetch(isOrder ? "/api/orders" : "/api/restocks", {
         method: "POST", headers, body: JSON.stringify({ ...id, store: command.store, ...command.content }),
       });
-      if (!response.ok) refusal = { status: response.status, code: (await response.json()).error };
+      if (!response.ok) {
+        const wait = Number(response.headers.get("Retry-After"));
+        refusal = { status: response.status, code: (await response.json()).error, wait };
+      }
     } catch {
       refusal = { status: 0 };
     }
     // The answer may have been faster than the confirmation.
     if (!this.open.has(command.id)) return;
-    if (refusal && refusal.status >= 400 && refusal.status < 500) {
-      command.refusal = refusal.code;
-      return this.#end(command, "refused");
-    }
-    command.state = refusal ? "unsent" : command.isLate ? "late" : "sent";
-    if (refusal) command.again = setTimeout(() => this.#post(command), againAfter);
+    command.refusal = refusal;
+    const isLimited = refusal?.status === 429;
+    if (refusal && !isLimited && refusal.status >= 400 && refusal.status < 500) return this.#end(command, "refused");
+    command.state = isLimited ? "limited" : refusal ? "unsent" : command.isLate ? "late" : "sent";
+    // Not all pages at once.
+    const again = isLimited ? (refusal.wait + Math.random()) * 1000 : againAfter;
+    if (refusal) command.again = setTimeout(() => this.#post(command), again);
     this.onChange(command);
   }
 

@@ -55,8 +55,9 @@ function answered({ answer }) {
 function cardText(command) {
   switch (command.state) {
     case "answered": return words.answer(command.answer);
-    case "refused": return words.refused(command.refusal);
+    case "refused": return words.refused(command.refusal.code);
     case "unsent": return words.unsent();
+    case "limited": return words.limited(command.refusal.code, command.refusal.wait);
     case "late": return words.late();
     default:
       return command.kind === "order"

@@ -73,6 +73,7 @@ $("sign-in").addEventListener("submit", async (event) => {
       method: "POST", headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` }, body: "{}",
     });
     if (response.ok) said = "signedIn";
+    if (response.status === 429) said = "tryLater";
   } catch (error) {
     if (error !== undefined) said = "notReached";
   }

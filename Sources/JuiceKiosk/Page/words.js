@@ -17,6 +17,8 @@ const texts = {
     unreachableAlert: "The kiosk does not answer. Trying again.",
     signedIn: "Unlocked.", tokenRefused: "This staff token is not right.", notReached: "The kiosk cannot be reached.",
     nothingToApply: "Enter at least one change.", badNumber: "Only whole numbers up to 1,000,000,000.",
+    tryLater: "Too many wrong tokens from here. Try again in a minute.",
+    tooManyOrders: "Too many orders at once.", tooManyTries: "Too many wrong staff tokens from here.",
     noStore: "This store has no stock yet, so no orders are taken for it. Staff open it by adding stock.",
     storeTooLong: "A store's name has 1 to 128 bytes.", dismiss: "Dismiss", repeated: "answered before",
     unknown: "not known yet", noAnswers: "Nothing yet.",
@@ -37,6 +39,8 @@ const texts = {
     unreachableAlert: "키오스크가 응답하지 않아요. 다시 시도하고 있어요.",
     signedIn: "잠금을 풀었어요.", tokenRefused: "직원 토큰이 맞지 않아요.", notReached: "키오스크에 연결할 수 없어요.",
     nothingToApply: "수정할 수량을 하나 이상 입력해 주세요.", badNumber: "1,000,000,000 이하의 정수만 쓸 수 있어요.",
+    tryLater: "여기서 틀린 토큰을 너무 많이 입력했어요. 1분 뒤에 다시 시도해 주세요.",
+    tooManyOrders: "주문이 한꺼번에 너무 많아요.", tooManyTries: "여기서 틀린 직원 토큰을 너무 많이 입력했어요.",
     noStore: "아직 재고가 없는 매장이라 주문을 받지 않아요. 직원이 재고를 추가하면 주문할 수 있어요.",
     storeTooLong: "매장 이름은 1~128바이트여야 해요.", dismiss: "지우기", repeated: "이미 응답함",
     unknown: "아직 몰라요", noAnswers: "아직 없어요.",
@@ -134,6 +138,12 @@ export class Words {
 
   unsent() {
     return this.language === "ko" ? "아직 보내지 못했어요. 다시 시도하고 있어요." : "Not sent yet. Trying again.";
+  }
+
+  // A command that has to wait for its turn.
+  limited(code, seconds) {
+    const when = this.language === "ko" ? `${seconds}초 뒤에 다시 시도할게요.` : `Trying again in ${seconds} s.`;
+    return `${this.text(code)} ${when}`;
   }
 
   refused(code) {

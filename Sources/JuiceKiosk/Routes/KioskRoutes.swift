@@ -9,12 +9,15 @@ import NIOCore
 /// - `GET /`, and the files it names: the page.
 /// - `GET /api/menu`: the menu, and what the page may do.
 /// - `GET /api/events?store=…&scope=all|store&page=…`: what goes on, as server-sent events.
-/// - `POST /api/orders`, `POST /api/restocks`: a command; 202 once it is written. Its answer comes as an event.
+/// - `POST /api/orders`, `POST /api/restocks`: a command; 202 once it is written, 429 with `Retry-After` where there were too
+///   many. Its answer comes as an event.
 /// - `POST /api/staff`: 204 when the staff token is right.
 struct KioskRoutes {
     let configuration: KioskConfiguration
     let hub: Hub
     let desk: OrderDesk
+    let gate: OrderGate
+    let door: StaffDoor
     let metrics: KioskMetrics
 
     var router: Router<KioskContext> {
@@ -24,20 +27,21 @@ struct KioskRoutes {
         PageFiles.add(to: router)
         router.get("/api/menu") { _, _ in try json(MenuAnswer(configuration)) }
         router.get("/api/events") { request, _ in try events(request) }
-        router.post("/api/orders") { request, _ in
+        router.post("/api/orders") { request, context in
             let order = try await CommandBody.order(body(of: request), menu: configuration.menu)
             try checkStore(of: order)
+            try gate.pass(order.name, from: client(request, context), path: request.uri.path)
             return try await send(order, to: configuration.topics.orders, for: request)
         }
-        router.post("/api/restocks") { request, _ in
-            try checkStaff(request)
+        router.post("/api/restocks") { request, context in
+            try checkStaff(request, context)
             let restock = try await CommandBody.restock(body(of: request), menu: configuration.menu)
             // Any that is shown: this is how a new store comes to be.
             guard hub.rule.isShown(Name(restock.store)) else { throw Refusal.unknownStore }
             return try await send(restock, to: configuration.topics.restocks, for: request)
         }
-        router.post("/api/staff") { request, _ in
-            try checkStaff(request)
+        router.post("/api/staff") { request, context in
+            try checkStaff(request, context)
             return Response(status: .noContent)
         }
         return router
@@ -45,9 +49,21 @@ struct KioskRoutes {
 
     // MARK: - Commands
 
-    private func checkStaff(_ request: Request) throws(Refusal) {
-        guard let token = configuration.staffToken else { throw .editingIsOff }
-        guard token.matches(authorization: request.headers[.authorization]) else { throw .wrongToken }
+    /// Who asks, also where a trusted proxy asks for them; nil where that cannot be told.
+    private func client(_ request: Request, _ context: KioskContext) -> IPAddress? {
+        ProxyChain(trusted: configuration.trustedProxies).client(
+            peer: IPAddress(context.peer),
+            forwardedFor: HTTPField.Name("X-Forwarded-For").map { request.headers[values: $0] } ?? []
+        )
+    }
+
+    private func checkStaff(_ request: Request, _ context: KioskContext) throws(Refusal) {
+        try door.enter(
+            authorization: request.headers[.authorization],
+            from: client(request, context),
+            path: request.uri.path
+        )
+    }
 
     private func checkStore(of order: CommandBody) throws(Refusal) {
         guard let takesOrders = hub.takesOrders(for: Name(order.store)) else { throw .stockIsUnread }
@@ -67,12 +83,7 @@ struct KioskRoutes {
     {
         // Before it is sent: the answer may be there before the confirmation.
         if let page = try page(request.headers[named: "X-Kiosk-Page"]) {
-            let awaited = AwaitedAnswers.Command(
-                kind: command.kind,
-                store: Name(command.store),
-                id: Name(command.id)
-            )
-            guard hub.await(awaited, page: page) else { throw Refusal.busy }
+            guard hub.await(command.name, page: page) else { throw Refusal.busy }
         }
         do {
             let outgoing = OutgoingCommand(topic: topic, store: command.store, value: command.value)

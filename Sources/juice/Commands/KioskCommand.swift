@@ -30,6 +30,30 @@ struct KioskOptions: ParsableArguments {
         )
     )
     var hostNames: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Orders a second that are taken from one address, of IPv6 from one /64; ten seconds' worth at once. (default: 5)",
+            valueName: "count"
+        )
+    )
+    var addressRate: Int?
+
+    @Option(
+        help: ArgumentHelp("The same from all addresses together. (default: 100)", valueName: "count")
+    )
+    var orderRate: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Proxies whose X-Forwarded-For says who asks: addresses and networks such as 10.0.0.0/8, separated by commas. \
+            (default: none; all who come through one share its address)
+            """,
+            valueName: "addresses"
+        )
+    )
+    var trustedProxies: String?
 }
 
 /// `juice kiosk`: the web page.
@@ -42,8 +66,10 @@ struct KioskCommand: AsyncParsableCommand {
             many pages are open, the brokers have one consumer from it. It keeps the stock of all stores in memory, or of \
             those that --stores names.
 
-            Whoever reaches the page can order. Only who knows the token in --staff-token-file can edit stock. The page is \
-            HTTP without TLS: on other machines put a proxy with TLS in front, and name it with --host-names.
+            Whoever reaches the page can order, for the store main and every store that has stock, or for those that \
+            --stores names; an order for any other is refused, since it would make that store. Only who knows the token in \
+            --staff-token-file can edit stock, also that of a new store, which makes it. The page is HTTP without TLS: on \
+            other machines put a proxy with TLS in front, and name it with --host-names and --trusted-proxies.
 
             It runs until Ctrl-C or SIGTERM. A broker that does not answer is waited for, and the page says so.
 
@@ -51,7 +77,7 @@ struct KioskCommand: AsyncParsableCommand {
               juice kiosk
               juice kiosk --bootstrap-servers kafka:9092 --stores 강남,홍대 --language ko
               openssl rand -hex 16 > staff-token && juice kiosk --staff-token-file staff-token
-              juice kiosk --http 0.0.0.0:8081 --host-names kiosk.example.com
+              juice kiosk --host-names kiosk.example.com --trusted-proxies 127.0.0.1
             """
     )
 

@@ -48,14 +48,34 @@ struct KioskPlan {
             isEmbedded: connection.isEmbedded,
             menu: try settings.menu(),
             stores: stores,
+            takesAnyStore: try settings.boolean(.anyStore),
             language: try settings.language(),
             staffToken: staffToken,
-            hostNames: (settings.string(.hostNames) ?? "").split(separator: ",").map(String.init)
+            hostNames: (settings.string(.hostNames) ?? "").split(separator: ",").map(String.init),
+            limits: try Self.limits(settings),
+            trustedProxies: try Self.trustedProxies(settings)
         )
         // So that whoever has the page open can also order, and what the page is made of can be fetched.
         configuration.mostPages = min(configuration.mostPages, limits.connections * 3 / 4)
         self.configuration = configuration
         address = try settings.http() ?? Self.standardAddress
+    }
+
+    private static func limits(_ settings: Settings) throws(Failure) -> OrderLimits {
+        let (range, standard) = (1...1_000_000, OrderLimits())
+        return OrderLimits(
+            inAll: try settings.integer(.orderRate, in: range) ?? standard.inAll,
+            perAddress: try settings.integer(.addressRate, in: range) ?? standard.perAddress
+        )
+    }
+
+    private static func trustedProxies(_ settings: Settings) throws(Failure) -> [AddressRange] {
+        let expectation = "IP addresses and networks such as 127.0.0.1,10.0.0.0/8"
+        return try settings.value(.trustedProxies, expectation) { text in
+            let ranges = text.split(separator: ",", omittingEmptySubsequences: false)
+                .map { AddressRange(String($0)) }
+            return ranges.contains { $0 == nil } ? nil : ranges.compactMap(\.self)
+        } ?? []
     }
 
     /// The token in the file that the settings name.

@@ -55,6 +55,9 @@ enum Setting: String, CaseIterable, Sendable {
     case staffTokenFile = "staff-token-file"
     case hostNames = "host-names"
     case anyStore = "any-store"
+    case orderRate = "order-rate"
+    case addressRate = "address-rate"
+    case trustedProxies = "trusted-proxies"
     // Simulated traffic.
     case orders
     case stores
