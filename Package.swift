@@ -69,11 +69,11 @@ let package = Package(
             name: "PrometheusMetrics",
             dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]
         ),
-        // The service over HTTP: health and metrics.
+        // The HTTP server of all commands, and what a process shows of itself: health and metrics.
         .target(
             name: "JuiceHTTP",
             dependencies: [
-                "JuiceService", "PrometheusMetrics",
+                "PrometheusMetrics",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -96,7 +96,12 @@ let package = Package(
             resources: [.embedInCode("Page")]
         ),
         // `juice restock-bot`: one more client of the topics, which knows nothing of the service.
-        .target(name: "JuiceRestockBot", dependencies: ["Kafka", "JuiceMaker", "JuiceMessages"]),
+        .target(
+            name: "JuiceRestockBot",
+            dependencies: [
+                "Kafka", "JuiceMaker", "JuiceMessages", .product(name: "Metrics", package: "swift-metrics"),
+            ]
+        ),
         // What `juice bench core` and `make microbench` measure.
         .target(name: "JuiceBench", dependencies: ["JuiceMaker", "JuiceMessages", "JuiceEngine"]),
         // What `juice bench` holds the service against: the same loop in plain C on librdkafka.
@@ -109,6 +114,7 @@ let package = Package(
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -260,7 +266,7 @@ let package = Package(
         ),
         .testTarget(
             name: "JuiceRestockBotTests",
-            dependencies: ["JuiceRestockBot", "JuiceMaker", "JuiceMessages"]
+            dependencies: ["JuiceRestockBot", "Kafka", "JuiceMaker", "JuiceMessages"]
         ),
         .testTarget(
             name: "juiceTests",

@@ -21,6 +21,7 @@ public struct Kiosk: Service {
     private let gate: OrderGate
     private let door: StaffDoor
     private let metrics: KioskMetrics
+    private let steps = StepWatch()
 
     /// A kiosk that does nothing yet.
     ///
@@ -61,13 +62,19 @@ public struct Kiosk: Service {
         ).router.buildResponder()
     }
 
+    /// What keeps orders from being taken and shown: no broker answers, or not all stock is read yet.
+    public var readiness: [String] { hub.link.obstacle.map { [$0] } ?? [] }
+
+    /// What only a restart mends: threads that hang.
+    public var liveness: [String] { steps.stuck() }
+
     /// Reads and sends until graceful shutdown.
     ///
     /// - Throws: `KafkaError` when librdkafka refuses the configuration.
     public func run() async throws {
         let stop = StopSignal()
-        let feed = Feed(configuration: configuration, hub: hub, stop: stop, logger: logger)
-        let watch = Watch(configuration: configuration, hub: hub, stop: stop, logger: logger)
+        let feed = Feed(configuration: configuration, hub: hub, stop: stop, steps: steps, logger: logger)
+        let watch = Watch(configuration: configuration, hub: hub, stop: stop, steps: steps, logger: logger)
         let end: @Sendable () -> Void = { [hub, gate, door] in
             stop.request()
             hub.close()
@@ -78,8 +85,8 @@ public struct Kiosk: Service {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { try await OwnThread.run("kiosk-feed") { feed.run() } }
                 tasks.addTask { try await OwnThread.run("kiosk-watch") { try watch.run() } }
-                tasks.addTask { [desk] in
-                    try await OwnThread.run("kiosk-orders") { try desk.run(until: stop) }
+                tasks.addTask { [desk, steps] in
+                    try await OwnThread.run("kiosk-orders") { try desk.run(until: stop, steps: steps) }
                 }
                 defer { end() }
                 // The first that fails ends the others.

@@ -35,6 +35,17 @@ package struct RestockBot<Log: AnswerLog> {
 
     /// How many refills that it has sent have no answer.
     package var underway: Int { watches?.values.reduce(0) { $0 + $1.underway } ?? 0 }
+    /// What it has to do; nil before it reads what its group gave it.
+    package var work: BotWork? {
+        watches.map { watches in
+            BotWork(
+                partitions: watches.count,
+                unreadPartitions: unread.count,
+                shortStores: watches.values.reduce(0) { $0 + $1.unsettled },
+                underway: underway
+            )
+        }
+    }
     /// Whether everything that the answers show to be short is refilled and answered.
     package var isSettled: Bool { unread.isEmpty && watches?.values.allSatisfy(\.isSettled) ?? false }
 
@@ -108,6 +119,20 @@ package struct RestockBot<Log: AnswerLog> {
         try log.commit(positions)
         committed = positions
     }
+}
+
+/// What a bot has to do.
+package struct BotWork {
+    let partitions: Int
+    /// Those that are not read to their ends.
+    let unreadPartitions: Int
+    /// Those that are short of something that can be refilled, or whose refill has no answer.
+    let shortStores: Int
+    /// Refills without an answer.
+    package let underway: Int
+
+    /// That of a bot that reads nothing.
+    package static let none = BotWork(partitions: 0, unreadPartitions: 0, shortStores: 0, underway: 0)
 }
 
 /// What somebody may want to know of a bot.

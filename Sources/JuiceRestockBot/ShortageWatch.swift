@@ -22,7 +22,8 @@ struct ShortageWatch {
     }
 
     var underway: Int { stores.values.count { $0.isUnderway } }
-    /// Whether all that can be refilled is, and answered.
+    /// The stores of which not all that can be refilled is, and answered.
+    var unsettled: Int { stores.values.count { !$0.isSettled } }
     var isSettled: Bool { stores.values.allSatisfy(\.isSettled) }
 
     /// Takes note that there is nothing to read before an offset.

@@ -1,6 +1,7 @@
 import CoreMetrics
 import Foundation
 import HTTPSupport
+import Hummingbird
 import JuiceEngine
 import Logging
 import PrometheusMetrics
@@ -20,10 +21,17 @@ import Testing
 
     private var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 
+    private var responder: RouterResponder<BasicRequestContext> {
+        AdminRoutes.router(
+            liveness: { [health] in health.liveness.reasons },
+            readiness: { [health] in health.readiness.reasons },
+            metrics: registry
+        ).buildResponder()
+    }
+
     /// Serves while the body runs.
     private func serving(_ body: @Sendable @escaping (HTTPAddress) async throws -> Void) async throws {
-        let router = ServiceRoutes.router(health: health, metrics: registry)
-        try await HTTPSupport.serving(router.buildResponder(), body)
+        try await HTTPSupport.serving(responder, body)
     }
 
     private struct Answer {
@@ -74,8 +82,8 @@ import Testing
     }
 
     @Test func anAddressThatIsTakenIsNamed() async throws {
-        try await serving { [quiet, health, registry] address in
-            let router = ServiceRoutes.router(health: health, metrics: registry)
+        try await serving { [quiet, registry] address in
+            let router = AdminRoutes.router(liveness: { [] }, readiness: { [] }, metrics: registry)
             let second = HTTPServer(router.buildResponder(), at: address, limits: .probes, logger: quiet)
             let error = await #expect(throws: HTTPServerError.self) { try await second.run() }
             #expect(error?.description == "cannot listen on \(address): Address already in use")

@@ -151,14 +151,17 @@ struct LinkTests {
             }
         }
         #expect(link.state == state)
+        #expect((link.obstacle == nil) == (state == .live))
     }
 
     @Test func theReasonGoesWithTheFailure() {
         var link = Link()
         link.failed("no broker")
         #expect(link.reason == "no broker")
+        #expect(link.obstacle == "no Kafka broker answers: no broker")
         link.reached()
         #expect(link.reason == nil)
+        #expect(link.obstacle == "the stock is still being read")
     }
 }
 

@@ -38,6 +38,17 @@ import Testing
         #expect(unread.isEmpty)
     }
 
+    @Test func aThreadThatMakesNoStepsIsStuckUnlessItHasEnded() {
+        let (watch, start) = (StepWatch(), ContinuousClock.now)
+        #expect(watch.stuck(at: start + .seconds(3600)) == [])
+        for name in ["b", "a", "c"] { watch.stepped(name, now: start) }
+        #expect(watch.stuck(at: start + StepWatch.longestStep) == [])
+        watch.stepped("c", now: start + .seconds(100))
+        watch.ended("b")
+        watch.stepped("b", now: start)
+        #expect(watch.stuck(at: start + .seconds(130)) == ["a has been stuck for 130 s"])
+    }
+
     @Test(arguments: [
         (KafkaError.Code.topicAuthorizationFailed, true), (.invalidArgument, true),
         (.inconsistentGroupProtocol, true),

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks everything in deploy/, docker-compose.yml and docs/METRICS.md against the service itself and against Prometheus.
 
-Starts `juice serve` with its embedded broker, has simulated shops order from it, and has a real Prometheus scrape it with
-the configuration, rules and dashboard that are there for it.
+Starts `juice serve` with its embedded broker, a kiosk and a restock bot beside it, has simulated shops order from it, and has a real
+Prometheus scrape them with the configuration, rules and dashboard that are there for them.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from basics import DEPLOY, Fault, Hopeless, ensure, eventually, read_yaml, run
 from dashboard import check_provisioning, check_structure, queries, variable_queries
 from manifests import COMPOSE, check_compose, check_kubernetes
 from metrics_page import LINUX_ONLY, MetricsPage, check_document
-from processes import Process, Prometheus, Service, clean_environment
+from processes import Process, Prometheus, clean_environment, kiosk, restock_bot, service
 from promql import metrics, selectors
 from supply_chain import check_licenses, check_pins, check_sbom
 
@@ -25,8 +25,9 @@ from supply_chain import check_licenses, check_pins, check_sbom
 PROMETHEUS_OWN = {"up", "ALERTS"}
 # How slow answers are depends on what else this machine does.
 TELLS_OF_THE_MACHINE = {"JuiceAnswersSlow"}
-# What must fire when the only instance is gone.
-OUTAGE = {"JuiceInstanceDown", "JuiceNoneReady", "JuicePartitionUnread"}
+# What must fire when the only instance is gone, and its broker with it, and then the others.
+OUTAGE = {"JuiceInstanceDown", "JuiceNoneReady", "JuicePartitionUnread", "JuiceKioskNotReady", "JuiceBotNotReady"}
+GONE = {"JuiceKioskDown", "JuiceBotDown"}
 
 
 def main():
@@ -65,16 +66,19 @@ def checks(arguments):
         yield "versions and hashes", check_pins(arguments.juice.parent)
         yield "docs/LICENSES.md", check_licenses(arguments.juice.parent)
         yield "list of components", check_sbom(arguments.juice.parent)
-        with Service(arguments.juice, environment) as service:
-            yield from live_checks(arguments, service, environment, folder)
+        yield from live_checks(arguments, environment, folder)
 
 
-def live_checks(arguments, service, environment, folder):
-    """The checks on a running service."""
-    service.wait_until_ready()
-    configuration = scrape_configuration(service.address)
-    (folder / "prometheus.yml").write_text(yaml.safe_dump(configuration))
+def live_checks(arguments, environment, folder):
+    """The checks on running processes."""
     with contextlib.ExitStack() as stack:
+        running = {}
+        # The others find the broker of the first.
+        for job, start in {"juice-maker": service, "juice-kiosk": kiosk, "juice-restock-bot": restock_bot}.items():
+            running[job] = stack.enter_context(start(arguments.juice, environment))
+            running[job].wait_until_ready()
+        configuration = scrape_configuration({job: process.address for job, process in running.items()})
+        (folder / "prometheus.yml").write_text(yaml.safe_dump(configuration))
         prometheus = stack.enter_context(
             Prometheus(arguments.tools / "prometheus", folder / "prometheus.yml", folder / "data")
         )
@@ -82,26 +86,33 @@ def live_checks(arguments, service, environment, folder):
         run(arguments.juice, "traffic", "--orders", "300", "--seed", "1", env=environment)
         traffic = stack.enter_context(Process([arguments.juice, "traffic", "--seed", "2"], environment))
         prometheus.wait_until_ready()
-        page = eventually("/metrics tells of lag", lambda: with_lag(service.metrics()))
-        run(arguments.tools / "promtool", "check", "metrics", input=page)
-        page = MetricsPage(page)
-        yield "/metrics and docs/METRICS.md", check_document(page, arguments.write_metrics)
-        yield "metrics in alerts and dashboard", check_names(page)
+        eventually("/metrics tells of lag", lambda: with_lag(running["juice-maker"].metrics()))
+        pages = {process.name: process.metrics() for process in running.values()}
+        for page in pages.values():
+            run(arguments.tools / "promtool", "check", "metrics", input=page)
+        pages = {name: MetricsPage(page) for name, page in pages.items()}
+        yield "/metrics and docs/METRICS.md", check_document(pages, arguments.write_metrics)
+        yield "metrics in alerts and dashboard", check_names(pages.values())
         yield "series of the alerts", check_alert_series(prometheus)
         yield "queries of the dashboard", check_queries(prometheus)
         yield "values", check_values(prometheus)
         yield "a healthy service", check_quiet(prometheus)
         traffic.stop()
-        service.stop()
-        yield "a dead one", check_outage(prometheus)
+        running["juice-maker"].stop()
+        yield "a dead one", check_alerts(prometheus, OUTAGE)
+        for process in running.values():
+            process.stop()
+        yield "all dead", check_alerts(prometheus, GONE)
 
 
-def scrape_configuration(address):
-    """The configuration of deploy/, for a service at another address and for impatient people."""
+def scrape_configuration(addresses):
+    """The configuration of deploy/, for jobs at other addresses and for impatient people."""
     configuration = read_yaml(DEPLOY / "prometheus" / "prometheus.yml")
     configuration["global"] |= {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
     configuration["rule_files"] = [str(DEPLOY / "prometheus" / file) for file in configuration["rule_files"]]
-    configuration["scrape_configs"][0]["static_configs"][0]["targets"] = [address]
+    for job in configuration["scrape_configs"]:
+        job.pop("dns_sd_configs", None)
+        job["static_configs"] = [{"targets": [addresses[job["job_name"]]]}]
     return configuration
 
 
@@ -109,10 +120,10 @@ def with_lag(page):
     return page if "\njuice_consumer_lag_records{" in page else None
 
 
-def check_names(page):
+def check_names(pages):
     """Does everything that is asked for exist?"""
     recorded = {rule["record"] for rule in rules() if "record" in rule}
-    known = page.names | recorded | PROMETHEUS_OWN | (LINUX_ONLY if sys.platform != "linux" else set())
+    known = set().union(*(page.names for page in pages)) | recorded | PROMETHEUS_OWN | (LINUX_ONLY if sys.platform != "linux" else set())
     asked = [(f"{RULES.name}, {rule.get('alert') or rule['record']}", rule["expr"]) for rule in rules()]
     asked += [(f"panel {query.panel}", query.expression) for query in queries()]
     asked += [(f"variable {label}", series) for series, label in variable_queries()]
@@ -166,6 +177,11 @@ def check_values(prometheus):
         "juice_stores > 0",
         "sum(juice_restore_duration_seconds_count) >= 1",
         'juice_kafka_round_trip_p50_seconds{client="consumer"} > 0',
+        'juice_kiosk_ready{job="juice-kiosk"} == 1',
+        'juice_bot_ready{job="juice-restock-bot"} == 1',
+        "juice_bot_partitions == 4",
+        'juice_bot_refills_total{outcome="answered"} > 0',
+        'juice_http_connections{job="juice-maker"} >= 1',
     ):
         eventually(expression, lambda: prometheus.query(expression))
     return "as they must be after 300 orders"
@@ -183,16 +199,16 @@ def ensure_quiet(prometheus):
     return True
 
 
-def check_outage(prometheus):
-    """Are the alerts about to fire that must when nobody is there?"""
+def check_alerts(prometheus, expected):
+    """Are the alerts about to fire that must?"""
 
     def probe():
-        silent = OUTAGE - prometheus.alerts()
+        silent = expected - prometheus.alerts()
         ensure(not silent, f"silent: {', '.join(sorted(silent))}")
         return True
 
     eventually("the alerts of an outage", probe)
-    return f"raises {', '.join(sorted(OUTAGE))}"
+    return f"raises {', '.join(sorted(expected))}"
 
 
 if __name__ == "__main__":

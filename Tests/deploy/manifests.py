@@ -14,7 +14,8 @@ from basics import DEPLOY, ROOT, ensure, read_yaml, run
 
 COMPOSE = ROOT / "docker-compose.yml"
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-MANIFEST = DEPLOY / "kubernetes" / "juice-maker.yaml"
+# Each is named like all that is in it.
+MANIFESTS = [DEPLOY / "kubernetes" / f"{name}.yaml" for name in ("juice-maker", "juice-kiosk", "juice-restock-bot")]
 POD_MONITOR = DEPLOY / "kubernetes" / "podmonitor.yaml"
 # The oldest that still has all that is used, and the newest that is known.
 KUBERNETES_VERSIONS = ("1.31", "1.37")
@@ -46,8 +47,7 @@ def check_compose(juice, base):
     published = [entry for service in compose["services"].values() for entry in service.get("ports", [])]
     ensure(all(entry.startswith("127.0.0.1:") for entry in published), "a port is open to other machines")
     ensure(f"127.0.0.1:{port}:{port}" in compose["services"]["juice"]["ports"], f"port {port} is not published")
-    target = read_yaml(DEPLOY / "prometheus" / "prometheus.yml")["scrape_configs"][0]["static_configs"][0]["targets"]
-    ensure(target == [f"juice:{port}"], f"Prometheus looks for the service at {target}")
+    check_targets(compose, port)
     ours = {name: service for name, service in compose["services"].items() if service["image"] == "juice-maker"}
     for name, service in ours.items():
         given = settings(juice, base, service["environment"])
@@ -62,6 +62,19 @@ def check_compose(juice, base):
         ensure(tagged, f"{name} has an image without a version: {service['image']}")
     check_grafana_password(compose)
     return f"{len(compose['services'])} services"
+
+
+def check_targets(compose, port):
+    """Does Prometheus look where the services show themselves?"""
+    jobs = {job["job_name"]: job for job in read_yaml(DEPLOY / "prometheus" / "prometheus.yml")["scrape_configs"]}
+    target = jobs.pop("juice-maker")["static_configs"][0]["targets"]
+    ensure(target == [f"juice:{port}"], f"Prometheus looks for the service at {target}")
+    for name, job in jobs.items():
+        (place,) = job["dns_sd_configs"]
+        (service,) = place["names"]
+        address = compose["services"][service]["environment"]["JUICE_ADMIN_HTTP"]
+        ensure(address == f"0.0.0.0:{place['port']}", f"Prometheus looks for {name} at {place}")
+        ensure(compose["services"][service]["command"] == [name.removeprefix("juice-")], f"{name} runs something else")
 
 
 def check_container(name, service):
@@ -94,48 +107,64 @@ def check_grafana_password(compose):
 
 def check_kubernetes(juice, base):
     """Do the manifests follow Kubernetes' schemas, fit each other, and say what juice takes?"""
-    for version in KUBERNETES_VERSIONS:
-        run(sys.executable, "-m", "kubernetes_validate", "--strict", "--quiet", "-k", version, MANIFEST)
-    objects = {document["kind"]: document for document in yaml.safe_load_all(MANIFEST.read_text())}
-    monitor = read_yaml(POD_MONITOR)
-    stateful = objects["StatefulSet"]["spec"]
-    pod = stateful["template"]["spec"]
-    labels = stateful["template"]["metadata"]["labels"]
+    monitors = {document["metadata"]["name"]: document for document in yaml.safe_load_all(POD_MONITOR.read_text())}
+    ensure(set(monitors) == {path.stem for path in MANIFESTS}, "a PodMonitor is missing or too many")
+    count = 0
+    for path in MANIFESTS:
+        for version in KUBERNETES_VERSIONS:
+            run(sys.executable, "-m", "kubernetes_validate", "--strict", "--quiet", "-k", version, path)
+        objects = {document["kind"]: document for document in yaml.safe_load_all(path.read_text())}
+        check_objects(path.stem, objects, monitors[path.stem], juice, base)
+        count += len(objects)
+    return f"{count} objects, Kubernetes {' and '.join(KUBERNETES_VERSIONS)}"
+
+
+def check_objects(name, objects, monitor, juice, base):
+    """Do the objects of a manifest fit each other?"""
+    workload = objects.get("StatefulSet") or objects["Deployment"]
+    template = workload["spec"]["template"]
+    pod, labels = template["spec"], template["metadata"]["labels"]
     selectors = [
-        stateful["selector"]["matchLabels"],
-        objects["Service"]["spec"]["selector"],
-        objects["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"],
+        workload["spec"]["selector"]["matchLabels"],
         monitor["spec"]["selector"]["matchLabels"],
         objects["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"],
-        *(spread["labelSelector"]["matchLabels"] for spread in pod["topologySpreadConstraints"]),
+        *(spread["labelSelector"]["matchLabels"] for spread in pod.get("topologySpreadConstraints", [])),
     ]
-    ensure(all(selector == labels for selector in selectors), "a selector does not find the pods")
-    ensure(stateful["serviceName"] == objects["Service"]["metadata"]["name"], "the StatefulSet's service is missing")
+    if "Service" in objects:
+        selectors.append(objects["Service"]["spec"]["selector"])
+    if "PodDisruptionBudget" in objects:
+        selectors.append(objects["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"])
+    ensure(all(selector == labels for selector in selectors), f"a selector does not find the pods of {name}")
+    names = {document["metadata"]["name"] for document in [*objects.values(), monitor]}
+    ensure(names == {name} and labels == {"app.kubernetes.io/name": name}, f"not all is called {name}")
     (container,) = pod["containers"]
-    check_http(container, stateful, objects["Service"], monitor)
+    ensure(container["args"] == [{"juice-maker": "serve"}.get(name) or name.removeprefix("juice-")], f"{name} runs another command")
+    check_http(container, template, objects, monitor)
     check_rights(pod, container)
     check_network(objects["NetworkPolicy"]["spec"], container, objects["ConfigMap"])
-    check_memory(container["resources"]["limits"]["memory"])
     mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
     ensure(set(mounts.values()) == {volume["name"] for volume in pod["volumes"]}, "a volume is missing or not mounted")
     check_settings(juice, base, container, objects["ConfigMap"], mounts)
-    return f"{len(objects)} objects, Kubernetes {' and '.join(KUBERNETES_VERSIONS)}"
+    if name == "juice-maker":
+        check_memory(container["resources"]["limits"]["memory"])
+        service = objects["Service"]["metadata"]["name"]
+        ensure(workload["spec"]["serviceName"] == service, "the StatefulSet's service is missing")
 
 
-def check_http(container, stateful, service, monitor):
-    """Does everybody look for HTTP where the image serves it?"""
-    ((name, port),) = ((entry["name"], entry["containerPort"]) for entry in container["ports"])
-    annotations = stateful["template"]["metadata"]["annotations"]
-    places = {
-        "the container": port,
-        "the service": service["spec"]["ports"][0]["port"],
-        "the annotation": int(annotations["prometheus.io/port"]),
-    }
-    for who, place in places.items():
-        ensure(place == http_port(), f"{who} says port {place}, the image {http_port()}")
-    named = [container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")]
-    named += [service["spec"]["ports"][0]["targetPort"], monitor["spec"]["podMetricsEndpoints"][0]["port"]]
-    ensure(set(named) == {name}, f"a port is called otherwise than {name}")
+def check_http(container, template, objects, monitor):
+    """Does everybody look where the process shows itself, and where the image serves HTTP?"""
+    ports = {entry["name"]: entry["containerPort"] for entry in container["ports"]}
+    given = {entry["name"]: entry.get("value", "") for entry in container["env"]}
+    own = given.get("JUICE_ADMIN_HTTP")
+    shown = int(own.rpartition(":")[2]) if own else http_port()
+    annotation = int(template["metadata"]["annotations"]["prometheus.io/port"])
+    ensure(annotation == shown, f"the annotation says port {annotation}, it shows itself at {shown}")
+    named = {container[probe]["httpGet"]["port"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")}
+    named.add(monitor["spec"]["podMetricsEndpoints"][0]["port"])
+    ensure(len(named) == 1 and {ports[name] for name in named} == {shown}, f"a port is called otherwise: {named}")
+    if "Service" in objects:
+        (port,) = objects["Service"]["spec"]["ports"]
+        ensure(port["port"] == ports[port["targetPort"]] == http_port(), f"the service leads to {port}")
 
 
 def check_rights(pod, container):
@@ -171,8 +200,8 @@ def check_network(policy, container, config_map):
         # An empty selector takes all there are.
         empty = [peer for peer in peers for selector in peer.values() if not any(selector.values())]
         ensure(not empty, f"the policy selects everybody: {rule}")
-    (http,) = container["ports"]
-    ensure(allowed(policy["ingress"]) == {("TCP", http["name"])}, "others than probes and Prometheus get in")
+    ports = {("TCP", port["name"]) for port in container["ports"]}
+    ensure(allowed(policy["ingress"]) == ports, "others than visitors of the page and Prometheus get in")
     servers = json.loads(config_map["data"]["juice.json"])["bootstrap-servers"].split(",")
     kafka = {("TCP", int(server.rpartition(":")[2])) for server in servers}
     ensure(allowed(policy["egress"]) == kafka | {("UDP", 53), ("TCP", 53)}, "more than brokers and DNS can be reached")
@@ -207,7 +236,8 @@ def check_settings(juice, base, container, config_map, mounts):
             ensure("value" in entry or field == "metadata.name", f"{entry['name']} is no value and no name")
             environment[entry["name"]] = f"{root}{entry['value']}" if "value" in entry else "juice-maker-0"
         given = settings(juice, base, environment)
-    ensure(given["instance-id"] == "juice-maker-0", "the instance is not called like its pod")
+    named = any(entry["name"] == "JUICE_INSTANCE_ID" for entry in container["env"])
+    ensure(not named or given["instance-id"] == "juice-maker-0", "the instance is not called like its pod")
     ensure(given["bootstrap-servers"] == "kafka:9092", "the configuration file is not read")
     ensure(given["kafka-property security.protocol"] == "PLAINTEXT", "the secret is not read")
     ensure(given["log-format"] == "json" and given["http"].startswith("0.0.0.0:"), "the image's settings are lost")

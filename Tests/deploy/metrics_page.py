@@ -14,19 +14,23 @@ LINUX_ONLY = {
 }  # fmt: skip
 
 # Labels whose values are told.
-ENUMERATED = {"result", "outcome", "client"}
+ENUMERATED = {"result", "outcome", "client", "kind"}
 
 INTRODUCTION = """\
 # Metrics
 
-What `juice serve --http HOST:PORT` shows at `/metrics`. `make deploy-check` holds this page against a running service, and
-`make deploy-check ARGS=--write-metrics` writes it. Alerts and a dashboard made of these: [deploy](../deploy).
+What `juice serve --http HOST:PORT`, `juice kiosk --admin-http HOST:PORT` and `juice restock-bot --admin-http HOST:PORT` show at
+`/metrics`. `make deploy-check` holds this page against running ones, and `make deploy-check ARGS=--write-metrics` writes it. Alerts
+and a dashboard made of these: [deploy](../deploy).
 
 - Counters begin at 0 with the process, so look at their `rate`. What is counted is committed.
 - A histogram has the series `_bucket` (label `le`), `_sum` and `_count`.
 - Lag and Kafka's metrics come from librdkafka's statistics, every 5 s.
 - A command's timestamp that lies more than a minute ahead or more than 7 days back is nonsense, and stands in no histogram.
 - `worker` numbers the workers of an instance from 0.
+"""
+
+TABLE = """\
 
 | metric | type | labels | what it says |
 |---|---|---|---|
@@ -50,24 +54,34 @@ class MetricsPage:
         stem = re.sub("_(bucket|sum|count)$", "", name)
         return stem if self.types.get(stem) == "histogram" else name
 
-    def document(self):
-        """docs/METRICS.md as it should be."""
+    def rows(self, names):
+        """The rows of a table of these metrics."""
         rows = []
-        for name, kind in sorted(self.types.items()):
+        for name in sorted(names):
             labels = "; ".join(
                 f"`{label}`: {', '.join(f'`{value}`' for value in sorted(values))}" if label in ENUMERATED else f"`{label}`"
                 for label, values in sorted(self.labels[name].items())
                 if label != "le"
             )
-            rows.append(f"| `{name}` | {kind} | {labels} | {self.helps[name]} |\n")
-        return INTRODUCTION + "".join(rows)
+            rows.append(f"| `{name}` | {self.types[name]} | {labels} | {self.helps[name]} |\n")
+        return "".join(rows)
 
 
-def check_document(page, write):
-    """Is docs/METRICS.md what the page shows?"""
-    nameless = page.types.keys() - page.helps.keys()
-    ensure(not nameless, f"metrics without help: {', '.join(sorted(nameless))}")
-    expected = page.document()
+def document(pages):
+    """docs/METRICS.md as it should be: what commands have in common, and what each has by itself."""
+    common = set.intersection(*(set(page.types) for page in pages.values()))
+    text = INTRODUCTION + "\n## All of them\n" + TABLE + next(iter(pages.values())).rows(common)
+    for command, page in pages.items():
+        text += f"\n## {command}\n" + TABLE + page.rows(page.types.keys() - common)
+    return text
+
+
+def check_document(pages, write):
+    """Is docs/METRICS.md what the pages of the commands show?"""
+    for command, page in pages.items():
+        nameless = page.types.keys() - page.helps.keys()
+        ensure(not nameless, f"{command} has metrics without help: {', '.join(sorted(nameless))}")
+    expected = document(pages)
     if write:
         DOCUMENT.write_text(expected)
     actual = DOCUMENT.read_text() if DOCUMENT.exists() else ""
@@ -78,7 +92,7 @@ def check_document(page, write):
     differing = set(actual.splitlines()) ^ set(expected.splitlines())
     ensure(
         actual == expected,
-        "docs/METRICS.md is not what the service shows (make deploy-check ARGS=--write-metrics writes it anew):\n"
+        "docs/METRICS.md is not what is shown (make deploy-check ARGS=--write-metrics writes it anew):\n"
         + "\n".join(sorted(differing)),
     )
-    return f"{len(page.types)} metrics"
+    return f"{len(set().union(*(page.types for page in pages.values())))} metrics"

@@ -61,23 +61,48 @@ class Process:
         self.stop()
 
 
-class Service(Process):
-    """`juice serve` with a broker of its own and HTTP at a port that the system chooses."""
+class Juice(Process):
+    """A juice command that shows its health and metrics at a port that the system chooses."""
 
-    def __init__(self, juice, env):
-        # Librdkafka's statistics come more often than usual: the lag and more is known from them.
-        arguments = ["--http", "127.0.0.1:0", "--kafka-property", "statistics.interval.ms=500"]
-        super().__init__([juice, "serve", *arguments], env)
+    def __init__(self, juice, env, *arguments):
+        self.name = f"juice {arguments[0]}"
+        super().__init__([juice, *arguments], env)
 
     def wait_until_ready(self):
         """Waits until it is reached, and says so of itself."""
-        address = eventually("juice serve says where HTTP is", lambda: self.find(r"HTTP at (http://\S+)"))
-        self.address = address.removeprefix("http://")
-        eventually("juice serve is ready", lambda: fetch(f"{address}/health/ready"))
+        eventually(f"{self.name} says where HTTP is", self.find_address)
+        eventually(f"{self.name} is ready", lambda: fetch(f"http://{self.address}/health/ready"))
+        fetch(f"http://{self.address}/health/live")
+
+    def find_address(self):
+        """Finds the address at which it shows itself. A kiosk has another, which it says for itself."""
+        page = self.find(r"kiosk is at http://(\S+)/") if "kiosk" in self.name else None
+        addresses = set(re.findall(r"HTTP at http://(\S+)", "".join(self.output))) - {page}
+        self.ensure_running()
+        if len(addresses) == 1 and (page or "kiosk" not in self.name):
+            (self.address,) = addresses
+            return True
+        return False
 
     def metrics(self):
         """The page that Prometheus scrapes."""
         return fetch(f"http://{self.address}/metrics")
+
+
+def service(juice, env):
+    """`juice serve` with a broker of its own."""
+    # Librdkafka's statistics come more often than usual: the lag and more is known from them.
+    return Juice(juice, env, "serve", "--http", "127.0.0.1:0", "--kafka-property", "statistics.interval.ms=500")
+
+
+def kiosk(juice, env):
+    """`juice kiosk` beside a service."""
+    return Juice(juice, env, "kiosk", "--http", "127.0.0.1:0", "--admin-http", "127.0.0.1:0")
+
+
+def restock_bot(juice, env):
+    """`juice restock-bot` beside a service."""
+    return Juice(juice, env, "restock-bot", "--admin-http", "127.0.0.1:0")
 
 
 class Prometheus(Process):

@@ -24,6 +24,7 @@ struct KioskPlanTests {
         let plan = try KioskPlan(settings([:]))
         #expect(plan.address == HTTPAddress(host: "127.0.0.1", port: 8081))
         #expect(plan.configuration.staffToken == nil)
+        #expect(plan.adminAddress == nil)
         #expect(plan.configuration.stores == nil)
         #expect(!plan.configuration.takesAnyStore)
         #expect(plan.configuration.limits == OrderLimits(inAll: 100, perAddress: 5))
@@ -35,13 +36,17 @@ struct KioskPlanTests {
         try withFile("0123456789abcdef\n") { path in
             let plan = try KioskPlan(
                 settings([
-                    .http: "0.0.0.0:80", .stores: "강남,hongdae", .staffTokenFile: path, .group: "g",
+                    .http: "0.0.0.0:80", .adminHTTP: "127.0.0.1:81", .stores: "강남,hongdae",
+                    .staffTokenFile: path, .group: "g",
                     .language: "ko", .topicPrefix: "t.", .hostNames: "a.example,b.example",
                     .anyStore: "true", .orderRate: "7", .addressRate: "3",
                     .trustedProxies: "127.0.0.1,10.0.0.0/8",
                 ])
             )
             #expect(plan.address == HTTPAddress(host: "0.0.0.0", port: 80))
+            #expect(plan.adminAddress == HTTPAddress(host: "127.0.0.1", port: 81))
+            #expect(plan.configuration.mostPages <= 2000)
+            #expect(plan.configuration.mostPages < plan.limits.connections)
             #expect(plan.configuration.stores == ["강남", "hongdae"])
             #expect(plan.configuration.staffToken?.matches("0123456789abcdef") == true)
             #expect(plan.configuration.language == .korean)
@@ -69,6 +74,7 @@ struct KioskPlanTests {
         (Setting.staffTokenFile, "/no/such/file", Failure.Status.configuration), (.stores, "a,,b", .usage),
         (.http, "nowhere", .usage), (.orderRate, "0", .usage), (.addressRate, "many", .usage),
         (.trustedProxies, "proxy.example", .usage), (.trustedProxies, "10.0.0.1,", .usage),
+        (.adminHTTP, "8082", .usage),
     ])
     func refusesSettings(setting: Setting, text: String, status: Failure.Status) throws {
         let failure = #expect(throws: Failure.self) { try KioskPlan(settings([setting: text])) }

@@ -27,6 +27,15 @@ struct Link: Sendable, Equatable {
         }
     }
 
+    /// Why orders are not taken and shown as they should be, in a sentence; nil when they are.
+    var obstacle: String? {
+        switch state {
+        case .connecting, .lost: "no Kafka broker answers" + (reason.map { ": \($0)" } ?? " yet")
+        case .restoring: "the stock is still being read"
+        case .live: nil
+        }
+    }
+
     /// A broker answered.
     mutating func reached() {
         isReached = true

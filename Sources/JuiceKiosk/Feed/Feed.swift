@@ -7,18 +7,21 @@ import Logging
 struct Feed {
     /// How many answers of each partition are looked back at, for the list of the latest.
     static let history: Offset = 50
+    private static let thread = "the reader of the topics"
     private static let patience = Duration.seconds(2)
     private static let pause = Duration.seconds(1)
 
     let configuration: KioskConfiguration
     let hub: Hub
     let stop: StopSignal
+    let steps: StepWatch
     let logger: Logger
 
     /// Reads until it is asked to stop.
     func run() {
         var lastReason: String?
         while !stop.isRequested {
+            steps.stepped(Self.thread)
             do throws(KafkaError) {
                 try readOnce()
             } catch {
@@ -64,6 +67,7 @@ struct Feed {
         if unread.isEmpty { hub.update { $0.restored() } }
         var isRestored = unread.isEmpty
         while !stop.isRequested {
+            steps.stepped(Self.thread)
             let events = try poll(consumer, reader, &unread)
             hub.take(events)
             if unread.isEmpty, !isRestored {

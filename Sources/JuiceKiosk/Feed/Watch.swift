@@ -11,6 +11,7 @@ struct Watch {
     let configuration: KioskConfiguration
     let hub: Hub
     let stop: StopSignal
+    let steps: StepWatch
     let logger: Logger
 
     /// Looks until it is asked to stop.
@@ -27,6 +28,7 @@ struct Watch {
         )
         var round = 0
         while !stop.isRequested {
+            steps.stepped("the watch over brokers")
             let failure = brokers.probe(consumer, timeout: Self.patience)
             hub.update { board in
                 if let failure { board.failed(failure.message) } else { board.reached() }

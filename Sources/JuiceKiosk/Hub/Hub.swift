@@ -90,6 +90,9 @@ final class Hub: Sendable {
         state.withLock { $0.awaited.add(command, page: page) }
     }
 
+    /// Whether the kiosk is in touch with Kafka.
+    var link: Link { state.withLock { $0.board.link } }
+
     /// Whether orders are taken for a store; nil while nobody knows.
     func takesOrders(for store: Name) -> Bool? { state.withLock { $0.board.takesOrders(for: store) } }
 

@@ -62,9 +62,10 @@ final class OrderDesk: Sendable {
     /// Sends until the stop is requested, and then lets go of what is under way. For a thread of its own.
     ///
     /// - Throws: when librdkafka refuses the configuration.
-    func run(until stop: StopSignal) throws {
+    func run(until stop: StopSignal, steps: StepWatch) throws {
         var client = try Client(configuration, logger)
         while !stop.isRequested {
+            steps.stepped("the sender of orders")
             // While nothing is under way there is nothing to poll for.
             if state.withLock({ $0.underWay }) == 0 { _ = wake.wait(timeout: .now() + .milliseconds(100)) }
             for (command, complete) in takeWaiting() { send(command, with: client, complete) }

@@ -1,4 +1,5 @@
 import JuiceEngine
+import Kafka
 import Synchronization
 
 /// Whether the service is ready and alive, and why not.
@@ -32,7 +33,6 @@ public final class ServiceHealth: Sendable {
         var stoppedPartitions: [Int32: String] = [:]
         /// One that only fails does until it works again.
         var failingPartitions: [Int32: String] = [:]
-        var steppedAt: ContinuousClock.Instant
 
         mutating func enter(_ phase: Phase) {
             self.phase = phase
@@ -51,9 +51,7 @@ public final class ServiceHealth: Sendable {
 
     private let onReadiness: @Sendable (Bool) -> Void
     private let state = Mutex(State())
-
-    /// A worker that takes longer for one step than this hangs. Calls that wait for a broker end after some seconds.
-    static let longestStep = Duration.seconds(120)
+    private let steps = StepWatch()
 
     /// The health of a service that does not run yet: alive, but not ready.
     ///
@@ -77,19 +75,7 @@ public final class ServiceHealth: Sendable {
     /// Whether every worker still gets on. One that does not will not mend itself: the process should be restarted.
     public var liveness: Report { liveness(at: .now) }
 
-    func liveness(at now: ContinuousClock.Instant) -> Report {
-        state.withLock { state in
-            let stuck = state.workers.enumerated().filter { _, worker in
-                if case .left = worker.phase { return false }
-                return now - worker.steppedAt > Self.longestStep
-            }
-            return Report(
-                reasons: stuck.map { number, worker in
-                    "worker \(number) has been stuck for \((now - worker.steppedAt).components.seconds) s"
-                }
-            )
-        }
-    }
+    func liveness(at now: ContinuousClock.Instant) -> Report { Report(reasons: steps.stuck(at: now)) }
 
     private static func obstacles(_ state: State) -> [String] {
         if state.isStopping { return ["the service is stopping"] }
@@ -123,7 +109,8 @@ extension ServiceHealth {
 
     /// The workers are about to start.
     func started(workers count: Int) {
-        update { $0.workers = (0..<count).map { _ in Worker(steppedAt: .now) } }
+        update { $0.workers = (0..<count).map { _ in Worker() } }
+        for number in 0..<count { stepped(worker: number) }
     }
 
     /// The service was asked to stop.
@@ -131,13 +118,20 @@ extension ServiceHealth {
 
     /// The service ended.
     func ended() {
-        update { for index in $0.workers.indices { $0.workers[index].phase = .left } }
+        update { state in
+            for index in state.workers.indices {
+                state.workers[index].phase = .left
+                steps.ended(Self.name(index))
+            }
+        }
     }
 
     /// A worker made a step.
     func stepped(worker: Int) {
-        state.withLock { $0.workers[worker].steppedAt = .now }
+        steps.stepped(Self.name(worker))
     }
+
+    private static func name(_ worker: Int) -> String { "worker \(worker)" }
 
     /// Takes note of what a worker did.
     func note(_ event: WorkerEvent, ofWorker number: Int) {
@@ -150,7 +144,9 @@ extension ServiceHealth {
                 worker.enter(.joining)
                 worker.failingPartitions = [:]
             case .startingOver(let error): worker.enter(.startingOver(error.message))
-            case .failed, .left: worker.enter(.left)
+            case .failed, .left:
+                worker.enter(.left)
+                steps.ended(Self.name(number))
             case .partitionStopped(let partition, let fault):
                 worker.stoppedPartitions[partition] = fault.reason
             case .partitionFailing(let partition, let fault):

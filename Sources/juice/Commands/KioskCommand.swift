@@ -71,6 +71,9 @@ struct KioskCommand: AsyncParsableCommand {
             --staff-token-file can edit stock, also that of a new store, which makes it. The page is HTTP without TLS: on \
             other machines put a proxy with TLS in front, and name it with --host-names and --trusted-proxies.
 
+            With --admin-http it shows its health and its metrics, at an address that visitors of the page need not reach. It is \
+            ready while a broker answers and all stock is read.
+
             It runs until Ctrl-C or SIGTERM. A broker that does not answer is waited for, and the page says so.
 
             Examples:
@@ -78,6 +81,7 @@ struct KioskCommand: AsyncParsableCommand {
               juice kiosk --bootstrap-servers kafka:9092 --stores 강남,홍대 --language ko
               openssl rand -hex 16 > staff-token && juice kiosk --staff-token-file staff-token
               juice kiosk --host-names kiosk.example.com --trusted-proxies 127.0.0.1
+              juice kiosk --http 0.0.0.0:8081 --host-names kiosk.example.com --admin-http 127.0.0.1:8082
             """
     )
 
@@ -105,6 +109,7 @@ struct KioskCommand: AsyncParsableCommand {
     )
     var group: String?
 
+    @OptionGroup var admin: AdminOptions
     @OptionGroup var menu: MenuOptions
     @OptionGroup var language: LanguageOptions
     @OptionGroup var kafka: KafkaOptions

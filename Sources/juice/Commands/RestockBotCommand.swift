@@ -17,6 +17,9 @@ struct RestockBotCommand: ParsableCommand {
             follows from the answer that showed the shortage: so the service makes it once, within its duplicate window. \
             Bots of different groups know nothing of each other: give each its own --stores or --fruits.
 
+            With --admin-http it shows its health and its metrics. It is ready while a broker answers and it reads what its group \
+            gave it.
+
             It prints a line for each refill, and runs until Ctrl-C or SIGTERM; with --once until nothing is short and \
             every refill is answered, or --timeout is over. Exit status: 0 ended or, with --once, done; 64 usage, 69 no \
             broker or no answer, 70 failed, 78 bad configuration or topics.
@@ -45,6 +48,7 @@ struct RestockBotCommand: ParsableCommand {
     var botGroup: String?
     @Flag(inversion: .prefixedNo, help: "Print each refill as a line of JSON, as --log-format json does.")
     var json: Bool?
+    @OptionGroup var admin: AdminOptions
     @OptionGroup var menu: MenuOptions
     @OptionGroup var kafka: KafkaOptions
 

@@ -1,5 +1,3 @@
-import Dispatch
-import JuiceHTTP
 import JuiceKiosk
 import Logging
 
@@ -40,30 +38,20 @@ extension String {
 final class RunningKiosk: Sendable {
     /// Where the page is, and how to edit stock on it.
     let welcome: String
-    private let group: BackgroundGroup
+    private let server: BackgroundServer
 
     /// Starts the kiosk and waits until the page can be reached. Blocks, so it is not for one of Swift's own threads.
     ///
     /// - Throws: ``Failure`` when it cannot listen.
     init(_ demo: DemoKiosk, _ connection: Connection, logger: Logger) throws {
-        let started = DispatchSemaphore(value: 0)
-        let start = Told<Result<HTTPAddress, any Error>>()
-        let services = KioskRun.group(try demo.plan(connection), logger: logger, signals: []) { address in
-            start.tell(.success(address))
-            started.signal()
-        }
-        group = BackgroundGroup(services, run: KioskRun.run) { failure in
-            if let failure { start.tell(.failure(failure)) }
-            started.signal()
-        }
-        started.wait()
-        guard let address = try start.value?.get() else {
-            throw Failure(.software, "the kiosk ended by itself")
+        let plan = try demo.plan(connection)
+        server = try BackgroundServer(run: KioskRun.run) { onListening in
+            KioskRun.group(plan, logger: logger, signals: [], onListening: onListening)
         }
         let token = demo.printedToken.map { "; the staff token is \($0)" } ?? ""
-        welcome = "the page: \(KioskRun.url(address))\(token)"
+        welcome = "the page: \(KioskRun.url(server.address))\(token)"
     }
 
     /// Stops it and waits for its end.
-    func stop() { group.stop() }
+    func stop() { server.stop() }
 }

@@ -11,6 +11,8 @@ struct KioskPlan {
 
     let configuration: KioskConfiguration
     let address: HTTPAddress
+    /// Where health and metrics are shown; nil is nowhere.
+    let adminAddress: HTTPAddress?
     let limits = ConnectionLimits.pages
 
     init(_ settings: Settings) throws(Failure) {
@@ -58,7 +60,8 @@ struct KioskPlan {
         // So that whoever has the page open can also order, and what the page is made of can be fetched.
         configuration.mostPages = min(configuration.mostPages, limits.connections * 3 / 4)
         self.configuration = configuration
-        address = try settings.http() ?? Self.standardAddress
+        adminAddress = try settings.address(.adminHTTP)
+        address = try settings.address(.http) ?? Self.standardAddress
     }
 
     private static func limits(_ settings: Settings) throws(Failure) -> OrderLimits {

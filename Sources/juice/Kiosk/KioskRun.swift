@@ -1,3 +1,4 @@
+import CoreMetrics
 import JuiceHTTP
 import JuiceKiosk
 import Kafka
@@ -16,16 +17,33 @@ enum KioskRun {
         signals: [UnixSignal],
         onListening: @escaping @Sendable (HTTPAddress) async -> Void
     ) -> ServiceGroup {
-        let kiosk = Kiosk(plan.configuration, logger: logger)
+        let metrics = plan.adminAddress.map { _ in
+            Metrics(KioskMetric.allCases.map { .init($0.rawValue, help: $0.help) })
+        }
+        let factory: any MetricsFactory = metrics?.registry ?? NOOPMetricsHandler.instance
+        let kiosk = Kiosk(plan.configuration, metrics: factory, logger: logger)
         let server = HTTPServer(
             kiosk.responder,
             at: plan.address,
             limits: plan.limits,
+            metrics: HTTPMetrics(factory: factory),
             logger: logger,
             onListening: onListening
         )
         // The kiosk is stopped first and lets its pages go, so that the server has nothing to wait for.
-        return ServiceRun.group([server, kiosk], signals: signals)
+        var services: [any Service] = [server, kiosk]
+        if let address = plan.adminAddress, let metrics {
+            metrics.showReadiness(as: KioskMetric.ready.rawValue) { kiosk.readiness.isEmpty }
+            let admin = AdminServer.make(
+                at: address,
+                liveness: { kiosk.liveness },
+                readiness: { kiosk.readiness },
+                metrics: metrics,
+                logger: logger
+            )
+            services.insert(admin, at: 0)
+        }
+        return ServiceRun.group(services, signals: signals)
     }
 
     static func run(_ group: ServiceGroup) async throws {

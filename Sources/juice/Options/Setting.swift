@@ -19,6 +19,7 @@ enum Setting: String, CaseIterable, Sendable {
     case duplicateIDs = "duplicate-ids"
     case readyFile = "ready-file"
     case http
+    case adminHTTP = "admin-http"
     // The topics.
     case createTopics = "create-topics"
     case partitions

@@ -46,8 +46,8 @@ extension Settings {
     }
 
     /// Where to listen; nil where nowhere.
-    func http() throws(Failure) -> HTTPAddress? {
-        try value(.http, "host:port, such as 127.0.0.1:8080") { HTTPAddress($0) }
+    func address(_ setting: Setting) throws(Failure) -> HTTPAddress? {
+        try value(setting, "host:port, such as 127.0.0.1:8080") { HTTPAddress($0) }
     }
 
     func topics() -> TopicNames {

@@ -1,3 +1,4 @@
+import JuiceHTTP
 import JuiceMaker
 import JuiceMessages
 import JuiceRestockBot
@@ -11,6 +12,8 @@ struct RestockBotPlan: Sendable {
     var printsJSON = false
     /// Ends once nothing is short and every refill is answered, within this time; nil goes on.
     var onceWithin: Duration?
+    /// Where health and metrics are shown; nil is nowhere.
+    var adminAddress: HTTPAddress?
 }
 
 extension RestockBotPlan {
@@ -26,6 +29,7 @@ extension RestockBotPlan {
         let logsJSON = try settings.logFormat() == .json
         printsJSON = try settings.boolean(.json) || logsJSON
         onceWithin = try settings.boolean(.once) ? settings.timeout() : nil
+        adminAddress = try settings.address(.adminHTTP)
     }
 
     private static func rules(_ settings: Settings) throws(Failure) -> RefillRules {

@@ -1,7 +1,9 @@
 import Foundation
+import JuiceHTTP
 import JuiceRestockBot
 import Kafka
 import Logging
+import PrometheusMetrics
 
 /// A restock bot from start to end, on the thread that calls ``run()``.
 struct RestockBotRun {
@@ -13,8 +15,37 @@ struct RestockBotRun {
     /// Takes each refill once it is written.
     let show: (Refill) -> Void
 
-    func run() throws(Failure) {
+    func run() throws {
         let watch = BrokerWatch(bootstrapServers: connection.bootstrapServers, logger: logger)
+        let health = BotHealth { watch.outage }
+        let (admin, metrics) = try plan.adminAddress.map { try showing(health, at: $0) } ?? (nil, nil)
+        defer { admin?.stop() }
+        try run(watch, health, metrics.map { BotMetrics(factory: $0.registry) })
+    }
+
+    /// Shows the bot's health and metrics while it runs.
+    private func showing(
+        _ health: BotHealth,
+        at address: HTTPAddress
+    ) throws -> (BackgroundServer?, Metrics?) {
+        let metrics = Metrics(BotMetric.allCases.map { .init($0.rawValue, help: $0.help) })
+        metrics.showReadiness(as: BotMetric.ready.rawValue) { health.readiness.isEmpty }
+        let server = try BackgroundServer { onListening in
+            let server = AdminServer.make(
+                at: address,
+                liveness: { health.liveness },
+                readiness: { health.readiness },
+                metrics: metrics,
+                counted: HTTPMetrics(factory: metrics.registry),
+                logger: logger,
+                onListening: onListening
+            )
+            return ServiceRun.group([server], signals: [])
+        }
+        return (server, metrics)
+    }
+
+    private func run(_ watch: BrokerWatch, _ health: BotHealth, _ metrics: BotMetrics?) throws(Failure) {
         let deadline = plan.onceWithin.map(Deadline.init(after:))
         try findTopics(watch, deadline)
         let voice = BotVoice(logger: logger, target: plan.rules.target)
@@ -28,6 +59,8 @@ struct RestockBotRun {
         )
         var bot = JuiceRestockBot.RestockBot(log: log, rules: plan.rules, group: plan.group) { [show] event in
             voice.tell(event)
+            health.note(event)
+            metrics?.note(event)
             if case .sent(let refills) = event { refills.forEach(show) }
         }
         // Where no broker answers, a commit would wait for one.
@@ -37,7 +70,11 @@ struct RestockBotRun {
                 if bot.isSettled { return }
                 if deadline.isOver { throw Self.unsettled(bot.underway) }
             }
-            switch bot.step() {
+            let step = bot.step()
+            let work = bot.work
+            health.stepped(isReading: work != nil)
+            metrics?.note(work ?? .none)
+            switch step {
             case .worked: voice.waits(for: bot.underway, now: .now)
             case .backOff(let pause): Thread.sleep(forTimeInterval: pause / .seconds(1))
             case .failed(let error): throw connection.failure(error)

@@ -1,31 +1,31 @@
 import CoreMetrics
-import JuiceService
+import JuiceHTTP
 import PrometheusMetrics
 
-/// The metrics of a process that runs the service.
+/// The metrics of a process, those of the process itself and of its HTTP server among them.
 struct Metrics {
     let registry: PrometheusRegistry
 
-    /// - Parameter health: looked at each time the metrics are read.
-    init(_ health: ServiceHealth) {
-        let service = ServiceMetric.allCases.map {
-            PrometheusRegistry.Description($0.rawValue, help: $0.help, buckets: $0.buckets)
-        }
+    /// - Parameter own: what this process has that others do not: names, and what they say.
+    init(_ own: [PrometheusRegistry.Description]) {
         let build = PrometheusRegistry.Description(
             "juice_build_info",
             help: "1, with the version of this program."
         )
-        registry = PrometheusRegistry(descriptions: service + ProcessMetrics.descriptions + [build])
+        let http = HTTPMetric.allCases.map { PrometheusRegistry.Description($0.rawValue, help: $0.help) }
+        registry = PrometheusRegistry(descriptions: own + http + ProcessMetrics.descriptions + [build])
         Meter(
             label: build.name,
             dimensions: [("version", JuiceCommand.configuration.version)],
             factory: registry
         ).set(1)
         let process = ProcessMetrics(factory: registry)
-        let ready = Meter(label: ServiceMetric.ready.rawValue, factory: registry)
-        registry.onCollect {
-            process.update()
-            ready.set(health.readiness.isWell ? 1 : 0)
-        }
+        registry.onCollect { process.update() }
+    }
+
+    /// Shows whether the process is ready, which is asked each time the metrics are read.
+    func showReadiness(as name: String, _ isReady: @escaping @Sendable () -> Bool) {
+        let ready = Meter(label: name, factory: registry)
+        registry.onCollect { ready.set(isReady() ? 1 : 0) }
     }
 }

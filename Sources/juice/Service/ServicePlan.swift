@@ -24,7 +24,7 @@ struct ServicePlan {
         partitions = try settings.partitions()
         replicationFactor = try settings.integer(.replicationFactor, in: 1...100)
         createsTopics = try settings.boolean(.createTopics)
-        http = try settings.http()
+        http = try settings.address(.http)
         readyFile = settings.string(.readyFile)
     }
 

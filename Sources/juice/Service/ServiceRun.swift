@@ -9,7 +9,10 @@ enum ServiceRun {
     /// Until SIGTERM or SIGINT, or until it fails.
     static func untilStopped(_ plan: ServicePlan, _ readyFile: ReadyFile?) async throws {
         let health = ServiceHealth { readyFile?.note(isReady: $0) }
-        let metrics = plan.http.map { _ in Metrics(health) }
+        let metrics = plan.http.map { _ in
+            Metrics(ServiceMetric.allCases.map { .init($0.rawValue, help: $0.help, buckets: $0.buckets) })
+        }
+        metrics?.showReadiness(as: ServiceMetric.ready.rawValue) { health.readiness.isWell }
         let service = OrderService(
             configuration: plan.configuration,
             topicPlan: plan.configuration.isEmbedded ? nil : plan.topicPlan,
@@ -19,14 +22,15 @@ enum ServiceRun {
         )
         var services: [any Service] = [service]
         if let address = plan.http, let metrics {
-            let router = ServiceRoutes.router(health: health, metrics: metrics.registry)
-            // It is asked to stop last, so that it can tell of the others' stopping.
-            let server = HTTPServer(
-                router.buildResponder(),
+            let server = AdminServer.make(
                 at: address,
-                limits: .probes,
+                liveness: { health.liveness.reasons },
+                readiness: { health.readiness.reasons },
+                metrics: metrics,
+                counted: HTTPMetrics(factory: metrics.registry),
                 logger: plan.logger
             )
+            // It is asked to stop last, so that it can tell of the others' stopping.
             services.insert(server, at: 0)
         }
         try await run(group(services, signals: [.sigterm, .sigint]))
@@ -48,7 +52,11 @@ enum ServiceRun {
         } catch let error as ServiceError {
             throw Failure(error)
         } catch let error as HTTPServerError {
-            throw Failure(.configuration, error.description, hint: "choose another address with --http")
+            throw Failure(
+                .configuration,
+                error.description,
+                hint: "choose another address with --http or --admin-http"
+            )
         }
     }
 }

@@ -1,24 +1,27 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import JuiceService
 import PrometheusMetrics
 
-/// What the service shows over HTTP: its health and its metrics.
-public enum ServiceRoutes {
-    /// - `GET /health/live`: 200 while the workers get on, else 503 with the reasons.
-    /// - `GET /health/ready`: 200 while all partitions that are due are restored and read, else 503 with the reasons.
+/// What a process shows to those who run it: its health and its metrics.
+public enum AdminRoutes {
+    /// What is amiss, each in a sentence for a person; nothing where all is well.
+    public typealias Reasons = @Sendable () -> [String]
+
+    /// - `GET /health/live`: 200 while the process gets on, else 503 with the reasons.
+    /// - `GET /health/ready`: 200 while it does what it is there for, else 503 with the reasons.
     /// - `GET /metrics`: the metrics in Prometheus' text format.
     public static func router(
-        health: ServiceHealth,
+        liveness: @escaping Reasons,
+        readiness: @escaping Reasons,
         metrics: PrometheusRegistry
     ) -> Router<BasicRequestContext> {
         let router = Router(options: .autoGenerateHeadEndpoints)
         router.get("/health/live") { _, _ in
-            HealthAnswer(health.liveness, yes: "alive", no: "stuck").response
+            HealthAnswer(reasons: liveness(), yes: "alive", no: "stuck").response
         }
         router.get("/health/ready") { _, _ in
-            HealthAnswer(health.readiness, yes: "ready", no: "not ready").response
+            HealthAnswer(reasons: readiness(), yes: "ready", no: "not ready").response
         }
         router.get("/metrics") { _, _ in
             Response(
@@ -36,9 +39,9 @@ private struct HealthAnswer {
     private let status: String
     private let reasons: [String]
 
-    init(_ report: ServiceHealth.Report, yes: String, no: String) {
-        status = report.isWell ? yes : no
-        reasons = report.reasons
+    init(reasons: [String], yes: String, no: String) {
+        status = reasons.isEmpty ? yes : no
+        self.reasons = reasons
     }
 
     var response: Response {

@@ -1,0 +1,41 @@
+import Kafka
+import Synchronization
+import Testing
+
+@testable import JuiceRestockBot
+
+/// When a bot calls itself ready and alive, and what it says is amiss.
+struct BotHealthTests {
+    private final class Brokers: Sendable {
+        let outage = Mutex<String?>(nil)
+    }
+
+    @Test func itIsReadyWhileItReadsItsShare() {
+        let brokers = Brokers()
+        let health = BotHealth { brokers.outage.withLock { $0 } }
+        let waiting = "the bot waits for its share of the stores"
+        #expect(health.readiness == [waiting])
+        health.stepped(isReading: true)
+        #expect(health.readiness == [])
+        let error = KafkaError(code: .timedOut, isRetriable: true)
+        health.note(.lost(error))
+        health.stepped(isReading: false)
+        #expect(health.readiness == ["\(waiting): \(error.message)"])
+        brokers.outage.withLock { $0 = "no Kafka broker answers" }
+        #expect(health.readiness == ["no Kafka broker answers"])
+        brokers.outage.withLock { $0 = nil }
+        health.note(.recovered)
+        #expect(health.readiness == [waiting])
+        health.stepped(isReading: true)
+        #expect(health.readiness == [])
+    }
+
+    @Test func itIsAliveWhileItMakesSteps() {
+        let health = BotHealth { nil }
+        let begun = ContinuousClock.now
+        #expect(health.liveness(at: begun + .seconds(3600)) == [])
+        health.stepped(isReading: false)
+        #expect(health.liveness(at: begun + .seconds(60)) == [])
+        #expect(health.liveness(at: begun + .seconds(3600)).count == 1)
+    }
+}
