@@ -48,7 +48,8 @@ struct EventStreamTests {
 
     private func withKiosk(_ body: @Sendable @escaping (Kiosk) throws -> Void) async throws {
         let now = Mutex(1000.0)
-        let hub = Hub(menu: .standard, stores: nil, mostPages: Self.places) { now.withLock { $0 } }
+        let rule = StoreRule(stores: nil)
+        let hub = Hub(menu: .standard, rule: rule, mostPages: Self.places) { now.withLock { $0 } }
         let configuration = KioskConfiguration(
             kafka: KafkaConfiguration([:]),
             topics: .init(orders: "o", restocks: "r", results: "a", stock: "s"),
@@ -56,7 +57,14 @@ struct EventStreamTests {
         )
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let desk = OrderDesk(configuration: configuration.orders, logger: quiet)
-        let routes = KioskRoutes(configuration: configuration, hub: hub, desk: desk, metrics: KioskMetrics())
+        let routes = KioskRoutes(
+            configuration: configuration,
+            hub: hub,
+            desk: desk,
+            gate: OrderGate(configuration.limits, logger: quiet),
+            door: StaffDoor(nil, logger: quiet),
+            metrics: KioskMetrics()
+        )
         try await serving(routes.router.buildResponder()) { address in
             try await onThread {
                 defer { hub.close() }
