@@ -34,7 +34,7 @@ struct BoardTests {
 
     @Test func aPageCanChooseFromSoManyStores() {
         var board = Board(menu: .standard, rule: StoreRule(stores: nil), now: 100)
-        for number in 0..<100_000 { board.take(.stock(Sample.stock("junk-\(number)", kiwi: 1)), now: 100) }
+        for number in 0..<2000 { board.take(.stock(Sample.stock("junk-\(number)", kiwi: 1)), now: 100) }
         board.take(.stock(Sample.stock("gangnam", kiwi: 3)), now: 100)
         #expect(board.storeNames.prefix(2) == ["main", "gangnam"])
         #expect(board.storeNames.count <= 1 + 2 * Board.offeredStores)

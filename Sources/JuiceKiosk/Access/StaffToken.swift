@@ -1,6 +1,6 @@
 /// What staff must know to edit stock.
 public struct StaffToken: Sendable {
-    /// The fewest bytes a token has: nothing limits how often somebody tries.
+    /// The fewest bytes a token has: whoever has many addresses can try often.
     public static let minimumLength = 16
     /// The most bytes a token has.
     public static let maximumLength = 256
