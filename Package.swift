@@ -266,7 +266,7 @@ let package = Package(
         ),
         .testTarget(
             name: "JuiceRestockBotTests",
-            dependencies: ["JuiceRestockBot", "Kafka", "JuiceMaker", "JuiceMessages"]
+            dependencies: ["JuiceRestockBot", "Kafka", "JuiceMaker", "JuiceMessages", "PrometheusMetrics"]
         ),
         .testTarget(
             name: "juiceTests",

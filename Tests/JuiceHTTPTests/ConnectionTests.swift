@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSupport
 import Hummingbird
+import PrometheusMetrics
 import Testing
 
 @testable import JuiceHTTP
@@ -28,9 +29,11 @@ struct ConnectionTests {
 
     private func serving(
         _ limits: ConnectionLimits,
+        metrics: HTTPMetrics = HTTPMetrics(),
         _ body: @Sendable @escaping (HTTPAddress) throws -> Void
     ) async throws {
-        try await HTTPSupport.serving(Self.router().buildResponder(), limits: limits) { address in
+        try await HTTPSupport.serving(Self.router().buildResponder(), limits: limits, metrics: metrics) {
+            address in
             try await onThread { try body(address) }
         }
     }
@@ -165,6 +168,38 @@ struct ConnectionTests {
             connection.send("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n")
             for await _ in ends { break }
             withExtendedLifetime(connection) {}
+        }
+    }
+
+    @Test func connectionsAreCountedAndSoIsHowTheyEnd() async throws {
+        let registry = PrometheusRegistry()
+        let metrics = HTTPMetrics(factory: registry)
+        func counts() -> [String] {
+            ["refused", "displaced", "slow"].map { reason in
+                let lines = registry.text().split(separator: "\n")
+                return String(lines.first { $0.contains("\"\(reason)\"} ") }?.last ?? "-")
+            }
+        }
+        #expect(counts() == ["0", "0", "0"])
+        let cases: [(limits: ConnectionLimits, counts: [String])] = [
+            (Self.limits(1), ["1", "0", "0"]), (Self.limits(1, grace: .zero), ["1", "1", "0"]),
+            (Self.limits(2, patience: .milliseconds(20)), ["1", "1", "2"]),
+        ]
+        for (limits, expected) in cases {
+            try await serving(limits, metrics: metrics) { address in
+                let first = try RawConnection(address)
+                first.send(Self.request)
+                _ = try first.read(until: "hello")
+                if limits.patience > .seconds(1) {
+                    #expect(registry.text().contains("juice_http_connections 1\n"))
+                }
+                let second = try RawConnection(address)
+                second.send(Self.request)
+                _ = try second.read(until: "\r\n\r\n")
+                guard limits.patience < .seconds(1) else { return }
+                for connection in [first, second] { _ = try connection.read() }
+            }
+            #expect(counts() == expected)
         }
     }
 
