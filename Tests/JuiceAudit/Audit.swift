@@ -23,7 +23,7 @@ public struct Audit: Sendable {
 
         var names = intake.names
         var ledger = Ledger(storeCount: names.stores.count)
-        for partition in 0..<rules.partitionCount {
+        for partition in 0..<max(rules.partitionCount, topics.results.count) {
             var replay = Replay(topics, partition: partition, intake, rules)
             replay.run(&names, &ledger)
             faults += replay.list.faults

@@ -1,6 +1,6 @@
 /// What the service was told, as far as the contract depends on it.
 public struct AuditRules: Sendable {
-    /// The partitions of orders, restocks, results and stock.
+    /// How many partitions stores live in. Topics may have more: what lands there is forwarded, and nothing is answered there.
     public var partitionCount: Int
     /// For how many milliseconds a repeated id must be recognised, by the timestamps of the commands.
     public var memoryWindow: Int64

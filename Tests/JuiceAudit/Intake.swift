@@ -28,8 +28,11 @@ struct Intake {
         commands = []
         for kind in CommandKind.allCases {
             commands.append(Array(repeating: [], count: rules.partitionCount))
-            for (partition, records) in topics[kind.topic].prefix(rules.partitionCount).enumerated() {
-                commands[kind.rawValue][partition].reserveCapacity(records.count)
+            for (partition, records) in topics[kind.topic].enumerated() {
+                // Those beyond have only commands to be forwarded.
+                if partition < rules.partitionCount {
+                    commands[kind.rawValue][partition].reserveCapacity(records.count)
+                }
                 for index in records.indices { take(records[index], index, kind, partition) }
             }
         }

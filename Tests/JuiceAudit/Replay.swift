@@ -45,7 +45,10 @@ struct Replay {
         self.rules = rules
         records = topics.results.indices.contains(partition) ? topics.results[partition] : []
         times = SendTimes(topics, partition: partition, rules)
-        alignments = CommandKind.allCases.map { Alignment(intake.commands[$0.rawValue][partition]) }
+        alignments = CommandKind.allCases.map { kind in
+            let commands = intake.commands[kind.rawValue]
+            return Alignment(commands.indices.contains(partition) ? commands[partition] : [])
+        }
     }
 
     /// Goes through all answers.

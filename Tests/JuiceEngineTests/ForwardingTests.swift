@@ -149,6 +149,60 @@ import Testing
         #expect(transactions == 3)
     }
 
+    /// What an operator adds by hand: nothing that was sent there before the worker heard of it is missed.
+    @Test(arguments: [InputTopic.orders, .restocks])
+    func aPartitionThatWasAddedIsForwardedFromItsBeginning(topic: InputTopic) {
+        let harness = Harness(SimulatedCluster(partitionCount: 2))
+        let cluster = harness.cluster
+        harness.run()
+        cluster.enlarge(.init(topic), to: 4)
+        let store = cluster.store(in: 1)
+        let value =
+            topic == .orders
+            ? #"{"orderId":"a","juice":"banana"}"# : #"{"restockId":"a","add":{"kiwi":1}}"#
+        cluster.send(topic, partition: 3, key: store, value: value)
+        harness.run()
+        #expect(cluster.answers(partition: 1).isEmpty)
+        cluster.tellGroup(of: topic)
+        harness.run()
+        cluster.send(topic, partition: 3, key: store, value: value)
+        harness.run()
+        let answer = topic == .orders ? "juiceMade a" : "restocked a"
+        #expect(cluster.answers(partition: 1) == [answer, "\(answer) again"])
+        #expect(cluster.isDrained)
+        #expect(harness.held.partitions == 4)
+    }
+
+    /// A worker that had only the orders of an added partition may be given its restocks too.
+    @Test func anAddedPartitionsOtherTopicIsReadWhenItComes() {
+        let harness = Harness(SimulatedCluster(partitionCount: 2))
+        let cluster = harness.cluster
+        for topic in [InputTopic.orders, .restocks] {
+            cluster.enlarge(.init(topic), to: 3)
+            cluster.tellGroup(of: topic)
+            harness.run()
+        }
+        cluster.restock("a", #""add":{"kiwi":1}"#, store: cluster.store(in: 0), partition: 2)
+        harness.run()
+        #expect(cluster.answers(partition: 0) == ["restocked a"])
+        #expect(cluster.isDrained)
+    }
+
+    /// Answers and stock stay where they were, and so does what cannot be answered, as far as there is such a partition.
+    @Test func whatIsNoCommandIsPutAsideFromAnAddedPartition() {
+        let harness = Harness(SimulatedCluster(partitionCount: 2))
+        let cluster = harness.cluster
+        for topic in [SimulatedCluster.Topic.orders, .results, .stock] { cluster.enlarge(topic, to: 4) }
+        cluster.tellGroup(of: .orders)
+        cluster.send(.orders, partition: 3, key: cluster.store(in: 0), value: "juice, please")
+        cluster.order("a", "banana", store: cluster.store(in: 0), partition: 2)
+        harness.run()
+        #expect(cluster.values(.deadLetters, partition: 1) == ["juice, please"])
+        #expect(cluster.answers(partition: 0) == ["juiceMade a"])
+        #expect(cluster.values(.stock, partition: 0).count == 1)
+        #expect(cluster.isDrained)
+    }
+
     @Test func stockInAPartitionThatDoesNotOwnItStopsTheWorker() {
         let cluster = SimulatedCluster(partitionCount: 2)
         let store = cluster.store(in: 1)

@@ -2,15 +2,11 @@ import Testing
 
 @testable import JuiceService
 
-/// What is wrong with topics, and the command that mends it.
-@Suite struct TopicCheckTests {
-    private let check = TopicCheck(names: TopicNames(), bootstrapServers: "broker:9092")
-
-    private func topics(_ change: (inout [String: TopicCheck.Description]) -> Void = { _ in }) -> [String:
-        TopicCheck.Description]
-    {
+extension TopicCheck.Description {
+    /// Topics that nothing is wrong with.
+    static var fit: [String: Self] {
         let names = TopicNames()
-        var topics: [String: TopicCheck.Description] = [:]
+        var topics: [String: Self] = [:]
         for name in names.all {
             topics[name] = .init(
                 partitionCount: 4,
@@ -19,12 +15,25 @@ import Testing
         }
         topics[names.stock]?.configuration?["cleanup.policy"] = "compact"
         topics[names.deadLetters]?.configuration?["max.message.bytes"] = "1114124"
+        return topics
+    }
+}
+
+/// What is wrong with topics, and the command that mends it.
+@Suite struct TopicCheckTests {
+    private let check = TopicCheck(names: TopicNames(), bootstrapServers: "broker:9092")
+
+    private func topics(
+        _ change: (inout [String: TopicCheck.Description]) -> Void = { _ in }
+    ) -> [String: TopicCheck.Description] {
+        var topics = TopicCheck.Description.fit
         change(&topics)
         return topics
     }
 
     @Test func topicsAsPlannedAreFit() {
-        #expect(check.problems(of: topics()).isEmpty)
+        let fit = TopicCheck.Findings(problems: [], warnings: [], storePartitions: 4, inputPartitions: 4)
+        #expect(check.findings(of: topics()) == fit)
     }
 
     @Test func thePlanPassesTheCheck() {
@@ -39,14 +48,16 @@ import Testing
                 configuration: defaults.merging(topic.configuration) { _, new in new }
             )
         }
-        #expect(check.problems(of: described).isEmpty)
+        let findings = check.findings(of: described)
+        #expect(findings.problems.isEmpty && findings.warnings.isEmpty)
     }
 
     @Test func topicsWhoseConfigurationIsNotToldAreFit() {
         let untold = topics { topics in
             for name in topics.keys { topics[name]?.configuration = nil }
         }
-        #expect(check.problems(of: untold).isEmpty)
+        let findings = check.findings(of: untold)
+        #expect(findings.problems.isEmpty && findings.warnings.isEmpty)
     }
 
     @Test func missingTopicsAreMendedByCreatingThem() {
@@ -66,8 +77,8 @@ import Testing
         )
     }
 
-    @Test(arguments: ["juice.orders", "juice.restocks", "juice.results", "juice.stock"])
-    func anUnequalPartitionCountIsMendedByAddingPartitions(name: String) {
+    @Test(arguments: ["juice.orders", "juice.restocks", "juice.results"])
+    func tooFewPartitionsAreMendedByAddingSome(name: String) {
         let problems = check.problems(of: topics { $0[name]?.partitionCount = 3 })
         #expect(
             problems.map(\.mend) == [
@@ -77,8 +88,73 @@ import Testing
     }
 
     @Test func deadLettersMayHaveAnyPartitionCount() {
-        let single = topics { $0["juice.dead-letters"]?.partitionCount = 1 }
-        #expect(check.problems(of: single).isEmpty)
+        for count in [1, 9] {
+            let findings = check.findings(of: topics { $0["juice.dead-letters"]?.partitionCount = count })
+            #expect(findings.problems.isEmpty && findings.warnings.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        (["juice.orders"], "juice.orders has 8"),
+        (["juice.orders", "juice.restocks"], "juice.orders has 8, juice.restocks has 8"),
+        (["juice.results"], "juice.results has 8"),
+    ]) func enlargedTopicsAreServedWithAWarning(names: [String], fault: String) {
+        let findings = check.findings(of: topics { for name in names { $0[name]?.partitionCount = 8 } })
+        #expect(findings.problems.isEmpty && findings.storePartitions == 4)
+        #expect(findings.warnings.count == 1)
+        #expect(findings.warnings.first?.fault.hasPrefix("stores live in 4 partitions, but \(fault)") == true)
+        #expect(
+            findings.warnings.first?.mend.hasPrefix(
+                "juice topics create --bootstrap-servers broker:9092 --topic-prefix juice2. --partitions 8 "
+            ) == true
+        )
+    }
+
+    /// What the group has noted tells, not the stock topic.
+    @Test func anEnlargedStockTopicMovesNoStore() {
+        var check = check
+        check.servedPartitions = 4
+        let findings = check.findings(
+            of: topics { for name in TopicNames().all { $0[name]?.partitionCount = 8 } }
+        )
+        #expect(findings.problems.isEmpty && findings.storePartitions == 4)
+        #expect(findings.warnings.map { $0.fault.contains("juice.stock has 8") } == [true])
+    }
+
+    /// Going by the stock topic would give every other store the menu's initial stock once more.
+    @Test func anEnlargedStockTopicWithoutANoteIsRefused() {
+        var check = check
+        check.misplaced = .init(store: "gangnam", partition: 1, home: 5)
+        // Adding to the others, too, would only hide it.
+        let problems = check.problems(of: topics { $0["juice.stock"]?.partitionCount = 8 })
+        #expect(problems.count == 1)
+        #expect(problems.first?.fault.contains("store gangnam stands in partition 1 of juice.stock") == true)
+        #expect(problems.first?.mend.contains(" --topic-prefix juice2. --partitions 8 ") == true)
+    }
+
+    /// Adding to the others what the stock topic has more would split the stores in two.
+    @Test func aTopicMadeAnewWithFewerPartitionsGetsThoseItHad() {
+        var check = check
+        check.servedPartitions = 4
+        let problems = check.problems(
+            of: topics {
+                $0["juice.stock"]?.partitionCount = 8
+                $0["juice.orders"]?.partitionCount = 2
+            }
+        )
+        #expect(problems.map { $0.mend.hasSuffix("--topic juice.orders --partitions 4") } == [true])
+    }
+
+    @Test(arguments: ["juice.", "juice7.", "eu.juice", "v9"])
+    func theMoveIsToThePrefixThatComesNext(prefix: String) {
+        let names = TopicNames(prefix: prefix)
+        var larger = Dictionary(
+            uniqueKeysWithValues: names.all.map { ($0, TopicCheck.Description(partitionCount: 4)) }
+        )
+        larger[names.orders]?.partitionCount = 5
+        let next = ["juice.": "juice2.", "juice7.": "juice8.", "eu.juice": "eu.juice2", "v9": "v10"][prefix]
+        let mend = TopicCheck(names: names, bootstrapServers: "broker:9092").enlargement(larger).first?.mend
+        #expect(mend?.contains(" --topic-prefix \(next ?? "") --partitions 5 ") == true)
     }
 
     @Test(arguments: ["delete", "compact,delete"]) func aStockTopicThatDeletesIsRefused(policy: String) {

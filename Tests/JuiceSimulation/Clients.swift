@@ -37,7 +37,7 @@ struct Clients {
         let record = nextRecord(using: &random)
         let parcel = Parcel(
             record: record,
-            partition: partition(of: record.key, cluster.partitionCount, using: &random),
+            partition: partition(of: record.key, knownCount(of: record.topic, cluster), using: &random),
             timestamp: scenario.clocks.timestamp(at: cluster.now, using: &random)
         )
         guard cluster.isDown else { return deliver(parcel, to: cluster) }
@@ -139,6 +139,11 @@ struct Clients {
                 headers: random.chance(50) ? [header] : []
             )
         }
+    }
+
+    /// Who knows the partitions that were added is not who has sent the last command.
+    private func knownCount(of topic: InputTopic, _ cluster: SimulatedCluster) -> Int32 {
+        count.isMultiple(of: 3) ? cluster.partitionCount : cluster.count(of: .init(topic))
     }
 
     /// Most clients place a key as Java clients do, some otherwise, and without a key it is any partition's turn.

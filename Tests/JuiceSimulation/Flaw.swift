@@ -38,6 +38,10 @@ package enum Flaw: String, CaseIterable, Sendable {
     case secondPath
     /// How old a command is, and how far back answers are wanted, is told by the clock of whoever reads.
     case windowByReadersClock
+    /// The restocks of a partition are read by whoever was given them, even if another has its orders.
+    case restocksReadAsGiven
+    /// Partitions that were added are read from their ends on, past what was sent before they were assigned.
+    case newPartitionsReadFromTheirEnd
     /// Markers at a log's end are never passed, so that the partition seems to lag for ever.
     case markersNotPassed
     /// The restock bot names a refill after how far it has read.

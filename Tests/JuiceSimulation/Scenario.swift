@@ -5,6 +5,8 @@ import JuiceEngine
 struct Scenario {
     let steps: Int
     let partitionCount: Int32
+    /// How many partitions an operator adds to each topic, and from which step on.
+    let enlargements: [SimulatedCluster.Topic: (Int32, step: Int)]
     let instances: [String]
     let storeCount: Int
     let maxBatch: Int
@@ -45,6 +47,13 @@ struct Scenario {
         }
         steps = random.number(200...1200)
         partitionCount = Int32(random.number(1...4))
+        var enlargements: [SimulatedCluster.Topic: (Int32, step: Int)] = [:]
+        for topic in SimulatedCluster.Topic.allCases where random.chance(25) {
+            // In some runs they were added before anybody began.
+            let step = random.chance(25) ? 0 : random.number(0...steps)
+            enlargements[topic] = (Int32(random.number(1...4)), step)
+        }
+        self.enlargements = enlargements
         instances = (1...random.number(1...4)).map { "instance-\($0)" }
         storeCount = random.number(1...6)
         maxBatch = random.number(1...12)

@@ -9,7 +9,7 @@ final class SimulatedBotGroup {
     /// Refills that no broker has taken yet, in the order in which they were sent to each partition.
     var inFlight: [(partition: Int32, refill: Refill)] = []
 
-    init(partitionCount: Int32) { members = SimulatedGroup(partitionCount: partitionCount) }
+    init(partitionCount: Int32) { members = SimulatedGroup(partitionCounts: [partitionCount]) }
 }
 
 /// One bot's log on a ``SimulatedCluster``: a member of the bots' group.
@@ -117,7 +117,7 @@ final class SimulatedAnswerLog: AnswerLog {
     func positions() throws(KafkaError) -> Positions? {
         guard let membership else { return nil }
         try check(.positions)
-        return group.members.assignment(of: membership.name).reduce(into: [:]) {
+        return group.members.assignment(of: membership.name)[0].reduce(into: [:]) {
             let start = cluster[.results, $1].start
             $0[TopicPartition(topic: "juice.results", partition: $1)] = max(
                 group.committed[$1] ?? start,

@@ -47,6 +47,7 @@ package final class SimulatedCluster {
         }
     }
 
+    /// How many partitions stores live in.
     package let partitionCount: Int32
     /// Milliseconds since 1970.
     package var now: Timestamp = 1_700_000_000_000
@@ -57,12 +58,31 @@ package final class SimulatedCluster {
     /// Requests that were sent twice, and of which the first copy has not arrived yet.
     package var lateRequests: [LateRequest] = []
     /// By topic, then by number.
-    private let partitions: [[SimulatedPartition]]
+    private var partitions: [[SimulatedPartition]]
 
     package init(partitionCount: Int32) {
         self.partitionCount = partitionCount
-        group = SimulatedGroup(partitionCount: partitionCount)
+        group = SimulatedGroup(partitionCounts: InputTopic.allCases.map { _ in partitionCount })
         partitions = Topic.allCases.map { _ in (0..<partitionCount).map { _ in SimulatedPartition() } }
+    }
+
+    /// How many partitions a topic has.
+    package func count(of topic: Topic) -> Int32 { Int32(partitions[topic.rawValue].count) }
+
+    /// Adds partitions, as an operator can. The group hears of them later.
+    package func enlarge(_ topic: Topic, to count: Int32) {
+        while self.count(of: topic) < count { partitions[topic.rawValue].append(SimulatedPartition()) }
+    }
+
+    /// Lets the group hear of an input's new partitions.
+    ///
+    /// - Returns: whether there were any.
+    @discardableResult package func tellGroup(of topic: InputTopic) -> Bool {
+        guard let index = InputTopic.allCases.firstIndex(of: topic),
+            group.partitionCounts[index] < count(of: Topic(topic))
+        else { return false }
+        group.note(count(of: Topic(topic)), ofTopic: index)
+        return true
     }
 
     package subscript(place: Place) -> SimulatedPartition {
@@ -121,7 +141,7 @@ package final class SimulatedCluster {
     /// Whether every committed record is processed, and the offsets committed up to the logs' very ends.
     package var isDrained: Bool {
         InputTopic.allCases.allSatisfy { topic in
-            (0..<partitionCount).allSatisfy { partition in
+            (0..<count(of: Topic(topic))).allSatisfy { partition in
                 let place = Place(topic: Topic(topic), partition: partition)
                 return group.committed([place])[place, default: 0] == self[place].end
             }

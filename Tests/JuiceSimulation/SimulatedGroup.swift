@@ -1,6 +1,6 @@
 import JuiceEngine
 
-/// A consumer group of static members: who they are, how they share the partitions, and what is committed.
+/// A consumer group of static members: who they are, how they share the partitions of some topics, and what is committed.
 package struct SimulatedGroup {
     /// What a member proves itself with. An earlier self has the same name and another number.
     struct Membership: Hashable {
@@ -16,15 +16,23 @@ package struct SimulatedGroup {
         let sequence: Int
     }
 
-    private let partitionCount: Int32
+    /// How many partitions each topic has, as far as the group knows.
+    private(set) var partitionCounts: [Int32]
     private(set) var generation = 0
     /// Names in the order of joining, with the number of each one's latest self.
     package private(set) var members: [(name: String, number: Int)] = []
-    private var assignments: [String: [Int32]] = [:]
+    /// By name, then by topic.
+    private var assignments: [String: [[Int32]]] = [:]
     private var joinCount = 0
     private var offsets: [SimulatedCluster.Place: SentOffset] = [:]
 
-    init(partitionCount: Int32) { self.partitionCount = partitionCount }
+    init(partitionCounts: [Int32]) { self.partitionCounts = partitionCounts }
+
+    /// Hears of new partitions of a topic, and shares all out anew.
+    mutating func note(_ count: Int32, ofTopic index: Int) {
+        partitionCounts[index] = count
+        rebalance()
+    }
 
     /// Lets a member in. One that is known by its name gets its former share back and nobody else is disturbed; its
     /// former self is fenced.
@@ -46,18 +54,24 @@ package struct SimulatedGroup {
         rebalance()
     }
 
-    /// Begins a new generation and shares out the partitions by range.
+    /// Begins a new generation and shares out the partitions by range, each topic by itself.
     package mutating func rebalance() {
         generation += 1
         assignments = [:]
         guard !members.isEmpty else { return }
-        for partition in 0..<partitionCount {
-            let index = Int(partition) * members.count / Int(partitionCount)
-            assignments[members[index].name, default: []].append(partition)
+        let none = partitionCounts.map { _ in [Int32]() }
+        for (topic, count) in partitionCounts.enumerated() {
+            for partition in 0..<count {
+                let index = Int(partition) * members.count / Int(count)
+                assignments[members[index].name, default: none][topic].append(partition)
+            }
         }
     }
 
-    func assignment(of name: String) -> [Int32] { assignments[name] ?? [] }
+    /// By topic.
+    func assignment(of name: String) -> [[Int32]] {
+        assignments[name] ?? partitionCounts.map { _ in [] }
+    }
 
     /// Whether a member is still who it was, whatever the generation.
     func isMember(_ membership: Membership) -> Bool {

@@ -82,8 +82,7 @@ extension SimulatedLog {
                 cluster.write(record, transaction: nil)
             } else {
                 cluster.produce(id, record)
-                let place = SimulatedCluster.Place(topic: .init(record.topic), partition: record.partition)
-                sent(.addPartition(place), by: .produce, turn)
+                sent(.addPartition(cluster.place(of: record)), by: .produce, turn)
             }
         }
     }

@@ -34,6 +34,9 @@ package final class SimulatedLog: CommandLog {
     var membership: SimulatedGroup.Membership
     /// The generation of the assignment that the worker was told of.
     private var assignedGeneration: Int?
+    /// What the group gave it, by topic, and what it reads.
+    private var given: [[Int32]] = [[], []]
+    private var share: InputShare?
     private var positions: [SimulatedCluster.Place: Offset] = [:]
     /// An end is told once, as librdkafka does.
     private var toldEnds: [SimulatedCluster.Place: Offset] = [:]
@@ -130,7 +133,22 @@ extension SimulatedLog {
             ? .init(name: member, number: membership.number, generation: cluster.group.generation)
             : cluster.group.join(member)
         assignedGeneration = membership.generation
-        return .assigned(cluster.group.assignment(of: member))
+        given = cluster.group.assignment(of: member)
+        let share = InputShare(
+            orders: given[0],
+            partitionCount: cluster.partitionCount,
+            orderCount: cluster.count(of: .orders),
+            restockCount: cluster.count(of: .restocks)
+        )
+        self.share = share
+        return .assigned(
+            flaw == .restocksReadAsGiven ? Set(share.partitions + given[1]).sorted() : share.partitions
+        )
+    }
+
+    private func reads(_ topic: InputTopic, _ partition: Int32) -> Bool {
+        if flaw == .restocksReadAsGiven, topic == .restocks { return given[1].contains(partition) }
+        return share?.reads(topic, partition) ?? false
     }
 
     /// How many records of a partition come in a row before another one's turn: few, so that a batch has several such runs
@@ -145,7 +163,7 @@ extension SimulatedLog {
         repeat {
             before = commands.count
             for topic in InputTopic.allCases {
-                for partition in 0..<cluster.partitionCount {
+                for partition in 0..<cluster.count(of: .init(topic)) {
                     let place = SimulatedCluster.Place(topic: .init(topic), partition: partition)
                     guard let position = positions[place] else { continue }
                     guard position >= cluster[place].start else {
@@ -227,7 +245,9 @@ extension SimulatedLog {
     ) throws(LogError) -> (points: [RestorePoint], leaderless: [Int32: String]) {
         try call(.restorePoints) { () throws(LogError) in
             let inputs = partitions.flatMap { partition in
-                InputTopic.allCases.map { SimulatedCluster.Place(topic: .init($0), partition: partition) }
+                InputTopic.allCases.filter { reads($0, partition) }.map {
+                    SimulatedCluster.Place(topic: .init($0), partition: partition)
+                }
             }
             let stable = cluster.stableOffsets(inputs)
             guard let committed = flaw == .unstableOffsets ? cluster.group.committed(inputs) : stable else {
@@ -245,11 +265,20 @@ extension SimulatedLog {
         committed: [SimulatedCluster.Place: Offset],
         retention: Timestamp
     ) -> RestorePoint {
-        func input(_ topic: SimulatedCluster.Topic) -> RestorePoint.Input {
-            let log = cluster[topic, partition]
-            return .init(
-                committed: committed[.init(topic: topic, partition: partition)],
-                log: log.start..<log.end
+        func input(_ topic: InputTopic) -> RestorePoint.Input? {
+            guard reads(topic, partition) else { return nil }
+            let log = cluster[.init(topic), partition]
+            let committed = committed[.init(topic: .init(topic), partition: partition)]
+            let isSkipped = flaw == .newPartitionsReadFromTheirEnd && partition >= cluster.partitionCount
+            return .init(committed: committed ?? (isSkipped ? log.end : nil), log: log.start..<log.end)
+        }
+        guard partition < cluster.partitionCount else {
+            return RestorePoint(
+                partition: partition,
+                orders: input(.orders),
+                restocks: input(.restocks),
+                stockEnd: 0,
+                results: 0..<0
             )
         }
         func end(_ topic: SimulatedCluster.Topic) -> Offset {

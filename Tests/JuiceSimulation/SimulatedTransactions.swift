@@ -101,12 +101,21 @@ package struct SimulatedTransactions {
 
 extension SimulatedCluster {
     func produce(_ id: String, _ record: OutputRecord) {
-        let place = Place(topic: Topic(record.topic), partition: record.partition)
-        write(record, transaction: transactions.touch(id, place))
+        write(record, transaction: transactions.touch(id, place(of: record)))
+    }
+
+    /// Dead letters may have fewer partitions than the commands.
+    func place(of record: OutputRecord) -> Place {
+        let topic = Topic(record.topic)
+        let isLetter = topic == .deadLetters
+        return Place(
+            topic: topic,
+            partition: isLetter ? record.partition % count(of: topic) : record.partition
+        )
     }
 
     func write(_ record: OutputRecord, transaction: TransactionKey?) {
-        self[Topic(record.topic), record.partition].append(
+        self[place(of: record)].append(
             .init(
                 key: record.key.map(StableBytes.init),
                 value: record.value.map(StableBytes.init),

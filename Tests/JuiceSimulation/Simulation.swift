@@ -171,10 +171,21 @@ extension Simulation {
         if random.chance(scenario.lateArrival), let arrival = cluster.receiveLateRequest(using: &random) {
             note(arrival)
         }
+        enlarge()
         if random.chance(scenario.compaction) {
             let partition = Int32(random.number(0...Int(scenario.partitionCount) - 1))
             note("stock[\(partition)] is compacted")
             cluster[.stock, partition].compact()
+        }
+    }
+
+    /// The group hears of new partitions some time after the senders, and of one topic's sooner than of the other's.
+    private mutating func enlarge() {
+        for (topic, (added, step)) in scenario.enlargements where step == time {
+            cluster.enlarge(topic, to: scenario.partitionCount + added)
+        }
+        for topic in InputTopic.allCases where random.chance(2) && !cluster.isDown {
+            if cluster.tellGroup(of: topic) { note("the group hears of new partitions of \(topic)") }
         }
     }
 
@@ -207,6 +218,7 @@ extension Simulation {
         cluster.lateRequests = []
         for line in clients.deliverAll(to: cluster) { note(line) }
         for id in cluster.transactions.ids { cluster.transactions.timeOut(id) }
+        for topic in InputTopic.allCases { cluster.tellGroup(of: topic) }
         for (name, _) in cluster.group.members where workers[name] == nil { cluster.group.remove(name) }
         for round in 0..<(500 + 20 * scenario.steps) {
             time += 1
@@ -232,7 +244,7 @@ extension SimulatedCluster {
     /// Everything that was committed, as the auditor wants it.
     fileprivate var auditTopics: AuditTopics {
         func records(_ topic: Topic) -> [[AuditRecord]] {
-            (0..<partitionCount).map { partition in
+            (0..<count(of: topic)).map { partition in
                 self[topic, partition].readCommitted().records.map { offset, record in
                     AuditRecord(
                         offset: offset,

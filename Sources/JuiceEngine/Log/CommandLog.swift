@@ -113,7 +113,7 @@ public enum PollResult {
     /// The commands at hand, and the partitions read to their present end, with the offset that follows: it passes markers
     /// and aborted records, which no record tells of. Both empty when nothing happened.
     case records([CommandRecord], ends: [InputPosition])
-    /// The group gave this worker these partitions; it had none when this comes.
+    /// These partitions are this worker's, by what the group gave it (see ``InputShare``); it had none when this comes.
     case assigned([Int32])
     /// The group took all partitions back.
     case revoked

@@ -4,7 +4,7 @@ public typealias Offset = Int64
 /// A time of day, in milliseconds since 1970, as records carry it.
 public typealias Timestamp = Int64
 
-/// The topics that commands come from. Both are read by the same worker for the same partition numbers.
+/// The topics that commands come from. For a partition that stores live in, both are read by the same worker: see ``InputShare``.
 public enum InputTopic: Sendable, CaseIterable {
     /// Orders from POS systems.
     case orders
@@ -162,10 +162,10 @@ public struct RestorePoint: Sendable, Equatable {
 
     /// The partition's number.
     public let partition: Int32
-    /// The orders.
-    public let orders: Input
-    /// The restocks.
-    public let restocks: Input
+    /// The orders; nil where that topic has no such partition.
+    public let orders: Input?
+    /// The restocks; nil where that topic has no such partition.
+    public let restocks: Input?
     /// The stock is to be read up to here.
     public let stockEnd: Offset
     /// The answers that repeats may still ask for, or those of them that are still there; they are to be read up to the end.
@@ -174,8 +174,8 @@ public struct RestorePoint: Sendable, Equatable {
     /// A partition's state.
     public init(
         partition: Int32,
-        orders: Input,
-        restocks: Input,
+        orders: Input?,
+        restocks: Input?,
         stockEnd: Offset,
         results: Range<Offset>
     ) {

@@ -74,7 +74,7 @@ final class ChangelogApplier {
             throw LogError(
                 .stop,
                 "stock record at \(Self.place(of: record)): the store \"\(String(BorrowedText(key.bytes)))\" belongs in partition"
-                    + " \(owner) of \(partitionCount); the number of partitions must not change while there is stock"
+                    + " \(owner) of \(partitionCount). docs/OPERATIONS.md#stock-in-the-wrong-partitions says what to do"
             )
         }
         do throws(MalformedMessage) {

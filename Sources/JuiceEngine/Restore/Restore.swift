@@ -80,6 +80,7 @@ struct Restore {
         var refusals: [Refusal] = []
         for point in points {
             let inputs = [(InputTopic.orders, point.orders), (.restocks, point.restocks)]
+                .compactMap { topic, input in input.map { (topic, $0) } }
             if let fault = inputs.lazy.compactMap({ Self.fault(topic: $0, $1) }).first {
                 refusals.append(Refusal(partition: point.partition, fault: fault))
                 continue

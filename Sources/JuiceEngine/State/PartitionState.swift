@@ -1,6 +1,7 @@
 import JuiceMaker
 
-/// What a worker knows of one partition: what its commands have made of it, and how much of that is committed.
+/// What a worker knows of one partition: what its commands have made of it, and how much of that is committed. Of a partition
+/// that no store lives in, it is only how far it is read.
 ///
 /// Its undo can be overridden, so that a test can show that leaving any part of it out is found out.
 open class PartitionState {
@@ -16,7 +17,7 @@ open class PartitionState {
     /// A partition of which nothing is restored yet.
     public required init(_ point: RestorePoint, menu: Menu, window: DuplicateWindow) {
         partition = point.partition
-        start = InputOffsets(orders: point.orders.start, restocks: point.restocks.start)
+        start = InputOffsets(orders: point.orders?.start, restocks: point.restocks?.start)
         committed = point.committed
         applied = AppliedState(
             stores: StoreTable(menu: menu),
@@ -34,8 +35,11 @@ open class PartitionState {
         applied.offsets[position.topic].map { $0 < position.offset } ?? false
     }
 
-    /// Whether what is committed is what this state is made of, neither more nor less.
-    open func stands(at point: RestorePoint) -> Bool { committed == point.committed }
+    /// Whether what is committed is what this state is made of, neither more nor less, and of the same topics.
+    open func stands(at point: RestorePoint) -> Bool {
+        committed == point.committed && (start[.orders] == nil) == (point.orders == nil)
+            && (start[.restocks] == nil) == (point.restocks == nil)
+    }
 
     /// The next record to read of each topic.
     var positions: [InputPosition] {
@@ -78,7 +82,7 @@ open class PartitionState {
 
 extension RestorePoint {
     fileprivate var committed: InputOffsets {
-        InputOffsets(orders: orders.committed, restocks: restocks.committed)
+        InputOffsets(orders: orders?.committed, restocks: restocks?.committed)
     }
 }
 
@@ -108,8 +112,6 @@ struct PartitionTable: Sequence {
 struct PartitionFactory {
     let menu: Menu
     let window: DuplicateWindow
-    /// How many partitions the stores are spread over.
-    let partitionCount: Int32
     let stateType: PartitionState.Type
     let applier: ChangelogApplier
 

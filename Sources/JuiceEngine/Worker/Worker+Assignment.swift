@@ -18,21 +18,14 @@ extension Worker {
             guard !records.isEmpty || hasPassedMarkers else { return .idle }
             phase = .beginning(Batch(records, ends: ends))
         case .assigned(let assigned):
-            try take(assigned)
+            take(assigned)
         case .revoked:
             giveUpPartitions()
         }
         return .worked
     }
 
-    private mutating func take(_ assigned: [Int32]) throws(LogError) {
-        if let unknown = assigned.first(where: { $0 >= factory.partitionCount }) {
-            throw LogError(
-                .stop,
-                "the group assigned partition \(unknown), but at the start there were \(factory.partitionCount) partitions;"
-                    + " their number must not change while there is stock"
-            )
-        }
+    private mutating func take(_ assigned: [Int32]) {
         onEvent(.assigned(assigned))
         assignment = assigned
         restore(assigned)
@@ -83,7 +76,7 @@ extension Worker {
         if isStopping { return leave() }
         switch try log.poll(maxRecords: 1, wait: false) {
         case .assigned(let assigned):
-            try take(assigned)
+            take(assigned)
             return .worked
         case .revoked:
             giveUpPartitions()

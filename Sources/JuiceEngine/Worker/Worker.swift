@@ -120,7 +120,6 @@ public struct Worker<Log: CommandLog> {
         factory = PartitionFactory(
             menu: menu,
             window: window,
-            partitionCount: partitionCount,
             stateType: stateType,
             applier: ChangelogApplier(encoder: processor.encoder, menu: menu, partitionCount: partitionCount)
         )

@@ -7,21 +7,27 @@ import Logging
 /// It is one membership. After an error that ends it, another is made.
 final class CommandInput {
     private let configuration: ServiceConfiguration
+    private let partitionCount: Int32
     private let watch: BrokerWatch
     private let logger: Logger
     private let member: GroupConsumer
 
     private var startedPartitions: [TopicPartition] = []
-    /// Why the present assignment cannot be worked on, and since when none could.
-    private var unlikeAssignment: LogError?
-    private var unlikeSince: ContinuousClock.Instant?
+    /// What the group gave, until it is known what to read of it.
+    private var given: [TopicPartition]?
+    private var isWaiting = false
+    /// How long it is asked what there is to read. From a slow broker each attempt would have its answer too late, so each
+    /// waits longer than the one before.
+    private var patience = leastPatience
+    /// What it reads by the present assignment.
+    private(set) var share: InputShare?
+    /// How many partitions the larger input had when this was last told.
+    private var toldPartitions: Int
     /// When each error was met last, by its code.
     private var errors: [KafkaError.Code: ContinuousClock.Instant] = [:]
     private var converter: RecordConverter<InputTopic>
 
-    /// A broker that has just started may not know all topics yet, and librdkafka then subscribes to those it knows, until it
-    /// asks again. Only an unlike assignment that outlasts that is a mistake in the setup.
-    private static let patience = Duration.seconds(30)
+    private static let leastPatience = Duration.seconds(1)
     /// An error that was away for this long is news when it comes back.
     private static let absence = Duration.seconds(60)
 
@@ -29,10 +35,13 @@ final class CommandInput {
     init(
         configuration: ServiceConfiguration,
         worker: Int,
+        topics ready: TopicPreparation.Ready,
         watch: BrokerWatch,
         hooks: ClientHooks
     ) throws(KafkaError) {
         self.configuration = configuration
+        partitionCount = ready.partitionCount
+        toldPartitions = ready.inputPartitions
         self.watch = watch
         logger = hooks.logger
         let topics = configuration.topics
@@ -50,16 +59,14 @@ final class CommandInput {
     /// For questions about offsets.
     var consumer: Consumer { member.consumer }
 
-    /// What the present assignment belongs to; nil without one that can be worked on.
-    var membership: ConsumerGroupMetadata? { unlikeAssignment == nil ? member.membership : nil }
+    /// What the present assignment belongs to; nil without one.
+    var membership: ConsumerGroupMetadata? { member.membership }
 
     /// What happened next, or the error that ended this membership.
     func poll(maxRecords: Int, wait: Bool) throws(LogError) -> Result<PollResult, KafkaError> {
-        if let unlikeAssignment, let unlikeSince, .now - unlikeSince > Self.patience {
-            throw unlikeAssignment
-        }
         if wait, watch.needsProbe { watch.probe(consumer) }
 
+        if let assigned = try takeAssignment() { return .success(assigned) }
         let event: GroupConsumer.Event
         do throws(KafkaError) {
             event = try member.poll(maxRecords: maxRecords, timeout: wait ? waitingTime : .zero)
@@ -68,10 +75,11 @@ final class CommandInput {
         }
         switch event {
         case .assigned(let partitions):
-            return .success(take(partitions))
+            given = partitions
+            return .success(try takeAssignment() ?? .records([], ends: []))
         case .revoked(let error):
             startedPartitions = []
-            unlikeAssignment = nil
+            (given, share) = (nil, nil)
             if let error { try note(error) }
             return .success(.revoked)
         case .records(let batch):
@@ -142,37 +150,53 @@ final class CommandInput {
 // MARK: - Assignment
 
 extension CommandInput {
-    private func take(_ partitions: [TopicPartition]) -> PollResult {
+    /// Takes what the group gave, once the topics' numbers of partitions are known. They are asked for each time: a static member
+    /// that comes back gets its former share, also when partitions were added meanwhile.
+    private func takeAssignment() throws(LogError) -> PollResult? {
+        guard let given else { return nil }
+        let topics = configuration.topics
+        let metadata: ClusterMetadata
+        do throws(KafkaError) {
+            metadata = try consumer.metadata(topics: topics.inputs, timeout: patience)
+            patience = Self.leastPatience
+        } catch {
+            if error.code == .timedOut { patience = min(patience * 2, .seconds(8)) }
+            try note(error)
+            return nil
+        }
+        guard let orders = metadata[topics.orders]?.partitionCount,
+            let restocks = metadata[topics.restocks]?.partitionCount
+        else {
+            tellOfWaiting(for: metadata.topics.lazy.compactMap(\.error).first)
+            return nil
+        }
+        (self.given, isWaiting) = (nil, false)
         watch.reached()
-        guard let numbers = coPartitioned(partitions) else {
-            let error = unlikeness(of: partitions)
-            logger.warning("waiting for another assignment: \(error.message)")
-            unlikeAssignment = error
-            unlikeSince = unlikeSince ?? .now
-            return .records([], ends: [])
-        }
-        unlikeAssignment = nil
-        unlikeSince = nil
-        return .assigned(numbers)
+        let share = InputShare(
+            orders: given.filter { $0.topic == topics.orders }.map(\.partition),
+            partitionCount: partitionCount,
+            orderCount: Int32(clamping: orders),
+            restockCount: Int32(clamping: restocks)
+        )
+        self.share = share
+        tellOfPartitions(max(orders, restocks))
+        return .assigned(share.partitions)
     }
 
-    /// The partition numbers of an assignment, provided that it has the same ones of each topic. The state of a
-    /// store is in one place only if orders and restocks of its partition are.
-    private func coPartitioned(_ partitions: [TopicPartition]) -> [Int32]? {
-        let numbers = configuration.topics.inputs.map { topic in
-            partitions.filter { $0.topic == topic }.map(\.partition).sorted()
-        }
-        guard let first = numbers.first, numbers.allSatisfy({ $0 == first }) else { return nil }
-        return first
+    private func tellOfWaiting(for error: KafkaError?) {
+        guard !isWaiting else { return }
+        isWaiting = true
+        logger.warning("waiting for another assignment: \(error?.description ?? "topics are missing")")
     }
 
-    private func unlikeness(of partitions: [TopicPartition]) -> LogError {
-        LogError(
-            .stop,
-            "the group \(configuration.group) assigned unlike partitions of orders and restocks"
-                + " (\(partitions.map(\.description).sorted().joined(separator: ", "))); every member must"
-                + " subscribe to both with partition.assignment.strategy=range, and both must have the same"
-                + " number of partitions"
+    private func tellOfPartitions(_ count: Int) {
+        guard count > toldPartitions else { return }
+        toldPartitions = count
+        logger.warning(
+            """
+            orders or restocks now have \(count) partitions; stores live in \(partitionCount), and what comes to the \
+            others is forwarded. `juice topics check` names the command that puts it right
+            """
         )
     }
 }

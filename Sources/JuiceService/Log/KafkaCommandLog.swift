@@ -57,6 +57,7 @@ final class KafkaCommandLog: CommandLog {
         input = try CommandInput(
             configuration: configuration,
             worker: worker,
+            topics: topics,
             watch: watch,
             hooks: hooks.reporting(.consumer, to: metrics)
         )
@@ -117,6 +118,7 @@ extension KafkaCommandLog {
             input = try CommandInput(
                 configuration: configuration,
                 worker: worker,
+                topics: topics,
                 watch: watch,
                 hooks: hooks.reporting(.consumer, to: metrics)
             )
@@ -147,6 +149,7 @@ extension KafkaCommandLog {
         of partitions: [Int32],
         retention: Timestamp
     ) throws(LogError) -> (points: [RestorePoint], leaderless: [Int32: String]) {
+        guard let share = input.share else { throw LogError(.startOver, "the partitions were given up") }
         let found = try waiting { () throws(KafkaError) in
             let reader =
                 if let restorePointReader {
@@ -162,7 +165,13 @@ extension KafkaCommandLog {
                     )
                 }
             restorePointReader = reader
-            return try reader.read(partitions, retention: retention, now: now, timeout: patience)
+            return try reader.read(
+                partitions,
+                of: share,
+                retention: retention,
+                now: now,
+                timeout: patience
+            )
         }
         restorePointReader = nil
         answered()

@@ -53,46 +53,53 @@ final class RestorePointReader {
     deinit { logEnds.close() }
 
     /// - Parameters:
+    ///   - share: what the worker reads of them.
     ///   - retention: how long answers are kept.
     ///   - now: the time of day.
     ///   - timeout: for each question to the cluster.
     func read(
         _ partitions: [Int32],
+        of share: InputShare,
         retention: Timestamp,
         now: Timestamp,
         timeout: Duration
     ) throws(KafkaError) -> (points: [RestorePoint], leaderless: [Int32: String]) {
         self.timeout = timeout
         do throws(KafkaError) {
-            let points = try points(of: partitions.filter { leaderless[$0] == nil }, retention, now: now)
+            let places = places(of: partitions.filter { leaderless[$0] == nil }, share)
+            let points = try points(of: places, retention, now: now)
             return (points, leaderless.filter { partitions.contains($0.key) })
         } catch {
             // One partition that cannot be asked about must not keep the others from being read.
-            if error.remedy == .retry { try findLeaders() }
+            if error.remedy == .retry { try findLeaders(places(of: partitions, share)) }
             throw error
         }
     }
 
-    private func findLeaders() throws(KafkaError) {
+    private func findLeaders(_ places: Places) throws(KafkaError) {
         let names = configuration.topics.inputs + configuration.topics.changelogs
         let topics = try logEnds.metadata(topics: names, timeout: timeout).topics
         leaderless = [:]
-        for topic in topics { for partition in topic.leaderless { leaderless[partition] = topic.name } }
+        for topic in topics {
+            for partition in topic.leaderless
+            where places.all.contains(TopicPartition(topic: topic.name, partition: partition)) {
+                leaderless[partition] = topic.name
+            }
+        }
     }
 
     private func points(
-        of partitions: [Int32],
+        of places: Places,
         _ retention: Timestamp,
         now: Timestamp
     ) throws(KafkaError) -> [RestorePoint] {
-        let owners = try owners()
+        let (inputs, changelogs) = (places.inputs, places.changelogs)
+        let owners = try owners(of: inputs)
         // Asked again, now that it is connected: how long that takes says how long the group's consumer may.
         let start = ContinuousClock.now
-        _ = try self.owners()
+        _ = try self.owners(of: inputs)
         patience = Self.leastPatience + (ContinuousClock.now - start) * 3
 
-        let inputs = self.partitions(partitions, of: configuration.topics.inputs)
-        let changelogs = self.partitions(partitions, of: configuration.topics.changelogs)
         let notes = inputs.compactMap { owners[$0] }
         let known = Set(notes.flatMap(\.transactionalIDs))
         suspects = known.union(notes.flatMap(\.nextTransactionalIDs))
@@ -114,19 +121,25 @@ final class RestorePointReader {
         let starts =
             configuration.isEmbedded
             ? nil
-            : try horizons(partitions, committed, logs, now: now)
+            : try horizons(places, committed, logs, now: now)
                 .mapValues { $0.start(retention: retention) }
-        let answers = try firstAnswers(partitions, since: starts, in: logs)
+        let answers = try firstAnswers(places.results, since: starts, in: logs)
 
+        func input(_ topic: InputTopic, _ number: Int32) throws(KafkaError) -> RestorePoint.Input? {
+            let partition = TopicPartition(topic: configuration.topics[topic], partition: number)
+            guard inputs.contains(partition) else { return nil }
+            let log = try Self.watermarks(of: partition, in: logs)
+            return .init(committed: committed[partition] ?? nil, log: log.low..<max(log.low, log.high))
+        }
         var points: [RestorePoint] = []
-        for number in partitions {
+        for number in places.partitions {
             let stock = TopicPartition(topic: configuration.topics.stock, partition: number)
             points.append(
                 RestorePoint(
                     partition: number,
-                    orders: try input(.orders, number, committed, logs),
-                    restocks: try input(.restocks, number, committed, logs),
-                    stockEnd: try Self.watermarks(of: stock, in: logs).high,
+                    orders: try input(.orders, number),
+                    restocks: try input(.restocks, number),
+                    stockEnd: changelogs.contains(stock) ? try Self.watermarks(of: stock, in: logs).high : 0,
                     results: answers[number] ?? 0..<0
                 )
             )
@@ -134,22 +147,33 @@ final class RestorePointReader {
         return points
     }
 
-    private func partitions(_ numbers: [Int32], of topics: [String]) -> [TopicPartition] {
-        topics.flatMap { topic in numbers.map { TopicPartition(topic: topic, partition: $0) } }
+    /// Which partitions of the topics there are to ask about.
+    private struct Places {
+        let partitions: [Int32]
+        /// What the worker reads.
+        let inputs: [TopicPartition]
+        /// Of partitions that stores live in; others have no state.
+        let stock: [TopicPartition]
+        let results: [TopicPartition]
+
+        var changelogs: [TopicPartition] { stock + results }
+        var all: [TopicPartition] { inputs + changelogs }
     }
 
-    private func input(
-        _ topic: InputTopic,
-        _ number: Int32,
-        _ committed: [TopicPartition: Offset?],
-        _ logs: [TopicPartition: Watermarks]
-    ) throws(KafkaError) -> RestorePoint.Input {
-        let partition = TopicPartition(topic: configuration.topics[topic], partition: number)
-        let log = try Self.watermarks(of: partition, in: logs)
-        return RestorePoint.Input(
-            committed: committed[partition] ?? nil,
-            log: log.low..<max(log.low, log.high)
+    private func places(of partitions: [Int32], _ share: InputShare) -> Places {
+        let homes = partitions.filter { $0 < partitionCount }
+        return Places(
+            partitions: partitions,
+            inputs: InputTopic.allCases.flatMap { topic in
+                self.partitions(partitions.filter { share.reads(topic, $0) }, of: configuration.topics[topic])
+            },
+            stock: self.partitions(homes, of: configuration.topics.stock),
+            results: self.partitions(homes, of: configuration.topics.results)
         )
+    }
+
+    private func partitions(_ numbers: [Int32], of topic: String) -> [TopicPartition] {
+        numbers.map { TopicPartition(topic: topic, partition: $0) }
     }
 
     private static func watermarks(
@@ -166,26 +190,21 @@ final class RestorePointReader {
 // MARK: - Undecided transactions
 
 extension RestorePointReader {
-    /// Who committed last for each input partition of the whole group, also while a transaction is undecided about them.
+    /// Who committed last for each input partition, of those at hand and of all that stores live in.
     ///
     /// - Throws: ``KafkaError`` when somebody counted other partitions: the stores would be split in two.
-    private func owners() throws(KafkaError) -> [TopicPartition: OwnerNote] {
-        let all = partitions(Array(0..<partitionCount), of: configuration.topics.inputs)
-        var owners: [TopicPartition: OwnerNote] = [:]
-        for (partition, text) in try logEnds.committedNotes(all, timeout: timeout) {
-            guard let note = OwnerNote(text) else { continue }
-            guard note.partitionCount == partitionCount else {
-                throw KafkaError(
-                    code: .invalidPartitions,
-                    message:
-                        "\(partition) was served as one of \(note.partitionCount) partitions, and now there are"
-                        + " \(partitionCount); their number must not change while there is stock. Make topics with"
-                        + " another --topic-prefix and copy the commands there"
-                )
-            }
-            owners[partition] = note
+    private func owners(of inputs: [TopicPartition]) throws(KafkaError) -> [TopicPartition: OwnerNote] {
+        let all = configuration.topics.inputs.flatMap { partitions(Array(0..<partitionCount), of: $0) }
+        let notes = try OwnerNotes(of: Array(Set(all + inputs)), from: logEnds, timeout: timeout)
+        guard notes.partitionCount ?? partitionCount == partitionCount else {
+            throw KafkaError(
+                code: .invalidPartitions,
+                message:
+                    "stores live in \(notes.partitionCount ?? 0) partitions, which this instance took to be"
+                    + " \(partitionCount). Start it again"
+            )
         }
-        return owners
+        return notes.byPartition
     }
 
     private func committed(_ inputs: [TopicPartition]) throws(KafkaError) -> [TopicPartition: Offset?] {
@@ -228,17 +247,22 @@ extension RestorePointReader {
     }
 
     private func horizons(
-        _ partitions: [Int32],
+        _ places: Places,
         _ committed: [TopicPartition: Offset?],
         _ logs: [TopicPartition: Watermarks],
         now: Timestamp
     ) throws(KafkaError) -> [Int32: AnswerHorizon] {
-        var horizons = AnswerHorizons(of: partitions, now: now, consumer: logEnds)
-        for partition in self.partitions(partitions, of: [configuration.topics.results]) {
+        var horizons = AnswerHorizons(
+            of: places.results.map(\.partition),
+            now: now,
+            consumer: logEnds
+        )
+        for partition in places.results {
             horizons.lookAtAnswers(partition, in: try Self.watermarks(of: partition, in: logs))
         }
         for topic in InputTopic.allCases {
-            for partition in self.partitions(partitions, of: [configuration.topics[topic]]) {
+            for partition in places.inputs
+            where partition.topic == configuration.topics[topic] && partition.partition < partitionCount {
                 horizons.lookAtCommands(
                     topic,
                     partition,
@@ -252,11 +276,10 @@ extension RestorePointReader {
 
     /// - Parameter times: from when on each partition's are wanted; nil where all are.
     private func firstAnswers(
-        _ partitions: [Int32],
+        _ results: [TopicPartition],
         since times: [Int32: Timestamp]?,
         in logs: [TopicPartition: Watermarks]
     ) throws(KafkaError) -> [Int32: Range<Offset>] {
-        let results = self.partitions(partitions, of: [configuration.topics.results])
         var since: [TopicPartition: Timestamp] = [:]
         for partition in results { since[partition] = times?[partition.partition] }
         let first = try logEnds.offsets(since: since, timeout: timeout)

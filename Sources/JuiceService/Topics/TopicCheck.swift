@@ -1,10 +1,10 @@
 import JuiceEngine
 import Kafka
 
-/// Finds out whether the topics are fit for the service: all there, of equal partition counts, the changelog
-/// compacted, dead letters large enough for whatever they must quote.
+/// Finds out whether the topics are fit for the service: all there, with partitions enough, the changelog compacted, dead
+/// letters large enough for whatever they must quote.
 public struct TopicCheck: Sendable {
-    /// Something about the topics that must be mended before the service can start.
+    /// Something about the topics that should be mended, or must be before the service can start.
     public struct Problem: Error, Sendable, Equatable, CustomStringConvertible {
         /// What is wrong.
         public let fault: String
@@ -13,6 +13,18 @@ public struct TopicCheck: Sendable {
 
         /// The fault and how to mend it.
         public var description: String { "\(fault)\n  mend it with: \(mend)" }
+    }
+
+    /// What was found.
+    public struct Findings: Sendable, Equatable {
+        /// What must be mended, most basic first; empty when the service may start.
+        public let problems: [Problem]
+        /// What the service can live with; empty where there are problems.
+        public let warnings: [Problem]
+        /// How many partitions stores live in.
+        let storePartitions: Int
+        /// How many partitions the larger of the inputs has.
+        let inputPartitions: Int
     }
 
     /// What the cluster says of one topic.
@@ -26,6 +38,10 @@ public struct TopicCheck: Sendable {
     let bootstrapServers: String
     let isEmbedded: Bool
     let duplicateWindow: DuplicateWindow
+    /// Of how many partitions the group has served the stores so far; nil where it has not, or nobody knows.
+    var servedPartitions: Int?
+    /// A store that is not where the stock topic's number of partitions says; looked for where nobody has noted another.
+    var misplaced: StockSample.Misplaced?
 
     /// A check of these topics.
     ///
@@ -48,9 +64,14 @@ public struct TopicCheck: Sendable {
 
     /// Asks the cluster.
     ///
-    /// - Returns: the problems, most basic first; empty when the service may start.
+    /// - Parameter group: a consumer that can ask for the offsets of the service's group. Without it, or the right to ask, stores
+    ///   are taken to live in as many partitions as the stock topic has.
     /// - Throws: `KafkaError` when the cluster cannot be asked now.
-    public func problems(_ admin: Admin, timeout: Duration) throws(KafkaError) -> [Problem] {
+    public func findings(
+        _ admin: Admin,
+        group: Consumer?,
+        timeout: Duration
+    ) throws(KafkaError) -> Findings {
         let metadata = try admin.metadata(topics: names.all, timeout: timeout)
         for topic in metadata.topics {
             if let error = topic.error, !Self.meansMissing(error.code) { throw error }
@@ -64,7 +85,47 @@ public struct TopicCheck: Sendable {
             let configurations = try admin.configurations(ofTopics: topics.keys.sorted(), timeout: timeout)
             for (name, configuration) in configurations { topics[name]?.configuration = configuration }
         }
-        return problems(of: topics)
+        guard let group else { return findings(of: topics) }
+        return try lookingForStores(in: topics, group, timeout: timeout).findings(of: topics)
+    }
+
+    func findings(of topics: [String: Description]) -> Findings {
+        let problems = problems(of: topics)
+        return Findings(
+            problems: problems,
+            warnings: problems.isEmpty ? warnings(of: topics) : [],
+            storePartitions: storePartitions(topics),
+            inputPartitions: names.inputs.compactMap { topics[$0]?.partitionCount }.max() ?? 0
+        )
+    }
+
+    /// The same check, with what the group and the stock topic tell of where stores live.
+    private func lookingForStores(
+        in topics: [String: Description],
+        _ group: Consumer,
+        timeout: Duration
+    ) throws(KafkaError) -> TopicCheck {
+        let inputs = names.inputs.flatMap { name in
+            (0..<Int32(clamping: topics[name]?.partitionCount ?? 0)).map {
+                TopicPartition(topic: name, partition: $0)
+            }
+        }
+        var check = self
+        do throws(KafkaError) {
+            let notes = try OwnerNotes(of: inputs, from: group, timeout: timeout)
+            check.servedPartitions = notes.partitionCount.map(Int.init)
+            if check.servedPartitions == nil, let stock = topics[names.stock] {
+                check.misplaced = try StockSample.misplaced(
+                    in: names.stock,
+                    partitionCount: Int32(clamping: stock.partitionCount),
+                    group,
+                    timeout: timeout
+                )
+            }
+        } catch {
+            guard error.code.isDenial else { throw error }
+        }
+        return check
     }
 
     private static func meansMissing(_ code: KafkaError.Code) -> Bool {
@@ -73,36 +134,23 @@ public struct TopicCheck: Sendable {
 
     func problems(of topics: [String: Description]) -> [Problem] {
         let missing = names.all.filter { topics[$0] == nil }
-        let count = topics[names.orders]?.partitionCount ?? topics.values.map(\.partitionCount).max()
         guard missing.isEmpty else {
+            let count = servedPartitions ?? topics.values.map(\.partitionCount).max() ?? 4
             return [
                 Problem(
                     fault: "missing topics: \(missing.joined(separator: ", "))",
-                    mend: "juice topics create --bootstrap-servers \(bootstrapServers)"
-                        + (prefix == "juice." ? "" : " --topic-prefix \(prefix)")
-                        + " --partitions \(count ?? 4)"
+                    mend: createCommand(prefix: prefix, partitions: count)
                 )
             ]
         }
-        return unequalCounts(topics) + compaction(topics) + answerRetention(topics) + batchSize(topics)
+        if let lost = lostNumber(topics) { return [lost] }
+        return tooFewPartitions(topics) + compaction(topics)
+            + answerRetention(topics) + batchSize(topics)
             + deadLetterSize(topics)
     }
 
-    private func unequalCounts(_ topics: [String: Description]) -> [Problem] {
-        let coPartitioned = [names.orders, names.restocks, names.results, names.stock]
-        let counts = coPartitioned.map { topics[$0]?.partitionCount ?? 0 }
-        // Partitions can be added but never taken away.
-        let most = counts.max() ?? 0
-        return zip(coPartitioned, counts).filter { $0.1 < most }.map { name, count in
-            Problem(
-                fault:
-                    "topic \(name) has \(count) partitions where another has \(most); orders, restocks, results"
-                    + " and stock must have the same number. Adding partitions moves stores: do it while the"
-                    + " topics are empty",
-                mend: "kafka-topics.sh --bootstrap-server \(bootstrapServers) --alter --topic \(name)"
-                    + " --partitions \(most)"
-            )
-        }
+    func warnings(of topics: [String: Description]) -> [Problem] {
+        enlargement(topics)
     }
 
     private func compaction(_ topics: [String: Description]) -> [Problem] {
@@ -181,5 +229,11 @@ public struct TopicCheck: Sendable {
             + " --add-config \(entry)"
     }
 
-    private var prefix: String { String(names.orders.dropLast("orders".count)) }
+    func createCommand(prefix: String, partitions: Int) -> String {
+        "juice topics create --bootstrap-servers \(bootstrapServers)"
+            + (prefix == TopicNames.standardPrefix ? "" : " --topic-prefix \(prefix)")
+            + " --partitions \(partitions)"
+    }
+
+    var prefix: String { String(names.orders.dropLast("orders".count)) }
 }

@@ -5,8 +5,10 @@ import Logging
 struct TopicPreparation: Sendable {
     /// What the workers need to know of the topics.
     struct Ready: Sendable {
-        /// Of orders, restocks, results and stock.
+        /// How many partitions stores live in.
         let partitionCount: Int32
+        /// How many the larger of the inputs has.
+        let inputPartitions: Int
         let deadLetterPartitions: Int32
     }
 
@@ -25,6 +27,7 @@ struct TopicPreparation: Sendable {
     /// - Throws: ``ServiceError``.
     func run() throws(ServiceError) -> Ready? {
         let admin: Admin
+        let group: Consumer
         do throws(KafkaError) {
             let hooks = ClientHooks(
                 logger: logger,
@@ -32,13 +35,15 @@ struct TopicPreparation: Sendable {
                 onError: { [watch] in watch.noticed($0) }
             )
             admin = try Admin(configuration: configuration.client, hooks: hooks)
+            group = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
             try checkClients()
         } catch {
             throw .badConfiguration(error.description)
         }
+        defer { group.close() }
         let start = ContinuousClock.now
         while stop.age == nil {
-            switch attempt(admin) {
+            switch attempt(admin, group) {
             case .success(let ready):
                 watch.reached()
                 return ready
@@ -75,15 +80,18 @@ struct TopicPreparation: Sendable {
         case kafka(KafkaError)
     }
 
-    private func attempt(_ admin: Admin) -> Result<Ready, Failure> {
+    private func attempt(_ admin: Admin, _ group: Consumer) -> Result<Ready, Failure> {
         do throws(KafkaError) {
-            return try prepare(admin).mapError(Failure.service)
+            return try prepare(admin, group).mapError(Failure.service)
         } catch {
             return .failure(.kafka(error))
         }
     }
 
-    private func prepare(_ admin: Admin) throws(KafkaError) -> Result<Ready, ServiceError> {
+    private func prepare(
+        _ admin: Admin,
+        _ group: Consumer
+    ) throws(KafkaError) -> Result<Ready, ServiceError> {
         let timeout = Duration.seconds(2)
         if let plan {
             let created = try admin.create(plan.topics, timeout: .seconds(4))
@@ -98,23 +106,29 @@ struct TopicPreparation: Sendable {
             isEmbedded: configuration.isEmbedded,
             duplicateWindow: configuration.duplicateWindow
         )
-        let problems = try check.problems(admin, timeout: timeout)
-        guard problems.isEmpty else { return .failure(.unfitTopics(problems)) }
-        let metadata = try admin.metadata(topics: [names.orders, names.deadLetters], timeout: timeout)
-        func partitionCount(_ topic: String) throws(KafkaError) -> Int32 {
-            guard let count = metadata[topic]?.partitionCount, count > 0 else {
-                throw KafkaError(
-                    code: .unknownTopicOrPartition,
-                    message: "\(topic) is gone",
-                    isRetriable: true
-                )
-            }
-            return Int32(clamping: count)
+        // The embedded broker keeps no notes.
+        let findings = try check.findings(
+            admin,
+            group: configuration.isEmbedded ? nil : group,
+            timeout: timeout
+        )
+        guard findings.problems.isEmpty else { return .failure(.unfitTopics(findings.problems)) }
+        let metadata = try admin.metadata(topics: [names.deadLetters], timeout: timeout)
+        guard let deadLetters = metadata[names.deadLetters]?.partitionCount, deadLetters > 0 else {
+            throw KafkaError(
+                code: .unknownTopicOrPartition,
+                message: "\(names.deadLetters) is gone",
+                isRetriable: true
+            )
+        }
+        for warning in findings.warnings {
+            logger.warning("\(warning.fault); to mend it: \(warning.mend)")
         }
         return .success(
             Ready(
-                partitionCount: try partitionCount(names.orders),
-                deadLetterPartitions: try partitionCount(names.deadLetters)
+                partitionCount: Int32(clamping: findings.storePartitions),
+                inputPartitions: findings.inputPartitions,
+                deadLetterPartitions: Int32(clamping: deadLetters)
             )
         )
     }

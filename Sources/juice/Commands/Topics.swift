@@ -7,7 +7,7 @@ struct Topics: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Create the service's topics, or check them.",
         discussion: """
-            Orders, restocks, results and stock have the same number of partitions, and stock is compacted.
+            Orders, restocks, results and stock are made with the same number of partitions, and stock is compacted.
 
             Examples:
               juice topics create --bootstrap-servers kafka:9092 --partitions 12
@@ -80,7 +80,8 @@ struct Topics: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Check that the topics are fit for the service.",
             discussion: """
-                Lists the topics, or what is wrong with them and the commands that mend it.
+                Lists the topics, or what is wrong with them and the commands that mend it. What the service can live \
+                with are warnings, on standard error. How many partitions stores live in, the service's group tells.
 
                 Exit status: 0 fit, 78 to be mended, 69 no broker.
 
@@ -96,6 +97,7 @@ struct Topics: ParsableCommand {
         )
         var json: Bool?
 
+        @OptionGroup var group: GroupOptions
         @OptionGroup var timeout: TimeoutOption
         @OptionGroup var kafka: KafkaOptions
 
@@ -109,18 +111,28 @@ struct Topics: ParsableCommand {
                 bootstrapServers: connection.bootstrapServers,
                 isEmbedded: connection.isEmbedded
             )
-            let (problems, metadata) = try connection.ask { () throws(KafkaError) in
-                let problems = try check.problems(admin, timeout: timeout)
-                return (problems, try admin.metadata(topics: connection.topics.all, timeout: timeout))
+            let group = try connection.consumer(group: settings.group(), isolation: "read_uncommitted")
+            defer { group.close() }
+            let (findings, metadata) = try connection.ask { () throws(KafkaError) in
+                let findings = try check.findings(
+                    admin,
+                    group: connection.isEmbedded ? nil : group,
+                    timeout: timeout
+                )
+                return (findings, try admin.metadata(topics: connection.topics.all, timeout: timeout))
             }
             let topics = metadata.topics.filter { $0.partitionCount > 0 }
             if try settings.boolean(.json) {
-                let report = Report(topics: topics.map(Topic.init), problems: problems.map(Problem.init))
+                let report = Report(
+                    topics: topics.map(Topic.init),
+                    problems: findings.problems.map(Problem.init),
+                    warnings: findings.warnings.map(Problem.init)
+                )
                 StandardOutput.line(try JSONText.indented(report))
-                if !problems.isEmpty { throw ExitCode(Failure.Status.configuration.rawValue) }
+                if !findings.problems.isEmpty { throw ExitCode(Failure.Status.configuration.rawValue) }
                 return
             }
-            guard problems.isEmpty else { throw Failure(problems) }
+            guard findings.problems.isEmpty else { throw Failure(findings.problems) }
             var table = Table([
                 .init(title: "topic"), .init(title: "partitions", alignsRight: true),
                 .init(title: "replication factor", alignsRight: true),
@@ -132,11 +144,15 @@ struct Topics: ParsableCommand {
                 ])
             }
             StandardOutput.line(table.lines(paint: .forStandardOutput()).joined(separator: "\n"))
+            for warning in findings.warnings {
+                StandardError.write("warning: \(warning.fault)\n  to mend it: \(warning.mend)\n")
+            }
         }
 
         private struct Report: Encodable {
             let topics: [Topic]
             let problems: [Problem]
+            let warnings: [Problem]
         }
 
         private struct Topic: Encodable {

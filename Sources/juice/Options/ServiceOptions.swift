@@ -3,8 +3,8 @@ import Foundation
 import JuiceEngine
 import JuiceService
 
-/// The options of the service itself.
-struct ServiceOptions: ParsableArguments {
+/// Which service is meant, of several on the same cluster.
+struct GroupOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The consumer group: instances of one group share the work. (default: juice-maker)",
@@ -12,6 +12,11 @@ struct ServiceOptions: ParsableArguments {
         )
     )
     var group: String?
+}
+
+/// The options of the service itself.
+struct ServiceOptions: ParsableArguments {
+    @OptionGroup var group: GroupOptions
 
     @Option(
         help: ArgumentHelp(

@@ -1,0 +1,67 @@
+import JuiceMessages
+import Kafka
+
+/// A look at the first records of each partition of the stock topic, where nobody has noted how many partitions stores live in:
+/// the topic may have been enlarged since they were written.
+struct StockSample {
+    /// A store whose record does not stand where it would live.
+    struct Misplaced: Equatable {
+        let store: String
+        let partition: Int32
+        let home: Int32
+    }
+
+    /// Enough that hardly any enlargement can hide: it moves at least every other store.
+    private static let size: Offset = 100
+
+    /// The first store found in the wrong place.
+    ///
+    /// - Parameters:
+    ///   - consumer: is left without an assignment.
+    ///   - partitionCount: how many partitions the topic has.
+    static func misplaced(
+        in topic: String,
+        partitionCount: Int32,
+        _ consumer: Consumer,
+        timeout: Duration
+    ) throws(KafkaError) -> Misplaced? {
+        let partitions = (0..<partitionCount).map { TopicPartition(topic: topic, partition: $0) }
+        let sample = try consumer.watermarks(of: partitions, timeout: timeout)
+            .mapValues { $0.low..<min($0.high, $0.low + size) }.filter { !$0.value.isEmpty }
+        guard !sample.isEmpty else { return nil }
+        try consumer.assign(sample.mapValues(\.lowerBound))
+        defer { try? consumer.assign([:]) }
+        var unread = UnreadRanges(sample)
+        let deadline = ContinuousClock.now + timeout
+        while !unread.isEmpty {
+            guard ContinuousClock.now < deadline else {
+                throw KafkaError(code: .timedOut, message: "\(topic): no records", isRetriable: true)
+            }
+            for element in try consumer.poll(maxRecords: 10_000, timeout: .milliseconds(10)) {
+                switch element {
+                case .record(let record):
+                    if let misplaced = Misplaced(record, partitionCount: partitionCount) { return misplaced }
+                    let partition = TopicPartition(topic: topic, partition: record.partition)
+                    unread.passed(partition, next: record.offset + 1)
+                case .endOfPartition(let partition, let next):
+                    unread.passed(partition, next: next)
+                case .failure(_, let error) where error.remedy == .retry:
+                    continue
+                case .failure(_, let error):
+                    throw error
+                }
+            }
+        }
+        return nil
+    }
+}
+
+extension StockSample.Misplaced {
+    /// Nil for what stands where it belongs, and for what is no store's stock.
+    fileprivate init?(_ record: ConsumedRecord, partitionCount: Int32) {
+        guard let key = record.key, record.value != nil else { return nil }
+        let home = Murmur2.partition(of: key, count: partitionCount)
+        guard home != record.partition else { return nil }
+        self.init(store: String(decoding: key, as: UTF8.self), partition: record.partition, home: home)
+    }
+}

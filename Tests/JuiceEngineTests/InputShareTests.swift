@@ -1,0 +1,68 @@
+import JuiceEngine
+import Testing
+
+/// Which input partitions a worker reads, where stores live in four.
+@Suite struct InputShareTests {
+    private struct Case: Sendable {
+        let given: [Int32]
+        let counts: (orders: Int32, restocks: Int32)
+        let orders: [Int32]
+        let restocks: [Int32]
+    }
+
+    private static let cases = [
+        Case(given: [0, 1], counts: (4, 4), orders: [0, 1], restocks: [0, 1]),
+        Case(given: [], counts: (4, 4), orders: [], restocks: []),
+        Case(given: [0, 1, 2], counts: (8, 4), orders: [0, 1, 2, 4, 5, 6], restocks: [0, 1, 2]),
+        Case(given: [3, 4, 5], counts: (8, 4), orders: [3, 7], restocks: [3]),
+        Case(given: [6, 7], counts: (8, 4), orders: [], restocks: []),
+        Case(given: [0, 1], counts: (4, 8), orders: [0, 1], restocks: [0, 1, 4, 5]),
+        Case(given: [3, 4, 5], counts: (8, 8), orders: [3, 7], restocks: [3, 7]),
+        Case(given: [1], counts: (6, 10), orders: [1, 5], restocks: [1, 5, 9]),
+    ]
+
+    @Test func whoeverOwnsAPartitionReadsWhatComesThere() {
+        for test in Self.cases {
+            let share = Self.share(test.given, test.counts)
+            #expect((0..<12).filter { share.reads(.orders, $0) } == test.orders)
+            #expect((0..<12).filter { share.reads(.restocks, $0) } == test.restocks)
+            #expect(share.partitions == Set(test.orders + test.restocks).sorted())
+        }
+    }
+
+    /// However many share however many, and whichever of them do not know of all partitions yet.
+    @Test func nothingIsReadByTwo() {
+        for counts in [(4, 4), (8, 4), (4, 8), (8, 8), (9, 5)] as [(orders: Int32, restocks: Int32)] {
+            for members in 1...10 {
+                let given = (0..<members).map { Self.range(counts.orders, $0, of: members) }
+                let informed = given.map { Self.share($0, counts) }
+                let mixed = given.enumerated().map { $0 % 2 == 0 ? informed[$0] : Self.share($1, (4, 4)) }
+                for (topic, count) in [(InputTopic.orders, counts.orders), (.restocks, counts.restocks)] {
+                    for partition in 0..<count {
+                        #expect(informed.count { $0.reads(topic, partition) } == 1)
+                        #expect(mixed.count { $0.reads(topic, partition) } <= 1)
+                    }
+                }
+            }
+        }
+    }
+
+    private static func share(
+        _ orders: [Int32],
+        _ counts: (orders: Int32, restocks: Int32)
+    ) -> InputShare {
+        InputShare(
+            orders: orders,
+            partitionCount: 4,
+            orderCount: counts.orders,
+            restockCount: counts.restocks
+        )
+    }
+
+    /// As Kafka's range assignor does: the first members get one more.
+    private static func range(_ count: Int32, _ member: Int, of members: Int) -> [Int32] {
+        let (each, more) = Int(count).quotientAndRemainder(dividingBy: members)
+        let start = member * each + min(member, more)
+        return (start..<(start + each + (member < more ? 1 : 0))).map(Int32.init)
+    }
+}
