@@ -10,7 +10,11 @@ extension TopicCheck.Description {
         for name in names.all {
             topics[name] = .init(
                 partitionCount: 4,
-                configuration: ["cleanup.policy": "delete", "max.message.bytes": "1048588"]
+                replicationFactor: 3,
+                configuration: [
+                    "cleanup.policy": "delete", "max.message.bytes": "1048588", "min.insync.replicas": "2",
+                    "unclean.leader.election.enable": "false",
+                ]
             )
         }
         topics[names.stock]?.configuration?["cleanup.policy"] = "compact"
@@ -37,14 +41,16 @@ extension TopicCheck.Description {
     }
 
     @Test func thePlanPassesTheCheck() {
-        let plan = TopicPlan(names: TopicNames(), partitionCount: 4)
+        let plan = TopicPlan(names: TopicNames(), partitionCount: 4, replicationFactor: 3)
         var described: [String: TopicCheck.Description] = [:]
         for topic in plan.topics {
             let defaults = [
                 "cleanup.policy": "delete", "max.message.bytes": "\(TopicPlan.defaultMaxMessageBytes)",
+                "min.insync.replicas": "1",
             ]
             described[topic.name] = .init(
                 partitionCount: topic.partitionCount,
+                replicationFactor: 3,
                 configuration: defaults.merging(topic.configuration) { _, new in new }
             )
         }

@@ -2,7 +2,7 @@ import JuiceEngine
 import Kafka
 
 /// Finds out whether the topics are fit for the service: all there, with partitions enough, the changelog compacted, dead
-/// letters large enough for whatever they must quote.
+/// letters large enough for whatever they must quote; and whether they survive the loss of a broker.
 public struct TopicCheck: Sendable {
     /// Something about the topics that should be mended, or must be before the service can start.
     public struct Problem: Error, Sendable, Equatable, CustomStringConvertible {
@@ -30,6 +30,7 @@ public struct TopicCheck: Sendable {
     /// What the cluster says of one topic.
     struct Description: Equatable {
         var partitionCount: Int
+        var replicationFactor = 1
         /// Nil where the broker does not tell.
         var configuration: [String: String]?
     }
@@ -79,7 +80,10 @@ public struct TopicCheck: Sendable {
         var topics: [String: Description] = [:]
         for name in names.all {
             guard let topic = metadata[name] else { continue }
-            topics[name] = Description(partitionCount: topic.partitionCount)
+            topics[name] = Description(
+                partitionCount: topic.partitionCount,
+                replicationFactor: topic.replicationFactor
+            )
         }
         if !isEmbedded, !topics.isEmpty {
             let configurations = try admin.configurations(ofTopics: topics.keys.sorted(), timeout: timeout)
@@ -144,13 +148,26 @@ public struct TopicCheck: Sendable {
             ]
         }
         if let lost = lostNumber(topics) { return [lost] }
-        return tooFewPartitions(topics) + compaction(topics)
+        return tooFewPartitions(topics) + compactedInputs(topics) + compaction(topics)
             + answerRetention(topics) + batchSize(topics)
             + deadLetterSize(topics)
     }
 
     func warnings(of topics: [String: Description]) -> [Problem] {
-        enlargement(topics)
+        enlargement(topics) + (isEmbedded ? [] : durability(topics))
+    }
+
+    /// Compaction leaves a store's last command, and takes no record without a key.
+    private func compactedInputs(_ topics: [String: Description]) -> [Problem] {
+        [names.orders, names.restocks, names.deadLetters].compactMap { name in
+            guard let policy = topics[name]?.configuration?["cleanup.policy"], policy.contains("compact")
+            else { return nil }
+            return Problem(
+                fault:
+                    "topic \(name) has cleanup.policy=\(policy), which takes all of a store's records but the last",
+                mend: configCommand(name, "cleanup.policy=delete")
+            )
+        }
     }
 
     private func compaction(_ topics: [String: Description]) -> [Problem] {
@@ -224,7 +241,7 @@ public struct TopicCheck: Sendable {
         ]
     }
 
-    private func configCommand(_ topic: String, _ entry: String) -> String {
+    func configCommand(_ topic: String, _ entry: String) -> String {
         "kafka-configs.sh --bootstrap-server \(bootstrapServers) --alter --entity-type topics --entity-name \(topic)"
             + " --add-config \(entry)"
     }

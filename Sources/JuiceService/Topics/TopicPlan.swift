@@ -34,11 +34,14 @@ public struct TopicPlan: Sendable, Equatable {
     }
 
     private func configuration(of name: String) -> [String: String] {
+        // What two brokers have confirmed survives either, and a third may be down meanwhile.
+        var configuration = replicationFactor ?? 0 >= 3 ? ["min.insync.replicas": "2"] : [:]
         switch name {
-        case names.stock: ["cleanup.policy": "compact"]
+        case names.stock: configuration["cleanup.policy"] = "compact"
         case names.deadLetters:
-            ["max.message.bytes": String(Self.defaultMaxMessageBytes + Self.deadLetterRoom)]
-        default: [:]
+            configuration["max.message.bytes"] = String(Self.defaultMaxMessageBytes + Self.deadLetterRoom)
+        default: break
         }
+        return configuration
     }
 }
