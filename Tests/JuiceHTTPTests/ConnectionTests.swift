@@ -13,11 +13,13 @@ struct ConnectionTests {
 
     private static func limits(
         _ connections: Int = 100,
-        patience: Duration = .seconds(60),
-        grace: Duration = .seconds(60)
+        timeout: Duration = .seconds(60),
+        minimumIdleTime: Duration = .seconds(60)
     ) -> ConnectionLimits {
         var limits = ConnectionLimits(most: connections, parts: 1, of: .max)
-        (limits.patience, limits.grace, limits.farewell) = (patience, grace, .milliseconds(50))
+        limits.timeout = timeout
+        limits.minimumIdleTime = minimumIdleTime
+        limits.linger = .milliseconds(50)
         return limits
     }
 
@@ -87,7 +89,7 @@ struct ConnectionTests {
     }
 
     @Test func theLongestIdleMakesWay() async throws {
-        try await serving(Self.limits(2, grace: .zero)) { address in
+        try await serving(Self.limits(2, minimumIdleTime: .zero)) { address in
             let idle = try (0..<2).map { _ in
                 let connection = try RawConnection(address)
                 connection.send(Self.request)
@@ -110,7 +112,7 @@ struct ConnectionTests {
         "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /",
     ])
     func whoeverDawdlesIsClosed(_ beginning: String) async throws {
-        try await serving(Self.limits(patience: .milliseconds(150))) { address in
+        try await serving(Self.limits(timeout: .milliseconds(150))) { address in
             let connection = try RawConnection(address)
             connection.send(beginning)
             let begun = ContinuousClock.now
@@ -134,7 +136,7 @@ struct ConnectionTests {
                 }
             )
         }
-        let limits = Self.limits(patience: .milliseconds(150))
+        let limits = Self.limits(timeout: .milliseconds(150))
         try await HTTPSupport.serving(router.buildResponder(), limits: limits) { address in
             try await onThread {
                 let connection = try RawConnection(address)
@@ -162,7 +164,7 @@ struct ConnectionTests {
                 }
             )
         }
-        let limits = Self.limits(patience: .milliseconds(150))
+        let limits = Self.limits(timeout: .milliseconds(150))
         try await HTTPSupport.serving(router.buildResponder(), limits: limits) { address in
             let connection = try RawConnection(address)
             connection.send("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -182,21 +184,21 @@ struct ConnectionTests {
         }
         #expect(counts() == ["0", "0", "0"])
         let cases: [(limits: ConnectionLimits, counts: [String])] = [
-            (Self.limits(1), ["1", "0", "0"]), (Self.limits(1, grace: .zero), ["1", "1", "0"]),
-            (Self.limits(2, patience: .milliseconds(20)), ["1", "1", "2"]),
+            (Self.limits(1), ["1", "0", "0"]), (Self.limits(1, minimumIdleTime: .zero), ["1", "1", "0"]),
+            (Self.limits(2, timeout: .milliseconds(20)), ["1", "1", "2"]),
         ]
         for (limits, expected) in cases {
             try await serving(limits, metrics: metrics) { address in
                 let first = try RawConnection(address)
                 first.send(Self.request)
                 _ = try first.read(until: "hello")
-                if limits.patience > .seconds(1) {
+                if limits.timeout > .seconds(1) {
                     #expect(registry.text().contains("juice_http_connections 1\n"))
                 }
                 let second = try RawConnection(address)
                 second.send(Self.request)
                 _ = try second.read(until: "\r\n\r\n")
-                guard limits.patience < .seconds(1) else { return }
+                guard limits.timeout < .seconds(1) else { return }
                 for connection in [first, second] { _ = try connection.read() }
             }
             #expect(counts() == expected)

@@ -22,7 +22,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// Says to the pool that the connection waits for a request.
     private var ticket: UInt64?
     /// Whether what comes is thrown away: it is answered already.
-    private var isDeaf = false
+    private var ignoresInput = false
 
     init(pool: ConnectionPool, limits: ConnectionLimits, metrics: HTTPMetrics) {
         (self.pool, self.limits, self.metrics) = (pool, limits, metrics)
@@ -35,7 +35,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         self.admission = admission
         switch admission {
         case .served:
-            context.channel.giveUpOnVanishedPeers(after: limits.patience)
+            context.channel.giveUpOnVanishedPeers(after: limits.timeout)
             turnMayHaveChanged(context)
         case .refused(let lingers): refuse(context, lingers: lingers)
         }
@@ -52,23 +52,23 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// Answers without waiting for a request, so that it takes no longer than it must. A connection that is closed while something
     /// is unread is reset, and its peer may never see the answer: hence the wait, if there is room for it.
     private func refuse(_ context: ChannelHandlerContext, lingers: Bool) {
-        isDeaf = true
+        ignoresInput = true
         let headers: HTTPHeaders = ["Retry-After": "1", "Connection": "close", "Content-Length": "0"]
         let head = HTTPResponseHead(version: .http1_1, status: .serviceUnavailable, headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         guard lingers else { return context.close(promise: nil) }
         context.close(mode: .output, promise: nil)
-        timer = closing(context, after: limits.farewell) {}
+        timer = closing(context, after: limits.linger) {}
     }
 
     // MARK: - Turns
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !isDeaf else { return }
+        guard !ignoresInput else { return }
         switch unwrapInboundIn(data) {
         case .head(let head) where !HostRule.allows(head):
-            isDeaf = true
+            ignoresInput = true
             // Hummingbird answers it as it does what is no HTTP: with 400, and the connection ends.
             context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
             return
@@ -99,7 +99,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         guard case .served = admission else { return }
         endTurn()
         guard turn.isPeers else { return }
-        timer = closing(context, after: limits.patience) { [metrics] in metrics.ended(.slow) }
+        timer = closing(context, after: limits.timeout) { [metrics] in metrics.ended(.slow) }
         if turn.awaitsRequest { ticket = pool.wait(context.channel) }
     }
 
@@ -125,9 +125,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
 extension Channel {
     /// Has the system give up a connection whose other end has confirmed nothing for so long: it may be gone without a word, which
     /// otherwise shows only after a quarter of an hour.
-    fileprivate func giveUpOnVanishedPeers(after patience: Duration) {
+    fileprivate func giveUpOnVanishedPeers(after timeout: Duration) {
         #if os(Linux)
-            let milliseconds = SocketOptionValue(patience / .milliseconds(1))
+            let milliseconds = SocketOptionValue(timeout / .milliseconds(1))
             // Where it cannot be set, the quarter of an hour it is.
             try? syncOptions?.setOption(.tcpOption(.init(rawValue: TCP_USER_TIMEOUT)), value: milliseconds)
         #endif

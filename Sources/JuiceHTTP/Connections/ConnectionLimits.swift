@@ -2,14 +2,14 @@
 public struct ConnectionLimits: Sendable {
     /// How many connections are served at once. One more is answered 503, unless another makes way.
     public var connections: Int
-    /// How many refused connections are kept open at once, for ``farewell``, so that their peers can read why.
+    /// How many refused connections are kept open at once, for ``linger``, so that their peers can read why.
     public var refusals: Int
     /// How long the other end may take to send a whole request, or to read anything of an answer that waits.
-    public var patience = Duration.seconds(30)
+    public var timeout = Duration.seconds(30)
     /// Where there are no more connections, the one that waits for a request for the longest makes way if it has for so long.
-    public var grace = Duration.seconds(1)
+    public var minimumIdleTime = Duration.seconds(1)
     /// How long a refused connection is kept open.
-    public var farewell = Duration.seconds(1)
+    public var linger = Duration.seconds(1)
 
     /// No more than a server is good for, and no more than a share of the files that the process may have open.
     ///

@@ -46,7 +46,7 @@ final class ConnectionPool: Sendable {
         let (admission, idle): (Admission, (any Channel)?) = state.withLock { state in
             var idle: (any Channel)?
             if state.served >= limits.connections {
-                idle = state.takeFirst(waitingSince: .now() - TimeAmount(limits.grace))
+                idle = state.takeFirst(waitingSince: .now() - TimeAmount(limits.minimumIdleTime))
                 guard idle != nil else {
                     let lingers = state.lingering < limits.refusals
                     if lingers { state.lingering += 1 }
