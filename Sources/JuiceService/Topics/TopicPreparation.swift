@@ -42,6 +42,7 @@ struct TopicPreparation: Sendable {
         }
         defer { group.close() }
         let start = ContinuousClock.now
+        var isWaiting = false
         while stop.age == nil {
             switch attempt(admin, group) {
             case .success(let ready):
@@ -51,6 +52,14 @@ struct TopicPreparation: Sendable {
                 stop.wait(for: .milliseconds(200))
             case .failure(.service(let error)):
                 throw error
+            case .failure(.kafka(let error)) where error.remedy == .retry && error.code.isFromBroker:
+                // Topics that were just made have no leaders for a moment.
+                watch.reached()
+                if !isWaiting, .now - start >= Self.patience {
+                    isWaiting = true
+                    logger.warning("waiting for the topics: \(error)")
+                }
+                stop.wait(for: .milliseconds(200))
             case .failure(.kafka(let error)) where error.remedy == .retry:
                 watch.failed(error)
                 stop.wait(for: .milliseconds(200))

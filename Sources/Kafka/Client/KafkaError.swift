@@ -102,6 +102,9 @@ extension KafkaError {
         /// librdkafka's name, such as `_TIMED_OUT`.
         public var name: String { String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(rawValue))) }
 
+        /// Whether a broker answered so. librdkafka's own codes are negative.
+        public var isFromBroker: Bool { rawValue > 0 }
+
         /// librdkafka's sentence for the code.
         public var sentence: String { String(cString: rd_kafka_err2str(rd_kafka_resp_err_t(rawValue))) }
     }
