@@ -22,6 +22,9 @@ public struct AnswerTemplate: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - answer: its value, in UTF-8.
+    ///   - command: what it answers.
+    ///   - id: the command's id.
+    ///   - store: the store that it was for.
     ///   - clipsMessage: leaves the message away, but for an "…".
     ///   - numbers: takes the numbers.
     public init(
@@ -114,7 +117,11 @@ public struct AnswerTemplate: Sendable, Hashable {
 extension AnswerTemplate {
     /// Writes the answer to a repeat.
     ///
-    /// - Parameter numbers: those that were left blank; whatever comes after them is 0.
+    /// - Parameters:
+    ///   - id: the command's id.
+    ///   - store: the store that it was for.
+    ///   - numbers: those that were left blank; whatever comes after them is 0.
+    ///   - buffer: gets it.
     public func write(
         id: BorrowedText,
         store: BorrowedText,
