@@ -13,9 +13,10 @@ public struct InputShare: Sendable, Equatable {
     private let orderCount: Int32
     private let restockCount: Int32
 
-    /// The share of a worker that was given these partitions of the orders.
+    /// The share of a worker.
     ///
     /// - Parameters:
+    ///   - orders: the partitions of the orders that it was given.
     ///   - partitionCount: how many partitions stores live in.
     ///   - orderCount: how many the orders have.
     ///   - restockCount: how many the restocks have.

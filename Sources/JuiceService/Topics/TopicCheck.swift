@@ -65,8 +65,11 @@ public struct TopicCheck: Sendable {
 
     /// Asks the cluster.
     ///
-    /// - Parameter group: a consumer that can ask for the offsets of the service's group. Without it, or the right to ask, stores
-    ///   are taken to live in as many partitions as the stock topic has.
+    /// - Parameters:
+    ///   - admin: asks about topics.
+    ///   - group: a consumer that can ask for the offsets of the service's group. Without it, or the right to ask, stores are
+    ///     taken to live in as many partitions as the stock topic has.
+    ///   - timeout: for each question.
     /// - Throws: `KafkaError` when the cluster cannot be asked now.
     public func findings(
         _ admin: Admin,
