@@ -1,5 +1,6 @@
-import Kafka
 import Testing
+
+@testable import Kafka
 
 /// Properties pass through by librdkafka's names, and secrets stay secret.
 @Suite struct ConfigurationTests {
@@ -55,6 +56,20 @@ import Testing
     @Test func laterPropertiesWin() {
         let merged = KafkaConfiguration(["a": "1", "b": "1"]).merging(["b": "2"])
         #expect(merged.properties == ["a": "1", "b": "2"])
+    }
+
+    /// What a version does not know it refuses; what is a consumer's, a producer would warn of.
+    @Test func defaultsAreWhatTheVersionKnows() throws {
+        let (consumer, producer) = (
+            KafkaConfiguration.defaults(of: .consumer), KafkaConfiguration.defaults(of: .producer)
+        )
+        #expect(consumer.properties.keys.allSatisfy(KafkaConfiguration.isKnown))
+        #expect(
+            (consumer["fetch.queue.backoff.ms"] != nil)
+                == KafkaConfiguration.isKnown("fetch.queue.backoff.ms")
+        )
+        #expect((producer["enable.metrics.push"] != nil) == KafkaConfiguration.isKnown("enable.metrics.push"))
+        #expect(producer["fetch.queue.backoff.ms"] == nil)
     }
 }
 

@@ -28,12 +28,11 @@ final class ChangelogReader {
         return ChangelogBatch(records: records, ends: ends)
     }
 
-    /// librdkafka stops fetching when its queue is full, and version 2.0.2 looks again only when something wakes the leader's
-    /// thread, at the latest after a second. So when nothing comes, the leaders are asked something small.
+    /// Fetching stops when the queue is full. So when nothing comes, it is made to go on.
     private func nextElements(timeout: Duration) throws(KafkaError) -> RecordBatch {
         let elements = try consumer.poll(maxRecords: 10_000, timeout: min(timeout, .milliseconds(10)))
         guard elements.isEmpty else { return elements }
-        _ = try? consumer.endOffsets(of: partitions, timeout: timeout)
+        consumer.fetchOn(from: partitions, timeout: timeout)
         return try consumer.poll(maxRecords: 10_000, timeout: timeout)
     }
 

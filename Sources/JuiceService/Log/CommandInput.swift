@@ -83,7 +83,11 @@ final class CommandInput {
             if let error { try note(error) }
             return .success(.revoked)
         case .records(let batch):
-            if wait, batch.count == maxRecords { wakeFetchers() }
+            // It stops fetching while its queue holds `queued.min.messages`. Otherwise the queue would have to hold a second's
+            // worth of records, some 500 bytes each.
+            if wait, batch.count == maxRecords {
+                consumer.fetchOn(from: startedPartitions, timeout: .milliseconds(50))
+            }
             return .success(try takeIn(batch))
         }
     }
@@ -119,15 +123,6 @@ final class CommandInput {
 
     /// Leaves the group.
     func close() { member.close() }
-
-    /// Makes librdkafka fetch on at once.
-    ///
-    /// It stops fetching while its queue holds `queued.min.messages`, and version 2.0.2 looks again only when something
-    /// wakes the leader's thread, at the latest after a second. A request to the leaders wakes them all; without it the
-    /// queue would have to hold a second's worth of records, some 500 bytes each.
-    private func wakeFetchers() {
-        _ = try? consumer.endOffsets(of: startedPartitions, timeout: .milliseconds(50))
-    }
 
     /// What the consumer met: some of it heals by itself, some never will, and librdkafka may tell it only once.
     private func note(_ error: KafkaError) throws(LogError) {

@@ -25,7 +25,7 @@ final class ClientHandle {
     ) throws(KafkaError) {
         let context = context ?? ClientContext()
         context.hooks = hooks
-        let handle = try configuration.makeHandle()
+        let handle = try KafkaConfiguration.defaults(of: kind).merging(configuration.properties).makeHandle()
         rd_kafka_conf_set_opaque(handle, Unmanaged.passUnretained(context).toOpaque())
         Self.setCallbacks(handle, statistics: hooks.onStatistics != nil)
         prepare(handle)
