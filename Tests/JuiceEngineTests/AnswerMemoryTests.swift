@@ -74,6 +74,23 @@ import Testing
         )
     }
 
+    /// All of one form, but each with more numbers than there is room for beside it.
+    @Test func rejectionsFullOfNumbersDoNotEither() {
+        let window = DuplicateWindow(age: 1, count: 30_000)
+        var memory = DuplicateMemory(window: window)
+        let encoder = AnswerEncoder(menu: .standard)
+        remember(12_000, in: &memory) { number, id, buffer in
+            let text = (0..<12).map { "\(1000 + number + $0)" }.joined(separator: "a")
+            let rejection = Rejection.unknownJuice(text)
+            encoder.rejected(.order, id: id, store: store, rejection: rejection, into: &buffer)
+        }
+        #expect(memory.commit(at: 0) == 0)
+        #expect(memory.count == 12_000)
+        #expect(memory.templateBytes <= window.templateBytes / 2 + 1000)
+        #expect(repeated(0, in: memory)?.contains("1000a1001a1002a") == true)
+        #expect(repeated(11_999, in: memory)?.hasSuffix(#""reason":"unknownJuice","message":"…"}"#) == true)
+    }
+
     /// They changed stock, so the oldest are forgotten as a whole rather than told differently.
     @Test func answersOfTooManyNumbersForgetTheOldest() throws {
         let fruits = (0..<40).map { number in

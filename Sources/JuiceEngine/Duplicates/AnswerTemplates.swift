@@ -36,9 +36,8 @@ struct AnswerTemplates {
     ) -> CompactAnswer {
         var list: [Int] = []
         var template = AnswerTemplate(of: answer, to: command, id: id, store: store, numbers: &list)
-        if places[template] == nil, AnswerTemplate.isRejection(answer),
-            byteCount + Self.size(of: template) > budget / 2
-        {
+        let needed = needed(for: template, list)
+        if needed > 0, byteCount + needed > budget / 2, AnswerTemplate.isRejection(answer) {
             list = []
             template = AnswerTemplate(
                 of: answer,
@@ -88,6 +87,13 @@ struct AnswerTemplates {
             }
         kept.template.write(id: id, store: store, numbers: list, into: &buffer)
         return true
+    }
+
+    /// How many bytes an answer takes here: none where the template is known and the numbers fit into the answer.
+    private func needed(for template: AnswerTemplate, _ list: [Int]) -> Int {
+        let isCompact = CompactAnswer(template: 0, numbers: list) != nil
+        return (places[template] == nil ? Self.size(of: template) : 0)
+            + (isCompact ? 0 : NumberList(list).size)
     }
 
     private mutating func use(_ template: AnswerTemplate) -> UInt32 {
