@@ -16,14 +16,16 @@ TESTS ?=
 FUZZ ?= commands
 RUNS ?= 1000000
 # What `make torture` and `make bench` are told: where the broker is, or several with commas. The former also: how many bad things
-# to do, how to restart the broker, and with NETWORK=1 to hold back, cut, delay and repeat single requests besides. For that the
-# service is led through a proxy in the torture's own process: each broker gets a port of the proxy's on 127.0.0.1, and the brokers'
-# answers are rewritten to name those. Nothing has to be set up at the brokers; their connections must be plain.
+# to do, how to restart the broker, how to stop, kill and start one of several (run as `BROKER_COMMAND stop 2`), and with
+# NETWORK=1 to hold back, cut, delay and repeat single requests besides. For that the service is led through a proxy in the
+# torture's own process: each broker gets a port of the proxy's on 127.0.0.1, and the brokers' answers are rewritten to name
+# those. Nothing has to be set up at the brokers; their connections must be plain.
 BOOTSTRAP ?=
 ROUNDS ?= 100
 BROKER_RESTART ?=
+BROKER_COMMAND ?=
 NETWORK ?=
-export BROKER_RESTART
+export BROKER_RESTART BROKER_COMMAND
 # The modules whose API is documented.
 DOCUMENTED := Kafka JuiceMaker JuiceMessages JuiceEngine JuiceService JuiceRestockBot JuiceHTTP JuiceKiosk PrometheusMetrics
 # Where `make install` puts things.
@@ -118,14 +120,15 @@ simulate: setup ## Run the engine in simulated clusters that fail in every way (
 		$(if $(SEED),--seed $(SEED),--seeds $(SEEDS)) $(if $(FLAW),--flaw $(FLAW))
 
 torture: setup ## Kill, freeze and crowd the service on a real broker, and audit its answers (BOOTSTRAP=host:port; NETWORK=1 for late and lost requests too: each broker gets a port of a proxy, and the answers name those)
-	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make torture BOOTSTRAP=host:port[,host:port...] [ROUNDS=100] [NETWORK=1] [BROKER_RESTART='command'] [ARGS='--rate 200']"; exit 64; }
+	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make torture BOOTSTRAP=host:port[,host:port...] [ROUNDS=100] [NETWORK=1] [BROKER_RESTART='command'] [BROKER_COMMAND='command'] [ARGS='--rate 200']"; exit 64; }
 	@echo "Building juice and torture ($(CONFIGURATION)); the first time takes a few minutes"
 	@$(SWIFT) build -c $(CONFIGURATION) --product juice
 	@$(SWIFT) build -c $(CONFIGURATION) --product torture
 	@exec "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/torture" --bootstrap-servers "$(BOOTSTRAP)" \
-		--rounds $(ROUNDS) $(if $(NETWORK),--network) $${BROKER_RESTART:+--broker-restart "$$BROKER_RESTART"} $(ARGS)
+		--rounds $(ROUNDS) $(if $(NETWORK),--network) $${BROKER_RESTART:+--broker-restart "$$BROKER_RESTART"} \
+		$${BROKER_COMMAND:+--broker-command "$$BROKER_COMMAND"} $(ARGS)
 
-rolling: setup ## Restart three instances in turn and add a fourth, under load on a real broker (BOOTSTRAP=host:port)
+rolling: setup ## Restart three instances in turn and add a fourth, under load on real brokers (BOOTSTRAP=host:port[,…]); with BROKER_COMMAND also stop and kill each broker
 	@$(MAKE) --no-print-directory torture BOOTSTRAP="$(BOOTSTRAP)" ARGS="--rolling $(ARGS)"
 
 fuzz: setup ## Try random inputs on the decoders (RUNS=10000000 FUZZ=commands|answers|stock)

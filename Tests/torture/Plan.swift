@@ -8,6 +8,8 @@ struct Plan: Sendable {
     let bootstrapServers: String
     let rounds: Int
     let brokerRestart: String?
+    /// Stops, kills and starts a broker.
+    let brokerCommand: String?
     let instances: Int
     let clients: Int
     /// Commands a second.

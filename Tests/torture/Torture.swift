@@ -41,6 +41,17 @@ struct Torture: ParsableCommand {
     )
     var brokerRestart: String?
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            A shell command that stops, kills and starts one broker of several, run as `COMMAND stop ID`, `COMMAND kill ID` \
+            and `COMMAND start ID`: two more bad things. The report tells the longest gap in each partition's answers.
+            """,
+            valueName: "command"
+        )
+    )
+    var brokerCommand: String?
+
     @Option(help: "How many instances of the service to run.")
     var instances = 3
 
@@ -79,7 +90,7 @@ struct Torture: ParsableCommand {
     @Flag(
         help: """
             Instead of bad things, the ordinary one: restart each instance in turn, add one more, and tell the longest gaps \
-            in the answers.
+            in the answers. With --broker-command, also stop, kill and start each broker in turn.
             """
     )
     var rolling = false
@@ -164,6 +175,7 @@ struct Torture: ParsableCommand {
             bootstrapServers: bootstrapServers,
             rounds: rounds,
             brokerRestart: brokerRestart,
+            brokerCommand: brokerCommand,
             instances: instances,
             clients: clients,
             rate: rate,

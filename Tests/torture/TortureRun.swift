@@ -28,7 +28,7 @@ struct TortureRun {
             if isSound || Interruption.isRequested, !plan.keeps { clean(admin) }
         }
         try createTopics()
-        let (course, acknowledged) = try torment(fleet, through: network)
+        let (course, acknowledged) = try torment(fleet, admin, through: network)
         Console.status("reading the topics")
         let topics = try TopicReader(plan: plan).readAll()
         Console.status("auditing")
@@ -44,6 +44,12 @@ struct TortureRun {
         return isSound
     }
 
+    /// Copies enough that a broker may be missing.
+    private var replication: [String] {
+        let brokers = plan.bootstrapServers.split(separator: ",").count
+        return plan.brokerCommand == nil || brokers < 3 ? [] : ["--replication-factor", "3"]
+    }
+
     private func createTopics() throws {
         let result = try Child.run(
             plan.juice.path,
@@ -51,7 +57,7 @@ struct TortureRun {
                 "topics", "create", "--bootstrap-servers", plan.bootstrapServers, "--topic-prefix",
                 plan.prefix,
                 "--partitions", "\(plan.partitions)",
-            ]
+            ] + replication
         )
         guard result.status == 0 else {
             throw TortureError(result.output.trimmingCharacters(in: .whitespacesAndNewlines))
@@ -61,6 +67,7 @@ struct TortureRun {
     /// Runs service and clients, does what the plan says, and lets the service answer everything.
     private func torment(
         _ fleet: Fleet,
+        _ admin: Admin,
         through network: NetworkProxy?
     ) throws -> (any Course, [Load.Acknowledged]) {
         for _ in 0..<plan.instances { try fleet.add().start() }
@@ -74,10 +81,25 @@ struct TortureRun {
         guard try wait(for: plan.patience, until: { watch.expectation?.all != nil }) else {
             throw TortureError("not every partition answers; the logs are in \(folder.path)")
         }
+        let brokers = try BrokerTrouble(
+            plan: plan,
+            fleet: fleet,
+            watch: watch,
+            load: load,
+            admin: admin,
+            network: network
+        )
         let course: any Course =
             plan.isRolling
-            ? RollingRestart(plan: plan, fleet: fleet, watch: watch, load: load, network: network)
-            : Rounds(plan: plan, fleet: fleet, watch: watch, load: load, network: network)
+            ? RollingRestart(
+                plan: plan,
+                fleet: fleet,
+                watch: watch,
+                load: load,
+                network: network,
+                brokers: brokers
+            )
+            : Rounds(plan: plan, fleet: fleet, watch: watch, load: load, network: network, brokers: brokers)
         network?.setCalm(false)
         try course.run()
         network?.setCalm(true)

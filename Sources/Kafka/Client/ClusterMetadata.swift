@@ -6,14 +6,29 @@ public struct ClusterMetadata: Sendable {
     public struct Topic: Sendable {
         /// The topic's name.
         public let name: String
-        /// The number of its partitions; 0 where `error` says why.
-        public let partitionCount: Int
-        /// The partitions that have no leader at present, so that nothing can be written to them or asked of them.
-        public let leaderless: Set<Int32>
-        /// Copies kept of each partition.
-        public let replicationFactor: Int
+        /// Its partitions; none where `error` says why.
+        public let partitions: [Partition]
         /// Why nothing is known of it, such as that it does not exist.
         public let error: KafkaError?
+
+        /// The number of its partitions.
+        public var partitionCount: Int { partitions.count }
+        /// The partitions that have no leader at present, so that nothing can be written to them or asked of them.
+        public var leaderless: Set<Int32> { Set(partitions.lazy.filter { $0.leader == nil }.map(\.number)) }
+        /// Copies kept of each partition.
+        public var replicationFactor: Int { partitions.first?.replicas.count ?? 0 }
+    }
+
+    /// One partition of a topic. Brokers are named by their ids.
+    public struct Partition: Sendable {
+        /// Its number within the topic.
+        public let number: Int32
+        /// The broker that all reads and writes go to; nil while there is none.
+        public let leader: Int32?
+        /// The brokers that keep a copy.
+        public let replicas: [Int32]
+        /// Those whose copies are complete.
+        public let inSyncReplicas: [Int32]
     }
 
     /// `host:port` of each broker.
@@ -72,14 +87,23 @@ extension ClientHandle {
             hosts,
             ClusterMetadata.Topic(
                 name: foundName,
-                partitionCount: Int(found.partition_cnt),
-                leaderless: Set(
-                    UnsafeBufferPointer(start: found.partitions, count: Int(found.partition_cnt))
-                        .filter { $0.leader < 0 }.map(\.id)
-                ),
-                replicationFactor: found.partition_cnt > 0 ? Int(found.partitions.pointee.replica_cnt) : 0,
+                partitions: UnsafeBufferPointer(start: found.partitions, count: Int(found.partition_cnt))
+                    .map(ClusterMetadata.Partition.init),
                 error: KafkaError(found.err, message: "topic \(foundName): \(reason)")
             )
+        )
+    }
+}
+
+extension ClusterMetadata.Partition {
+    fileprivate init(_ partition: rd_kafka_metadata_partition) {
+        self.init(
+            number: partition.id,
+            leader: partition.leader < 0 ? nil : partition.leader,
+            replicas: Array(
+                UnsafeBufferPointer(start: partition.replicas, count: Int(partition.replica_cnt))
+            ),
+            inSyncReplicas: Array(UnsafeBufferPointer(start: partition.isrs, count: Int(partition.isr_cnt)))
         )
     }
 }

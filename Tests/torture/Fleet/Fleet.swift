@@ -38,16 +38,24 @@ final class Fleet {
 
     /// The partitions each instance reads; nil while the group is sharing them out.
     func assignment() -> [String: Set<Int32>]? {
+        guard let members = members() else { return nil }
+        var assignment: [String: Set<Int32>] = [:]
+        for (name, partitions) in members {
+            // An instance has a member for each worker: `juice-1-0`, `juice-1-1`.
+            guard let end = name.lastIndex(of: "-") else { continue }
+            assignment[String(name[..<end]), default: []].formUnion(partitions)
+        }
+        return assignment
+    }
+
+    /// The partitions each member of the group reads, by its `group.instance.id`; nil while they are being shared out.
+    func members() -> [String: Set<Int32>]? {
         guard let group = try? admin.describe(group: plan.group, timeout: .seconds(2)), group.isStable else {
             return nil
         }
-        var assignment: [String: Set<Int32>] = [:]
-        for member in group.members {
-            // An instance has a member for each worker: `juice-1-0`, `juice-1-1`.
-            guard let name = member.instanceID, let end = name.lastIndex(of: "-") else { continue }
-            assignment[String(name[..<end]), default: []].formUnion(member.partitions.map(\.partition))
-        }
-        return assignment
+        return Dictionary(
+            group.members.map { ($0.instanceID ?? "", Set($0.partitions.map(\.partition))) }
+        ) { $0.union($1) }
     }
 
     /// Waits until the group is stable and those who run, the newcomer among them and nobody else, read all partitions.

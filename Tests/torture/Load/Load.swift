@@ -21,6 +21,7 @@ final class Load: Sendable {
     private struct State {
         var repeats: [Repeat] = []
         var acknowledged: [Acknowledged] = []
+        var gaps = ArrivalGaps()
         var sent = 0
         var unconfirmed = 0
         var failure: String?
@@ -66,7 +67,16 @@ final class Load: Sendable {
 
     func note(sent count: Int) { state.withLock { $0.sent += count } }
 
-    func note(_ acknowledged: Acknowledged) { state.withLock { $0.acknowledged.append(acknowledged) } }
+    func note(_ acknowledged: Acknowledged) {
+        state.withLock {
+            $0.acknowledged.append(acknowledged)
+            // Restocks are too few to be steady.
+            if acknowledged.topic == "orders" { $0.gaps.note(arrivalFrom: acknowledged.partition) }
+        }
+    }
+
+    /// The longest times since the last call in which brokers confirmed no order.
+    func takeGaps() -> ArrivalGaps.Longest { state.withLock { $0.gaps.take() } }
 
     func noteUnconfirmed() { state.withLock { $0.unconfirmed += 1 } }
 

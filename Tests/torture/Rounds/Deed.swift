@@ -1,6 +1,6 @@
 /// What a round does to the service.
 enum Deed: CaseIterable {
-    case restart, takeover, freeze, restartTwo, crowd, restartBroker
+    case restart, takeover, freeze, restartTwo, crowd, restartBroker, stopBroker, killBroker
 
     /// How often it is chosen, of the sum of all.
     private var weight: Int {
@@ -9,12 +9,12 @@ enum Deed: CaseIterable {
         case .takeover, .freeze, .restartTwo: 15
         case .crowd: 15
         case .restartBroker: 5
+        case .stopBroker, .killBroker: 15
         }
     }
 
     /// One of them by chance.
-    static func random(hasBroker: Bool, using random: inout SeededGenerator) -> Deed {
-        let deeds = allCases.filter { hasBroker || $0 != .restartBroker }
+    static func random(of deeds: [Deed], using random: inout SeededGenerator) -> Deed {
         var draw = Int.random(in: 0..<deeds.reduce(0) { $0 + $1.weight }, using: &random)
         for deed in deeds {
             draw -= deed.weight

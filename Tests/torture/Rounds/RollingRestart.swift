@@ -1,6 +1,7 @@
 import Foundation
 
-/// What an upgrade and a larger crowd of customers bring: every instance is restarted in turn, then one more is added.
+/// What an upgrade and a larger crowd of customers bring: every instance is restarted in turn, then one more is added. Where there is a
+/// command for it, what the brokers' upgrade and their failures bring, too.
 final class RollingRestart: Course {
     private(set) var problems: [String] = []
     private(set) var summary: [String] = []
@@ -10,15 +11,24 @@ final class RollingRestart: Course {
     private let watch: AnswerWatch
     private let load: Load
     private let network: NetworkProxy?
+    private let brokers: BrokerTrouble?
     private var longestOfOne = Duration.zero
     private var longestOfAll = Duration.zero
 
-    init(plan: Plan, fleet: Fleet, watch: AnswerWatch, load: Load, network: NetworkProxy?) {
+    init(
+        plan: Plan,
+        fleet: Fleet,
+        watch: AnswerWatch,
+        load: Load,
+        network: NetworkProxy?,
+        brokers: BrokerTrouble?
+    ) {
         self.plan = plan
         self.fleet = fleet
         self.watch = watch
         self.load = load
         self.network = network
+        self.brokers = brokers
     }
 
     func run() throws {
@@ -46,9 +56,19 @@ final class RollingRestart: Course {
                 note(problem: "\(newcomer.id) gets no partitions")
             }
         }
-        summary = [
-            "longest gap in the answers of one partition \(longestOfOne.text), of all together \(longestOfAll.text)"
-        ]
+        try troubleBrokers()
+        summary =
+            [
+                "longest gap in the answers of one partition \(longestOfOne.text), of all together \(longestOfAll.text)"
+            ] + (brokers?.table.lines ?? [])
+    }
+
+    /// Each broker is stopped and started, then killed and started.
+    private func troubleBrokers() throws {
+        guard let brokers else { return }
+        for kind in [BrokerTrouble.Kind.stop, .kill] {
+            for broker in brokers.brokers { try brokers.run(kind, broker, report: Console.line) }
+        }
     }
 
     func note(problem: String) {
@@ -64,9 +84,9 @@ final class RollingRestart: Course {
         let done = ContinuousClock.now - start
         try answerEverywhere(text)
         let gaps = watch.takeGaps()
-        (longestOfOne, longestOfAll) = (max(longestOfOne, gaps.ofOne), max(longestOfAll, gaps.ofAll))
+        (longestOfOne, longestOfAll) = (max(longestOfOne, gaps.longest), max(longestOfAll, gaps.ofAll))
         Console.line(
-            "\(text): done after \(done.text), longest gap in a partition's answers \(gaps.ofOne.text), "
+            "\(text): done after \(done.text), longest gap in a partition's answers \(gaps.longest.text), "
                 + "in all \(gaps.ofAll.text)"
         )
         for fallen in fleet.takeFallen() { note(problem: fallen) }

@@ -22,26 +22,37 @@ final class Rounds: Course {
     private let watch: AnswerWatch
     private let load: Load
     private let network: NetworkProxy?
+    private let brokers: BrokerTrouble?
     private var random: SeededGenerator
     private var assignment: [String: Set<Int32>] = [:]
     private var round = 0
 
-    init(plan: Plan, fleet: Fleet, watch: AnswerWatch, load: Load, network: NetworkProxy?) {
+    init(
+        plan: Plan,
+        fleet: Fleet,
+        watch: AnswerWatch,
+        load: Load,
+        network: NetworkProxy?,
+        brokers: BrokerTrouble?
+    ) {
         self.plan = plan
         self.fleet = fleet
         self.watch = watch
         self.load = load
         self.network = network
+        self.brokers = brokers
         random = SeededGenerator(seed: plan.seed)
     }
 
-    var summary: [String] { RecoveryTable(recoveries: recoveries, session: plan.session).lines }
+    var summary: [String] {
+        RecoveryTable(recoveries: recoveries, session: plan.session).lines + (brokers?.table.lines ?? [])
+    }
 
     func run() throws {
         for number in 1...plan.rounds {
             round = number
             try prepare()
-            let deed = Deed.random(hasBroker: plan.brokerRestart != nil, using: &random)
+            let deed = Deed.random(of: deeds, using: &random)
             switch deed {
             case .restart: try restart(count: 1)
             case .restartTwo: try restart(count: 2)
@@ -49,9 +60,22 @@ final class Rounds: Course {
             case .freeze: try freeze()
             case .crowd: try crowd()
             case .restartBroker: try restartBroker()
+            case .stopBroker: try trouble(.stop)
+            case .killBroker: try trouble(.kill)
             }
             for fallen in fleet.takeFallen() { note(problem: fallen) }
             if let failure = load.failure ?? watch.failure { throw TortureError(failure) }
+        }
+    }
+
+    /// What there is to do.
+    private var deeds: [Deed] {
+        Deed.allCases.filter { deed in
+            switch deed {
+            case .restartBroker: plan.brokerRestart != nil
+            case .stopBroker, .killBroker: brokers != nil
+            default: true
+            }
         }
     }
 
@@ -177,6 +201,12 @@ extension Rounds {
                 )
             }
         }
+    }
+
+    /// Takes a broker away and brings it back.
+    private func trouble(_ kind: BrokerTrouble.Kind) throws {
+        guard let brokers, let broker = brokers.brokers.randomElement(using: &random) else { return }
+        try brokers.run(kind, broker) { Console.line("round \(pad(round))  \($0)") }
     }
 
     /// Does something to instances and waits for answers from the partitions that they had.

@@ -18,7 +18,7 @@ final class AnswerWatch: Sendable {
 
     private struct State {
         var expectation: Expectation?
-        var gaps = AnswerGaps()
+        var gaps = ArrivalGaps()
         var count = 0
         var failure: String?
     }
@@ -36,8 +36,8 @@ final class AnswerWatch: Sendable {
         }
     }
 
-    /// The longest time without an answer since the last call of this, of a partition and of all together.
-    func takeGaps() -> (ofOne: Duration, ofAll: Duration) { state.withLock { $0.gaps.take() } }
+    /// The longest times without an answer since the last call.
+    func takeGaps() -> ArrivalGaps.Longest { state.withLock { $0.gaps.take() } }
 
     /// How many answers were read.
     var count: Int { state.withLock { $0.count } }
@@ -65,7 +65,7 @@ final class AnswerWatch: Sendable {
             state.withLock { state in
                 for case .record(let record) in batch {
                     state.count += 1
-                    state.gaps.note(answerFrom: record.partition, at: now)
+                    state.gaps.note(arrivalFrom: record.partition, at: now)
                     guard let expectation = state.expectation, let timestamp = record.timestamp,
                         timestamp > expectation.madeAfter, expectation.partitions.contains(record.partition),
                         expectation.arrivals[record.partition] == nil

@@ -1,0 +1,65 @@
+import Foundation
+
+/// How long partitions were without answers while something was done to a broker, told per kind of trouble and by what the
+/// broker did for the partition.
+///
+/// Nobody can answer while the brokers take no writes. How long that is, the clients show: they are plain producers, and what
+/// the brokers confirm to them has a gap of its own.
+struct BrokerGapTable {
+    /// What one partition saw of one deed.
+    struct Observation {
+        let kind: BrokerTrouble.Kind
+        let role: BrokerRoles.Role
+        /// The longest gap in the partition's answers.
+        let answers: Duration
+        /// The longest gap in what brokers confirmed to clients in the partition.
+        let clients: Duration
+        /// The same, of the partition where it was longest.
+        let failover: Duration
+
+        /// How long answers may be missing.
+        var goal: Duration {
+            switch (kind, role) {
+            case (.kill, .neither): max(.seconds(3), clients + .seconds(2))
+            case (.kill, _): failover + .seconds(2)
+            case (.stop, _), (.start, _): .seconds(2)
+            }
+        }
+    }
+
+    private var observations: [Observation] = []
+
+    mutating func add(_ observation: Observation) { observations.append(observation) }
+
+    /// The table, and nothing where nothing was done.
+    var lines: [String] {
+        guard !observations.isEmpty else { return [] }
+        var lines = [Self.row("longest gap: broker", "seen", "median", "max", "clients", "over goal")]
+        for kind in BrokerTrouble.Kind.allCases {
+            for role in BrokerRoles.Role.allCases {
+                let mine = observations.filter { $0.kind == kind && $0.role == role }
+                let answers = mine.map(\.answers).sorted()
+                guard let longest = answers.last, let clients = mine.map(\.clients).max() else { continue }
+                lines.append(
+                    Self.row(
+                        "\(kind.pastTense), \(role.rawValue)",
+                        "\(mine.count)",
+                        answers[answers.count / 2].text,
+                        longest.text,
+                        clients.text,
+                        "\(mine.count { $0.answers > $0.goal })"
+                    )
+                )
+            }
+        }
+        return lines + [
+            "goals: 2 s; killed, 2 s more than the longest gap in what brokers confirm to the clients, and where the broker",
+            "neither led nor coordinated, 3 s or 2 s more than the gap in what was confirmed in that partition",
+        ]
+    }
+
+    private static func row(_ name: String, _ columns: String...) -> String {
+        let cells = columns.map { String(repeating: " ", count: max(0, 10 - $0.count)) + $0 }
+        return name.padding(toLength: 34, withPad: " ", startingAt: 0) + cells.joined()
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import Kafka
+
+/// Stops, kills and starts single brokers, and takes note of how long each partition was without answers.
+final class BrokerTrouble {
+    /// What is done to a broker.
+    enum Kind: String, CaseIterable {
+        case stop, kill, start
+
+        var pastTense: String {
+            switch self {
+            case .stop: "stopped"
+            case .kill: "killed"
+            case .start: "started again"
+            }
+        }
+    }
+
+    /// The brokers, by their ids.
+    let brokers: [Int32]
+    private(set) var table = BrokerGapTable()
+
+    private let command: String
+    private let plan: Plan
+    private let fleet: Fleet
+    private let watch: AnswerWatch
+    private let load: Load
+    private let admin: Admin
+    private let network: NetworkProxy?
+
+    private static let internalTopics = ["__consumer_offsets", "__transaction_state"]
+
+    /// - Returns: nil where the plan has no command for it.
+    init?(
+        plan: Plan,
+        fleet: Fleet,
+        watch: AnswerWatch,
+        load: Load,
+        admin: Admin,
+        network: NetworkProxy?
+    ) throws {
+        guard let command = plan.brokerCommand else { return nil }
+        self.command = command
+        (self.plan, self.fleet, self.watch, self.load) = (plan, fleet, watch, load)
+        (self.admin, self.network) = (admin, network)
+        brokers = Set(try Self.partitions(plan: plan, admin).flatMap(\.replicas)).sorted()
+    }
+
+    /// Takes a broker away and brings it back.
+    ///
+    /// - Parameter report: told each of the two when it is over.
+    func run(_ kind: Kind, _ broker: Int32, report: (String) -> Void) throws {
+        let rolesBefore = try rolesInQuiet()
+        try measure(kind, broker, rolesBefore, report: report) {
+            try wait(for: plan.patience) {
+                guard let partitions = try? Self.partitions(plan: plan, admin) else { return false }
+                return brokers.count == 1 || !partitions.contains { $0.leader == broker }
+            }
+        }
+        try measure(.start, broker, rolesBefore, report: report) { try waitUntilInSync() }
+    }
+
+    /// What each broker does, once all copies are complete: with one fewer, writes would be refused.
+    private func rolesInQuiet() throws -> BrokerRoles {
+        try waitUntilInSync()
+        return try BrokerRoles(plan: plan, members: fleet.members() ?? [:], admin: admin)
+    }
+
+    private func waitUntilInSync() throws {
+        let isInSync = try wait(for: plan.patience + plan.patience) {
+            guard let partitions = try? Self.partitions(plan: plan, admin) else { return false }
+            return partitions.allSatisfy { $0.leader != nil && $0.inSyncReplicas.count == $0.replicas.count }
+        }
+        if !isInSync { throw TortureError("the brokers' copies do not become complete") }
+    }
+
+    private func measure(
+        _ kind: Kind,
+        _ broker: Int32,
+        _ roles: BrokerRoles,
+        report: (String) -> Void,
+        until isOver: () throws -> Void
+    ) throws {
+        _ = (watch.takeGaps(), load.takeGaps())
+        Console.status("broker \(broker): \(kind.rawValue)")
+        let result = try Child.run("/bin/sh", ["-c", "\(command) \(kind.rawValue) \(broker)"])
+        guard result.status == 0 else {
+            throw TortureError("`\(command) \(kind.rawValue) \(broker)` fails: \(result.output)")
+        }
+        try isOver()
+        watch.expect(from: Set(0..<Int32(plan.partitions)), madeAfter: wallClock() + 1_000)
+        let hasAnswered = try wait(for: plan.patience, through: network) { watch.expectation?.all != nil }
+        guard hasAnswered else {
+            throw TortureError("broker \(broker) \(kind.pastTense): not every partition answers")
+        }
+        let (answers, clients) = (watch.takeGaps(), load.takeGaps())
+        for (partition, gap) in answers.ofEach {
+            table.add(
+                .init(
+                    kind: kind,
+                    role: roles.role(of: broker, for: partition),
+                    answers: gap,
+                    clients: clients.ofEach[partition] ?? .zero,
+                    failover: clients.longest
+                )
+            )
+        }
+        report(
+            "broker \(broker) \(kind.pastTense): longest gap in a partition's answers \(answers.longest.text), "
+                + "in what brokers confirm to the clients \(clients.longest.text)"
+        )
+    }
+
+    private static func partitions(plan: Plan, _ admin: Admin) throws(KafkaError) -> [ClusterMetadata
+        .Partition]
+    {
+        let topics = ["orders", "restocks", "results", "stock", "dead-letters"].map(plan.topic)
+        return try admin.metadata(topics: topics + internalTopics, timeout: .seconds(5)).topics
+            .flatMap(\.partitions)
+    }
+}
