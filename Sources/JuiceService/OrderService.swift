@@ -67,8 +67,10 @@ public struct OrderService: Service {
 
     private func run(until stop: StopSignal) async throws {
         try configuration.validate()
-        let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger)
-        health.watching { watch.outage }
+        let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger) {
+            [health] in
+            health.note(outage: $0)
+        }
         let preparation = TopicPreparation(
             configuration: configuration,
             plan: topicPlan,

@@ -262,6 +262,45 @@ extension WorkerTests {
         #expect(restored.map(\.records) == [0, 0])
     }
 
+    /// A cluster that lost a coordinator needs seconds for another; whoever is not polled meanwhile loses its membership.
+    @Test func theGroupIsHeardWhileIDsAreTakenOver() {
+        let harness = Harness()
+        harness.cluster.order("a", "banana")
+        harness.run()
+        harness.cluster.order("b", "banana")
+        harness.fail(.commit, with: LogError(.startOver, "a test"))
+        while harness.step() != .backOff(attempt: 1) {}
+        harness.log.fault = { $0 == .initTransactions ? LogError(.retry, "no coordinator") : nil }
+        harness.cluster.group.rebalance()
+        for _ in 0..<5 { harness.step() }
+        let assignments = harness.events.count { if case .assigned = $0 { true } else { false } }
+        #expect(assignments == 2)
+        harness.log.fault = { _ in nil }
+        harness.run()
+        #expect(harness.cluster.answers() == ["juiceMade a", "juiceMade b"])
+        let restored = harness.events.compactMap { event -> RestoredState? in
+            if case .restored(_, let state) = event { state } else { nil }
+        }
+        #expect(restored.map(\.records) == [0, 0], "its state is still good")
+    }
+
+    /// What was restored before stays good when a question fails for good.
+    @Test func stateOutlivesARestoreThatFails() {
+        let harness = Harness()
+        harness.cluster.order("a", "banana")
+        harness.run()
+        harness.cluster.group.rebalance()
+        harness.fail(.restorePoints, with: LogError(.startOver, "a test"))
+        harness.run()
+        harness.cluster.order("a", "banana")
+        harness.run()
+        #expect(harness.cluster.answers() == ["juiceMade a", "juiceMade a again"])
+        let restored = harness.events.compactMap { event -> RestoredState? in
+            if case .restored(_, let state) = event { state } else { nil }
+        }
+        #expect(restored.map(\.records) == [0, 0])
+    }
+
     @Test func stateOfBeforeIsNotTakenUpAgainWhenSomebodyElseCommitted() {
         let cluster = SimulatedCluster(partitionCount: 1)
         let first = Harness(cluster, member: "first")

@@ -74,17 +74,22 @@ import Testing
         #expect(health.readiness.reasons == ["the service is stopping"])
     }
 
-    @Test func anOutageIsAReasonBesideOthers() {
-        let health = ServiceHealth()
-        health.watching { "no Kafka broker answers at kafka:9092" }
-        #expect(
-            health.readiness.reasons == [
-                "no Kafka broker answers at kafka:9092", "the topics are not checked yet",
-            ]
-        )
+    /// While it lasts, and not only to whoever asks: a file or a metric may depend on it.
+    @Test func anOutageIsToldWhileItLasts() {
+        let changes = Mutex<[Bool]>([])
+        let health = ServiceHealth { isReady in changes.withLock { $0.append(isReady) } }
+        let outage = "no Kafka broker answers at kafka:9092"
+        health.note(outage: outage)
+        #expect(health.readiness.reasons == [outage, "the topics are not checked yet"])
+        health.note(outage: nil)
         health.started(workers: 1)
         health.note(Self.restored, ofWorker: 0)
+        health.note(outage: outage)
+        #expect(health.readiness.reasons == [outage])
+        #expect(health.liveness.isWell, "to be restarted would not help")
+        health.note(outage: nil)
         #expect(health.readiness.isWell)
+        #expect(changes.withLock(\.self) == [true, false, true])
     }
 
     @Test func itIsAliveAsLongAsEveryWorkerGetsOn() {

@@ -25,9 +25,24 @@ extension Worker {
         return .worked
     }
 
+    /// Lets the group change the assignment between any two pieces of something that can take long. Nothing is read.
+    ///
+    /// - Returns: whether it did.
+    mutating func takeRebalance() throws(LogError) -> Bool {
+        switch try log.poll(maxRecords: 1, wait: false) {
+        case .assigned(let assigned): take(assigned)
+        case .revoked: giveUpPartitions()
+        // Left over from before: nothing is read on until `start`, and these will be read again.
+        case .records: return false
+        }
+        return true
+    }
+
     private mutating func take(_ assigned: [Int32]) {
         onEvent(.assigned(assigned))
         assignment = assigned
+        // Whoever starts over restores once it has its transactional ids.
+        if case .startingOver = phase { return }
         restore(assigned)
     }
 
@@ -40,12 +55,14 @@ extension Worker {
         onEvent(.revoked)
         assignment = []
         trouble.forgetPartitions()
-        if case .restoring(let restore) = phase { kept = restore.kept } else { keepStates() }
+        if case .startingOver = phase { return }
+        keepStates()
         phase = .polling
     }
 
     /// Puts states away as of their last known commit, until it turns out whether that still is the last.
     mutating func keepStates() {
+        if case .restoring(let restore) = phase { kept = restore.kept }
         for state in partitions {
             state.undo()
             kept[state.partition] = state
@@ -74,18 +91,7 @@ extension Worker {
     /// partitions back, or its owner wants it to stop.
     mutating func advance(_ restore: Restore) throws(LogError) -> Step {
         if isStopping { return leave() }
-        switch try log.poll(maxRecords: 1, wait: false) {
-        case .assigned(let assigned):
-            take(assigned)
-            return .worked
-        case .revoked:
-            giveUpPartitions()
-            return .worked
-        case .records:
-            // Left over from before: nothing is read on until `start`, and these will be read again.
-            break
-        }
-
+        if try takeRebalance() { return .worked }
         var restore = restore
         switch restore.action {
         case .findRestorePoints(let partitions):

@@ -183,9 +183,12 @@ public struct Worker<Log: CommandLog> {
             // Also on the way out: a transaction that is left open would keep its partitions from being restored.
             if isStopping, failedCalls >= Self.farewellAttempts { return leave() }
             try log.start(at: [])
+            // A cluster that lost a coordinator needs seconds for another. Who is not polled meanwhile loses its membership.
+            if try takeRebalance() { return .worked }
             try log.initTransactions()
             if isStopping { return leave() }
-            restore(assignment)
+            phase = .polling
+            if !assignment.isEmpty { restore(assignment) }
             return .worked
         case .stopped:
             return .stopped

@@ -44,8 +44,8 @@ public final class ServiceHealth: Sendable {
         /// Empty until the topics are found fit.
         var workers: [Worker] = []
         var isStopping = false
-        /// Says so while no broker answers.
-        var outage: @Sendable () -> String? = { nil }
+        /// What a person is told while no broker answers.
+        var outage: String?
         var isReady = false
     }
 
@@ -61,15 +61,10 @@ public final class ServiceHealth: Sendable {
         self.onReadiness = onReadiness
     }
 
-    /// Whether every worker has restored what it was assigned and reads commands, or has been assigned nothing.
-    ///
-    /// An outage of Kafka is a reason only beside others: to be there when it ends, a service need not be ready now.
+    /// Whether a broker answers, and every worker has restored what it was assigned and reads commands, or has been assigned
+    /// nothing.
     public var readiness: Report {
-        state.withLock { state in
-            let obstacles = Self.obstacles(state)
-            let outage = obstacles.isEmpty ? nil : state.outage()
-            return Report(reasons: [outage].compactMap { $0 } + obstacles)
-        }
+        state.withLock { Report(reasons: Self.obstacles($0)) }
     }
 
     /// Whether every worker still gets on. One that does not will not mend itself: the process should be restarted.
@@ -79,33 +74,33 @@ public final class ServiceHealth: Sendable {
 
     private static func obstacles(_ state: State) -> [String] {
         if state.isStopping { return ["the service is stopping"] }
-        guard !state.workers.isEmpty else { return ["the topics are not checked yet"] }
-        return state.workers.enumerated().flatMap { number, worker in
-            let obstacle: String? =
-                switch worker.phase {
-                case .joining: "worker \(number) waits for its share of the partitions"
-                case .restoring(let partitions):
-                    "worker \(number) restores \(partitions.count == 1 ? "partition" : "partitions") "
-                        + partitions.map(String.init).joined(separator: ", ")
-                case .startingOver(let reason): "worker \(number) starts over: \(reason)"
-                case .left: "worker \(number) has left its group"
-                case .ready: nil
-                }
-            let stopped = worker.stoppedPartitions.sorted { $0.key < $1.key }
-            let failing = worker.failingPartitions.sorted { $0.key < $1.key }
-            return [obstacle].compactMap { $0 } + stopped.map { "partition \($0) is stopped: \($1)" }
-                + failing.map { "partition \($0) only fails: \($1)" }
-        }
+        let outage = [state.outage].compactMap { $0 }
+        guard !state.workers.isEmpty else { return outage + ["the topics are not checked yet"] }
+        return outage
+            + state.workers.enumerated().flatMap { number, worker in
+                let obstacle: String? =
+                    switch worker.phase {
+                    case .joining: "worker \(number) waits for its share of the partitions"
+                    case .restoring(let partitions):
+                        "worker \(number) restores \(partitions.count == 1 ? "partition" : "partitions") "
+                            + partitions.map(String.init).joined(separator: ", ")
+                    case .startingOver(let reason): "worker \(number) starts over: \(reason)"
+                    case .left: "worker \(number) has left its group"
+                    case .ready: nil
+                    }
+                let stopped = worker.stoppedPartitions.sorted { $0.key < $1.key }
+                let failing = worker.failingPartitions.sorted { $0.key < $1.key }
+                return [obstacle].compactMap { $0 } + stopped.map { "partition \($0) is stopped: \($1)" }
+                    + failing.map { "partition \($0) only fails: \($1)" }
+            }
     }
 }
 
 // MARK: - For the service
 
 extension ServiceHealth {
-    /// Asks there, from now on, whether a broker answers.
-    func watching(_ outage: @escaping @Sendable () -> String?) {
-        state.withLock { $0.outage = outage }
-    }
+    /// No broker answers, for this reason; nil once one does again.
+    func note(outage: String?) { update { $0.outage = outage } }
 
     /// The workers are about to start.
     func started(workers count: Int) {

@@ -10,11 +10,13 @@ extension TransactionSession {
         metrics: WorkerMetrics?
     ) throws(KafkaError) {
         let owner = configuration.ownerName(worker: worker)
+        let silence = BrokerSilence()
         let producers = try ServiceConfiguration.turns.map { turn throws(KafkaError) in
             try TransactionalProducer(
                 configuration: configuration.producer(owner: owner, turn: turn),
                 hooks: hooks.reporting(.producer(turn: turn), to: metrics),
-                decisionTimeout: .seconds(5)
+                decisionTimeout: .seconds(1),
+                silence: silence
             )
         }
         try self.init(

@@ -26,6 +26,8 @@ public final class TransactionalProducer {
         let transactionalID: String
         let madeAt = ContinuousClock.now
         var lateRequests: LateRequestGuard
+        /// `rd_kafka_send_offsets_to_transaction` waits for a broker's answer whatever timeout it is given.
+        let offsetsCall = CallThread(name: "send offsets")
         /// Whether the transactional id is taken over. Asking again would be an error.
         var isReady = false
     }
@@ -33,11 +35,16 @@ public final class TransactionalProducer {
     private let configuration: KafkaConfiguration
     private let hooks: ClientHooks
     private let decisionTimeout: Duration?
+    private let silence: BrokerSilence?
+    /// What was not confirmed when that was last asked.
+    private var unconfirmed: Int32 = 0
     private var client: Client?
     /// Which of several transactional ids is in use. The first is the configured one, the others have this number appended.
     private var generation = 0
     /// So many, since brokers keep each for days. Whatever is late must be later than that many ids were left behind.
     private static let generations = 8
+    /// How long it is waited before it is looked whether brokers confirm anything.
+    private static let step = Duration.milliseconds(100)
     /// Whether the owner has called ``initTransactions(timeout:)`` with success since it dropped the last client.
     private var isInitialised = false
     /// Clients that take over ids which were left behind, so that what is late there is refused.
@@ -45,6 +52,8 @@ public final class TransactionalProducer {
     /// Those that nobody waits for any longer. What was open under their ids is decided, but cannot be ended yet.
     private var undecidable: [Client] = []
     private var undecidableAskedAt = ContinuousClock.now
+    /// Clients that were dropped in the middle of a call, to be freed when it has ended.
+    private var stuck: [Client] = []
     /// What was produced to each topic and is not handed to librdkafka yet.
     private var topics: [TransactionalTopic] = []
 
@@ -56,14 +65,17 @@ public final class TransactionalProducer {
     ///   - decisionTimeout: how long the transactional id is waited for while the coordinator cannot end what was open under it,
     ///     for example since a partition in it has no leader. Then the producer goes on under another. Nil waits on, as
     ///     whoever keeps others out by the id alone must.
+    ///   - silence: when a transaction that no broker confirms anything of is given up. Nil waits as long as librdkafka does.
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     public init(
         configuration: KafkaConfiguration,
         hooks: ClientHooks,
-        decisionTimeout: Duration? = nil
+        decisionTimeout: Duration? = nil,
+        silence: BrokerSilence? = nil
     ) throws(KafkaError) {
         self.configuration = configuration
         self.hooks = hooks
+        self.silence = silence
         self.decisionTimeout = decisionTimeout
         client = try makeClient(id: transactionalID)
     }
@@ -155,7 +167,7 @@ public final class TransactionalProducer {
     }
 
     private func leaveClient() {
-        if client?.lateRequests.mayLeaveOffsets ?? false {
+        if let client, client.lateRequests.mayLeaveOffsets || client.offsetsCall.isBusy {
             let former = transactionalID
             nextGeneration()
             // Where librdkafka refuses to make a client, the next call that makes one says so.
@@ -169,6 +181,8 @@ public final class TransactionalProducer {
         if isInitialised, !isReady { try initTransactions(timeout: timeout) }
         for topic in topics { topic.batch?.removeAll() }
         try check(rd_kafka_begin_transaction(try ready.pointer))
+        unconfirmed = 0
+        silence?.began()
     }
 
     /// Makes the group's committed offsets part of the transaction.
@@ -184,26 +198,56 @@ public final class TransactionalProducer {
         membership: ConsumerGroupMetadata,
         timeout: Duration
     ) throws(KafkaError) {
-        let handle = try ready
+        let client = try readyClient
         try handOver()
-        let list = PartitionList(offsets: offsets, note: note)
         do throws(KafkaError) {
             try timed("sending offsets", sendsOffsets: true) { () throws(KafkaError) in
-                try check(
-                    list.withPointer {
-                        rd_kafka_send_offsets_to_transaction(
-                            handle.pointer,
-                            $0,
-                            membership.pointer,
-                            timeout.milliseconds
-                        )
+                if !client.offsetsCall.isBusy {
+                    // The thread alone uses these until the call has ended.
+                    nonisolated(unsafe) let (handle, list) = (
+                        client.handle, PartitionList(offsets: offsets, note: note)
+                    )
+                    nonisolated(unsafe) let membership = membership
+                    client.offsetsCall.begin { () throws(KafkaError) in
+                        let error = list.withPointer {
+                            rd_kafka_send_offsets_to_transaction(
+                                handle.pointer,
+                                $0,
+                                membership.pointer,
+                                timeout.milliseconds
+                            )
+                        }
+                        if let error = KafkaError(consuming: error) { throw handle.explained(error) }
                     }
-                )
+                }
+                try waiting(timeout) { client.offsetsCall.outcome(within: $0) }
             }
         } catch {
             // The transaction failed meanwhile. librdkafka tells why to whoever begins one now, which it refuses.
-            if error.code == .state { try check(rd_kafka_begin_transaction(handle.pointer)) }
+            if error.code == .state { try check(rd_kafka_begin_transaction(client.handle.pointer)) }
             throw error
+        }
+    }
+
+    /// Waits for an outcome in short steps, and in between looks whether any broker confirms anything.
+    private func waiting(
+        _ timeout: Duration,
+        _ wait: (Duration) -> CallThread.Outcome?
+    ) throws(KafkaError) {
+        let handle = try ready
+        let deadline = ContinuousClock.now + timeout
+        while true {
+            if let outcome = wait(min(Self.step, max(.zero, deadline - .now))) {
+                try outcome.get()
+                silence?.ended()
+                return
+            }
+            rd_kafka_poll(handle.pointer, 0)
+            let left = rd_kafka_outq_len(handle.pointer)
+            if left < unconfirmed { silence?.ended() }
+            unconfirmed = left
+            try silence?.check()
+            guard ContinuousClock.now < deadline else { throw KafkaError(code: .timedOut, isRetriable: true) }
         }
     }
 
@@ -215,21 +259,36 @@ public final class TransactionalProducer {
         // Records may take long for reasons of their own, which must not make the producer a suspect.
         try flush(timeout: timeout)
         try timed("committing") { () throws(KafkaError) in
-            try check(rd_kafka_commit_transaction(handle.pointer, timeout.milliseconds))
+            try waiting(timeout) { step in
+                let error = KafkaError(
+                    consuming: rd_kafka_commit_transaction(handle.pointer, step.milliseconds)
+                )
+                if let error, error.code == .timedOut, error.remedy == .retry { return nil }
+                return error.map { .failure(handle.explained($0)) } ?? .success(())
+            }
         }
+        silence?.committed()
     }
 
     /// Waits until everything that was produced is written, if not yet decided about. A commit does so by itself.
     public func flush(timeout: Duration) throws(KafkaError) {
         let handle = try ready
         try handOver()
-        if let error = KafkaError(rd_kafka_flush(handle.pointer, timeout.milliseconds)) { throw error }
+        try waiting(timeout) { step in
+            guard let error = KafkaError(rd_kafka_flush(handle.pointer, step.milliseconds)) else {
+                return .success(())
+            }
+            return error.code == .timedOut ? nil : .failure(error)
+        }
     }
 
     /// Serves the hooks, waiting for at most `timeout`. A client that is not polled keeps what it has to tell, statistics
     /// among it, without end.
     public func poll(timeout: Duration) {
         if let client { rd_kafka_poll(client.handle.pointer, timeout.milliseconds) }
+        // librdkafka 2.16 may never end the call; what such a client has to tell must not pile up.
+        for client in stuck { rd_kafka_poll(client.handle.pointer, 0) }
+        stuck.removeAll { $0.offsetsCall.outcome(within: .zero) != nil }
         // Each call asks the coordinator at once.
         guard !undecidable.isEmpty, .now - undecidableAskedAt > .seconds(1) else { return }
         undecidableAskedAt = .now
@@ -246,12 +305,14 @@ extension TransactionalProducer {
     private static let notInitialised = KafkaError(code: .state, message: "no producer is initialised")
 
     /// The client, once its transactional id is taken over.
-    private var ready: ClientHandle {
+    private var readyClient: Client {
         get throws(KafkaError) {
             guard let client, client.isReady else { throw Self.notInitialised }
-            return client.handle
+            return client
         }
     }
+
+    private var ready: ClientHandle { get throws(KafkaError) { try readyClient.handle } }
 
     private func makeClient(id: String) throws(KafkaError) -> Client {
         let configuration = configuration.merging(["transactional.id": id])
@@ -269,6 +330,7 @@ extension TransactionalProducer {
 
     private func dropClient() {
         for topic in topics { topic.disconnect() }
+        if let client, client.offsetsCall.isBusy { stuck.append(client) }
         client = nil
     }
 
@@ -297,51 +359,5 @@ extension TransactionalProducer {
     private func check(_ error: OpaquePointer?) throws(KafkaError) {
         guard let error = KafkaError(consuming: error) else { return }
         throw client?.handle.explained(error) ?? error
-    }
-}
-
-/// A topic as a ``TransactionalProducer`` addresses it, whichever client the producer has at the time.
-public final class TransactionalTopic {
-    private let name: String
-    private let properties: [String: String]
-    fileprivate private(set) var batch: ProduceBatch?
-
-    fileprivate init(name: String, properties: [String: String]) {
-        self.name = name
-        self.properties = properties
-    }
-
-    /// From librdkafka 2.10 on a topic made before its client is initialised delays that by half a second.
-    fileprivate func connect(to handle: ClientHandle) throws(KafkaError) {
-        let topic = try ProducerTopic(name, properties: properties, of: handle)
-        batch = ProduceBatch(topic: topic, of: handle)
-    }
-
-    fileprivate func disconnect() { batch = nil }
-
-    /// Adds a record to the present transaction. It is copied, and sent in the background together with others, at the
-    /// latest by ``TransactionalProducer/sendOffsets(_:note:membership:timeout:)`` or
-    /// ``TransactionalProducer/commit(timeout:)``, either of which waits while the producer's queue is full.
-    ///
-    /// A timestamp is in milliseconds since 1970, heeded only with headers; nil is now.
-    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or one before it: whatever keeps one out
-    ///   keeps the transaction from being complete.
-    public func produce(
-        partition: Int32,
-        key: UnsafeRawBufferPointer?,
-        value: UnsafeRawBufferPointer?,
-        headers: [RecordHeader],
-        timestamp: Int64? = nil
-    ) throws(KafkaError) {
-        guard let batch else {
-            throw KafkaError(code: .state, message: "\(name): no producer is initialised")
-        }
-        try batch.add(
-            partition: partition,
-            key: key,
-            value: value,
-            headers: headers,
-            timestamp: timestamp
-        )
     }
 }

@@ -20,10 +20,22 @@ public final class BrokerWatch: Sendable {
 
     private let bootstrapServers: String
     private let logger: Logger
+    private let onOutage: @Sendable (String?) -> Void
     private let state = Mutex((now: State.reachable, recoveredAt: ContinuousClock.Instant?.none))
 
     /// A watch that takes the cluster for reachable until it hears otherwise.
-    public init(bootstrapServers: String, logger: Logger) {
+    ///
+    /// - Parameters:
+    ///   - bootstrapServers: what a person is told of.
+    ///   - logger: told of each change.
+    ///   - onOutage: called when the cluster ceases to answer, with what a person is told, and with nil when it answers again. It
+    ///     must be quick, and not call the watch.
+    public init(
+        bootstrapServers: String,
+        logger: Logger,
+        onOutage: @escaping @Sendable (String?) -> Void = { _ in }
+    ) {
+        self.onOutage = onOutage
         self.bootstrapServers = bootstrapServers
         self.logger = logger
     }
@@ -33,10 +45,12 @@ public final class BrokerWatch: Sendable {
         state.withLock {
             switch $0.now {
             case .reachable, .suspected: nil
-            case .unreachable, .refusing: "no Kafka broker answers at \(bootstrapServers)"
+            case .unreachable, .refusing: outageText
             }
         }
     }
+
+    private var outageText: String { "no Kafka broker answers at \(bootstrapServers)" }
 
     /// Whether somebody should ask the cluster for anything, and tell ``reached()`` or ``failed(_:)``.
     public var needsProbe: Bool {
@@ -76,6 +90,8 @@ public final class BrokerWatch: Sendable {
             case .unreachable, .refusing: return nil
             }
             state.now = cause.code.isRefusal ? .refusing : .unreachable
+            // Told under the lock, so that two changes cannot overtake each other.
+            onOutage(outageText)
             return cause
         }
         if let cause { tell(cause) }
@@ -93,7 +109,8 @@ public final class BrokerWatch: Sendable {
         }
     }
 
-    /// Asks the cluster for something small, to know whether it answers.
+    /// Asks the cluster for something small, to know whether it answers. Twice where need be: the broker that is asked first
+    /// may be the one of several that went away.
     ///
     /// - Returns: why it does not.
     @discardableResult
@@ -101,14 +118,18 @@ public final class BrokerWatch: Sendable {
         _ client: some ClusterAsker,
         timeout: Duration = .milliseconds(500)
     ) -> KafkaError? {
-        do throws(KafkaError) {
-            _ = try client.metadata(topics: [], timeout: timeout)
-            reached()
-            return nil
-        } catch {
-            failed(error)
-            return error
+        var failure: KafkaError?
+        for _ in 0..<2 {
+            do throws(KafkaError) {
+                _ = try client.metadata(topics: [], timeout: timeout)
+                reached()
+                return nil
+            } catch {
+                failure = error
+            }
         }
+        if let failure { failed(failure) }
+        return failure
     }
 
     /// Takes note that the cluster answered.
@@ -119,6 +140,7 @@ public final class BrokerWatch: Sendable {
             case .reachable, .suspected: return false
             case .unreachable, .refusing: state.recoveredAt = .now
             }
+            onOutage(nil)
             return true
         }
         if wasUnreachable { logger.notice("Kafka answers at \(bootstrapServers) again") }

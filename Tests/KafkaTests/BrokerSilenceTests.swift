@@ -1,0 +1,138 @@
+import BrokerFaults
+import Kafka
+import Testing
+
+@testable import class Kafka.BrokerSilence
+@testable import class Kafka.CallThread
+
+/// A transaction that hears nothing from any broker is given up, and a slow broker is not taken for a dead one for ever.
+@Suite struct BrokerSilenceTests {
+    private let start = ContinuousClock.now
+
+    private func isTooLong(_ silence: BrokerSilence, after time: Duration) -> Bool {
+        do throws(KafkaError) {
+            try silence.check(at: start + time)
+            return false
+        } catch {
+            #expect(error.remedy == .startOver)
+            return true
+        }
+    }
+
+    @Test func itLastsAsLongAsNobodyConfirmsAnything() {
+        let silence = BrokerSilence(least: .seconds(2), most: .seconds(10))
+        silence.began(at: start)
+        #expect(!isTooLong(silence, after: .seconds(1.9)))
+        silence.ended(at: start + .seconds(1.9))
+        #expect(!isTooLong(silence, after: .seconds(3.8)))
+        #expect(isTooLong(silence, after: .seconds(3.9)))
+    }
+
+    @Test func eachThatIsGivenUpDoublesTheNext() {
+        let silence = BrokerSilence(least: .seconds(2), most: .seconds(10))
+        for limit in [2, 4, 8] {
+            silence.began(at: start)
+            #expect(!isTooLong(silence, after: .seconds(limit) - .milliseconds(1)))
+            #expect(isTooLong(silence, after: .seconds(limit)))
+        }
+        silence.began(at: start)
+        #expect(!isTooLong(silence, after: .seconds(60)), "librdkafka gives up by itself")
+    }
+
+    @Test func aBrokerThatWasSlowIsWaitedForAgain() {
+        let silence = BrokerSilence(least: .seconds(2), most: .seconds(10))
+        silence.began(at: start)
+        #expect(isTooLong(silence, after: .seconds(2)))
+        silence.began(at: start)
+        silence.committed(at: start + .seconds(3))
+        #expect(silence.limit == .seconds(4))
+        silence.began(at: start)
+        silence.committed(at: start + .seconds(0.1))
+        #expect(silence.limit == .seconds(2))
+    }
+
+    /// `rd_kafka_send_offsets_to_transaction` waits for the answer, whatever timeout it is given.
+    @Test func offsetsThatNobodyTakesAreNotWaitedFor() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
+            let member = try GroupConsumer(
+                of: ["in"],
+                configuration: broker.client(["group.id": "g", "enable.auto.commit": "false"]),
+                hooks: quietHooks
+            )
+            defer { member.close() }
+            let deadline = ContinuousClock.now + .seconds(30)
+            while member.membership == nil, .now < deadline {
+                _ = try member.poll(maxRecords: 1, timeout: .milliseconds(10))
+            }
+            let membership = try #require(member.membership)
+            let producer = try TransactionalProducer(
+                configuration: broker.client(["transactional.id": "one"]),
+                hooks: quietHooks,
+                silence: BrokerSilence(least: .milliseconds(300))
+            )
+            try producer.initTransactions(timeout: .seconds(10))
+            try producer.begin()
+            broker.setRoundTrip(.seconds(60))
+            let offsets = [TopicPartition(topic: "in", partition: 0): Offset(1)]
+            func send() throws(KafkaError) {
+                try producer.sendOffsets(offsets, membership: membership, timeout: .milliseconds(100))
+            }
+            let error = #expect(throws: KafkaError.self) {
+                try retrying(while: { .now < deadline }) { () throws(KafkaError) in try send() }
+            }
+            #expect(error?.remedy == .startOver)
+            #expect(error?.message == "no broker confirmed anything of the transaction for 0.3 s")
+
+            // What is left behind has an id of its own, so that offsets which are late cannot do harm.
+            broker.setRoundTrip(.zero)
+            producer.drop()
+            try retrying(while: { .now < deadline }) { () throws(KafkaError) in
+                try producer.initTransactions(timeout: .seconds(1))
+            }
+            #expect(producer.transactionalID == "one/1")
+            try producer.begin()
+            try retrying(while: { .now < deadline }) { () throws(KafkaError) in try send() }
+            try producer.commit(timeout: .seconds(10))
+        }
+    }
+}
+
+/// A call that does not end can be left behind.
+@Suite struct CallThreadTests {
+    @Test func itTellsWhatCameOfEachCall() async throws {
+        try await onOwnThread {
+            let thread = CallThread(name: "test")
+            #expect(!thread.isBusy)
+            thread.begin {}
+            #expect(throws: Never.self) { try #require(thread.outcome(within: .seconds(10))).get() }
+            thread.begin { () throws(KafkaError) in throw KafkaError(code: .timedOut) }
+            #expect(throws: KafkaError.self) { try #require(thread.outcome(within: .seconds(10))).get() }
+            #expect(!thread.isBusy)
+        }
+    }
+
+    @Test func aCallThatDoesNotEndIsLeftBehindWithWhatItHolds() async throws {
+        try await onOwnThread {
+            let gate = StopSignal()
+            weak var weakHeld: StopSignal?
+            do {
+                let held = StopSignal()
+                weakHeld = held
+                let thread = CallThread(name: "test")
+                thread.begin {
+                    while !gate.isRequested { gate.wait(for: .milliseconds(5)) }
+                    held.request()
+                }
+                #expect(thread.outcome(within: .milliseconds(10)) == nil)
+                #expect(thread.isBusy)
+            }
+            #expect(weakHeld != nil, "the call goes on")
+            gate.request()
+            let deadline = ContinuousClock.now + .seconds(10)
+            let pause = StopSignal()
+            while weakHeld != nil, .now < deadline { pause.wait(for: .milliseconds(1)) }
+            #expect(weakHeld == nil)
+        }
+    }
+}
