@@ -62,6 +62,9 @@ final class ClientHandle {
         rd_kafka_error_destroy(rd_kafka_abort_transaction(pointer, 100))
     }
 
+    /// How many connections broke or could not be made, as far as polling has told.
+    var lostConnections: Int { context.lostConnections }
+
     /// The error, in clearer words where there are any.
     func explained(_ error: KafkaError) -> KafkaError { context.faults.explained(error) }
 
@@ -98,7 +101,9 @@ final class ClientHandle {
         rd_kafka_conf_set_error_cb(handle) { client, code, reason, _ in
             guard let client, let context = ClientContext.of(client) else { return }
             let error = KafkaError(rd_kafka_resp_err_t(code), message: reason.map { String(cString: $0) })
-            if let error { context.hooks?.onError?(context.faults.explained(error)) }
+            guard let error else { return }
+            if error.code == .transport || error.code == .allBrokersDown { context.lostConnections += 1 }
+            context.hooks?.onError?(context.faults.explained(error))
         }
         explainCertificates(handle)
         guard statistics else { return }
@@ -118,6 +123,8 @@ class ClientContext {
     fileprivate(set) var hooks: ClientHooks?
     /// What librdkafka tells besides its errors.
     let faults = FaultNotes()
+    /// Counted while the client is polled, by whoever polls it.
+    fileprivate(set) var lostConnections = 0
 
     static func of(_ client: OpaquePointer) -> ClientContext? {
         rd_kafka_opaque(client).map { Unmanaged<ClientContext>.fromOpaque($0).takeUnretainedValue() }

@@ -38,6 +38,8 @@ public final class TransactionalProducer {
     private let silence: BrokerSilence?
     /// What was not confirmed when that was last asked.
     private var unconfirmed: Int32 = 0
+    /// How many connections the client had lost by the last commit.
+    private var lostConnections = 0
     private var client: Client?
     /// Which of several transactional ids is in use. The first is the configured one, the others have this number appended.
     private var generation = 0
@@ -246,7 +248,7 @@ public final class TransactionalProducer {
             let left = rd_kafka_outq_len(handle.pointer)
             if left < unconfirmed { silence?.ended() }
             unconfirmed = left
-            try silence?.check()
+            try silence?.check(isConnectionLost: handle.lostConnections != lostConnections)
             guard ContinuousClock.now < deadline else { throw KafkaError(code: .timedOut, isRetriable: true) }
         }
     }
@@ -268,6 +270,7 @@ public final class TransactionalProducer {
             }
         }
         silence?.committed()
+        lostConnections = handle.lostConnections
     }
 
     /// Waits until everything that was produced is written, if not yet decided about. A commit does so by itself.
@@ -329,6 +332,7 @@ extension TransactionalProducer {
     }
 
     private func dropClient() {
+        lostConnections = 0
         for topic in topics { topic.disconnect() }
         if let client, client.offsetsCall.isBusy { stuck.append(client) }
         client = nil
