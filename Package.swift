@@ -274,6 +274,8 @@ let package = Package(
                 "BrokerFaults", "juice", "Kafka", "JuiceAudit", "JuiceHTTP", "JuiceKiosk", "JuiceMaker",
                 "JuiceMessages",
                 "JuiceRestockBot", "JuiceService",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
     ],
