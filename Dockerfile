@@ -4,11 +4,10 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends librdkafka-dev libsimdjson-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
-# Dependencies first: they change less often than the sources.
+# Dependencies first: they change less often than the sources. The tests are not needed.
 COPY Package.swift ./
 RUN swift package resolve
 COPY Sources ./Sources
-COPY Tests ./Tests
 RUN swift build -c release --product juice --static-swift-stdlib \
     && install -D -s "$(swift build -c release --show-bin-path)/juice" /out/juice
 
@@ -17,13 +16,19 @@ FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install -y --no-install-recommends librdkafka1 libsimdjson14 ca-certificates \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin juice
+    && groupadd --gid 10001 juice \
+    && useradd --uid 10001 --gid juice --no-create-home --shell /usr/sbin/nologin juice
 COPY --from=build /out/juice /usr/local/bin/juice
 # Whoever hands the image on hands these on, too.
 COPY LICENSE docs/LICENSES.md /usr/share/doc/juice/
-USER juice
+# In numbers, so that Kubernetes sees that it is not root.
+USER 10001:10001
 # Whoever runs a container wants to probe and scrape it, and to have its log collected.
 ENV JUICE_HTTP=0.0.0.0:8080 JUICE_LOG_FORMAT=json
+# Nobody reaches a broker on the container's own loopback, as `juice serve` would start one.
+ENV JUICE_REQUIRE_BROKERS=true
+# `juice demo` starts one and leaves a note of it where the container can write even if its root file system is read-only.
+ENV XDG_RUNTIME_DIR=/dev/shm
 EXPOSE 8080
 ENTRYPOINT ["juice"]
 CMD ["serve"]

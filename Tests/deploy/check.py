@@ -15,6 +15,7 @@ import yaml
 from alerts import RULES, check_rules, rules
 from basics import DEPLOY, Fault, Hopeless, ensure, eventually, read_yaml, run
 from dashboard import check_provisioning, check_structure, queries, variable_queries
+from image import check_image, check_kafka_probe
 from manifests import COMPOSE, check_compose, check_kubernetes
 from metrics_page import LINUX_ONLY, MetricsPage, check_document
 from processes import Process, Prometheus, clean_environment, kiosk, restock_bot, service
@@ -61,6 +62,7 @@ def checks(arguments):
         run(promtool, "check", "config", DEPLOY / "prometheus" / "prometheus.yml")
         yield "dashboard", check_structure()
         yield "provisioning of Grafana", check_provisioning(read_yaml(COMPOSE))
+        yield "Dockerfile", check_image(arguments.juice, environment)
         yield "docker-compose.yml", check_compose(arguments.juice, environment)
         yield "Kubernetes manifests", check_kubernetes(arguments.juice, environment)
         yield "versions and hashes", check_pins(arguments.juice.parent)
@@ -77,6 +79,8 @@ def live_checks(arguments, environment, folder):
         for job, start in {"juice-maker": service, "juice-kiosk": kiosk, "juice-restock-bot": restock_bot}.items():
             running[job] = stack.enter_context(start(arguments.juice, environment))
             running[job].wait_until_ready()
+        probe = read_yaml(COMPOSE)["services"]["kafka"]["healthcheck"]["test"]
+        yield "health check of Kafka", check_kafka_probe(probe, running["juice-maker"].find(r"broker at (\S+)"))
         configuration = scrape_configuration({job: process.address for job, process in running.items()})
         (folder / "prometheus.yml").write_text(yaml.safe_dump(configuration))
         prometheus = stack.enter_context(
@@ -111,7 +115,7 @@ def scrape_configuration(addresses):
     configuration["global"] |= {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
     configuration["rule_files"] = [str(DEPLOY / "prometheus" / file) for file in configuration["rule_files"]]
     for job in configuration["scrape_configs"]:
-        job.pop("dns_sd_configs", None)
+        del job["dns_sd_configs"]
         job["static_configs"] = [{"targets": [addresses[job["job_name"]]]}]
     return configuration
 

@@ -1,9 +1,8 @@
-"""docker-compose.yml, the Dockerfile and the Kubernetes manifests, by themselves and beside each other."""
+"""docker-compose.yml and the Kubernetes manifests, by themselves and beside each other and the image."""
 
 import json
 import math
 import re
-import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -11,25 +10,14 @@ from pathlib import Path
 import yaml
 from alerts import rules
 from basics import DEPLOY, ROOT, ensure, read_yaml, run
+from image import VOLUMES, http_port, image_environment, image_user
 
 COMPOSE = ROOT / "docker-compose.yml"
-DOCKERFILE = (ROOT / "Dockerfile").read_text()
 # Each is named like all that is in it.
 MANIFESTS = [DEPLOY / "kubernetes" / f"{name}.yaml" for name in ("juice-maker", "juice-kiosk", "juice-restock-bot")]
 POD_MONITOR = DEPLOY / "kubernetes" / "podmonitor.yaml"
 # The oldest that still has all that is used, and the newest that is known.
 KUBERNETES_VERSIONS = ("1.31", "1.37")
-
-
-def image_environment():
-    """What the image sets."""
-    words = [word for line in re.findall(r"^ENV (.*)$", DOCKERFILE, re.MULTILINE) for word in shlex.split(line)]
-    return dict(word.split("=", 1) for word in words)
-
-
-def http_port():
-    """Where the image serves HTTP."""
-    return int(image_environment()["JUICE_HTTP"].rpartition(":")[2])
 
 
 def settings(juice, base, environment):
@@ -43,10 +31,9 @@ def check_compose(juice, base):
     run(Path(sys.executable).parent / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", COMPOSE)
     compose = read_yaml(COMPOSE)
     port = http_port()
-    ensure(f"EXPOSE {port}\n" in DOCKERFILE, f"the image does not expose {port}")
     published = [entry for service in compose["services"].values() for entry in service.get("ports", [])]
     ensure(all(entry.startswith("127.0.0.1:") for entry in published), "a port is open to other machines")
-    ensure(f"127.0.0.1:{port}:{port}" in compose["services"]["juice"]["ports"], f"port {port} is not published")
+    check_scaling(compose["services"]["juice"], port)
     check_targets(compose, port)
     ours = {name: service for name, service in compose["services"].items() if service["image"] == "juice-maker"}
     for name, service in ours.items():
@@ -58,17 +45,20 @@ def check_compose(juice, base):
             there = (ROOT / place).exists() if place.startswith(".") else place in compose["volumes"]
             ensure(there, f"{name} mounts {place}, which is not there")
         check_container(name, service)
+        check_volumes(name, service)
         tagged = name in ours or re.search(r":v?\d+\.\d+\.\d+$", service["image"])
         ensure(tagged, f"{name} has an image without a version: {service['image']}")
     check_grafana_password(compose)
+    check_staff_token(compose["services"])
     return f"{len(compose['services'])} services"
 
 
 def check_targets(compose, port):
     """Does Prometheus look where the services show themselves?"""
     jobs = {job["job_name"]: job for job in read_yaml(DEPLOY / "prometheus" / "prometheus.yml")["scrape_configs"]}
-    target = jobs.pop("juice-maker")["static_configs"][0]["targets"]
-    ensure(target == [f"juice:{port}"], f"Prometheus looks for the service at {target}")
+    # By name, and so each of its instances.
+    places = jobs.pop("juice-maker")["dns_sd_configs"]
+    ensure(places == [{"names": ["juice"], "type": "A", "port": port}], f"Prometheus looks for the service at {places}")
     for name, job in jobs.items():
         (place,) = job["dns_sd_configs"]
         (service,) = place["names"]
@@ -77,11 +67,27 @@ def check_targets(compose, port):
         ensure(compose["services"][service]["command"] == [name.removeprefix("juice-")], f"{name} runs something else")
 
 
+def check_scaling(service, port):
+    """Can there be more than one container of a service?"""
+    ensure(service["ports"] == [f"127.0.0.1::{port}"], f"port {port} is not published, or at one port for all")
+    ensure("container_name" not in service and "hostname" not in service, "the containers are called alike")
+    ensure("JUICE_INSTANCE_ID" not in service["environment"], "the instances are called alike")
+
+
+def check_volumes(name, service):
+    """Does something lie on each volume of the image? On any other Docker puts a new one each time, and leaves it behind."""
+    covered = {place.split(":")[0] for place in service.get("tmpfs", [])}
+    covered |= {volume.split(":")[1] for volume in service.get("volumes", [])}
+    left = set(VOLUMES.get(service["image"].split(":")[0], [])) - covered
+    ensure(not left, f"{name} leaves volumes without a name behind: {', '.join(sorted(left))}")
+
+
 def check_container(name, service):
     """Can the container neither write to its image nor gain rights, nor take all the memory there is?"""
     ensure(service.get("read_only") is True, f"{name} can write to its root file system")
     ensure(service.get("cap_drop") == ["ALL"] and "cap_add" not in service, f"{name} keeps capabilities")
     ensure(service.get("security_opt") == ["no-new-privileges:true"], f"{name} may gain rights")
+    ensure("user" not in service or service.get("network_mode") == "none", f"{name} is not the image's user, and has a network")
     ensure(not service.get("privileged") and "devices" not in service, f"{name} has rights of the machine")
     ensure(re.fullmatch(r"\d+[mg]", str(service.get("mem_limit"))), f"{name} has no limit to its memory")
     writable = [volume for volume in service.get("volumes", []) if volume.startswith(".") and not volume.endswith(":ro")]
@@ -103,6 +109,14 @@ def check_grafana_password(compose):
     for ignored in (".gitignore", ".dockerignore"):
         ensure(name in (ROOT / ignored).read_text().splitlines(), f"{ignored} lets {name} through")
     ensure(f"> {name} " in COMPOSE.read_text(), f"docker-compose.yml does not say how to make {name}")
+
+
+def check_staff_token(services):
+    """Does the kiosk read the token that is made for it at the first start, and cannot write it?"""
+    kiosk, (volume,) = services["kiosk"], services["staff-token"]["volumes"]
+    folder = kiosk["environment"]["JUICE_STAFF_TOKEN_FILE"].rpartition("/")[0]
+    ensure(volume == f"staff-token:{folder}" and kiosk["volumes"] == [f"{volume}:ro"], "the staff token is elsewhere")
+    ensure("staff-token" in kiosk["depends_on"], "the kiosk starts before there is a staff token")
 
 
 def check_kubernetes(juice, base):
@@ -169,9 +183,9 @@ def check_http(container, template, objects, monitor):
 
 def check_rights(pod, container):
     """Has the pod no right that it does not need, and can it still read its secret?"""
-    (user,) = re.findall(r"useradd .*--uid (\d+) .*\bjuice$", DOCKERFILE, re.MULTILINE)
     given = pod["securityContext"]
-    ensure(given["runAsNonRoot"] is True and given["runAsUser"] == int(user), "the pod runs as another user")
+    ensure((given["runAsUser"], given["runAsGroup"]) == image_user(), "the pod runs as another user or group")
+    ensure(given["runAsNonRoot"] is True, "the pod may run as root")
     ensure(given["seccompProfile"] == {"type": "RuntimeDefault"}, "the pod may make every system call")
     ensure(pod["automountServiceAccountToken"] is False, "the pod is given a token for Kubernetes")
     outside = {name for name in ("hostNetwork", "hostPID", "hostIPC") if pod.get(name)}

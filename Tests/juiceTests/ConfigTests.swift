@@ -52,6 +52,17 @@ import Testing
         #expect(throws: Failure.self) { try entries(flags: [.workers: "0"]) }
     }
 
+    /// As in a container, where an embedded broker would be one that nobody reaches.
+    @Test func brokersCanBeRequired() throws {
+        let required = ["JUICE_REQUIRE_BROKERS": "true"]
+        let failure = #expect(throws: Failure.self) { try entries(environment: required) }
+        #expect(failure?.status == .configuration)
+        #expect(failure?.hint?.contains("JUICE_BOOTSTRAP_SERVERS") == true)
+        let named = try entries(flags: [.bootstrapServers: "kafka:9092"], environment: required)
+        #expect(named["bootstrap-servers"]?.value == "kafka:9092")
+        #expect(named["require-brokers"]?.value == "true")
+    }
+
     @Test(arguments: [
         (
             "JUICE_WORKER",

@@ -45,6 +45,12 @@ extension Connection {
         if let configured = settings.string(.bootstrapServers) {
             let embedded = running.first { $0.bootstrapServers == configured }
             (servers, origin) = (configured, embedded.map(Origin.embedded) ?? .configured)
+        } else if try settings.boolean(.requireBrokers) {
+            throw Failure(
+                .configuration,
+                "no Kafka brokers are named",
+                hint: "set JUICE_BOOTSTRAP_SERVERS to yours, such as kafka1:9092,kafka2:9092"
+            )
         } else if let running = running.first {
             (servers, origin) = (running.bootstrapServers, .embedded(running))
         } else {

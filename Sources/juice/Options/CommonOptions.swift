@@ -44,6 +44,12 @@ struct KafkaOptions: ParsableArguments {
     )
     var bootstrapServers: String?
 
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Run only where brokers are named, neither on an embedded one nor on 127.0.0.1:9092."
+    )
+    var requireBrokers: Bool?
+
     @Option(help: ArgumentHelp("What the topics' names begin with. (default: juice.)", valueName: "text"))
     var topicPrefix: String?
 

@@ -23,6 +23,7 @@ struct EffectiveSettings {
                 .bootstrapServers,
                 configuration.bootstrapServers.isEmpty ? nil : configuration.bootstrapServers
             ),
+            (.requireBrokers, "\(try settings.boolean(.requireBrokers))"),
             (.topicPrefix, settings.string(.topicPrefix) ?? TopicNames.standardPrefix),
             (.kafkaPropertyFile, settings.string(.kafkaPropertyFile)),
             (.kafkaDebug, settings.string(.kafkaDebug)),

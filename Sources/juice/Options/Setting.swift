@@ -2,6 +2,7 @@
 enum Setting: String, CaseIterable, Sendable {
     // Where Kafka is and how to talk to it.
     case bootstrapServers = "bootstrap-servers"
+    case requireBrokers = "require-brokers"
     case topicPrefix = "topic-prefix"
     case kafkaProperty = "kafka-property"
     case kafkaPropertyFile = "kafka-property-file"

@@ -36,12 +36,19 @@ enum ServiceRun {
         try await run(group(services, signals: [.sigterm, .sigint]))
     }
 
-    /// A group of these services, stopped in reverse order.
+    /// A group of these services, stopped in reverse order: on a signal, or when one of them fails.
     static func group(_ services: [any Service], signals: [UnixSignal]) -> ServiceGroup {
         // The group's own lines repeat, in the words of its machinery, what the services say themselves.
         let silent = Log.logger(level: .critical) { _ in }
+        // By itself a group cancels the others when one fails, and a server that is cancelled logs errors of its own.
+        let stopping = services.map {
+            ServiceGroupConfiguration.ServiceConfiguration(
+                service: $0,
+                failureTerminationBehavior: .gracefullyShutdownGroup
+            )
+        }
         return ServiceGroup(
-            configuration: .init(services: services, gracefulShutdownSignals: signals, logger: silent)
+            configuration: .init(services: stopping, gracefulShutdownSignals: signals, logger: silent)
         )
     }
 

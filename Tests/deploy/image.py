@@ -1,0 +1,73 @@
+"""The image that the Dockerfile makes, as far as it can be told without Docker, and those that docker-compose.yml uses."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from basics import ROOT, ensure, run
+
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+# The volumes that other images declare.
+VOLUMES = {
+    "apache/kafka": ["/etc/kafka/secrets", "/mnt/shared/config", "/var/lib/kafka/data"],
+    "prom/prometheus": ["/prometheus"],
+    "grafana/grafana": [],
+}
+
+
+def image_environment():
+    """What the image sets."""
+    words = [word for line in re.findall(r"^ENV (.*)$", DOCKERFILE, re.MULTILINE) for word in shlex.split(line)]
+    return dict(word.split("=", 1) for word in words)
+
+
+def http_port():
+    """Where the image serves HTTP."""
+    return int(image_environment()["JUICE_HTTP"].rpartition(":")[2])
+
+
+def image_user():
+    """The numbers of the image's user and group. Kubernetes cannot tell of a name that it is not root's."""
+    (line,) = re.findall(r"^USER (.*)$", DOCKERFILE, re.MULTILINE)
+    ensure(re.fullmatch(r"[1-9]\d*:[1-9]\d*", line), f"the image's user is not given in numbers: {line}")
+    user, group = line.split(":")
+    made = f"groupadd --gid {group} juice" in DOCKERFILE and f"useradd --uid {user} --gid juice " in DOCKERFILE
+    ensure(made, f"the image's user {line} has no name")
+    return int(user), int(group)
+
+
+def check_image(juice, base):
+    """Has the image a user without rights, does it refuse to run without brokers, and is it built without the tests?"""
+    user, group = image_user()
+    ensure(f"EXPOSE {http_port()}\n" in DOCKERFILE, f"the image does not expose {http_port()}")
+    done = subprocess.run(
+        [juice, "config"], env=base | image_environment(), capture_output=True, text=True, timeout=60
+    )
+    ensure(done.returncode == 78 and "JUICE_BOOTSTRAP_SERVERS" in done.stderr, "the image runs without brokers")
+    check_build_without_tests()
+    return f"user {user}, group {group}, built without the tests"
+
+
+def check_build_without_tests():
+    """Do the package's products need nothing of Tests?"""
+    ensure(not re.search(r"^COPY .*\bTests\b", DOCKERFILE, re.MULTILINE), "a change of a test builds the image anew")
+    with tempfile.TemporaryDirectory(prefix="juice-image-") as folder:
+        shutil.copy(ROOT / "Package.swift", folder)
+        Path(folder, "Sources").symlink_to(ROOT / "Sources")
+        described = run("swift", "package", "--package-path", folder, "describe")
+    ensure("Tests" not in described, "the package names a folder of Tests where there is none")
+
+
+def check_kafka_probe(probe, servers):
+    """Does the health check of Kafka's container hold with a broker, and fail without one? It asks the embedded one."""
+    ensure(probe[:3] == ["CMD", "bash", "-c"] and "/bin/kafka-" not in probe[3], "the health check may start a JVM")
+    host, _, port = servers.partition(":")
+    for port, expected in ((port, 0), ("1", 1)):
+        script = probe[3].replace("$$", "$").replace("127.0.0.1/19092", f"{host}/{port}")
+        ensure(f"/{port}" in script, "the health check asks elsewhere")
+        done = subprocess.run(["bash", "-c", script], capture_output=True, timeout=60)
+        ensure(done.returncode == expected, f"the health check of Kafka at port {port} ends with {done.returncode}")
+    return "holds with a broker, fails without"
