@@ -1,7 +1,7 @@
-# Build stage: the toolchain, the two C libraries, one release binary with the Swift runtime linked in.
+# Build stage: the toolchain, librdkafka, one release binary with the Swift runtime linked in.
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends librdkafka-dev libsimdjson-dev \
+    && apt-get install -y --no-install-recommends librdkafka-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 # Dependencies first: they change less often than the sources. The tests are not needed.
@@ -14,7 +14,7 @@ RUN swift build -c release --product juice --static-swift-stdlib \
 # Run stage: the binary, the shared libraries it needs, and a user without rights.
 FROM debian:bookworm-slim
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends librdkafka1 libsimdjson14 ca-certificates \
+    && apt-get install -y --no-install-recommends librdkafka1 ca-certificates \
     && rm -rf /var/lib/apt/lists/* \
     && groupadd --gid 10001 juice \
     && useradd --uid 10001 --gid juice --no-create-home --shell /usr/sbin/nologin juice

@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` shows the service at work, `make test` checks what CI checks.
-# Each installs what is missing first (librdkafka and simdjson) and says so.
+# Each installs what is missing first (librdkafka) and says so.
 
 SHELL := /bin/bash
 SWIFT ?= swift
@@ -183,7 +183,7 @@ lint: setup ## Check the layout of the source files
 format: setup ## Lay out the source files
 	@$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Fuzz
 
-setup: ## Install librdkafka and simdjson where they are missing
+setup: ## Install librdkafka where it is missing
 	@./scripts/setup.sh
 
 # With the flags of the tests, so that what they built can be used.

@@ -2,13 +2,6 @@
 import Foundation
 import PackageDescription
 
-// Homebrew's headers are found by pkg-config; Debian's need no flags, and SwiftPM warns about the one given there.
-#if os(macOS)
-    let simdjsonPkgConfig: String? = "simdjson"
-#else
-    let simdjsonPkgConfig: String? = nil
-#endif
-
 // The modules and what each may know: docs/ARCHITECTURE.md.
 let package = Package(
     name: "juice-maker",
@@ -39,13 +32,6 @@ let package = Package(
             pkgConfig: "rdkafka",
             providers: [.apt(["librdkafka-dev"]), .brew(["librdkafka"])]
         ),
-        .systemLibrary(
-            name: "SimdJSON",
-            pkgConfig: simdjsonPkgConfig,
-            providers: [.apt(["libsimdjson-dev"]), .brew(["simdjson"])]
-        ),
-        .target(name: "CSimdJSON", dependencies: ["SimdJSON"], linkerSettings: [.linkedLibrary("simdjson")]),
-
         .systemLibrary(name: "CPrefetch"),
 
         .target(
@@ -53,7 +39,7 @@ let package = Package(
             dependencies: ["CRdKafka", .product(name: "Logging", package: "swift-log")]
         ),
         .target(name: "JuiceMaker"),
-        .target(name: "JuiceMessages", dependencies: ["JuiceMaker", "CPrefetch", "CSimdJSON"]),
+        .target(name: "JuiceMessages", dependencies: ["JuiceMaker", "CPrefetch"]),
         .target(name: "JuiceEngine", dependencies: ["JuiceMaker", "JuiceMessages", "CPrefetch"]),
         .target(
             name: "JuiceService",
@@ -280,8 +266,7 @@ let package = Package(
             ]
         ),
     ],
-    swiftLanguageModes: [.v6],
-    cxxLanguageStandard: .cxx17
+    swiftLanguageModes: [.v6]
 )
 
 // The image is built without the tests, so that a change of theirs does not build it anew.

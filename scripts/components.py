@@ -26,7 +26,7 @@ INTRODUCTION = """\
 
 Juice Maker has the Apache License 2.0: [LICENSE](../LICENSE). This page has the licenses of what is linked into the
 `juice` command besides, as in the image, where it is `/usr/share/doc/juice/LICENSES.md`. Debian's packages in the image
-have theirs in `/usr/share/doc`, librdkafka and simdjson among them. `make licenses` writes this page, `make deploy-check`
+have theirs in `/usr/share/doc`, librdkafka among them. `make licenses` writes this page, `make deploy-check`
 holds it against what is linked, and `make sbom` lists the same components with their versions.
 
 | component | license |
@@ -50,7 +50,7 @@ def components(folder):
     """All that is linked, by name."""
     packages = linked(folder).items()
     found = [package(name, checkouts(folder), pin, modules) for name, (pin, modules) in packages]
-    return sorted(found + toolchain(found) + simdjson(found), key=lambda component: component.name.lower())
+    return sorted(found + toolchain(found), key=lambda component: component.name.lower())
 
 
 def checkouts(folder):
@@ -123,17 +123,6 @@ def toolchain(found):
     ]
 
 
-def simdjson(found):
-    """The part of simdjson that its header has."""
-    version = output("pkg-config", "--modversion", "simdjson")
-    text = next(component.text for component in found if component.license == APACHE)
-    url = "https://github.com/simdjson/simdjson"
-    notice = {"simdjson, isadetection.h": (TEXTS / "simdjson-isadetection.txt").read_text()}
-    license = f"{APACHE} AND BSD-3-Clause"
-    purl = f"pkg:github/simdjson/simdjson@v{version}"
-    return [Component("simdjson's header", version, license, purl, url, notice, text)]
-
-
 def output(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
@@ -189,12 +178,9 @@ def sbom(found, version):
 
 def shared():
     """The libraries that are loaded when the program starts, of the versions that it was built with."""
-    for name, library, license, url in (
-        ("librdkafka", "rdkafka", "BSD-2-Clause", "https://github.com/confluentinc/librdkafka"),
-        ("libsimdjson", "simdjson", APACHE, "https://github.com/simdjson/simdjson"),
-    ):
-        version = output("pkg-config", "--modversion", library)
-        yield Component(name, version, license, f"pkg:generic/{name}@{version}", url, {})
+    version = output("pkg-config", "--modversion", "rdkafka")
+    url = "https://github.com/confluentinc/librdkafka"
+    yield Component("librdkafka", version, "BSD-2-Clause", f"pkg:generic/librdkafka@{version}", url, {})
 
 
 def main():

@@ -17,7 +17,7 @@ version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9
 
 # A library is there when a C program that includes it compiles: that is what the build needs.
 has_header() {
-    echo "#include <$1>" | ${CC:-cc} -fsyntax-only -x "$2" ${3:-} - 2>/dev/null
+    echo "#include <$1>" | ${CC:-cc} -fsyntax-only -x "$2" - 2>/dev/null
 }
 
 install_debian() {
@@ -41,7 +41,6 @@ Linux)
     command -v cc >/dev/null || command -v clang >/dev/null || missing+=(gcc libc6-dev)
     CC=${CC:-$(command -v cc || command -v clang || echo cc)}
     has_header librdkafka/rdkafka.h c || missing+=(librdkafka-dev)
-    has_header simdjson.h c++ "-std=c++17" || missing+=(libsimdjson-dev)
     for tool in "$@"; do
         case "$tool" in
         python) python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv) ;;
@@ -60,7 +59,7 @@ Linux)
     ;;
 Darwin)
     command -v brew >/dev/null || fail "install Homebrew from https://brew.sh, then try again"
-    for formula in pkgconf librdkafka simdjson "$@"; do
+    for formula in pkgconf librdkafka "$@"; do
         if [ "$formula" = browser ]; then
             command -v chromedriver >/dev/null || brew install --quiet --cask chromium chromedriver ||
                 fail "brew could not install chromium and chromedriver; try that by hand to see why"

@@ -1,6 +1,6 @@
 /*
- * The bare copy: consume, produce, send offsets, commit, and nothing else. What it takes is what Kafka and librdkafka take;
- * what the service takes beyond it is the service's own.
+ * The bare loop: consume, produce, send offsets, commit, and nothing else. What it takes is what Kafka and librdkafka take;
+ * what the service takes beyond it is the service's own. It writes values as long as the service's, or copies those it reads.
  *
  * It does what makes such a loop fast, and the service does the same: two transactional producers in turn, since the broker
  * is still writing the last one's markers; one batch one transaction; a delivery report callback, without which a commit
@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Long enough for a broker that is slow, short enough for whoever waits. */
 enum { TIMEOUT_MS = 30000, POLL_MS = 100 };
@@ -36,6 +37,8 @@ typedef struct {
     /* The records at hand, and as they are handed on. */
     rd_kafka_message_t **records;
     rd_kafka_message_t *copies;
+    /* A value of `answer_size` for each; null where values are copied as they are. */
+    char *answers;
 } copy;
 
 static void on_rebalance(rd_kafka_t *consumer, rd_kafka_resp_err_t event, rd_kafka_topic_partition_list_t *partitions,
@@ -131,6 +134,17 @@ static ssize_t take(copy *copy) {
     return -1;
 }
 
+/* The value that is written for a record: constant bytes but for the beginning, which tells whoever reads it which it is. */
+static void *answer(copy *copy, ssize_t index) {
+    const rd_kafka_message_t *record = copy->records[index];
+    size_t size = copy->plan->answer_size;
+    char *answer = copy->answers + (size_t)index * size;
+    size_t copied = record->len < size ? record->len : size;
+    memcpy(answer, record->payload, copied);
+    memset(answer + copied, ' ', size - copied);
+    return answer;
+}
+
 /* Hands the records on. Those of a partition come in runs: each run goes out in one call, to the same partition. */
 static int produce(copy *copy, rd_kafka_topic_t *output, ssize_t count, rd_kafka_topic_partition_list_t *offsets) {
     ssize_t start = 0;
@@ -141,6 +155,10 @@ static int produce(copy *copy, rd_kafka_topic_t *output, ssize_t count, rd_kafka
             const rd_kafka_message_t *record = copy->records[end];
             copy->copies[end] = (rd_kafka_message_t){
                 .payload = record->payload, .len = record->len, .key = record->key, .key_len = record->key_len};
+            if (copy->answers) {
+                copy->copies[end].payload = answer(copy, end);
+                copy->copies[end].len = copy->plan->answer_size;
+            }
         }
         int wanted = (int)(end - start);
         int done = rd_kafka_produce_batch(output, partition, RD_KAFKA_MSG_F_COPY, &copy->copies[start], wanted);
@@ -178,7 +196,9 @@ static int commit(copy *copy, ssize_t count) {
 static int run(copy *copy) {
     copy->records = calloc(copy->plan->max_batch, sizeof *copy->records);
     copy->copies = calloc(copy->plan->max_batch, sizeof *copy->copies);
-    if (!copy->records || !copy->copies) return bare_fail(copy->client, "out of memory");
+    if (copy->plan->answer_size) copy->answers = malloc(copy->plan->max_batch * copy->plan->answer_size);
+    if (!copy->records || !copy->copies || (copy->plan->answer_size && !copy->answers))
+        return bare_fail(copy->client, "out of memory");
     /* The producers first: the consumer would fetch ahead while they take over their ids. */
     for (int turn = 0; turn < 2; turn++)
         if (open_producer(copy, turn)) return -1;
@@ -212,5 +232,6 @@ int bare_copy(const bare_copy_plan *plan, const bare_client *client, void (*on_r
     if (copy.membership) rd_kafka_consumer_group_metadata_destroy(copy.membership);
     free(copy.records);
     free(copy.copies);
+    free(copy.answers);
     return result;
 }

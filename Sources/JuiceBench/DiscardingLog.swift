@@ -6,7 +6,6 @@ final class DiscardingLog: CommandLog {
     private let workload: OrderWorkload
     private let partitionCount: Int32
     private var isAssigned = false
-    private var records: [CommandRecord] = []
     private var next = 0
     private(set) var producedBytes = 0
 
@@ -23,9 +22,11 @@ final class DiscardingLog: CommandLog {
             return .assigned(Array(0..<partitionCount))
         }
         guard wait else { return .records([], ends: []) }
-        records.removeAll(keepingCapacity: true)
+        var records: [CommandRecord] = []
         // No more than there are, else two of them would share their bytes.
-        for number in next..<next + min(maxRecords, workload.count) {
+        let numbers = next..<next + min(maxRecords, workload.count)
+        records.reserveCapacity(numbers.count)
+        for number in numbers {
             let key = workload.key(of: number)
             records.append(
                 CommandRecord(

@@ -15,7 +15,7 @@ public final class OrderWorkload {
 
     private let memory: UnsafeMutableRawBufferPointer
     private let stride: Int
-    private var orders: [Order] = []
+    private let orders: [Order]
 
     private struct Order {
         let store: Int
@@ -38,6 +38,7 @@ public final class OrderWorkload {
         let longest = Self.menu.juices.map(\.id.utf8.count).max() ?? 0
         stride = Self.keyRoom + Self.value(number: 0, juice: String(repeating: "x", count: longest)).count
         memory = .allocate(byteCount: count * stride, alignment: 8)
+        var orders: [Order] = []
         orders.reserveCapacity(count)
         for number in 0..<count {
             // Fibonacci hashing: numbers that follow each other come apart.
@@ -53,6 +54,7 @@ public final class OrderWorkload {
             UnsafeMutableRawBufferPointer(rebasing: slot[Self.keyRoom...]).copyBytes(from: value)
             orders.append(Order(store: store, keyLength: key.count, valueLength: value.count))
         }
+        self.orders = orders
     }
 
     deinit { memory.deallocate() }

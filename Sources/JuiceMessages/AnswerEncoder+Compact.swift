@@ -7,9 +7,7 @@ extension AnswerEncoder {
         var numbers = CompactNumbers()
         numbers.append(order.juice)
         numbers.append(order.quantity)
-        for ingredient in ingredients[juices[order.juice].ingredients] {
-            numbers.append(left[ingredient.fruit])
-        }
+        for place in juices[order.juice].ingredients { numbers.append(left[ingredients[place].fruit]) }
         return CompactAnswer(.juiceMade, numbers)
     }
 
@@ -39,8 +37,8 @@ extension AnswerEncoder {
         var numbers = CompactNumbers()
         numbers.append(juice)
         numbers.append(quantity)
-        for ingredient in ingredients[juices[juice].ingredients] {
-            let inStock = inStock(ingredient)
+        for place in juices[juice].ingredients {
+            let inStock = inStock(ingredients[place])
             guard (inStock ?? 0) <= FruitStore.maximumLevel else { return nil }
             numbers.append(inStock.map { $0 + 1 } ?? 0)
         }

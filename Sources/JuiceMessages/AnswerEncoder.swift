@@ -167,15 +167,16 @@ extension AnswerEncoder {
         left: (IngredientFragments) -> Int
     ) {
         let juice = juices[juice]
-        let ingredients = ingredients[juice.ingredients]
         begin(#"{"type":"juiceMade""#, .order, head, into: &buffer)
         append(juice.id, into: &buffer)
         buffer.append(decimal: quantity)
-        for ingredient in ingredients {
+        for place in juice.ingredients {
+            let ingredient = ingredients[place]
             append(ingredient.used, into: &buffer)
             buffer.append(decimal: ingredient.amount * quantity)
         }
-        for ingredient in ingredients {
+        for place in juice.ingredients {
+            let ingredient = ingredients[place]
             append(ingredient.left, into: &buffer)
             buffer.append(decimal: left(ingredient))
         }

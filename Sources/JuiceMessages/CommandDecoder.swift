@@ -76,8 +76,8 @@ extension CommandDecoder {
         } catch {
             switch error {
             case .tooDeep: throw .tooDeep
-            // The reader has had the memory for the longest command since it was made.
-            case .notJSON, .outOfMemory: throw .notJSON
+            // No command is as long as what is too long for the reader.
+            case .notJSON, .tooLong: throw .notJSON
             }
         }
     }

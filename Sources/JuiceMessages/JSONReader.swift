@@ -1,46 +1,99 @@
-import CSimdJSON
-
 /// Why a text could not be read as JSON.
 enum JSONError: Error, Hashable {
     /// Not one JSON document in UTF-8.
     case notJSON
     /// Objects and arrays nested more than ``JSONReader/maximumDepth`` levels deep.
     case tooDeep
-    /// The memory for a document of this size could not be had.
-    case outOfMemory
+    /// Longer than ``JSONReader/maximumLength``.
+    case tooLong
 }
 
-/// Reads one JSON document at a time, with buffers that it keeps for the next one.
+/// Reads one JSON document (RFC 8259) at a time, with memory that it keeps for the next one.
 ///
-/// It cannot be copied: the parser behind it has one owner and is freed once.
+/// A byte order mark in front of the document is skipped.
 struct JSONReader: ~Copyable {
-    static let maximumDepth = Int(CSJ_MAXIMUM_DEPTH)
+    /// How many levels of objects and arrays a document may nest.
+    static let maximumDepth = 128
+    /// The longest document, in bytes.
+    static let maximumLength = 1 << 30
 
-    private let parser: OpaquePointer
+    private let memory: Memory
 
     /// A reader that needs no more memory for documents of up to `capacity` bytes.
-    ///
-    /// Ends the process when there is no memory, as Swift's own collections do.
     init(capacity: Int) {
-        guard let parser = csj_parser_create(), csj_parser_reserve(parser, capacity) == .none else {
-            preconditionFailure("no memory for a JSON reader")
-        }
-        self.parser = parser
+        memory = Memory(capacity: capacity)
     }
 
-    deinit {
-        csj_parser_free(parser)
-    }
-
-    /// The root of the document in these bytes, valid until the next call.
+    /// The root of the document in these bytes, which are copied. It is valid until the next call.
     func read(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {
-        var tokens: UnsafePointer<csj_token>?
-        let error = csj_parse(parser, bytes.baseAddress, bytes.count, &tokens)
-        switch (error, tokens) {
-        case (.none, let tokens?): return JSONValue(tokens: tokens, index: 0)
-        case (.too_deep, _): throw .tooDeep
-        case (.out_of_memory, _): throw .outOfMemory
-        case (.none, nil), (.not_json, _): throw .notJSON
+        guard bytes.count <= Self.maximumLength else { throw .tooLong }
+        memory.makeRoom(for: bytes.count)
+        let (text, tokens) = (memory.text, memory.tokens)
+        // Zeros behind it, which no document has, so that nothing of a longer one before it is ever taken for a part of it.
+        UnsafeMutableRawBufferPointer(start: text, count: bytes.count).copyMemory(from: bytes)
+        (text + bytes.count).initializeMemory(as: UInt8.self, repeating: 0, count: JSONScanner.padding)
+        var scanner = JSONScanner(text, count: bytes.count, tokens: tokens)
+        try scanner.scan()
+        return JSONValue(tokens)
+    }
+
+    /// Room for a document and its tokens.
+    private final class Memory {
+        private(set) var text: UnsafeMutableRawPointer
+        private(set) var tokens: UnsafeMutablePointer<JSONToken>
+        private var capacity: Int
+
+        init(capacity: Int) {
+            self.capacity = capacity
+            text = .allocate(byteCount: capacity + JSONScanner.padding, alignment: 8)
+            tokens = .allocate(capacity: JSONScanner.mostTokens(inBytes: capacity))
+        }
+
+        deinit {
+            text.deallocate()
+            tokens.deallocate()
+        }
+
+        @inline(__always)
+        func makeRoom(for count: Int) {
+            if count > capacity { grow(to: count) }
+        }
+
+        private func grow(to count: Int) {
+            // Doubled, so that a run of ever longer documents costs few reallocations.
+            capacity = max(count, capacity * 2)
+            text.deallocate()
+            text = .allocate(byteCount: capacity + JSONScanner.padding, alignment: 8)
+            tokens.deallocate()
+            tokens = .allocate(capacity: JSONScanner.mostTokens(inBytes: capacity))
         }
     }
+}
+
+/// One value, or one key of an object, of a document. Tokens lie in document order: an object is followed by its members,
+/// each a string (the key) and then the value, an array by its elements.
+struct JSONToken {
+    enum Kind: UInt8 {
+        case object
+        case array
+        case string
+        /// A number written as an integer that fits 64 signed bits.
+        case integer
+        /// Any other number that JSON allows: with a fraction or an exponent, or beyond 64 bits.
+        case number
+        case `true`
+        case `false`
+        case null
+    }
+
+    let kind: Kind
+    /// How many tokens there are of this value and all it holds. While an object or array is being read: the place of the one
+    /// that it is in.
+    var size: UInt32 = 1
+    /// Of a string: how many bytes it has, without escapes.
+    var count: UInt32 = 0
+    /// Of a string: where they are.
+    var text: UnsafeRawPointer?
+    /// The value of an integer.
+    var integer = 0
 }

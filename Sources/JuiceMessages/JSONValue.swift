@@ -1,24 +1,21 @@
-import CSimdJSON
 import JuiceMaker
 
 /// A value of the document that a ``JSONReader`` read last: a place in its tokens, cheap to pass on, and gone
 /// when the reader reads again.
 struct JSONValue {
-    fileprivate let tokens: UnsafePointer<csj_token>
-    fileprivate let index: Int
+    fileprivate let first: UnsafePointer<JSONToken>
 
-    init(tokens: UnsafePointer<csj_token>, index: Int) {
-        self.tokens = tokens
-        self.index = index
+    init(_ first: UnsafePointer<JSONToken>) {
+        self.first = first
     }
 
-    private var token: csj_token {
-        tokens[index]
+    private var token: JSONToken {
+        first.pointee
     }
 
     // The first token after this value and all it holds.
-    fileprivate var end: Int {
-        Int(tokens[index].next)
+    fileprivate var end: UnsafePointer<JSONToken> {
+        first + Int(first.pointee.size)
     }
 
     var isNull: Bool {
@@ -36,7 +33,7 @@ struct JSONValue {
 
     /// The value of a number that is written as an integer and fits 64 bits. `1.0` and `1e3` are not.
     var integer: Int? {
-        token.kind == .integer ? Int(token.integer) : nil
+        token.kind == .integer ? token.integer : nil
     }
 
     /// An ``integer`` that can be the level of a fruit in a store. What else a record may say, nobody calculates with.
@@ -49,8 +46,7 @@ struct JSONValue {
 
     /// The text of a string, without escapes.
     var string: BorrowedText? {
-        guard token.kind == .string else { return nil }
-        return BorrowedText(UnsafeRawBufferPointer(start: token.text, count: Int(token.length)))
+        token.kind == .string ? token.string : nil
     }
 
     var object: JSONObject? {
@@ -62,25 +58,31 @@ struct JSONValue {
     }
 }
 
+extension JSONToken {
+    /// The text of a string.
+    fileprivate var string: BorrowedText {
+        BorrowedText(UnsafeRawBufferPointer(start: text, count: Int(count)))
+    }
+}
+
 /// The members of an object in document order, a key that is given twice being two members.
 struct JSONObject: Sequence {
     fileprivate let value: JSONValue
 
     func makeIterator() -> Iterator {
-        Iterator(tokens: value.tokens, position: value.index + 1, end: value.end)
+        Iterator(position: value.first + 1, end: value.end)
     }
 
     struct Iterator: IteratorProtocol {
-        fileprivate let tokens: UnsafePointer<csj_token>
-        fileprivate var position: Int
-        fileprivate let end: Int
+        fileprivate var position: UnsafePointer<JSONToken>
+        fileprivate let end: UnsafePointer<JSONToken>
 
         mutating func next() -> (key: BorrowedText, value: JSONValue)? {
             guard position < end else { return nil }
-            let key = tokens[position]
-            let value = JSONValue(tokens: tokens, index: position + 1)
+            let key = position
+            let value = JSONValue(key + 1)
             position = value.end
-            return (BorrowedText(UnsafeRawBufferPointer(start: key.text, count: Int(key.length))), value)
+            return (key.pointee.string, value)
         }
     }
 
@@ -131,7 +133,7 @@ struct JSONObject: Sequence {
     }
 
     var isEmpty: Bool {
-        value.end == value.index + 1
+        value.first.pointee.size == 1
     }
 }
 
@@ -140,17 +142,16 @@ struct JSONArray: Sequence {
     fileprivate let value: JSONValue
 
     func makeIterator() -> Iterator {
-        Iterator(tokens: value.tokens, position: value.index + 1, end: value.end)
+        Iterator(position: value.first + 1, end: value.end)
     }
 
     struct Iterator: IteratorProtocol {
-        fileprivate let tokens: UnsafePointer<csj_token>
-        fileprivate var position: Int
-        fileprivate let end: Int
+        fileprivate var position: UnsafePointer<JSONToken>
+        fileprivate let end: UnsafePointer<JSONToken>
 
         mutating func next() -> JSONValue? {
             guard position < end else { return nil }
-            let value = JSONValue(tokens: tokens, index: position)
+            let value = JSONValue(position)
             position = value.end
             return value
         }

@@ -19,7 +19,7 @@ public struct MalformedMessage: Error, Hashable, CustomStringConvertible {
         switch error {
         case .notJSON: self.init("", "not a JSON document in UTF-8")
         case .tooDeep: self.init("", "nested more than \(JSONReader.maximumDepth) levels deep")
-        case .outOfMemory: self.init("", "no memory for a document of this size")
+        case .tooLong: self.init("", "longer than \(JSONReader.maximumLength) bytes")
         }
     }
 }

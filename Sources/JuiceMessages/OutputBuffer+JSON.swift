@@ -19,7 +19,7 @@ extension OutputBuffer {
     /// Appends a text as a part of a JSON string.
     mutating func append(escaped text: BorrowedText) {
         let bytes = text.bytes
-        if !Self.mayNeedEscape(bytes) { return append(bytes) }
+        if bytes.isPlain { return append(bytes) }
         var copied = 0
         for position in bytes.indices where Self.needsEscape(bytes[position]) {
             append(UnsafeRawBufferPointer(rebasing: bytes[copied..<position]))
@@ -27,30 +27,6 @@ extension OutputBuffer {
             copied = position + 1
         }
         append(UnsafeRawBufferPointer(rebasing: bytes[copied...]))
-    }
-
-    // Eight bytes at a time, by the bit tricks for "has a byte less than n" and "has a zero byte". Bytes of 0x80 and more
-    // hide a borrow from the one above them, so texts that have any, like Hangul, are looked at byte by byte.
-    private static func mayNeedEscape(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        let (ones, highs): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
-        var suspicious: UInt64 = 0
-        func look(at word: UInt64) {
-            let quotes = word ^ ones &* UInt64(UInt8(ascii: "\""))
-            let backslashes = word ^ ones &* UInt64(UInt8(ascii: "\\"))
-            suspicious |= word | (word &- ones &* 0x20) | (quotes &- ones) | (backslashes &- ones)
-        }
-        var offset = 0
-        while offset + 8 <= bytes.count {
-            look(at: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-            offset += 8
-        }
-        var rest = ones &* UInt64(UInt8(ascii: "a"))
-        while offset < bytes.count {
-            rest = rest << 8 | UInt64(bytes[offset])
-            offset += 1
-        }
-        look(at: rest)
-        return suspicious & highs != 0
     }
 
     // What JSON does not allow in a string; all else, Hangul too, stands for itself.

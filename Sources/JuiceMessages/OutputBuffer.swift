@@ -61,33 +61,18 @@ extension OutputBuffer {
 
     /// Appends an integer in decimal digits.
     mutating func append(decimal value: Int) {
-        // Most numbers are a fruit's or a juice's, which have one digit.
-        if 0..<10 ~= value { return append(byte: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value)) }
         if value < 0 { append(byte: UInt8(ascii: "-")) }
-        let digits = Self.digitCount(value.magnitude)
-        let free = free(digits)
-        var rest = value.magnitude
-        for position in stride(from: digits - 1, through: 0, by: -1) {
-            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-            free.storeBytes(
-                of: UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit),
-                toByteOffset: position,
-                as: UInt8.self
-            )
-            rest = quotient
-        }
-        count += digits
-    }
-
-    private static func digitCount(_ value: UInt) -> Int {
-        var digits = 1
-        var limit: UInt = 10
-        while value >= limit {
+        let (high, low) = value.magnitude.quotientAndRemainder(dividingBy: 100_000_000)
+        if high > 0 { append(decimal: Int(high)) }
+        // Up to eight digits, the last one first, in a word that is written at once.
+        var (rest, word, digits) = (low, UInt64(0), 0)
+        repeat {
+            word = word << 8 | UInt64(UInt8(ascii: "0")) + UInt64(rest % 10)
+            rest /= 10
             digits += 1
-            // The magnitude of an `Int` has 19 digits at most, so this stops where the limit still fits.
-            limit *= 10
-        }
-        return digits
+        } while rest > 0 || high > 0 && digits < 8
+        free(8).storeBytes(of: word.littleEndian, as: UInt64.self)
+        count += digits
     }
 
     // Where the next bytes go, with room for so many.

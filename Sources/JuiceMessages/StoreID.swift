@@ -10,21 +10,7 @@ public enum StoreID {
     /// `nil` when the key cannot name a store because it is too long or not UTF-8.
     public static func read(key: UnsafeRawBufferPointer?) -> BorrowedText? {
         guard let key, !key.isEmpty else { return BorrowedText("main") }
-        guard key.count <= maximumLength, isUTF8(key) else { return nil }
+        guard key.count <= maximumLength, key.isUTF8 else { return nil }
         return BorrowedText(key)
-    }
-
-    private static func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        // Almost every id is ASCII, which needs no parser.
-        if bytes.allSatisfy({ $0 < 0x80 }) { return true }
-        var parser = Unicode.UTF8.ForwardParser()
-        var iterator = bytes.makeIterator()
-        while true {
-            switch parser.parseScalar(from: &iterator) {
-            case .valid: continue
-            case .emptyInput: return true
-            case .error: return false
-            }
-        }
     }
 }

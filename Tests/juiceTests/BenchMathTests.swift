@@ -100,3 +100,26 @@ struct BenchMathTests {
         #expect(Goal(name: "", measured: measured, bound: bound, limit: limit).isMet == isMet)
     }
 }
+
+struct BenchTurnsTests {
+    @Test func everyRoundBeginsWithAnotherThing() {
+        for (round, expected) in [(1, "abc"), (2, "bca"), (3, "cab"), (4, "abc")] {
+            var order = ""
+            let results = inTurns(round, ["a", "b", "c"]) { thing in
+                order += thing
+                return thing.uppercased()
+            }
+            #expect(order == expected)
+            #expect(results == ["A", "B", "C"])
+        }
+    }
+}
+
+struct AnswerSizeTests {
+    /// Which of them are longer depends on the menu; all are longer than the orders.
+    @Test func answersAreAsLongAsWhatComesOfTheOrders() throws {
+        let none = try AnswerSize.mean(orders: 1_000, stores: 10, initialStock: 0)
+        let all = try AnswerSize.mean(orders: 1_000, stores: 10, initialStock: 1_000_000)
+        #expect(none > 115 && all > 115 && none != all)
+    }
+}

@@ -45,7 +45,7 @@ struct BenchRealBrokerTests {
             )
             let report = try EndToEndMeasurement(site: site, plan: plan).report()
             #expect(report.rounds.count == 2)
-            for throughput in report.rounds.flatMap({ [$0.service, $0.copy] }) {
+            for throughput in report.rounds.flatMap({ [$0.service, $0.bare, $0.copy] }) {
                 #expect(throughput.ordersPerSecond > 0)
                 #expect(throughput.cpuMicrosecondsPerOrder ?? 1 > 0)
             }

@@ -15,10 +15,23 @@ enum BenchSamples {
         return EndToEndReport(
             machine: machine,
             settings: try EndToEndPlan(settings([.orders: "200000", .rounds: "3"])),
+            answerBytes: 240,
             rounds: [
-                .init(service: throughput(450_000, 1.2), copy: throughput(500_000, 1)),
-                .init(service: throughput(400_000, 1.5), copy: throughput(500_000, 1)),
-                .init(service: throughput(440_000, nil), copy: throughput(400_000, 1)),
+                .init(
+                    service: throughput(450_000, 1.2),
+                    bare: throughput(500_000, 1),
+                    copy: throughput(600_000, 0.8)
+                ),
+                .init(
+                    service: throughput(400_000, 1.5),
+                    bare: throughput(500_000, 1),
+                    copy: throughput(600_000, 0.8)
+                ),
+                .init(
+                    service: throughput(440_000, nil),
+                    bare: throughput(400_000, 1),
+                    copy: throughput(500_000, 0.8)
+                ),
             ]
         )
     }
@@ -34,7 +47,10 @@ enum BenchSamples {
         return LatencyReport(
             machine: machine,
             settings: try LatencyPlan(settings([.rounds: "1"])),
-            rounds: [.init(service: figures([4, 5, 12]), copy: figures([4, 5, 8]))]
+            answerBytes: 240,
+            rounds: [
+                .init(service: figures([4, 5, 12]), bare: figures([4, 5, 8]), copy: figures([4, 5, 7]))
+            ]
         )
     }
 

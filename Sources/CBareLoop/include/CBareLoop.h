@@ -36,10 +36,12 @@ typedef struct {
     const char *output_topic;
     /* The most records in a transaction. */
     size_t max_batch;
+    /* How long each value is that is written: the record's, cut or with spaces behind it. 0 copies it as it is. */
+    size_t answer_size;
 } bare_copy_plan;
 
 /*
- * Copies records from one topic to another exactly once, until bare_copy_stop(). Nothing is looked at or changed.
+ * Writes a record to one topic for each of another exactly once, until bare_copy_stop(). Nothing is looked at.
  *
  * on_ready, unless null, is called with `opaque` when the loop has been given partitions.
  */

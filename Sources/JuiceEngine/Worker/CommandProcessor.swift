@@ -35,34 +35,58 @@ struct CommandProcessor {
         output: inout Output<some CommandLog>,
         summary: inout TransactionSummary
     ) throws(LogError) {
+        // Not as a slice: a look at an element of that copies it and counts its references.
+        try records.withUnsafeBufferPointer { (records) throws(LogError) in
+            try process(records, at: time, state: &state, output: &output, summary: &summary)
+        }
+    }
+
+    private func process(
+        _ records: UnsafeBufferPointer<CommandRecord>,
+        at time: Timestamp,
+        state: inout AppliedState,
+        output: inout Output<some CommandLog>,
+        summary: inout TransactionSummary
+    ) throws(LogError) {
         guard !records.isEmpty else { return }
         var ahead = read(records, at: records.startIndex, state)
         for index in records.indices {
-            var reading = CommandReader.Reading.end
-            if index + 1 < records.endIndex { reading = read(records, at: index + 1, state) }
+            let next = index + 1 < records.endIndex ? read(records, at: index + 1, state) : .end
             // Moved, not copied.
-            swap(&reading, &ahead)
-            let record = records[index]
-            guard state.advance(record.topic, to: record.offset + 1) else { continue }
-            let sent = CommandTime.effective(record.timestamp, readAt: time)
-            switch reading {
+            let reading = exchange(&ahead, with: next)
+            guard state.advance(records[index].topic, to: records[index].offset + 1) else { continue }
+            let sent = CommandTime.effective(records[index].timestamp, readAt: time)
+            switch consume reading {
             case .undecodable(let reason):
-                try relay.putAside(record, because: reason, treatment, log: output.log, summary: &summary)
+                try relay.putAside(
+                    records[index],
+                    because: reason,
+                    treatment,
+                    log: output.log,
+                    summary: &summary
+                )
             case .command where treatment.isDeadLetter, .foreign where treatment.isDeadLetter:
                 try relay.putAside(
-                    record,
+                    records[index],
                     because: .unanswerable,
                     treatment,
                     log: output.log,
                     summary: &summary
                 )
-            case .command(let command):
-                answer(command, sentAt: sent, state: &state, buffer: &output.buffer, summary: &summary)
-                let headers = treatment == .whole ? record.traceHeaders : []
-                try output.write(.results, record.partition, key: command.store, headers: headers)
+            case .command(let command, let content):
+                answer(
+                    command,
+                    content,
+                    sentAt: sent,
+                    state: &state,
+                    buffer: &output.buffer,
+                    summary: &summary
+                )
+                let headers = treatment == .whole ? records[index].headers.ofTraces : []
+                try output.write(.results, records[index].partition, key: command.store, headers: headers)
             case .foreign(let owner):
                 try relay.forward(
-                    record,
+                    records[index],
                     sentAt: sent,
                     to: owner,
                     treatment,
@@ -77,17 +101,23 @@ struct CommandProcessor {
 
     @inline(__always)
     private func read(
-        _ records: ArraySlice<CommandRecord>,
+        _ records: UnsafeBufferPointer<CommandRecord>,
         at index: Int,
         _ state: borrowing AppliedState
     ) -> CommandReader.Reading {
-        let reading = readers[index & 1].read(records[index])
-        if case .command(let command) = reading { state.prefetch(command) }
+        let reading = readers[index & 1].read(
+            records[index].topic,
+            records[index].partition,
+            key: records[index].key,
+            value: records[index].value
+        )
+        if case .command(let command, _) = reading { state.prefetch(command) }
         return reading
     }
 
     private func answer(
         _ command: ReceivedCommand,
+        _ content: CommandContent,
         sentAt time: Timestamp,
         state: inout AppliedState,
         buffer: inout OutputBuffer,
@@ -107,7 +137,7 @@ struct CommandProcessor {
             summary.duplicates += 1
         } else {
             let answer =
-                carryOut(command, on: &state.stores, &buffer, &summary)
+                carryOut(command, content, on: &state.stores, &buffer, &summary)
                 ?? state.duplicates.keep(
                     buffer.unsafeBytes,
                     to: command.kind,
@@ -125,11 +155,12 @@ extension CommandProcessor {
     /// - Returns: the answer, which the buffer has, if the encoder can write it again from its numbers.
     private func carryOut(
         _ command: ReceivedCommand,
+        _ content: CommandContent,
         on stores: inout StoreTable,
         _ buffer: inout OutputBuffer,
         _ summary: inout TransactionSummary
     ) -> CompactAnswer? {
-        switch command.content {
+        switch content {
         case .make(let order): make(order, for: command, &stores, &buffer, &summary)
         case .apply(let restock): apply(restock, to: command, &stores, &buffer, &summary)
         case .reject(let rejection): reject(command, rejection, &buffer, &summary)

@@ -28,7 +28,7 @@ struct Relay {
                 partition: owner,
                 key: record.key,
                 value: record.value,
-                headers: (treatment == .whole ? record.headers : record.traceHeaders) + [origin],
+                headers: (treatment == .whole ? record.headers : record.headers.ofTraces) + [origin],
                 // A topic may refuse times that lie too far back for it.
                 timestamp: treatment == .whole ? time : nil
             )
@@ -99,7 +99,7 @@ extension Trouble.Treatment {
     var isDeadLetter: Bool { rawValue >= Self.deadLetter.rawValue }
 }
 
-extension CommandRecord {
+extension [Header] {
     /// The most trace headers that are copied to an answer, and the most bytes of them. The standard knows one of each name and
     /// asks for at least 512 bytes. Without bounds an answer could be too large for any broker.
     private static let mostTraceHeaders = 8
@@ -108,11 +108,11 @@ extension CommandRecord {
     private static let longestTraceHeader = 8 * 1024
 
     /// The headers that an answer has in common with its command.
-    var traceHeaders: [Header] {
-        guard !headers.isEmpty else { return [] }
+    var ofTraces: [Header] {
+        guard !isEmpty else { return [] }
         var taken: [Header] = []
         var size = 0
-        for header in headers where taken.count < Self.mostTraceHeaders {
+        for header in self where taken.count < Self.mostTraceHeaders {
             guard header.name == HeaderName.traceparent || header.name == HeaderName.tracestate else {
                 continue
             }

@@ -8,7 +8,7 @@ extension Bench {
     struct BareCopy: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "bare-copy",
-            abstract: "Copy records exactly once, in plain C, until SIGTERM.",
+            abstract: "Write a record for each that is read, exactly once, in plain C, until SIGTERM.",
             shouldDisplay: false
         )
 
@@ -16,6 +16,8 @@ extension Bench {
         @Option var output: String
         @Option var group: String
         @Option var readyFile: String
+        /// How long each value is that it writes; 0 copies values as they are.
+        @Option var answerSize = 0
         @OptionGroup var kafka: KafkaOptions
 
         func run() throws {
@@ -31,7 +33,8 @@ extension Bench {
                             input_topic: texts[2],
                             output_topic: texts[3],
                             // As many as the service takes.
-                            max_batch: ServiceConfiguration(bootstrapServers: "", instanceID: "").maxBatch
+                            max_batch: ServiceConfiguration(bootstrapServers: "", instanceID: "").maxBatch,
+                            answer_size: answerSize
                         )
                         return bare_copy(
                             &plan,

@@ -6,7 +6,7 @@ struct Bench: ParsableCommand {
         abstract: "Measure the service: its own work, throughput, latency, restoring.",
         discussion: """
             What the service does is measured in the same run as a loop in plain C on librdkafka that does no more than \
-            copy records exactly once. The ratios say what the service costs beyond Kafka, whatever the machine.
+            write a record for each order, as long as an answer, exactly once. The ratios say what the service costs beyond Kafka, whatever the machine.
 
             Each measurement but core makes topics of its own on the broker and deletes them. docs/PERFORMANCE.md tells \
             how to read the numbers.

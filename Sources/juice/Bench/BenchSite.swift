@@ -171,10 +171,18 @@ extension BenchSite {
     }
 
     /// The bare loop, from one topic to another.
-    func startCopy(from input: String, to output: String, group: String) throws(Failure) -> BenchChild {
+    ///
+    /// - Parameter answerSize: how long each record's value is that it writes, in bytes; nil copies values as they are.
+    func startBareLoop(
+        from input: String,
+        to output: String,
+        group: String,
+        answerSize: Int? = nil
+    ) throws(Failure) -> BenchChild {
         try start(
-            "the bare copy",
-            ["bench", "bare-copy", "--input", input, "--output", output, "--group", group],
+            answerSize == nil ? "the bare copy" : "the bare loop",
+            ["bench", "bare-copy", "--input", input, "--output", output, "--group", group]
+                + (answerSize.map { ["--answer-size", "\($0)"] } ?? []),
             readyFile: makePath("ready")
         )
     }

@@ -4,27 +4,50 @@ struct EndToEndMeasurement {
     let plan: EndToEndPlan
 
     func report() throws -> EndToEndReport {
-        let rounds = try (1...plan.rounds).map(round)
-        return EndToEndReport(machine: site.machine, settings: plan, rounds: rounds)
+        let answerSize = try AnswerSize.mean(
+            orders: plan.orders,
+            stores: plan.stores,
+            initialStock: plan.initialStock
+        )
+        let rounds = try (1...plan.rounds).map { try round($0, answerSize: answerSize) }
+        return EndToEndReport(
+            machine: site.machine,
+            settings: plan,
+            answerBytes: answerSize,
+            rounds: rounds
+        )
     }
 
-    private func round(_ number: Int) throws -> EndToEndReport.Round {
+    private func round(_ number: Int, answerSize: Int) throws -> EndToEndReport.Round {
         let title = "round \(number) of \(plan.rounds)"
         let topics = try site.makeServiceTopics("\(number)", partitions: plan.partitions)
-        let output = try site.makeTopic("\(number).copy", partitions: plan.partitions)
-        defer { site.delete(topics: topics.all + [output]) }
+        let bare = try site.makeTopic("\(number).bare", partitions: plan.partitions)
+        let copy = try site.makeTopic("\(number).copy", partitions: plan.partitions)
+        defer { site.delete(topics: topics.all + [bare, copy]) }
         try fill(topics.orders, title)
 
-        let (service, copy) = try inTurns(number) {
-            try measure(topics.orders, group: topics.orders + ".service", "\(title), service") { group in
-                try site.startService(topics, group: group, initialStock: plan.initialStock)
-            }
-        } _: {
-            try measure(topics.orders, group: topics.orders + ".copy", "\(title), bare copy") { group in
-                try site.startCopy(from: topics.orders, to: output, group: group)
+        let results = try inTurns(number, Contender.allCases) { contender in
+            try measure(
+                topics.orders,
+                group: "\(topics.orders).\(contender)",
+                "\(title), \(contender.name)"
+            ) { group in
+                switch contender {
+                case .service:
+                    try site.startService(topics, group: group, initialStock: plan.initialStock)
+                case .bare:
+                    try site.startBareLoop(
+                        from: topics.orders,
+                        to: bare,
+                        group: group,
+                        answerSize: answerSize
+                    )
+                case .copy:
+                    try site.startBareLoop(from: topics.orders, to: copy, group: group)
+                }
             }
         }
-        return EndToEndReport.Round(service: service, copy: copy)
+        return EndToEndReport.Round(service: results[0], bare: results[1], copy: results[2])
     }
 
     private func fill(_ topic: String, _ title: String) throws {

@@ -1,57 +1,64 @@
-/// Throughput, service beside bare copy.
+/// Throughput, service beside bare loop and bare copy.
 struct EndToEndReport: BenchReport, Equatable {
     struct Round: Encodable, Equatable {
         let service: Throughput
+        let bare: Throughput
         let copy: Throughput
+        /// Service to bare loop.
         let throughputRatio: Double
+        /// Service to bare loop.
         let cpuRatio: Double?
     }
 
     let benchmark = "end-to-end"
     let machine: BenchMachine
     let settings: EndToEndPlan
+    /// How long each record is that the bare loop writes: the mean of the service's answers.
+    let answerBytes: Int
     let rounds: [Round]
     /// Medians of the rounds, each figure on its own. A ratio is the median of the rounds' ratios: what slows a round
     /// down slows both down.
     let medians: Round
     let goals: [Goal]
 
-    init(machine: BenchMachine, settings: EndToEndPlan, rounds: [Round]) {
+    init(machine: BenchMachine, settings: EndToEndPlan, answerBytes: Int, rounds: [Round]) {
         self.machine = machine
         self.settings = settings
+        self.answerBytes = answerBytes
         self.rounds = rounds
         medians = Round(
             service: Throughput(medianOf: rounds.map(\.service)),
+            bare: Throughput(medianOf: rounds.map(\.bare)),
             copy: Throughput(medianOf: rounds.map(\.copy)),
             throughputRatio: Statistics.median(rounds.map(\.throughputRatio)) ?? 0,
             cpuRatio: Statistics.median(rounds.compactMap(\.cpuRatio))
         )
         goals = [
             Goal(
-                name: "orders/s, service to bare copy",
+                name: "orders/s, service to bare loop",
                 measured: medians.throughputRatio,
                 bound: .atLeast,
-                limit: 0.85
+                limit: 0.75
             ),
             Goal(
-                name: "processor time per order, service to bare copy",
+                name: "processor time per order, service to bare loop",
                 measured: medians.cpuRatio,
                 bound: .atMost,
-                limit: 1.5
+                limit: 1.7
             ),
         ]
     }
 
     var head: String {
         "\(Figure.text(settings.orders)) orders, \(Figure.text(settings.stores)) stores, "
-            + "\(settings.partitions) partitions"
+            + "\(settings.partitions) partitions, answers of \(answerBytes) bytes"
     }
 
     func table() -> Table {
         var table = Table(
             [
-                "round", "service orders/s", "copy", "ratio", "service µs/order", "copy", "ratio",
-                "service MB", "copy",
+                "round", "service orders/s", "bare", "ratio", "copy", "service µs/order", "bare", "ratio",
+                "copy", "service MB", "bare",
             ]
             .map { Table.Column(title: $0, alignsRight: $0 != "round") }
         )
@@ -61,26 +68,28 @@ struct EndToEndReport: BenchReport, Equatable {
     }
 
     private static func row(_ title: String, _ round: Round) -> [Table.Cell] {
-        let (service, copy) = (round.service, round.copy)
+        let (service, bare, copy) = (round.service, round.bare, round.copy)
         return [
-            .init(title), .init(service.ordersPerSecond), .init(copy.ordersPerSecond),
-            .init(round.throughputRatio), .init(service.cpuMicrosecondsPerOrder),
-            .init(copy.cpuMicrosecondsPerOrder), .init(round.cpuRatio),
-            .init(service.residentBytes.map { $0 / 1e6 }), .init(copy.residentBytes.map { $0 / 1e6 }),
+            .init(title), .init(service.ordersPerSecond), .init(bare.ordersPerSecond),
+            .init(round.throughputRatio), .init(copy.ordersPerSecond),
+            .init(service.cpuMicrosecondsPerOrder), .init(bare.cpuMicrosecondsPerOrder),
+            .init(round.cpuRatio), .init(copy.cpuMicrosecondsPerOrder),
+            .init(service.residentBytes.map { $0 / 1e6 }), .init(bare.residentBytes.map { $0 / 1e6 }),
         ]
     }
 }
 
 extension EndToEndReport.Round {
-    init(service: Throughput, copy: Throughput) {
+    init(service: Throughput, bare: Throughput, copy: Throughput) {
         var cpuRatio: Double?
-        if let own = service.cpuMicrosecondsPerOrder, let bare = copy.cpuMicrosecondsPerOrder, bare > 0 {
-            cpuRatio = own / bare
+        if let own = service.cpuMicrosecondsPerOrder, let least = bare.cpuMicrosecondsPerOrder, least > 0 {
+            cpuRatio = own / least
         }
         self.init(
             service: service,
+            bare: bare,
             copy: copy,
-            throughputRatio: service.ordersPerSecond / copy.ordersPerSecond,
+            throughputRatio: service.ordersPerSecond / bare.ordersPerSecond,
             cpuRatio: cpuRatio
         )
     }

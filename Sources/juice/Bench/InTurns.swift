@@ -1,11 +1,14 @@
-/// Does two things one after the other, in every second round the other one first: what a machine does to whoever comes
-/// first, or second, it does to both.
-func inTurns<First, Second>(
+/// Does something with one thing after the other, in every round beginning with another one: what a machine does to whoever
+/// comes first, or last, it does to all in turn.
+///
+/// - Returns: what came of each, in the order of the things.
+func inTurns<Thing, Result>(
     _ round: Int,
-    _ first: () throws -> First,
-    _ second: () throws -> Second
-) rethrows -> (First, Second) {
-    guard round.isMultiple(of: 2) else { return (try first(), try second()) }
-    let second = try second()
-    return (try first(), second)
+    _ things: [Thing],
+    _ body: (Thing) throws -> Result
+) rethrows -> [Result] {
+    let first = (round - 1) % things.count
+    let turned = try (things[first...] + things[..<first]).map(body)
+    let back = things.count - first
+    return Array(turned[back...] + turned[..<back])
 }

@@ -4,13 +4,13 @@ extension Bench {
     /// `juice bench latency`: how long an order waits for its answer.
     struct Latency: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "How long orders wait for their answers at a steady rate, beside a bare copy.",
+            abstract: "How long orders wait for their answers at a steady rate, beside a bare loop.",
             discussion: """
                 Orders are sent at an even rate that does not wait for answers. Each one's time counts from when it was \
                 due, so that a pause of anything shows in all the orders that it holds up, to when its committed \
                 answer is read. The first second is not counted.
 
-                Goals: 99 of 100 answers within 10 ms, and within 1.2 times what they take through the bare copy.
+                Goals: 99 of 100 answers within 10 ms, and within 1.2 times what they take through the bare loop.
 
                 Examples:
                   juice bench latency --bootstrap-servers kafka:9092

@@ -6,36 +6,53 @@ struct LatencyMeasurement {
     let plan: LatencyPlan
 
     func report() throws -> LatencyReport {
+        let answerSize = try AnswerSize.mean(
+            orders: plan.orders,
+            stores: plan.stores,
+            initialStock: plan.initialStock
+        )
         let rounds = try (1...plan.rounds).map { number in
-            let (service, copy) = try inTurns(number) {
-                try self.service(number)
-            } _: {
-                try self.copy(number)
+            let results = try inTurns(number, Contender.allCases) { contender in
+                let title = "round \(number) of \(plan.rounds), \(contender.name)"
+                return switch contender {
+                case .service: try service(number, title)
+                case .bare: try bareLoop("\(number).bare", answerSize: answerSize, title)
+                case .copy: try bareLoop("\(number).copy", answerSize: nil, title)
+                }
             }
-            return LatencyReport.Round(service: service, copy: copy)
+            return LatencyReport.Round(service: results[0], bare: results[1], copy: results[2])
         }
-        return LatencyReport(machine: site.machine, settings: plan, rounds: rounds)
+        return LatencyReport(
+            machine: site.machine,
+            settings: plan,
+            answerBytes: answerSize,
+            rounds: rounds
+        )
     }
 
-    private func service(_ number: Int) throws -> LatencyFigures {
+    private func service(_ number: Int, _ title: String) throws -> LatencyFigures {
         let topics = try site.makeServiceTopics("\(number).service", partitions: plan.partitions)
         defer { site.delete(topics: topics.all) }
         let group = topics.orders + ".group"
         let child = try site.startService(topics, group: group, initialStock: plan.initialStock)
         defer { site.stop(child) }
         try site.waitUntilReady(child)
-        let title = "round \(number) of \(plan.rounds), service"
         return try measure(child, from: topics.orders, to: topics.results, title)
     }
 
-    private func copy(_ number: Int) throws -> LatencyFigures {
-        let input = try site.makeTopic("\(number).copy.orders", partitions: plan.partitions)
-        let output = try site.makeTopic("\(number).copy.results", partitions: plan.partitions)
+    private func bareLoop(_ name: String, answerSize: Int?, _ title: String) throws -> LatencyFigures {
+        let input = try site.makeTopic("\(name).orders", partitions: plan.partitions)
+        let output = try site.makeTopic("\(name).results", partitions: plan.partitions)
         defer { site.delete(topics: [input, output]) }
-        let child = try site.startCopy(from: input, to: output, group: input + ".group")
+        let child = try site.startBareLoop(
+            from: input,
+            to: output,
+            group: input + ".group",
+            answerSize: answerSize
+        )
         defer { site.stop(child) }
         try site.waitUntilReady(child)
-        return try measure(child, from: input, to: output, "round \(number) of \(plan.rounds), bare copy")
+        return try measure(child, from: input, to: output, title)
     }
 
     private func measure(

@@ -59,22 +59,18 @@ struct RestoreMeasurement {
             done += 1
             return try body()
         }
-        let (emptyStart, fullStart) = try inTurns(number) {
-            try step { try start(empty, number) }
-        } _: {
-            try step { try start(full, number) }
+        let starts = try inTurns(number, [empty, full]) { topics in
+            try step { try start(topics, number) }
         }
-        let (emptyRead, fullRead) = try inTurns(number) {
-            try step { try read(empty.stock, records: 0) }
-        } _: {
-            try step { try read(full.stock, records: plan.stores) }
+        let reads = try inTurns(number, [(empty, 0), (full, plan.stores)]) { topics, records in
+            try step { try read(topics.stock, records: records) }
         }
         let round = RestoreReport.Round(
             stores: plan.stores,
-            empty: emptyStart,
-            full: fullStart,
-            emptyReadSeconds: emptyRead,
-            fullReadSeconds: fullRead,
+            empty: starts[0],
+            full: starts[1],
+            emptyReadSeconds: reads[0],
+            fullReadSeconds: reads[1],
             firstAnswerSeconds: try step { try firstAnswer(number) }
         )
         site.progress.finish("\(title): ready after \(Figure.text(round.full.seconds)) s with all stores")
