@@ -192,7 +192,7 @@ def main():
         DOCUMENT.write_text(document(found))
         print(f"wrote docs/LICENSES.md: {len(found)} components")
     else:
-        print(json.dumps(sbom(found, output(folder / "juice", "--version")), indent=2))
+        print(json.dumps(sbom(found, output(folder / "juice", "--version").split()[0]), indent=2))
 
 
 if __name__ == "__main__":

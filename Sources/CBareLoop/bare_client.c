@@ -53,5 +53,3 @@ int bare_is_transient(rd_kafka_resp_err_t error) {
     return error == RD_KAFKA_RESP_ERR__TRANSPORT || error == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
            error == RD_KAFKA_RESP_ERR__TIMED_OUT || error == RD_KAFKA_RESP_ERR__RESOLVE;
 }
-
-const char *bare_librdkafka_version(void) { return rd_kafka_version_str(); }

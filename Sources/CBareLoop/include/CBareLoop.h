@@ -65,9 +65,6 @@ typedef struct {
 /* Reads all partitions of a topic from their start to the end that they have now, as committed, and counts. */
 int bare_read(const bare_read_plan *plan, const bare_client *client, bare_read_result *result);
 
-/* librdkafka's version, such as `2.0.2`. */
-const char *bare_librdkafka_version(void);
-
 /*
  * Starts an executable whose output goes to a file, and which does not outlive the calling thread: on Linux the kernel
  * kills it then. It gets a process group of its own, so that a Ctrl-C in the terminal does not reach it.

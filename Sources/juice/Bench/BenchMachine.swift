@@ -1,4 +1,3 @@
-import CBareLoop
 import Foundation
 import Kafka
 
@@ -20,8 +19,8 @@ struct BenchMachine: Encodable, Equatable {
         cores = ProcessInfo.processInfo.activeProcessorCount
         system = "\(text(names.sysname)) \(text(names.release)) \(text(names.machine))"
         self.brokers = brokers
-        librdkafka = String(cString: bare_librdkafka_version())
-        juice = JuiceCommand.configuration.version
+        librdkafka = KafkaLibrary.version
+        juice = JuiceCommand.version
     }
 
     /// One line above a table.

@@ -16,7 +16,7 @@ struct Metrics {
         registry = PrometheusRegistry(descriptions: own + http + ProcessMetrics.descriptions + [build])
         Meter(
             label: build.name,
-            dimensions: [("version", JuiceCommand.configuration.version)],
+            dimensions: [("version", JuiceCommand.version)],
             factory: registry
         ).set(1)
         let process = ProcessMetrics(factory: registry)
