@@ -25,10 +25,19 @@ extension EmbeddedBroker {
     }
 
     /// What metadata says of a topic from now on; nil is that all is well.
+    ///
+    /// A client must know the topic before, unless ``mayFailUnknownTopics``.
     public func setError(_ code: KafkaError.Code?, ofTopic topic: String) {
         let code = code.map { rd_kafka_resp_err_t($0.rawValue) } ?? RD_KAFKA_RESP_ERR_NO_ERROR
         rd_kafka_mock_topic_set_error(cluster, topic, code)
     }
+
+    /// Whether a client may learn of a topic's error before it knows the topic.
+    ///
+    /// Unlike a real broker, the embedded one lists the topic's partitions all the same, and librdkafka 2.3 to 2.8 compares the
+    /// epoch of each leader with that of a partition it does not have: a null pointer
+    /// (https://github.com/confluentinc/librdkafka/commit/dc48bedd1). Nothing but the version tells.
+    public static var mayFailUnknownTopics: Bool { !(0x0203_0000..<0x0209_0000).contains(rd_kafka_version()) }
 
     /// Makes a broker the leader of a partition.
     public func setLeader(_ broker: Int32, of partition: TopicPartition) {

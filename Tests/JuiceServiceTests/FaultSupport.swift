@@ -25,6 +25,25 @@ extension TestCluster {
         }
     }
 
+    /// An embedded broker that keeps one topic from its clients, as it does where they have no right to describe it: they
+    /// learn of an error and of no partitions.
+    static func hiding(_ topic: KeyPath<TopicNames, String> & Sendable) async throws -> TestCluster {
+        try await OwnThread.run("cluster") {
+            let broker = try EmbeddedBroker(logger: quietLogger)
+            let cluster = TestCluster(
+                bootstrapServers: broker.bootstrapServers,
+                isEmbedded: true,
+                broker: broker,
+                topics: TopicNames()
+            )
+            for name in cluster.topics.all {
+                try broker.createTopic(name, partitionCount: name == cluster.topics[keyPath: topic] ? 0 : 1)
+            }
+            broker.setError(.topicAuthorizationFailed, ofTopic: cluster.topics[keyPath: topic])
+            return cluster
+        }
+    }
+
     private static func makeSplit() throws -> TestCluster {
         let broker = try EmbeddedBroker(brokerCount: 2, logger: quietLogger)
         let topics = TopicNames()
@@ -96,6 +115,9 @@ struct Fault: CustomTestStringConvertible {
 
 /// A point of sale: sends orders and looks for their answers.
 final class Till {
+    /// The id of the first order of every till.
+    static let firstOrder = id(1)
+
     private let topics: TopicNames
     private let producer: Producer
     private let consumer: Consumer
@@ -118,7 +140,7 @@ final class Till {
     /// Orders a juice, and returns the order's id.
     func order() throws -> String {
         count += 1
-        let id = "order-\(count)."
+        let id = Self.id(count)
         try producer.send(
             topic: topics.orders,
             key: nil,
@@ -143,6 +165,8 @@ final class Till {
         }
         return true
     }
+
+    private static func id(_ number: Int) -> String { "order-\(number)." }
 
     deinit { consumer.close() }
 }

@@ -217,8 +217,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [KafkaError.Code.leaderNotAvailable, .networkException])
-    func topicsThatAreNotReadyAreWaitedFor(code: KafkaError.Code) async throws {
+    @Test(
+        .enabled(if: EmbeddedBroker.mayFailUnknownTopics, "librdkafka 2.3 to 2.8 crash on it"),
+        arguments: [KafkaError.Code.leaderNotAvailable, .networkException]
+    ) func topicsThatAreNotReadyAreWaitedFor(code: KafkaError.Code) async throws {
         let cluster = try await TestCluster.single { cluster in
             for topic in cluster.topics.all { cluster.broker?.setError(code, ofTopic: topic) }
         }
@@ -327,9 +329,7 @@ import Testing
     }
 
     @Test func topicsThatMayNotBeSeenEndTheService() async throws {
-        let cluster = try await TestCluster.single {
-            $0.broker?.setError(.topicAuthorizationFailed, ofTopic: $0.topics.stock)
-        }
+        let cluster = try await TestCluster.hiding(\.stock)
         let reason = try await reasonToEnd(cluster.impatientConfiguration())
         #expect(
             reason?.hasPrefix(
