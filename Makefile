@@ -1,4 +1,5 @@
-# Two commands do everything: `make demo` shows the service at work, `make test` checks what CI checks.
+# Two commands do everything: `make demo` shows the service at work, `make test` checks what CI checks. `make check` is for while
+# one works: the part of it that takes less than a minute.
 # Each installs what is missing first (librdkafka) and says so.
 
 SHELL := /bin/bash
@@ -10,6 +11,11 @@ SEEDS ?= 10000
 SEED ?=
 FLAW ?=
 CONFIGURATION := release
+# The flags of every debug build. Builds with other flags would undo each other's work.
+STRICT := -Xswiftc -warnings-as-errors
+DEBUG := .build/debug
+# Tests that wait for nothing.
+UNIT := JuiceMakerTests|JuiceMessagesTests|JuiceAuditTests|JuiceEngineTests|JuiceRestockBotTests|PrometheusMetricsTests|tortureTests
 # Which of its tests `make test-browser` runs; all where none is named.
 TESTS ?=
 # What `make fuzz` takes its inputs for, and how many it tries.
@@ -26,13 +32,13 @@ BROKER_RESTART ?=
 BROKER_COMMAND ?=
 NETWORK ?=
 export BROKER_RESTART BROKER_COMMAND
-# The modules whose API is documented.
-DOCUMENTED := Kafka JuiceMaker JuiceMessages JuiceEngine JuiceService JuiceRestockBot JuiceHTTP JuiceKiosk PrometheusMetrics
+# The modules whose API is documented, each after those that it imports.
+DOCUMENTED := Kafka JuiceMaker JuiceMessages JuiceEngine JuiceService JuiceRestockBot PrometheusMetrics JuiceHTTP JuiceKiosk
 # Where `make install` puts things.
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help demo test contract deploy-check test-browser screenshots simulate fuzz torture rolling soak sanitize bench \
+.PHONY: help demo check test tools debug-build built unit-tests seeds tests heap contract deploy-check test-browser screenshots simulate fuzz torture rolling soak sanitize bench \
 	licenses sbom requirements microbench instructions build lint format setup docs install clean
 
 help: ## Show this list
@@ -42,48 +48,64 @@ demo: build ## Watch orders become juice: embedded broker, service and simulated
 	@exec "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/juice" demo $(ARGS)
 
 build: setup ## Build the juice command
-	@echo "Building juice ($(CONFIGURATION)); the first time takes a few minutes"
+	@[ -e .build/$(CONFIGURATION)/juice ] || echo "The first build takes some minutes: 50 modules, most of them dependencies;" \
+		"later ones take seconds. [done/all] tells how far it is."
+	@echo "Building juice ($(CONFIGURATION))"
 	@$(SWIFT) build -c $(CONFIGURATION) --product juice
 
-test: setup lint ## Everything CI checks: format, build without warnings, all tests
-	@echo "Building with warnings as errors"
-	@$(SWIFT) build --build-tests -Xswiftc -warnings-as-errors
-	@echo "Running the tests"
-	@$(SWIFT) test --skip-build -Xswiftc -warnings-as-errors
-	@echo "Counting the memory that an order takes from the heap: none"
-	@$(SWIFT) build -c release --product microbench -Xswiftc -warnings-as-errors
-	@"$$($(SWIFT) build -c release --show-bin-path)/microbench" --orders 200000 --check
-	@$(MAKE) --no-print-directory contract
-	@$(MAKE) --no-print-directory deploy-check
-	@$(MAKE) --no-print-directory test-browser
-	@$(MAKE) --no-print-directory docs
+check: setup ## What to run while working, less than a minute once built: format, debug build, unit and engine tests, 300 seeds
+	@./scripts/stages.sh lint debug-build unit-tests seeds
+
+# Side by side runs what waits much with what computes much.
+test: setup ## Everything CI checks: format, build without warnings, all tests
+	@./scripts/stages.sh lint tools debug-build tests heap,test-browser contract,deploy-check,docs
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
 
-contract: .build/contract-venv/ready ## Check the schemas against thousands of messages, and the examples for integrators
+# Before anything runs side by side: two installations at a time would meet the package manager's lock.
+tools: .build/contract-venv/ready .build/deploy-venv/ready .build/browser-venv/ready
+	@./scripts/setup.sh kcat browser
+	@./scripts/setup-prometheus.sh > /dev/null
+
+# Everything that is not optimised, in one build: products built one by one need other parts of it built anew.
+debug-build: setup
+	@echo "Building with warnings as errors"
+	@$(SWIFT) build --build-tests $(STRICT)
+
+# As above, for targets that are made by themselves. Before the stages of `make test` it is one of these.
+built:
+	@[ -n "$$IN_STAGES" ] || $(MAKE) --no-print-directory debug-build
+
+unit-tests: built
+	@$(SWIFT) test --skip-build $(STRICT) --filter '$(UNIT)' --skip SimulationTests
+
+seeds: built
+	@$(DEBUG)/simulate --seeds 300
+
+tests: built
+	@$(SWIFT) test --skip-build $(STRICT)
+
+# What the optimiser takes from the heap is what counts, so this is a release build, of that program and what it needs alone.
+heap: setup
+	@echo "Counting the memory that an order takes from the heap: none"
+	@$(SWIFT) build -c release --product microbench
+	@.build/release/microbench --orders 200000 --check
+
+contract: built .build/contract-venv/ready ## Check the schemas against thousands of messages, and the examples for integrators
 	@./scripts/setup.sh kcat
 	@echo "Checking docs/asyncapi.yaml and docs/schemas against what the service takes and writes, and the examples"
-	@for product in juice contract-samples order-example; do \
-		$(SWIFT) build --product $$product -Xswiftc -warnings-as-errors || exit $$?; \
-	done
-	@set -o pipefail; bin="$$($(SWIFT) build --show-bin-path)" && \
-		"$$bin/contract-samples" | .build/contract-venv/bin/python Tests/contract/check.py && \
-		PYTHONDONTWRITEBYTECODE=1 .build/contract-venv/bin/python Tests/contract/examples.py "$$bin"
+	@set -o pipefail; $(DEBUG)/contract-samples | .build/contract-venv/bin/python Tests/contract/check.py
+	@PYTHONDONTWRITEBYTECODE=1 .build/contract-venv/bin/python Tests/contract/examples.py $(DEBUG)
 
-deploy-check: .build/deploy-venv/ready ## Check deploy/ and docs/METRICS.md: a real Prometheus scrapes the service
+deploy-check: built .build/deploy-venv/ready ## Check deploy/ and docs/METRICS.md: a real Prometheus scrapes the service
 	@./scripts/setup.sh
-	@$(SWIFT) build --product juice -Xswiftc -warnings-as-errors
 	@echo "Checking deploy/ against the service and Prometheus"
 	@tools="$$(./scripts/setup-prometheus.sh)" && PYTHONDONTWRITEBYTECODE=1 .build/deploy-venv/bin/python \
-		Tests/deploy/check.py "$$($(SWIFT) build --show-bin-path)/juice" "$$tools" $(ARGS)
+		Tests/deploy/check.py $(DEBUG)/juice "$$tools" $(ARGS)
 
-test-browser: .build/browser-venv/ready ## Drive the kiosk's page in headless Chromium (TESTS="test_orders test_page")
+test-browser: built .build/browser-venv/ready ## Drive the kiosk's page in headless Chromium (TESTS="test_orders test_page")
 	@./scripts/setup.sh browser
 	@echo "Driving the kiosk's page in headless Chromium"
-	@for product in juice kiosk-stage; do \
-		$(SWIFT) build --product $$product -Xswiftc -warnings-as-errors || exit $$?; \
-	done
-	@PYTHONDONTWRITEBYTECODE=1 .build/browser-venv/bin/python Tests/browser/run.py \
-		"$$($(SWIFT) build --show-bin-path)" $(TESTS)
+	@PYTHONDONTWRITEBYTECODE=1 .build/browser-venv/bin/python Tests/browser/run.py $(DEBUG) $(TESTS)
 
 screenshots: build .build/browser-venv/ready ## Make the README's pictures of the kiosk anew
 	@./scripts/setup.sh browser
@@ -91,8 +113,8 @@ screenshots: build .build/browser-venv/ready ## Make the README's pictures of th
 		"$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)" docs/images
 
 licenses: setup ## Write docs/LICENSES.md: the licenses of what is linked into the juice command
-	@$(SWIFT) build --product juice
-	@./scripts/components.py licenses "$$($(SWIFT) build --show-bin-path)"
+	@$(MAKE) --no-print-directory built
+	@./scripts/components.py licenses $(DEBUG)
 
 sbom: build ## List what the juice command is made of, in CycloneDX JSON: .build/sbom.cdx.json
 	@./scripts/components.py sbom "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)" > .build/sbom.cdx.json
@@ -142,8 +164,8 @@ fuzz: setup ## Try random inputs on the decoders (RUNS=10000000 FUZZ=commands|an
 		.build/fuzz/corpus/$(FUZZ) Tests/JuiceMessagesTests/Corpus/$(FUZZ)
 
 soak: setup ## 10,000 transactions and 100 rebalances: memory and threads must stay as they are (about 2 minutes)
-	@$(SWIFT) build --product soak
-	@"$$($(SWIFT) build --show-bin-path)/soak"
+	@$(MAKE) --no-print-directory built
+	@$(DEBUG)/soak
 
 bench: build ## Measure the service beside a bare copy in C on a real broker (BOOTSTRAP=host:port; about 5 minutes)
 	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make bench BOOTSTRAP=host:port"; exit 64; }
@@ -186,11 +208,8 @@ format: setup ## Lay out the source files
 setup: ## Install librdkafka where it is missing
 	@./scripts/setup.sh
 
-# With the flags of the tests, so that what they built can be used.
-docs: setup ## Build the API documentation of all modules into .build/docs; a warning is an error
-	@$(SWIFT) package -Xswiftc -warnings-as-errors generate-documentation $(addprefix --target ,$(DOCUMENTED)) \
-		--warnings-as-errors --enable-experimental-combined-documentation --output-path .build/docs \
-		--transform-for-static-hosting > .build/docs.log 2>&1 || { cat .build/docs.log; exit 1; }
+docs: built ## Build the API documentation of all modules into .build/docs; a warning is an error
+	@./scripts/docs.sh $(DEBUG) $(DOCUMENTED) > .build/docs.log 2>&1 || { cat .build/docs.log; exit 1; }
 	@echo "Built the API documentation in .build/docs"
 
 install: build ## Install the command, its manual pages and completions under PREFIX (/usr/local), in DESTDIR if given

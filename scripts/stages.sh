@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Makes several targets of the Makefile, one after the other, and ends with what each took, also when one has failed. Those that
+# are joined by a comma do not need each other and run side by side; their output comes when they have ended.
+#
+# Usage: scripts/stages.sh lint debug-build contract,docs ...
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+logs=.build/stages
+mkdir -p $logs
+export IN_STAGES=1
+names=$*
+begun=$SECONDS
+rows=()
+status=0
+
+stage() {
+    local start=$SECONDS ended
+    "${MAKE:-make}" --no-print-directory "$1"
+    ended=$?
+    echo "$ended $((SECONDS - start))" > "$logs/$1.result"
+}
+
+note() {
+    local ended seconds
+    read -r ended seconds < "$logs/$1.result"
+    rows+=("$(printf '%-16s%5d s%s' "$1" "$seconds" "$([ "$ended" -eq 0 ] || echo '  FAILED')")")
+    [ "$ended" -eq 0 ] || status=$ended
+}
+
+finish() {
+    echo
+    [ ${#rows[@]} -eq 0 ] || printf '%s\n' "${rows[@]}"
+    printf '%-16s%5d s%s\n' "in all" $((SECONDS - begun)) "$([ $status -eq 0 ] || echo '  FAILED')"
+    exit $status
+}
+trap 'status=130; finish' INT TERM
+
+for group in $names; do
+    members=${group//,/ }
+    if [ "$members" = "$group" ]; then
+        echo "== $group"
+        stage "$group"
+    else
+        echo "== ${members// / and } side by side"
+        for name in $members; do stage "$name" > "$logs/$name.log" 2>&1 & done
+        wait
+        for name in $members; do
+            echo "== $name"
+            cat "$logs/$name.log"
+        done
+    fi
+    for name in $members; do note "$name"; done
+    [ $status -eq 0 ] || break
+done
+finish
