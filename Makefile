@@ -14,8 +14,11 @@ CONFIGURATION := release
 # The flags of every debug build. Builds with other flags would undo each other's work.
 STRICT := -Xswiftc -warnings-as-errors
 DEBUG := .build/debug
-# Tests that wait for nothing.
-UNIT := JuiceMakerTests|JuiceMessagesTests|JuiceAuditTests|JuiceEngineTests|JuiceRestockBotTests|PrometheusMetricsTests|tortureTests
+# Tests that compute and wait for nothing. They run by themselves: on Swift's few threads they would keep services, which wait much,
+# from going on. The simulation has a thread of its own.
+UNIT := JuiceMakerTests|JuiceMessagesTests|JuiceAuditTests|JuiceEngineTests\.(?!SimulationTests)|JuiceRestockBotTests|PrometheusMetricsTests|tortureTests
+# The versions of librdkafka that `make compat` tries: those of Debian 12, Ubuntu 24.04 and Debian 13, and the newest of all.
+VERSIONS ?= 2.0.2 2.3.0 2.8.0 newest
 # Which of its tests `make test-browser` runs; all where none is named.
 TESTS ?=
 # What `make fuzz` takes its inputs for, and how many it tries.
@@ -38,7 +41,7 @@ DOCUMENTED := Kafka JuiceMaker JuiceMessages JuiceEngine JuiceService JuiceResto
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help demo check test tools debug-build built unit-tests seeds tests heap contract deploy-check test-browser screenshots simulate fuzz torture rolling soak sanitize bench \
+.PHONY: help demo check test tools debug-build built unit-tests seeds tests heap compat contract deploy-check test-browser screenshots simulate fuzz torture rolling soak sanitize bench \
 	licenses sbom requirements microbench instructions build lint format setup docs install clean
 
 help: ## Show this list
@@ -58,7 +61,7 @@ check: setup ## What to run while working, less than a minute once built: format
 
 # Side by side runs what waits much with what computes much.
 test: setup ## Everything CI checks: format, build without warnings, all tests
-	@./scripts/stages.sh lint tools debug-build tests heap,test-browser contract,deploy-check,docs
+	@./scripts/stages.sh lint tools debug-build unit-tests tests heap,test-browser contract,deploy-check,docs
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
 
 # Before anything runs side by side: two installations at a time would meet the package manager's lock.
@@ -76,19 +79,24 @@ built:
 	@[ -n "$$IN_STAGES" ] || $(MAKE) --no-print-directory debug-build
 
 unit-tests: built
-	@$(SWIFT) test --skip-build $(STRICT) --filter '$(UNIT)' --skip SimulationTests
+	@$(SWIFT) test --skip-build $(STRICT) --filter '$(UNIT)'
 
 seeds: built
 	@$(DEBUG)/simulate --seeds 300
 
 tests: built
-	@$(SWIFT) test --skip-build $(STRICT)
+	@$(SWIFT) test --skip-build $(STRICT) --skip '$(UNIT)'
 
 # What the optimiser takes from the heap is what counts, so this is a release build, of that program and what it needs alone.
 heap: setup
 	@echo "Counting the memory that an order takes from the heap: none"
 	@$(SWIFT) build -c release --product microbench
 	@.build/release/microbench --orders 200000 --check
+
+compat: build built .build/contract-venv/ready ## Run demo, tests and a short torture on several versions of librdkafka (VERSIONS="2.3.0 2.8.0" BOOTSTRAP=host:port)
+	@$(SWIFT) build -c release --product torture
+	@BOOTSTRAP="$(BOOTSTRAP)" ROUNDS=$(if $(filter command line,$(origin ROUNDS)),$(ROUNDS),5) ./scripts/compat.sh \
+		.build/contract-venv/bin/python .build/release $(VERSIONS)
 
 contract: built .build/contract-venv/ready ## Check the schemas against thousands of messages, and the examples for integrators
 	@./scripts/setup.sh kcat
