@@ -39,18 +39,18 @@ milliseconds() { echo $(($(date +%s%N) / 1000000)); }
 
 # Starts the service and stops it, several times, and prints the longest time to the first answer and from SIGTERM to the end.
 starts_and_stops() {
-    local folder=$1 prefix="compat-$$-$RANDOM." first=0 stop=0 round begun order service
+    local folder=$1 prefix="compat-$$-$RANDOM." first=0 stop=0 round begun restock service
     local at=(--bootstrap-servers "$BOOTSTRAP" --topic-prefix "$prefix")
     "$juice" topics create "${at[@]}" --partitions 6 > "$folder/starts.log" 2>&1 || return 1
     for round in 0 1 2 3; do
-        "$juice" order kiwi "${at[@]}" --wait >> "$folder/starts.log" 2>&1 &
-        order=$!
+        "$juice" restock kiwi=+1 "${at[@]}" --wait >> "$folder/starts.log" 2>&1 &
+        restock=$!
         # It waits for its answer by then.
         sleep 1
         begun=$(milliseconds)
         "$juice" serve "${at[@]}" --group "$prefix" --instance-id compat >> "$folder/starts.log" 2>&1 &
         service=$!
-        wait $order || { kill $service; return 1; }
+        wait $restock || { kill $service; return 1; }
         local answered=$(($(milliseconds) - begun))
         begun=$(milliseconds)
         kill -TERM $service
