@@ -56,7 +56,7 @@ build: setup ## Build the juice command
 	@echo "Building juice ($(CONFIGURATION))"
 	@$(SWIFT) build -c $(CONFIGURATION) --product juice
 
-check: setup ## What to run while working, less than a minute once built: format, debug build, unit and engine tests, 300 seeds
+check: setup ## What to run while working, less than a minute once built: format, debug build, unit and engine tests, 200 seeds
 	@./scripts/stages.sh lint debug-build unit-tests seeds
 
 # Side by side runs what waits much with what computes much.
@@ -82,7 +82,7 @@ unit-tests: built
 	@$(SWIFT) test --skip-build $(STRICT) --filter '$(UNIT)'
 
 seeds: built
-	@$(DEBUG)/simulate --seeds 300
+	@$(DEBUG)/simulate --seeds 200
 
 tests: built
 	@$(SWIFT) test --skip-build $(STRICT) --skip '$(UNIT)'

@@ -107,8 +107,12 @@ import Testing
             let out = try producer.topic("out")
             let deadline = ContinuousClock.now + .seconds(60)
             while producer.transactionalID == "one", .now < deadline {
-                if broker.pendingFailures(of: .initProducerID) == 0 {
-                    broker.fail(next: .initProducerID, with: [.concurrentTransactions])
+                // A client that is told so asks again at once, so another failure has to wait for it.
+                if broker.pendingFailures(of: .initProducerID) < 2 {
+                    broker.fail(
+                        next: .initProducerID,
+                        with: [.concurrentTransactions, .concurrentTransactions]
+                    )
                 }
                 _ = try? producer.initTransactions(timeout: .milliseconds(50))
             }

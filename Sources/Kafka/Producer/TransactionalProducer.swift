@@ -25,6 +25,9 @@ public final class TransactionalProducer {
         let handle: ClientHandle
         let transactionalID: String
         let madeAt = ContinuousClock.now
+        /// Since when its id is asked for, by this client and by those that it took the place of.
+        var askedSince = ContinuousClock.now
+        var predecessors = 0
         var lateRequests: LateRequestGuard
         /// `rd_kafka_send_offsets_to_transaction` waits for a broker's answer whatever timeout it is given.
         let offsetsCall = CallThread(name: "send offsets")
@@ -45,6 +48,8 @@ public final class TransactionalProducer {
     private var generation = 0
     /// So many, since brokers keep each for days. Whatever is late must be later than that many ids were left behind.
     private static let generations = 8
+    /// How long the first client waits for its transactional id before another takes its place; each waits twice as long.
+    private static let firstPause = Duration.milliseconds(50)
     /// How long it is waited before it is looked whether brokers confirm anything.
     private static let step = Duration.milliseconds(100)
     /// Whether the owner has called ``initTransactions(timeout:)`` with success since it dropped the last client.
@@ -122,8 +127,9 @@ public final class TransactionalProducer {
         if client == nil { client = try makeClient(id: transactionalID) }
         // Both ask at the same time: each goes on in the background after its call has ended.
         if !fences.isEmpty { _ = try? initClient(timeout: .milliseconds(1)) }
-        while let fence = fences.last {
-            if try !takesOver(fence, timeout: timeout) { undecidable.append(fence) }
+        while !fences.isEmpty {
+            let last = fences.count - 1
+            if try !takesOver(&fences[last], timeout: timeout) { undecidable.append(fences[last]) }
             fences.removeLast()
         }
         try initClient(timeout: timeout)
@@ -131,28 +137,53 @@ public final class TransactionalProducer {
     }
 
     private func initClient(timeout: Duration) throws(KafkaError) {
-        while let client, !client.isReady {
-            if try takesOver(client, timeout: timeout) {
-                for topic in topics { try topic.connect(to: client.handle) }
-                self.client?.isReady = true
+        while var asking = client, !asking.isReady {
+            defer { client = asking }
+            if try takesOver(&asking, timeout: timeout) {
+                for topic in topics { try topic.connect(to: asking.handle) }
+                asking.isReady = true
             } else {
-                undecidable.append(client)
+                undecidable.append(asking)
                 nextGeneration()
-                self.client = try makeClient(id: transactionalID)
+                asking = try makeClient(id: transactionalID)
             }
         }
     }
 
-    /// - Returns: whether a client has its transactional id, and not whether it should go on asking without being waited for.
-    private func takesOver(_ client: Client, timeout: Duration) throws(KafkaError) -> Bool {
-        do throws(KafkaError) {
-            try check(rd_kafka_init_transactions(client.handle.pointer, timeout.milliseconds))
-            return true
-        } catch {
-            guard let decisionTimeout, error.code == .concurrentTransactions,
-                .now - client.madeAt > decisionTimeout, undecidable.count < Self.generations - 1
-            else { throw error }
-            return false
+    /// Waits for a client's transactional id.
+    ///
+    /// The coordinator may have something to finish first, such as the markers of the transaction before, or is another broker
+    /// than a moment ago. librdkafka would ask again after half a second; a client made anew does it at once.
+    ///
+    /// - Returns: whether the client has the id, and not whether it should go on asking without being waited for.
+    private func takesOver(_ client: inout Client, timeout: Duration) throws(KafkaError) -> Bool {
+        let deadline = ContinuousClock.now + timeout
+        var isBusy = true
+        while true {
+            let pause = Self.firstPause * (1 << client.predecessors)
+            let isReplaced = isBusy && pause < .milliseconds(500)
+            let until = isReplaced ? min(deadline, client.madeAt + pause) : deadline
+            do throws(KafkaError) {
+                let wait = max(.milliseconds(1), until - .now)
+                if let error = KafkaError(
+                    consuming: rd_kafka_init_transactions(client.handle.pointer, wait.milliseconds)
+                ) {
+                    throw client.handle.explained(error)
+                }
+                return true
+            } catch {
+                if let decisionTimeout, error.code == .concurrentTransactions,
+                    .now - client.askedSince > decisionTimeout, undecidable.count < Self.generations - 1
+                {
+                    return false
+                }
+                guard error.remedy == .retry, .now < deadline else { throw error }
+                isBusy = error.code.isBusyCoordinator
+            }
+            guard isBusy, isReplaced else { continue }
+            var successor = try makeClient(id: client.transactionalID)
+            (successor.askedSince, successor.predecessors) = (client.askedSince, client.predecessors + 1)
+            client = successor
         }
     }
 

@@ -10,12 +10,7 @@ public final class TransactionSession {
     /// By topic, then by producer.
     private let topics: [[TransactionalTopic]]
     private var turn = 0
-    private var attempts = 0
-
-    /// How often new producers ask for their transactional ids before they wait for a slow broker. What a predecessor left open
-    /// is ended by the first who asks, and that one is told to ask again. librdkafka would do so after half a second; a
-    /// producer made anew does it at once.
-    private static let eagerness = 3
+    private var isTakingOver = false
 
     /// A session that must be initialised before its first transaction.
     ///
@@ -44,28 +39,19 @@ public final class TransactionSession {
     ///
     /// - Throws: ``KafkaError``; after ``KafkaError/Remedy/retry`` the next call goes on where this one did not.
     public func initTransactions(timeout: Duration) throws(KafkaError) {
-        if attempts == 0 {
-            for _ in 0..<Self.eagerness {
-                drop()
-                attempts += 1
-                if (try? takeOver(timeout: .milliseconds(100))) != nil { break }
-            }
-        }
+        if !isTakingOver { drop() }
+        isTakingOver = true
         do throws(KafkaError) {
-            try takeOver(timeout: timeout)
+            // All connect and ask at the same time: each goes on in the background after its call has ended.
+            for producer in producers.dropFirst() {
+                _ = try? producer.initTransactions(timeout: .milliseconds(1))
+            }
+            for producer in producers { try producer.initTransactions(timeout: timeout) }
         } catch {
-            if error.remedy != .retry { attempts = 0 }
+            isTakingOver = error.remedy == .retry
             throw error
         }
-        attempts = 0
-    }
-
-    /// All connect and ask at the same time: each goes on in the background after its call has ended.
-    private func takeOver(timeout: Duration) throws(KafkaError) {
-        for producer in producers.dropFirst() {
-            _ = try? producer.initTransactions(timeout: .milliseconds(1))
-        }
-        for producer in producers { try producer.initTransactions(timeout: timeout) }
+        isTakingOver = false
     }
 
     /// Lets go of all clients and what they have under way.
