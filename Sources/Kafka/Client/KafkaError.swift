@@ -176,10 +176,9 @@ extension KafkaError.Code {
     public static let fenced = Self(RD_KAFKA_RESP_ERR__FENCED)
     /// The coordinator has not ended the transaction before.
     public static let concurrentTransactions = Self(RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS)
-    /// The coordinator cannot answer yet, or is another broker by now.
+    /// The coordinator has to finish something before it can answer.
     var isBusyCoordinator: Bool {
         self == .concurrentTransactions || self == Self(RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS)
-            || self == Self(RD_KAFKA_RESP_ERR_NOT_COORDINATOR)
     }
     /// Another consumer took over this group instance id.
     public static let fencedInstanceID = Self(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)

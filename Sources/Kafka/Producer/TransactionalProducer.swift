@@ -50,6 +50,8 @@ public final class TransactionalProducer {
     private static let generations = 8
     /// How long the first client waits for its transactional id before another takes its place; each waits twice as long.
     private static let firstPause = Duration.milliseconds(50)
+    /// After this time since it was made, a client may be asking again: a little less than half a second.
+    private static let pauseOfLibrary = Duration.milliseconds(450)
     /// How long it is waited before it is looked whether brokers confirm anything.
     private static let step = Duration.milliseconds(100)
     /// Whether the owner has called ``initTransactions(timeout:)`` with success since it dropped the last client.
@@ -152,8 +154,9 @@ public final class TransactionalProducer {
 
     /// Waits for a client's transactional id.
     ///
-    /// The coordinator may have something to finish first, such as the markers of the transaction before, or is another broker
-    /// than a moment ago. librdkafka would ask again after half a second; a client made anew does it at once.
+    /// The coordinator may have something to finish first, such as the markers of the transaction before. librdkafka would ask
+    /// again after half a second; a client made anew does it at once. It takes the place of one that has its answer and does
+    /// not ask again yet: a request that is still on its way would fence the successor.
     ///
     /// - Returns: whether the client has the id, and not whether it should go on asking without being waited for.
     private func takesOver(_ client: inout Client, timeout: Duration) throws(KafkaError) -> Bool {
@@ -161,8 +164,9 @@ public final class TransactionalProducer {
         var isBusy = true
         while true {
             let pause = Self.firstPause * (1 << client.predecessors)
-            let isReplaced = isBusy && pause < .milliseconds(500)
-            let until = isReplaced ? min(deadline, client.madeAt + pause) : deadline
+            let canBeReplaced =
+                isBusy && pause < Self.pauseOfLibrary && .now - client.madeAt < Self.pauseOfLibrary
+            let until = canBeReplaced ? min(deadline, client.madeAt + pause) : deadline
             do throws(KafkaError) {
                 let wait = max(.milliseconds(1), until - .now)
                 if let error = KafkaError(
@@ -180,7 +184,7 @@ public final class TransactionalProducer {
                 guard error.remedy == .retry, .now < deadline else { throw error }
                 isBusy = error.code.isBusyCoordinator
             }
-            guard isBusy, isReplaced else { continue }
+            guard isBusy, canBeReplaced, .now - client.madeAt < Self.pauseOfLibrary else { continue }
             var successor = try makeClient(id: client.transactionalID)
             (successor.askedSince, successor.predecessors) = (client.askedSince, client.predecessors + 1)
             client = successor
