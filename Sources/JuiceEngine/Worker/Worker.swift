@@ -68,6 +68,9 @@ public struct Worker<Log: CommandLog> {
     private var failedCalls = 0
     var isStopping = false
 
+    /// The attempt from which on the pause between calls that are to be made again does not grow any more.
+    private static var longestRetryBackoff: Int { 5 }
+
     /// How often a worker that is to stop tries to end what it left open.
     private static var farewellAttempts: Int { 3 }
 
@@ -238,7 +241,8 @@ extension Worker {
         case .retry:
             failedCalls += 1
             onEvent(.retrying(error, attempt: failedCalls))
-            return .backOff(attempt: failedCalls)
+            // Such a call has mostly waited by itself, and goes on in the background.
+            return .backOff(attempt: min(failedCalls, Self.longestRetryBackoff))
         case .startOver:
             onEvent(.startingOver(error))
             if let failing = trouble.failed(error, isInTransaction: isInTransaction, at: log.now) {
