@@ -27,6 +27,7 @@ public final class TransactionalProducer {
         let madeAt = ContinuousClock.now
         /// Since when its id is asked for, by this client and by those that it took the place of.
         var askedSince = ContinuousClock.now
+        /// How many clients it took the place of, one after the other.
         var predecessors = 0
         var lateRequests: LateRequestGuard
         /// `rd_kafka_send_offsets_to_transaction` waits for a broker's answer whatever timeout it is given.
@@ -50,8 +51,8 @@ public final class TransactionalProducer {
     private static let generations = 8
     /// How long the first client waits for its transactional id before another takes its place; each waits twice as long.
     private static let firstPause = Duration.milliseconds(50)
-    /// After this time since it was made, a client may be asking again: a little less than half a second.
-    private static let pauseOfLibrary = Duration.milliseconds(450)
+    /// librdkafka asks again half a second after an answer; some of that is left for the clocks.
+    private static let libraryRetryInterval = Duration.milliseconds(450)
     /// How long it is waited before it is looked whether brokers confirm anything.
     private static let step = Duration.milliseconds(100)
     /// Whether the owner has called ``initTransactions(timeout:)`` with success since it dropped the last client.
@@ -165,7 +166,8 @@ public final class TransactionalProducer {
         while true {
             let pause = Self.firstPause * (1 << client.predecessors)
             let canBeReplaced =
-                isBusy && pause < Self.pauseOfLibrary && .now - client.madeAt < Self.pauseOfLibrary
+                isBusy && pause < Self.libraryRetryInterval
+                && .now - client.madeAt < Self.libraryRetryInterval
             let until = canBeReplaced ? min(deadline, client.madeAt + pause) : deadline
             do throws(KafkaError) {
                 let wait = max(.milliseconds(1), until - .now)
@@ -184,7 +186,7 @@ public final class TransactionalProducer {
                 guard error.remedy == .retry, .now < deadline else { throw error }
                 isBusy = error.code.isBusyCoordinator
             }
-            guard isBusy, canBeReplaced, .now - client.madeAt < Self.pauseOfLibrary else { continue }
+            guard isBusy, canBeReplaced, .now - client.madeAt < Self.libraryRetryInterval else { continue }
             var successor = try makeClient(id: client.transactionalID)
             (successor.askedSince, successor.predecessors) = (client.askedSince, client.predecessors + 1)
             client = successor
