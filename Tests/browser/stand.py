@@ -165,3 +165,9 @@ def one(driver, selector):
 
 def all_of(driver, selector):
     return driver.find_elements(By.CSS_SELECTOR, selector)
+
+
+def texts(driver, selector):
+    """What elements say, read in one step: the page may replace them between two."""
+    script = "return [...document.querySelectorAll(arguments[0])].map((element) => element.innerText)"
+    return driver.execute_script(script, selector)

@@ -3,7 +3,7 @@
 from selenium.webdriver.common.keys import Keys
 
 from case import KioskTest
-from stand import TOKEN, all_of, one, visit
+from stand import TOKEN, all_of, one, texts, visit
 
 
 class StockTest(KioskTest):
@@ -46,6 +46,6 @@ class StockTest(KioskTest):
             one(self.driver, "nav a[href='#stock']").click()
             self.assertIn("cannot be edited here", one(self.driver, "#editing-off").text)
             self.assertFalse(one(self.driver, "#apply").is_enabled())
-            self.assertEqual([option.text for option in all_of(self.driver, "#store option")], ["a", "b"])
+            self.assertEqual(texts(self.driver, "#store option"), ["a", "b"])
         finally:
             kiosk.stop()

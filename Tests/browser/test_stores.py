@@ -3,7 +3,7 @@
 import threading
 
 from case import KioskTest
-from stand import TOKEN, all_of, one, visit
+from stand import TOKEN, one, texts, visit
 
 
 class StoreTest(KioskTest):
@@ -42,7 +42,7 @@ class StoreTest(KioskTest):
     def test_the_named_stores_come_first(self):
         with self.kiosk("--stores", "zeta,alpha", "--any-store") as url:
             visit(self.driver, url, "alpha")
-            names = [option.text for option in all_of(self.driver, "#store option")]
+            names = texts(self.driver, "#store option")
             self.assertEqual((names[:2], names[-1]), (["zeta", "alpha"], "Another store…"))
 
 
