@@ -47,8 +47,13 @@ DESTDIR ?=
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
 
-demo: build ## Watch orders become juice: embedded broker, service and simulated shops (ARGS="--orders 2000")
-	@exec "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/juice" demo $(ARGS)
+# Not optimised: that builds in half the time, and `make test` goes on from there.
+demo: setup ## Watch orders become juice: embedded broker, service and simulated shops (ARGS="--orders 2000")
+	@[ -e $(DEBUG)/juice ] || echo "The first build takes some minutes: 50 modules, most of them dependencies;" \
+		"later ones take seconds. [done/all] tells how far it is."
+	@echo "Building juice"
+	@$(SWIFT) build --product juice $(STRICT)
+	@exec $(DEBUG)/juice demo $(ARGS)
 
 build: setup ## Build the juice command
 	@[ -e .build/$(CONFIGURATION)/juice ] || echo "The first build takes some minutes: 50 modules, most of them dependencies;" \
@@ -59,12 +64,12 @@ build: setup ## Build the juice command
 check: setup ## What to run while working, less than a minute once built: format, debug build, unit and engine tests, 200 seeds
 	@./scripts/stages.sh lint debug-build unit-tests seeds
 
-# Side by side runs what waits much with what computes much.
+# Side by side runs what waits much with what computes much, and never two that SwiftPM would run one after the other.
 test: setup ## Everything CI checks: format, build without warnings, all tests
-	@./scripts/stages.sh lint tools debug-build unit-tests tests heap,test-browser contract,deploy-check,docs
+	@./scripts/stages.sh lint debug-build,tools unit-tests tests,deploy-check,docs heap,test-browser,contract
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
 
-# Before anything runs side by side: two installations at a time would meet the package manager's lock.
+# All of it, before anything that would install it runs side by side: two installations meet the package manager's lock.
 tools: .build/contract-venv/ready .build/deploy-venv/ready .build/browser-venv/ready
 	@./scripts/setup.sh kcat browser
 	@./scripts/setup-prometheus.sh > /dev/null

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Makes several targets of the Makefile, one after the other, and ends with what each took, also when one has failed. Those that
-# are joined by a comma do not need each other and run side by side; their output comes when they have ended.
+# are joined by a comma do not need each other and run side by side: the first shows its output as it comes, the others when all
+# have ended.
 #
-# Usage: scripts/stages.sh lint debug-build contract,docs ...
+# Usage: scripts/stages.sh lint debug-build,tools contract,docs ...
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -37,20 +38,18 @@ finish() {
 trap 'status=130; finish' INT TERM
 
 for group in $names; do
-    members=${group//,/ }
-    if [ "$members" = "$group" ]; then
-        echo "== $group"
-        stage "$group"
-    else
-        echo "== ${members// / and } side by side"
-        for name in $members; do stage "$name" > "$logs/$name.log" 2>&1 & done
-        wait
-        for name in $members; do
-            echo "== $name"
-            cat "$logs/$name.log"
-        done
-    fi
-    for name in $members; do note "$name"; done
+    first=${group%%,*}
+    others=${group#"$first"}
+    others=${others//,/ }
+    echo "== $first${others:+, and beside it:$others}"
+    for name in $others; do stage "$name" > "$logs/$name.log" 2>&1 & done
+    stage "$first"
+    wait
+    for name in $others; do
+        echo "== $name"
+        cat "$logs/$name.log"
+    done
+    for name in $first $others; do note "$name"; done
     [ $status -eq 0 ] || break
 done
 finish
