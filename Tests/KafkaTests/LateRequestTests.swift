@@ -8,20 +8,41 @@ import Testing
 /// A producer of which a request may have been sent twice takes its transactional id over anew.
 @Suite struct LateRequestTests {
     @Test(arguments: [
-        (version: Int32(0x0200_02ff), took: 99, isSuspect: false),
-        (0x0200_02ff, 100, true),
-        (0x0202_00ff, 99, false),
+        (version: Int32(0x0200_02ff), took: 99, closed: 1, isSuspect: false),
+        (0x0200_02ff, 100, 1, true),
+        (0x0202_00ff, 99, 1, false),
         // From 2.3 on a backoff is up to a fifth shorter.
-        (0x0203_00ff, 79, false),
-        (0x0203_00ff, 80, true),
-        (0x020f_00ff, 5_000, true),
+        (0x0203_00ff, 79, 1, false),
+        (0x0203_00ff, 80, 1, true),
+        (0x020f_00ff, 5_000, 3, true),
+        // Over a sound connection no request is sent twice, however long its answer takes.
+        (0x0200_02ff, 5_000, 0, false),
     ])
-    func aCallAsLongAsTheShortestBackoffIsSuspect(version: Int32, took: Int, isSuspect: Bool) {
+    func aBrokenConnectionAndABackoffAreSuspect(version: Int32, took: Int, closed: Int, isSuspect: Bool) {
         var lateRequests = LateRequestGuard(backoff: .milliseconds(100), version: version)
-        #expect(lateRequests.took(.milliseconds(took)) == isSuspect)
+        lateRequests.began(closedConnections: 4)
+        let isNews = lateRequests.took(.milliseconds(took), closedConnections: 4 + closed)
+        #expect(isNews == isSuspect)
         #expect(lateRequests.isSuspect == isSuspect)
-        // It is told once.
-        #expect(!lateRequests.took(.seconds(10)) || !isSuspect)
+        let isToldAgain = lateRequests.took(.seconds(10), closedConnections: 4 + closed)
+        #expect(!isToldAgain || !isSuspect)
+    }
+
+    /// A call that is made again may find a request under way that one before it sent.
+    @Test func theCallsOfATransactionCountTogether() {
+        var lateRequests = LateRequestGuard(backoff: .milliseconds(100), version: 0x0200_02ff)
+        lateRequests.began(closedConnections: 0)
+        let first = lateRequests.took(.milliseconds(450), sendsOffsets: true, closedConnections: 0)
+        #expect(!first)
+        let second = lateRequests.took(.milliseconds(50), sendsOffsets: true, closedConnections: 1)
+        #expect(second && lateRequests.mayLeaveOffsets)
+        // The next one begins with nothing under way.
+        lateRequests = LateRequestGuard(backoff: .milliseconds(100), version: 0x0200_02ff)
+        lateRequests.began(closedConnections: 0)
+        _ = lateRequests.took(.milliseconds(450), closedConnections: 0)
+        lateRequests.began(closedConnections: 1)
+        let later = lateRequests.took(.milliseconds(450), closedConnections: 1)
+        #expect(!later)
     }
 
     @Test func aSuspectIsReplacedBeforeItsNextTransaction() async throws {
@@ -36,18 +57,34 @@ import Testing
                 try out.produce(partition: 0, key: nil, value: nil, headers: [])
                 try producer.commit(timeout: .seconds(10))
             }
-            broker.setRoundTrip(.milliseconds(150))
+            broker.fail(next: .endTransaction, with: [.transport])
             try transact()
             #expect(suspicions.count == 1)
             #expect(!producer.isReady)
-            broker.setRoundTrip(.zero)
             try transact()
             #expect(producer.isReady)
             #expect(suspicions.count == 1)
         }
     }
 
-    /// However long records take to be written, no transactional request is sent again for that.
+    @Test func aSlowBrokerIsNoReasonForSuspicion() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let suspicions = Counter()
+            let producer = try Self.producer(broker, id: "one", suspicions)
+            let out = try producer.topic("out")
+            try producer.initTransactions(timeout: .seconds(10))
+            broker.setRoundTrip(.milliseconds(150))
+            for _ in 0..<3 {
+                try producer.begin()
+                try out.produce(partition: 0, key: nil, value: nil, headers: [])
+                try producer.commit(timeout: .seconds(10))
+            }
+            #expect(suspicions.count == 0)
+        }
+    }
+
+    /// However often records are sent, no transactional request is for that.
     @Test func flushingIsNoReasonForSuspicion() async throws {
         try await onOwnThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
@@ -56,9 +93,10 @@ import Testing
             let out = try producer.topic("out")
             try producer.initTransactions(timeout: .seconds(10))
             try producer.begin()
-            broker.setRoundTrip(.milliseconds(150))
+            broker.fail(next: .produce, with: [.transport])
             try out.produce(partition: 0, key: nil, value: nil, headers: [])
             try producer.flush(timeout: .seconds(10))
+            #expect(broker.pendingFailures(of: .produce) == 0)
             #expect(suspicions.count == 0)
         }
     }
@@ -85,10 +123,9 @@ import Testing
                 #expect(producers.filter(\.isReady).count >= 1)
                 try session.commit(timeout: .seconds(10))
             }
-            broker.setRoundTrip(.milliseconds(150))
+            broker.fail(next: .addOffsetsToTransaction, with: [.transport])
             try transact(1)
             #expect(suspicions.count == 1)
-            broker.setRoundTrip(.zero)
             try transact(2)
             #expect(producers.allSatisfy { $0.isReady })
             member.close()

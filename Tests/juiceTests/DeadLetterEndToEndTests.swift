@@ -82,9 +82,8 @@ struct DeadLetterEndToEndTests {
                 )
                 try sender.send([item], deadline: Deadline(after: .seconds(30)))
             }
-            broker.setRoundTrip(.milliseconds(150))
+            broker.fail(next: .endTransaction, with: [.transport])
             try send(0)
-            broker.setRoundTrip(.zero)
             let error = #expect(throws: DeadLetterSender.SendError.self) { try send(1) }
             guard case .lost = error else {
                 Issue.record("\(String(describing: error))")

@@ -1,5 +1,12 @@
 import CRdKafka
 import Logging
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// The one owner of an `rd_kafka_t`: made here, destroyed here, once.
 final class ClientHandle {
@@ -62,11 +69,14 @@ final class ClientHandle {
         rd_kafka_error_destroy(rd_kafka_abort_transaction(pointer, 100))
     }
 
-    /// How many connections broke or could not be made, as far as polling has told.
-    var lostConnections: Int { context.lostConnections }
+    /// How many connections were closed, or could not be made. Known before a request that was under way on one is sent again.
+    var closedConnections: Int { context.closedConnections.load(ordering: .acquiring) }
 
     /// The error, in clearer words where there are any.
     func explained(_ error: KafkaError) -> KafkaError { context.faults.explained(error) }
+
+    /// Whether a consumer has ever heard nothing from its group's coordinator for as long as a session lasts.
+    var sessionTimedOut: Bool { context.faults.sessionTimedOut }
 
     /// The error that put the client beyond recovery, if there is one.
     var fatalError: KafkaError? {
@@ -102,8 +112,11 @@ final class ClientHandle {
             guard let client, let context = ClientContext.of(client) else { return }
             let error = KafkaError(rd_kafka_resp_err_t(code), message: reason.map { String(cString: $0) })
             guard let error else { return }
-            if error.code == .transport || error.code == .allBrokersDown { context.lostConnections += 1 }
             context.hooks?.onError?(context.faults.explained(error))
+        }
+        rd_kafka_conf_set_closesocket_cb(handle) { socket, opaque in
+            if let opaque { ClientContext.of(opaque).closedConnections.add(1, ordering: .releasing) }
+            return close(socket)
         }
         explainCertificates(handle)
         guard statistics else { return }
@@ -123,11 +136,13 @@ class ClientContext {
     fileprivate(set) var hooks: ClientHooks?
     /// What librdkafka tells besides its errors.
     let faults = FaultNotes()
-    /// Counted while the client is polled, by whoever polls it.
-    fileprivate(set) var lostConnections = 0
+    /// Counted by librdkafka's threads.
+    fileprivate let closedConnections = Atomic(0)
 
-    static func of(_ client: OpaquePointer) -> ClientContext? {
-        rd_kafka_opaque(client).map { Unmanaged<ClientContext>.fromOpaque($0).takeUnretainedValue() }
+    static func of(_ client: OpaquePointer) -> ClientContext? { rd_kafka_opaque(client).map(of) }
+
+    fileprivate static func of(_ opaque: UnsafeMutableRawPointer) -> ClientContext {
+        Unmanaged<ClientContext>.fromOpaque(opaque).takeUnretainedValue()
     }
 
     fileprivate func log(level: Int32, facility: String, line: String) {

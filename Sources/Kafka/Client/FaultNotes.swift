@@ -4,13 +4,19 @@ import Synchronization
 /// Puts a name to a fault where librdkafka's own error leaves it open, from what librdkafka tells besides.
 ///
 /// Version 2.0.2 says of every broker certificate that it could not be verified, and suspects the CA: what was wrong with it
-/// only the verification callback learns. And which partition could not be added to a transaction it only logs.
+/// only the verification callback learns. Which partition could not be added to a transaction it only logs, and that a session
+/// timed out, too.
 final class FaultNotes: Sendable {
     private let certificate = Mutex<String?>(nil)
     private let partition = Mutex<String?>(nil)
+    private let session = Atomic(false)
+
+    /// Whether the client has ever heard nothing from its group's coordinator for as long as a session lasts.
+    var sessionTimedOut: Bool { session.load(ordering: .acquiring) }
 
     /// Takes note of a line of librdkafka's log.
     func note(facility: String, line: String) {
+        if facility == "SESSTMOUT" { session.store(true, ordering: .releasing) }
         // The broker also names the partitions that it did not try to add because of that one.
         guard facility == "ADDPARTS", line.contains("authorization failed"),
             let start = line.firstRange(of: "Failed to add partition")

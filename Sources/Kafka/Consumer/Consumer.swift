@@ -139,6 +139,9 @@ public final class Consumer {
         held = 0
     }
 
+    /// Whether this member has ever heard nothing from its group's coordinator for as long as a session lasts.
+    var sessionTimedOut: Bool { handle.sessionTimedOut }
+
     /// The group's committed offset of each partition; nil where none was committed.
     ///
     /// Under `isolation.level=read_committed` the broker answers only once no transaction is undecided about them.

@@ -4,22 +4,29 @@ import CRdKafka
 ///
 /// librdkafka gives up on a request whose connection broke and sends it again, and nothing tells. The first copy may reach
 /// the broker later, in a later transaction of the same producer id and epoch, and be carried out there: a late EndTxn ends
-/// that transaction half-done, a late TxnOffsetCommit adds positions that are not its own. No request is sent again sooner than
-/// after a backoff, so a call that took as long is suspect. A producer that takes over the transactional id from itself has
-/// another epoch, and under that the broker refuses whatever is late.
+/// that transaction half-done, a late TxnOffsetCommit adds positions that are not its own. That takes a connection that was closed,
+/// and no request is sent again sooner than after a backoff. So where one was closed in a transaction, and its calls took as long, the
+/// producer is a suspect. One that takes over the transactional id from itself has another epoch, and under that the broker
+/// refuses whatever is late.
 ///
 /// One refusal does harm all the same: the group coordinator of Apache Kafka 3.9 lets a refused TxnOffsetCommit wipe the offsets
 /// that the open transaction of the same producer id has sent, whatever the epoch. (The one of 4.0 does not.) So a producer
 /// that may have left a TxnOffsetCommit behind goes on under another transactional id, which is another producer id.
 struct LateRequestGuard {
-    /// A call that took this long may have sent a request twice.
+    /// A transaction whose calls took this long may have sent a request twice.
     let threshold: Duration
-    /// One that sent offsets and took this long may have sent a TxnOffsetCommit twice.
+    /// One that spent as long sending offsets may have sent a TxnOffsetCommit twice.
     let offsetThreshold: Duration
-    /// Whether a call took too long.
+    /// Whether any request may be on its way.
     private(set) var isSuspect = false
-    /// Whether a TxnOffsetCommit may be on its way.
+    /// Whether a TxnOffsetCommit may be.
     private(set) var mayLeaveOffsets = false
+
+    /// How many connections the client had lost before the transaction.
+    private var closedBefore = 0
+    /// What the transaction's calls took, also those that were made again.
+    private var taken = Duration.zero
+    private var takenByOffsets = Duration.zero
 
     /// librdkafka's fixed backoff before it sends a TxnOffsetCommit again.
     private static let offsetBackoff = Duration.milliseconds(500)
@@ -44,13 +51,23 @@ struct LateRequestGuard {
         self.init(backoff: .milliseconds(Int(text.text) ?? 0), version: rd_kafka_version())
     }
 
+    /// A transaction begins. Nothing of those before is unanswered.
+    mutating func began(closedConnections: Int) {
+        (closedBefore, taken, takenByOffsets) = (closedConnections, .zero, .zero)
+    }
+
     /// Takes note of how long a call took that may have sent transactional requests.
     ///
-    /// - Parameter sendsOffsets: whether offsets were among them.
+    /// - Parameters:
+    ///   - sendsOffsets: whether offsets were among them.
+    ///   - closedConnections: how many the client has lost by now, in its whole life.
     /// - Returns: whether that makes the producer a suspect, which it was not before.
-    mutating func took(_ duration: Duration, sendsOffsets: Bool = false) -> Bool {
-        if sendsOffsets, duration >= offsetThreshold { mayLeaveOffsets = true }
-        guard !isSuspect, duration >= threshold else { return false }
+    mutating func took(_ duration: Duration, sendsOffsets: Bool = false, closedConnections: Int) -> Bool {
+        taken += duration
+        if sendsOffsets { takenByOffsets += duration }
+        guard closedConnections != closedBefore else { return false }
+        if takenByOffsets >= offsetThreshold { mayLeaveOffsets = true }
+        guard !isSuspect, taken >= threshold else { return false }
         isSuspect = true
         return true
     }

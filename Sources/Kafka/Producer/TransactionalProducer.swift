@@ -43,7 +43,7 @@ public final class TransactionalProducer {
     /// What was not confirmed when that was last asked.
     private var unconfirmed: Int32 = 0
     /// How many connections the client had lost by the last commit.
-    private var lostConnections = 0
+    private var closedConnections = 0
     private var client: Client?
     /// Which of several transactional ids is in use. The first is the configured one, the others have this number appended.
     private var generation = 0
@@ -219,7 +219,9 @@ public final class TransactionalProducer {
     public func begin(timeout: Duration = .seconds(1)) throws(KafkaError) {
         if isInitialised, !isReady { try initTransactions(timeout: timeout) }
         for topic in topics { topic.batch?.removeAll() }
-        try check(rd_kafka_begin_transaction(try ready.pointer))
+        let handle = try ready
+        client?.lateRequests.began(closedConnections: handle.closedConnections)
+        try check(rd_kafka_begin_transaction(handle.pointer))
         unconfirmed = 0
         silence?.began()
     }
@@ -285,7 +287,7 @@ public final class TransactionalProducer {
             let left = rd_kafka_outq_len(handle.pointer)
             if left < unconfirmed { silence?.ended() }
             unconfirmed = left
-            try silence?.check(isConnectionLost: handle.lostConnections != lostConnections)
+            try silence?.check(isConnectionLost: handle.closedConnections != closedConnections)
             guard ContinuousClock.now < deadline else { throw KafkaError(code: .timedOut, isRetriable: true) }
         }
     }
@@ -307,7 +309,7 @@ public final class TransactionalProducer {
             }
         }
         silence?.committed()
-        lostConnections = handle.lostConnections
+        closedConnections = handle.closedConnections
     }
 
     /// Waits until everything that was produced is written, if not yet decided about. A commit does so by itself.
@@ -369,7 +371,7 @@ extension TransactionalProducer {
     }
 
     private func dropClient() {
-        lostConnections = 0
+        closedConnections = 0
         for topic in topics { topic.disconnect() }
         if let client, client.offsetsCall.isBusy { stuck.append(client) }
         client = nil
@@ -387,9 +389,12 @@ extension TransactionalProducer {
         let start = ContinuousClock.now
         defer {
             let duration = ContinuousClock.now - start
-            if client?.lateRequests.took(duration, sendsOffsets: sendsOffsets) ?? false {
+            let closed = client?.handle.closedConnections ?? 0
+            if client?.lateRequests.took(duration, sendsOffsets: sendsOffsets, closedConnections: closed)
+                ?? false
+            {
                 hooks.logger.debug(
-                    "\(name) took \(duration.milliseconds) ms: a request may have been sent twice; taking the id over anew"
+                    "a connection broke while \(name): a request may have been sent twice; taking the id over anew"
                 )
                 hooks.onSuspect?()
             }
