@@ -108,6 +108,20 @@ import Testing
         #expect(trouble.committed(after: 1) == [3])
         #expect(!trouble.isFailing(3))
     }
+
+    @Test func aPartitionWithoutLeaderIsLookedAtAgainSoon() {
+        var trouble = Trouble(maxBatch: 1)
+        var now: Timestamp = 0
+        let pauses = (1...7).map { _ in
+            trouble.setAside(3, isLeaderless: true, at: now)
+            let start = now
+            while trouble.isAside(3, at: now) { now += 1 }
+            return now - start
+        }
+        #expect(pauses == [1_000, 2_000, 4_000, 8_000, 16_000, 20_000, 20_000])
+        let isRestored = trouble.restored(3)
+        #expect(isRestored && !trouble.isFailing(3))
+    }
 }
 
 // MARK: - The worker

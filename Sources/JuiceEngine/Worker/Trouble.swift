@@ -44,10 +44,10 @@ struct Trouble {
     private static let slow: Timestamp = 5_000
     /// How often a single record fails, and for how long, before its partition is set aside.
     private static let patience = (failures: 3, time: Timestamp(10_000))
-    private static let shortestPause: Timestamp = 5_000
-    private static let longestPause: Timestamp = 300_000
-    /// To see whether there is a leader again costs the other partitions no more than a moment.
-    private static let longestPauseWithoutLeader: Timestamp = 20_000
+    /// How long a partition is set aside, at first and at most.
+    private static let pause: ClosedRange<Timestamp> = 5_000...300_000
+    /// Another leader is there within seconds, and to see whether costs the other partitions no more than a moment.
+    private static let pauseWithoutLeader: ClosedRange<Timestamp> = 1_000...20_000
 
     init(maxBatch: Int) {
         self.maxBatch = maxBatch
@@ -109,9 +109,9 @@ struct Trouble {
     /// - Returns: whether it was not failing before.
     @discardableResult
     mutating func setAside(_ partition: Int32, isLeaderless: Bool, at now: Timestamp) -> Bool {
-        let longest = isLeaderless ? Self.longestPauseWithoutLeader : Self.longestPause
+        let bounds = isLeaderless ? Self.pauseWithoutLeader : Self.pause
         let former = aside[partition]
-        let pause = former.map { min($0.pause * 2, longest) } ?? Self.shortestPause
+        let pause = former.map { min($0.pause * 2, bounds.upperBound) } ?? bounds.lowerBound
         aside[partition] = Aside(until: now + pause, pause: pause, isLeaderless: isLeaderless)
         return former == nil
     }
