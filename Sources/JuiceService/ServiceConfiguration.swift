@@ -77,8 +77,8 @@ extension ServiceConfiguration {
         "isolation.level", "enable.auto.commit", "enable.auto.offset.store", "auto.offset.reset",
         "partition.assignment.strategy", "enable.partition.eof", "enable.idempotence", "acks",
         "request.required.acks",
-        // How long a request is waited for before it is sent again: see LateRequestGuard.
-        "retry.backoff.ms",
+        // When a request is sent again, and that its connection is closed before: see LateRequestGuard.
+        "retry.backoff.ms", "socket.max.fails",
     ]
 
     /// What every client has in common.
@@ -97,9 +97,10 @@ extension ServiceConfiguration {
     /// The consumer that takes part in the group.
     func groupConsumer(worker: Int) -> KafkaConfiguration {
         KafkaConfiguration([
-            // A dead instance's partitions are taken over after the session timeout. The others hear of it with their
-            // next heartbeat, so these are frequent.
-            "session.timeout.ms": "10000",
+            // A dead instance's partitions are taken over after the session timeout. But a session that ends before brokers
+            // replace a dead coordinator (9 s, and what it takes to find and load) costs every member its membership. The
+            // others hear of a dead one with their next heartbeat, so these are frequent.
+            "session.timeout.ms": "15000",
             "heartbeat.interval.ms": "500",
             // A worker that is held up by an outage must not hold up the others' rebalance for the default 5 minutes.
             "max.poll.interval.ms": "60000",

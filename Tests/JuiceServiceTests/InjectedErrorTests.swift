@@ -363,6 +363,30 @@ import Testing
         #expect(reason?.contains("--instance-id") == true, "\(reason ?? "it did not end")")
     }
 
+    /// A coordinator that is gone for longer than a session leaves a former self behind, each time.
+    @Test func anEarlierSelfIsOutlastedAsOftenAsItComes() async throws {
+        let cluster = try await TestCluster.single()
+        let recorder = LogRecorder()
+        var logger = recorder.makeLogger()
+        logger.logLevel = .info
+        try await withRunningService(cluster.impatientConfiguration(), logger: logger) { events in
+            let broker = try #require(cluster.broker)
+            let till = try Till(cluster)
+            for outages in 1...2 {
+                #expect(try till.isAnswered(till.order(), by: events))
+                broker.setUp(false)
+                #expect(
+                    wait { recorder.all.count { $0.contains("session timed out (in") } == outages },
+                    "\(outages): \(recorder.all.suffix(10))"
+                )
+                broker.fail(next: .heartbeat, with: [.fencedInstanceID])
+                broker.setUp(true)
+                #expect(wait { broker.pendingFailures(of: .heartbeat) == 0 })
+            }
+            #expect(try till.isAnswered(till.order(), by: events))
+        }
+    }
+
     @Test func anEarlierSelfIsOutlasted() async throws {
         let cluster = try await TestCluster.split()
         try await withRunningService(cluster.impatientConfiguration()) { events in

@@ -68,7 +68,7 @@ struct Torture: ParsableCommand {
     var partitions = 8
 
     @Option(help: ArgumentHelp("The instances' session timeout.", valueName: "seconds"))
-    var session = 10.0
+    var session = 15.0
 
     @Option(help: ArgumentHelp("The instances' --duplicate-window. (default: theirs)", valueName: "seconds"))
     var duplicateWindow: Int?

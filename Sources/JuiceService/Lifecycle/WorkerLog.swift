@@ -136,7 +136,7 @@ struct WorkerLog {
         switch kind {
         case .offsets:
             """
-            stop all instances, wait until the group is empty (the session timeout, 10 s), then \
+            stop all instances, wait until the group is empty (the session timeout, 15 s), then \
             \(resetCommand(partition)), with N after the last order that was answered or a little before, and likewise for \
             \(configuration.topics.restocks). What was answered within the duplicate window is known and not made again; \
             from a later N orders are skipped. See docs/OPERATIONS.md

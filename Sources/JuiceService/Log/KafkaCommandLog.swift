@@ -16,8 +16,8 @@ final class KafkaCommandLog: CommandLog {
     private let topics: TopicPreparation.Ready
 
     private var input: CommandInput
+    /// When the group was last joined anew for no reason that is known.
     private var rejoinedAt: ContinuousClock.Instant?
-    private var lastPolledAt = ContinuousClock.now
     private let transactions: TransactionSession
     private var restorePointReader: RestorePointReader?
     private var changelog: ChangelogReader?
@@ -28,10 +28,8 @@ final class KafkaCommandLog: CommandLog {
     /// How long calls wait that librdkafka cannot resume. From a slow broker each attempt would have its answer too late, so
     /// each waits longer than the one before.
     private var patience = callTimeout
-    /// Being fenced twice within this time is another process's doing,
+    /// Being fenced twice within this time is another process's doing.
     private static let rivalry = Duration.seconds(60)
-    /// unless the worker was away from its group for this long: half the session timeout.
-    private static let absence = Duration.seconds(5)
 
     /// Joins the consumer group.
     init(
@@ -82,7 +80,6 @@ extension KafkaCommandLog {
         transactions.poll()
         switch try input.poll(maxRecords: maxRecords, wait: wait) {
         case .success(let result):
-            lastPolledAt = .now
             if case .revoked = result { endRestore() }
             return result
         case .failure(let error):
@@ -97,22 +94,26 @@ extension KafkaCommandLog {
 
     /// Joins the group anew after a membership is beyond recovery.
     ///
-    /// "Fenced" usually means that another process took over this instance's id. But when a transaction had to wait out an
-    /// outage longer than the session timeout, librdkafka 2.0.2 forgets its member id meanwhile and is fenced by its own
-    /// former self. So it is tried again; whoever is fenced soon after that, without having been away, has a rival.
+    /// "Fenced" may mean that another process took over this instance's id. But a member whose session timed out, since the
+    /// coordinator was gone for as long, may be fenced by its own former self, and that as often as brokers fail. Whoever is
+    /// fenced without that has a rival, if it happens twice.
     private func rejoin(after error: KafkaError) throws(LogError) -> PollResult {
         guard error.code == .fencedInstanceID else { throw LogError(.stop, error.description) }
-        guard !hasRival else {
-            throw LogError(
-                .stop,
-                "another process has joined the group \(configuration.group) as instance"
-                    + " \"\(configuration.instanceID)\"; give each its own --instance-id"
+        if input.sessionTimedOut {
+            hooks.logger.notice(
+                "fenced by its former self after the session timed out; joining the group anew"
             )
+        } else {
+            guard rejoinedAt.map({ .now - $0 > Self.rivalry }) ?? true else {
+                throw LogError(
+                    .stop,
+                    "another process has joined the group \(configuration.group) as instance"
+                        + " \"\(configuration.instanceID)\"; give each its own --instance-id"
+                )
+            }
+            hooks.logger.notice("fenced by another member of the same id; joining the group anew")
+            rejoinedAt = .now
         }
-        hooks.logger.notice(
-            "fenced by another member of the same id, perhaps an earlier self; joining the group anew"
-        )
-        rejoinedAt = .now
         endRestore()
         do throws(KafkaError) {
             input = try CommandInput(
@@ -126,11 +127,6 @@ extension KafkaCommandLog {
             throw LogError(.stop, error.description)
         }
         return .revoked
-    }
-
-    private var hasRival: Bool {
-        guard let rejoinedAt, .now - rejoinedAt < Self.rivalry else { return false }
-        return .now - lastPolledAt < Self.absence
     }
 
     private func offsets(_ positions: [InputPosition]) -> [TopicPartition: Offset] {
