@@ -132,6 +132,57 @@ import Testing
         }
     }
 
+    /// librdkafka cannot resume this call, and one that is made twice would leave requests of the first behind.
+    @Test func offsetsAreSentOnceHoweverOftenTheyAreWaitedFor() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
+            let member = try broker.member(of: ["in"])
+            let membership = try #require(member.membership)
+            let suspicions = Counter()
+            let producer = try Self.producer(broker, id: "one", suspicions)
+            let out = try producer.topic("out")
+            try producer.initTransactions(timeout: .seconds(10))
+            broker.setRoundTrip(.milliseconds(300))
+            try producer.begin(timeout: .seconds(10))
+            try out.produce(partition: 0, key: nil, value: nil, headers: [])
+            var attempts = 0
+            try retrying(while: { attempts < 100 }) { () throws(KafkaError) in
+                attempts += 1
+                try producer.sendOffsets(
+                    [TopicPartition(topic: "in", partition: 0): 1],
+                    membership: membership,
+                    timeout: .milliseconds(100)
+                )
+            }
+            // Each of its two requests takes as long as several attempts.
+            #expect(attempts > 3)
+            try producer.commit(timeout: .seconds(10))
+            #expect(suspicions.count == 0)
+            member.close()
+        }
+    }
+
+    /// librdkafka can resume a commit, but takes what came of one attempt for the result of the next, and then ends the process.
+    @Test func aCommitIsWaitedForInPieces() async throws {
+        try await onOwnThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let suspicions = Counter()
+            let producer = try Self.producer(broker, id: "one", suspicions)
+            let out = try producer.topic("out")
+            try producer.initTransactions(timeout: .seconds(10))
+            broker.setRoundTrip(.milliseconds(5))
+            for _ in 0..<100 {
+                try producer.begin(timeout: .seconds(10))
+                try out.produce(partition: 0, key: nil, value: nil, headers: [])
+                try producer.flush(timeout: .seconds(10))
+                try retrying(while: { true }) { () throws(KafkaError) in
+                    try producer.commit(timeout: .milliseconds(1))
+                }
+            }
+            #expect(suspicions.count == 0)
+        }
+    }
+
     /// What was open under an id cannot be ended while a partition in it has no leader.
     @Test func anIDThatCannotBeTakenOverIsLeftForAnother() async throws {
         try await onOwnThread {

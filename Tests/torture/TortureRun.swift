@@ -106,6 +106,8 @@ struct TortureRun {
 
         Console.status("waiting for the last answers")
         try load.stop()
+        // Before those that rest are started: one that fell would be among them.
+        for problem in fleet.takeFallen() { course.note(problem: problem) }
         for instance in fleet.resting { try instance.start() }
         let reader = TopicReader(plan: plan)
         let isDrained = try wait(for: plan.patience + plan.patience) { (try? reader.isDrained()) ?? false }

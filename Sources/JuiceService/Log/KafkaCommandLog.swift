@@ -28,6 +28,10 @@ final class KafkaCommandLog: CommandLog {
     /// How long calls wait that librdkafka cannot resume. From a slow broker each attempt would have its answer too late, so
     /// each waits longer than the one before.
     private var patience = callTimeout
+    /// The longest such wait: for a slow broker, and where one may be dead and its successor has to be asked instead.
+    private static let longestPatience = (slow: Duration.seconds(8), lost: Duration.seconds(2))
+    /// How many connections the group's client had lost when a call last had its answer.
+    private var closedConnections = 0
     /// Being fenced twice within this time is another process's doing.
     private static let rivalry = Duration.seconds(60)
 
@@ -236,7 +240,7 @@ extension KafkaCommandLog {
                 sentOffsets,
                 note: note.text,
                 membership: membership,
-                timeout: patience
+                timeout: Self.callTimeout
             )
         }
     }
@@ -267,7 +271,11 @@ extension KafkaCommandLog {
             do throws(KafkaError) {
                 return try body()
             } catch {
-                if error.code == .timedOut { patience = min(patience * 2, .seconds(8)) }
+                if error.code == .timedOut {
+                    let isLost = input.consumer.closedConnections != closedConnections
+                    let longest = isLost ? Self.longestPatience.lost : Self.longestPatience.slow
+                    patience = min(patience * 2, longest)
+                }
                 throw error
             }
         }
@@ -275,6 +283,7 @@ extension KafkaCommandLog {
 
     private func answered() {
         patience = max(Self.callTimeout, patience / 2)
+        closedConnections = input.consumer.closedConnections
         // A slow broker may never answer a probe in time.
         watch.reached()
     }

@@ -66,6 +66,8 @@ final class RestorePointReader {
     ) throws(KafkaError) -> (points: [RestorePoint], leaderless: [Int32: String]) {
         self.timeout = timeout
         do throws(KafkaError) {
+            // Of topics that it does not read the group's client would take a leader that went away for the leader for minutes.
+            _ = try group.metadata(topics: topicNames, timeout: timeout)
             let places = places(of: partitions.filter { leaderless[$0] == nil }, share)
             let points = try points(of: places, retention, now: now)
             return (points, leaderless.filter { partitions.contains($0.key) })
@@ -76,9 +78,10 @@ final class RestorePointReader {
         }
     }
 
+    private var topicNames: [String] { configuration.topics.inputs + configuration.topics.changelogs }
+
     private func findLeaders(_ places: Places) throws(KafkaError) {
-        let names = configuration.topics.inputs + configuration.topics.changelogs
-        let topics = try logEnds.metadata(topics: names, timeout: timeout).topics
+        let topics = try logEnds.metadata(topics: topicNames, timeout: timeout).topics
         leaderless = [:]
         for topic in topics {
             for partition in topic.leaderless

@@ -101,6 +101,17 @@ extension KafkaError {
         )
     }
 
+    /// The same error, as one after which the transaction cannot go on.
+    var requiringAbort: KafkaError {
+        KafkaError(
+            code: code,
+            message: message,
+            isFatal: isFatal,
+            isRetriable: isRetriable,
+            requiresAbort: true
+        )
+    }
+
     /// Why no client can be made, in clearer words where there are any.
     static func refusedConfiguration(_ reason: String) -> KafkaError {
         let hint = reason.hasPrefix("ssl.key.location failed") ? " (is ssl.key.password right?)" : ""

@@ -139,6 +139,9 @@ public final class Consumer {
         held = 0
     }
 
+    /// How many connections to brokers were closed, or could not be made.
+    public var closedConnections: Int { handle.closedConnections }
+
     /// Whether this member has ever heard nothing from its group's coordinator for as long as a session lasts.
     var sessionTimedOut: Bool { handle.sessionTimedOut }
 

@@ -30,8 +30,10 @@ public final class TransactionalProducer {
         /// How many clients it took the place of, one after the other.
         var predecessors = 0
         var lateRequests: LateRequestGuard
-        /// `rd_kafka_send_offsets_to_transaction` waits for a broker's answer whatever timeout it is given.
-        let offsetsCall = CallThread(name: "send offsets")
+        /// Makes the calls that wait for brokers: see ``TransactionalProducer/call(timeout:sendsOffsets:_:)``.
+        let calls = CallThread(name: "transaction")
+        /// Whether the last of them sent offsets.
+        var isSendingOffsets = false
         /// Whether the transactional id is taken over. Asking again would be an error.
         var isReady = false
     }
@@ -206,7 +208,8 @@ public final class TransactionalProducer {
     }
 
     private func leaveClient() {
-        if let client, client.lateRequests.mayLeaveOffsets || client.offsetsCall.isBusy {
+        if let client, client.lateRequests.mayLeaveOffsets || (client.calls.isBusy && client.isSendingOffsets)
+        {
             let former = transactionalID
             nextGeneration()
             // Where librdkafka refuses to make a client, the next call that makes one says so.
@@ -232,42 +235,52 @@ public final class TransactionalProducer {
     ///   - offsets: of each partition, the next offset to read.
     ///   - note: kept beside each offset; Kafka calls it metadata.
     ///   - membership: the generation to which the partitions belong, so that the broker can refuse it later.
-    ///   - timeout: how long to wait; a call that took longer is made again.
+    ///   - timeout: how long to wait. After ``KafkaError/Remedy/retry``, such as at its end, the same call goes on waiting.
     public func sendOffsets(
         _ offsets: [TopicPartition: Offset],
         note: String = "",
         membership: ConsumerGroupMetadata,
         timeout: Duration
     ) throws(KafkaError) {
-        let client = try readyClient
+        let handle = try ready
         try handOver()
+        // The thread of the call alone uses these until it has ended.
+        nonisolated(unsafe) let (list, membership) = (PartitionList(offsets: offsets, note: note), membership)
         do throws(KafkaError) {
             try timed("sending offsets", sendsOffsets: true) { () throws(KafkaError) in
-                if !client.offsetsCall.isBusy {
-                    // The thread alone uses these until the call has ended.
-                    nonisolated(unsafe) let (handle, list) = (
-                        client.handle, PartitionList(offsets: offsets, note: note)
-                    )
-                    nonisolated(unsafe) let membership = membership
-                    client.offsetsCall.begin { () throws(KafkaError) in
-                        let error = list.withPointer {
-                            rd_kafka_send_offsets_to_transaction(
-                                handle.pointer,
-                                $0,
-                                membership.pointer,
-                                timeout.milliseconds
-                            )
-                        }
-                        if let error = KafkaError(consuming: error) { throw handle.explained(error) }
+                try call(timeout: timeout, sendsOffsets: true) { producer in
+                    list.withPointer {
+                        rd_kafka_send_offsets_to_transaction(producer, $0, membership.pointer, -1)
                     }
                 }
-                try waiting(timeout) { client.offsetsCall.outcome(within: $0) }
             }
         } catch {
             // The transaction failed meanwhile. librdkafka tells why to whoever begins one now, which it refuses.
-            if error.code == .state { try check(rd_kafka_begin_transaction(client.handle.pointer)) }
+            if error.code == .state { try check(rd_kafka_begin_transaction(handle.pointer)) }
             throw error
         }
+    }
+
+    /// Makes a call on the thread for that, or goes on waiting for the one that is under way.
+    ///
+    /// librdkafka must be given as long as the transaction may last. A call that times out leaves requests behind that fail when
+    /// the transaction is over, and a commit that is resumed may take an earlier result for its own. Either ends the process, in
+    /// all versions up to 2.16: an assertion in `rd_kafka_txn_set_state` fails.
+    private func call(
+        timeout: Duration,
+        sendsOffsets: Bool = false,
+        _ body: @escaping @Sendable (OpaquePointer) -> OpaquePointer?
+    ) throws(KafkaError) {
+        let client = try readyClient
+        if !client.calls.isBusy {
+            self.client?.isSendingOffsets = sendsOffsets
+            nonisolated(unsafe) let handle = client.handle
+            client.calls.begin { () throws(KafkaError) in
+                guard let error = KafkaError(consuming: body(handle.pointer)) else { return }
+                throw handle.explained(error.code == .timedOut ? error.requiringAbort : error)
+            }
+        }
+        try waiting(timeout) { client.calls.outcome(within: $0) }
     }
 
     /// Waits for an outcome in short steps, and in between looks whether any broker confirms anything.
@@ -300,13 +313,7 @@ public final class TransactionalProducer {
         // Records may take long for reasons of their own, which must not make the producer a suspect.
         try flush(timeout: timeout)
         try timed("committing") { () throws(KafkaError) in
-            try waiting(timeout) { step in
-                let error = KafkaError(
-                    consuming: rd_kafka_commit_transaction(handle.pointer, step.milliseconds)
-                )
-                if let error, error.code == .timedOut, error.remedy == .retry { return nil }
-                return error.map { .failure(handle.explained($0)) } ?? .success(())
-            }
+            try call(timeout: timeout) { rd_kafka_commit_transaction($0, -1) }
         }
         silence?.committed()
         closedConnections = handle.closedConnections
@@ -330,7 +337,7 @@ public final class TransactionalProducer {
         if let client { rd_kafka_poll(client.handle.pointer, timeout.milliseconds) }
         // librdkafka 2.16 may never end the call; what such a client has to tell must not pile up.
         for client in stuck { rd_kafka_poll(client.handle.pointer, 0) }
-        stuck.removeAll { $0.offsetsCall.outcome(within: .zero) != nil }
+        stuck.removeAll { $0.calls.outcome(within: .zero) != nil }
         // Each call asks the coordinator at once.
         guard !undecidable.isEmpty, .now - undecidableAskedAt > .seconds(1) else { return }
         undecidableAskedAt = .now
@@ -373,7 +380,7 @@ extension TransactionalProducer {
     private func dropClient() {
         closedConnections = 0
         for topic in topics { topic.disconnect() }
-        if let client, client.offsetsCall.isBusy { stuck.append(client) }
+        if let client, client.calls.isBusy { stuck.append(client) }
         client = nil
     }
 

@@ -67,7 +67,10 @@ final class RollingRestart: Course {
     private func troubleBrokers() throws {
         guard let brokers else { return }
         for kind in [BrokerTrouble.Kind.stop, .kill] {
-            for broker in brokers.brokers { try brokers.run(kind, broker, report: Console.line) }
+            for broker in brokers.brokers {
+                try brokers.run(kind, broker, report: Console.line)
+                for fallen in fleet.takeFallen() { note(problem: fallen) }
+            }
         }
     }
 
