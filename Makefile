@@ -66,7 +66,7 @@ check: setup ## What to run while working, less than a minute once built: format
 
 # Side by side runs what waits much with what computes much, and never two that SwiftPM would run one after the other.
 test: setup ## Everything CI checks: format, build without warnings, all tests
-	@./scripts/stages.sh lint debug-build,tools unit-tests tests,deploy-check,docs heap,test-browser,contract
+	@./scripts/stages.sh lint debug-build,tools unit-tests tests,deploy-check heap,test-browser,contract,docs
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
 
 # All of it, before anything that would install it runs side by side: two installations meet the package manager's lock.

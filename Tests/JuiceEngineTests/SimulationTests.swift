@@ -4,12 +4,13 @@ import Testing
 
 /// The real engine under random faults, judged from the committed topics alone.
 ///
-/// It computes for many seconds: on two threads of its own, so that tests that wait for something are not kept from going on.
-struct SimulationTests {
+/// It computes for many seconds: one at a time, on a thread of its own, so that tests that wait for something are not
+/// kept from going on.
+@Suite(.serialized) struct SimulationTests {
     private static let seedCount: UInt64 = 300
 
     @Test func everyCommandHasOneAnswerWhateverFails() async {
-        let failures = await Self.onOwnThread {
+        let failures = await onOwnThread {
             (0..<Self.seedCount).compactMap { seed in
                 let faults = Self.faults(seed)
                 return faults.isEmpty ? nil : "make simulate SEED=\(seed) shows how: \(faults.prefix(3))"
@@ -18,26 +19,20 @@ struct SimulationTests {
         #expect(failures == [])
     }
 
-    @Suite(.serialized) struct Flaws {
-        /// An auditor that finds nothing proves nothing. Each of these engines works well most of the time.
-        @Test(arguments: Flaw.allCases) func aFlawedEngineIsFoundOut(flaw: Flaw) async {
-            let seed = await SimulationTests.onOwnThread {
-                (0..<SimulationTests.seedCount).first { !SimulationTests.faults($0, flaw: flaw).isEmpty }
-            }
-            #expect(seed != nil, "no seed found it")
-        }
+    /// An auditor that finds nothing proves nothing. Each of these engines works well most of the time.
+    @Test(arguments: Flaw.allCases) func aFlawedEngineIsFoundOut(flaw: Flaw) async {
+        let seed = await onOwnThread { (0..<Self.seedCount).first { !Self.faults($0, flaw: flaw).isEmpty } }
+        #expect(seed != nil, "no seed found it")
+    }
 
-        /// It also forwards with the wrong times. But it is there to be found out by what it makes twice.
-        @Test func aWindowByTheReadersClockMakesCommandsTwice() async {
-            let seed = await SimulationTests.onOwnThread {
-                (0..<SimulationTests.seedCount).first { seed in
-                    SimulationTests.faults(seed, flaw: .windowByReadersClock).contains {
-                        $0.contains("carried out again")
-                    }
-                }
+    /// It also forwards with the wrong times. But it is there to be found out by what it makes twice.
+    @Test func aWindowByTheReadersClockMakesCommandsTwice() async {
+        let seed = await onOwnThread {
+            (0..<Self.seedCount).first { seed in
+                Self.faults(seed, flaw: .windowByReadersClock).contains { $0.contains("carried out again") }
             }
-            #expect(seed != nil, "no seed found it")
         }
+        #expect(seed != nil, "no seed found it")
     }
 
     private static func faults(_ seed: UInt64, flaw: Flaw? = nil) -> [String] {
@@ -60,9 +55,7 @@ struct SimulationTests {
         var all: [String] = []
     }
 
-    private static func onOwnThread<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async
-        -> Result
-    {
+    private func onOwnThread<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
         await withCheckedContinuation { continuation in
             Thread { continuation.resume(returning: work()) }.start()
         }

@@ -151,7 +151,7 @@ final class Till {
     }
 
     /// Waits for the answer to an order, but no longer than the service lives.
-    func isAnswered(_ id: String, by events: EventLog, within timeout: Duration = .seconds(20)) throws -> Bool
+    func isAnswered(_ id: String, by events: EventLog, within timeout: Duration = .seconds(60)) throws -> Bool
     {
         let deadline = ContinuousClock.now + timeout
         while !results.contains(where: { $0.contains(id) }) {
