@@ -14,6 +14,7 @@ CONFIGURATION := release
 # The flags of every debug build. Builds with other flags would undo each other's work.
 STRICT := -Xswiftc -warnings-as-errors
 DEBUG := .build/debug
+FIRST_BUILD := The first build takes some minutes: 50 modules, most of them dependencies; later ones take seconds. [done/all] tells how far it is.
 # Tests that compute and wait for nothing. They run by themselves: on Swift's few threads they would keep services, which wait much,
 # from going on. The simulation has a thread of its own.
 UNIT := JuiceMakerTests|JuiceMessagesTests|JuiceAuditTests|JuiceEngineTests\.(?!SimulationTests)|JuiceRestockBotTests|PrometheusMetricsTests|tortureTests
@@ -49,15 +50,13 @@ help: ## Show this list
 
 # Not optimised: that builds in half the time, and `make test` goes on from there.
 demo: setup ## Watch orders become juice: embedded broker, service and simulated shops (ARGS="--orders 2000")
-	@[ -e $(DEBUG)/juice ] || echo "The first build takes some minutes: 50 modules, most of them dependencies;" \
-		"later ones take seconds. [done/all] tells how far it is."
+	@[ -e $(DEBUG)/juice ] || echo "$(FIRST_BUILD)"
 	@echo "Building juice"
 	@$(SWIFT) build --product juice $(STRICT)
 	@exec $(DEBUG)/juice demo $(ARGS)
 
 build: setup ## Build the juice command
-	@[ -e .build/$(CONFIGURATION)/juice ] || echo "The first build takes some minutes: 50 modules, most of them dependencies;" \
-		"later ones take seconds. [done/all] tells how far it is."
+	@[ -e .build/$(CONFIGURATION)/juice ] || echo "$(FIRST_BUILD)"
 	@echo "Building juice ($(CONFIGURATION))"
 	@$(SWIFT) build -c $(CONFIGURATION) --product juice
 

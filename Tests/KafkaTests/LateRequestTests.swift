@@ -47,11 +47,8 @@ import Testing
 
     @Test func aSuspectIsReplacedBeforeItsNextTransaction() async throws {
         try await onOwnThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 1])
-            let suspicions = Counter()
-            let producer = try Self.producer(broker, id: "one", suspicions)
-            let out = try producer.topic("out")
-            try producer.initTransactions(timeout: .seconds(10))
+            let stand = try Stand()
+            let (broker, producer, out) = (stand.broker, stand.producer, stand.out)
             func transact() throws {
                 try producer.begin(timeout: .seconds(10))
                 try out.produce(partition: 0, key: nil, value: nil, headers: [])
@@ -59,45 +56,39 @@ import Testing
             }
             broker.fail(next: .endTransaction, with: [.transport])
             try transact()
-            #expect(suspicions.count == 1)
+            #expect(stand.suspicions.count == 1)
             #expect(!producer.isReady)
             try transact()
             #expect(producer.isReady)
-            #expect(suspicions.count == 1)
+            #expect(stand.suspicions.count == 1)
         }
     }
 
     @Test func aSlowBrokerIsNoReasonForSuspicion() async throws {
         try await onOwnThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 1])
-            let suspicions = Counter()
-            let producer = try Self.producer(broker, id: "one", suspicions)
-            let out = try producer.topic("out")
-            try producer.initTransactions(timeout: .seconds(10))
+            let stand = try Stand()
+            let (broker, producer, out) = (stand.broker, stand.producer, stand.out)
             broker.setRoundTrip(.milliseconds(150))
             for _ in 0..<3 {
                 try producer.begin()
                 try out.produce(partition: 0, key: nil, value: nil, headers: [])
                 try producer.commit(timeout: .seconds(10))
             }
-            #expect(suspicions.count == 0)
+            #expect(stand.suspicions.count == 0)
         }
     }
 
     /// However often records are sent, no transactional request is for that.
     @Test func flushingIsNoReasonForSuspicion() async throws {
         try await onOwnThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 1])
-            let suspicions = Counter()
-            let producer = try Self.producer(broker, id: "one", suspicions)
-            let out = try producer.topic("out")
-            try producer.initTransactions(timeout: .seconds(10))
+            let stand = try Stand()
+            let (broker, producer, out) = (stand.broker, stand.producer, stand.out)
             try producer.begin()
             broker.fail(next: .produce, with: [.transport])
             try out.produce(partition: 0, key: nil, value: nil, headers: [])
             try producer.flush(timeout: .seconds(10))
             #expect(broker.pendingFailures(of: .produce) == 0)
-            #expect(suspicions.count == 0)
+            #expect(stand.suspicions.count == 0)
         }
     }
 
@@ -135,13 +126,10 @@ import Testing
     /// librdkafka cannot resume this call, and one that is made twice would leave requests of the first behind.
     @Test func offsetsAreSentOnceHoweverOftenTheyAreWaitedFor() async throws {
         try await onOwnThread {
-            let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
+            let stand = try Stand()
+            let (broker, producer, out) = (stand.broker, stand.producer, stand.out)
             let member = try broker.member(of: ["in"])
             let membership = try #require(member.membership)
-            let suspicions = Counter()
-            let producer = try Self.producer(broker, id: "one", suspicions)
-            let out = try producer.topic("out")
-            try producer.initTransactions(timeout: .seconds(10))
             broker.setRoundTrip(.milliseconds(300))
             try producer.begin(timeout: .seconds(10))
             try out.produce(partition: 0, key: nil, value: nil, headers: [])
@@ -157,7 +145,7 @@ import Testing
             // Each of its two requests takes as long as several attempts.
             #expect(attempts > 3)
             try producer.commit(timeout: .seconds(10))
-            #expect(suspicions.count == 0)
+            #expect(stand.suspicions.count == 0)
             member.close()
         }
     }
@@ -165,11 +153,8 @@ import Testing
     /// librdkafka can resume a commit, but takes what came of one attempt for the result of the next, and then ends the process.
     @Test func aCommitIsWaitedForInPieces() async throws {
         try await onOwnThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 1])
-            let suspicions = Counter()
-            let producer = try Self.producer(broker, id: "one", suspicions)
-            let out = try producer.topic("out")
-            try producer.initTransactions(timeout: .seconds(10))
+            let stand = try Stand()
+            let (broker, producer, out) = (stand.broker, stand.producer, stand.out)
             broker.setRoundTrip(.milliseconds(5))
             for _ in 0..<100 {
                 try producer.begin(timeout: .seconds(10))
@@ -179,7 +164,7 @@ import Testing
                     try producer.commit(timeout: .milliseconds(1))
                 }
             }
-            #expect(suspicions.count == 0)
+            #expect(stand.suspicions.count == 0)
         }
     }
 
@@ -215,6 +200,21 @@ import Testing
             // The one left behind is taken over, without anybody waiting for it.
             producer.poll(timeout: .milliseconds(10))
             #expect(producer.isReady)
+        }
+    }
+
+    /// A producer that has its transactional id, and a topic to produce to.
+    private struct Stand {
+        let broker: EmbeddedBroker
+        let producer: TransactionalProducer
+        let out: TransactionalTopic
+        let suspicions = Counter()
+
+        init() throws {
+            broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
+            producer = try LateRequestTests.producer(broker, id: "one", suspicions)
+            out = try producer.topic("out")
+            try producer.initTransactions(timeout: .seconds(10))
         }
     }
 

@@ -59,9 +59,6 @@ final class CommandInput {
     /// For questions about offsets.
     var consumer: Consumer { member.consumer }
 
-    /// Whether this membership has been without its coordinator for a whole session.
-    var sessionTimedOut: Bool { member.sessionTimedOut }
-
     /// What the present assignment belongs to; nil without one.
     var membership: ConsumerGroupMetadata? { member.membership }
 

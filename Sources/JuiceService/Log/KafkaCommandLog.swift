@@ -103,7 +103,7 @@ extension KafkaCommandLog {
     /// fenced without that has a rival, if it happens twice.
     private func rejoin(after error: KafkaError) throws(LogError) -> PollResult {
         guard error.code == .fencedInstanceID else { throw LogError(.stop, error.description) }
-        if input.sessionTimedOut {
+        if input.consumer.sessionTimedOut {
             hooks.logger.notice(
                 "fenced by its former self after the session timed out; joining the group anew"
             )

@@ -142,8 +142,9 @@ public final class Consumer {
     /// How many connections to brokers were closed, or could not be made.
     public var closedConnections: Int { handle.closedConnections }
 
-    /// Whether this member has ever heard nothing from its group's coordinator for as long as a session lasts.
-    var sessionTimedOut: Bool { handle.sessionTimedOut }
+    /// Whether this member has ever heard nothing from its group's coordinator for `session.timeout.ms`, and so took itself to be
+    /// expelled. librdkafka forgets its member id then, and a static member may be fenced by its former self when it comes back.
+    public var sessionTimedOut: Bool { handle.sessionTimedOut }
 
     /// The group's committed offset of each partition; nil where none was committed.
     ///

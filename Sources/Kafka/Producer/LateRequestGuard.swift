@@ -2,7 +2,7 @@ import CRdKafka
 
 /// Finds the producers of which a transactional request may still be on its way.
 ///
-/// librdkafka gives up on a request whose connection broke and sends it again, and nothing tells. The first copy may reach
+/// librdkafka gives up on a request whose connection broke and sends it again, and no call tells. The first copy may reach
 /// the broker later, in a later transaction of the same producer id and epoch, and be carried out there: a late EndTxn ends
 /// that transaction half-done, a late TxnOffsetCommit adds positions that are not its own. That takes a connection that was closed,
 /// and no request is sent again sooner than after a backoff. So where one was closed in a transaction, and its calls took as long, the

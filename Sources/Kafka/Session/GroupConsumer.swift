@@ -26,10 +26,6 @@ public final class GroupConsumer {
     /// The generation that the present assignment belongs to; nil without one.
     public private(set) var membership: ConsumerGroupMetadata?
 
-    /// Whether the member has ever heard nothing from the group's coordinator for `session.timeout.ms`, and so took itself to be
-    /// expelled. librdkafka forgets its member id then, and a static member may be fenced by its former self when it comes back.
-    public var sessionTimedOut: Bool { consumer.sessionTimedOut }
-
     /// Joins the group that `group.id` names.
     ///
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
