@@ -109,6 +109,9 @@ let package = Package(
         // Faults of the embedded broker on purpose.
         .target(name: "BrokerFaults", dependencies: ["CRdKafka", "Kafka"], path: "Tests/BrokerFaults"),
 
+        // What tests of several modules share.
+        .target(name: "TestSupport", path: "Tests/TestSupport"),
+
         // Knows the contract and nothing of the service, so that the one can be held against the other.
         .target(name: "JuiceAudit", path: "Tests/JuiceAudit"),
         .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit"]),
@@ -186,12 +189,11 @@ let package = Package(
             name: "JuiceKioskTests",
             dependencies: [
                 "BrokerFaults", "HTTPSupport", "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages",
-                "JuiceService",
-                "Kafka",
+                "JuiceService", "Kafka", "TestSupport",
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
-        .testTarget(name: "KafkaTests", dependencies: ["BrokerFaults", "Kafka"]),
+        .testTarget(name: "KafkaTests", dependencies: ["BrokerFaults", "Kafka", "TestSupport"]),
         .testTarget(
             name: "PrometheusMetricsTests",
             dependencies: ["PrometheusMetrics", .product(name: "CoreMetrics", package: "swift-metrics")]
@@ -244,7 +246,7 @@ let package = Package(
             name: "JuiceServiceTests",
             dependencies: [
                 "BrokerFaults", "JuiceEngine", "JuiceMaker", "JuiceService", "JuiceSimulation", "Kafka",
-                "JuiceMessages",
+                "JuiceMessages", "TestSupport",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]
@@ -257,8 +259,7 @@ let package = Package(
             name: "juiceTests",
             dependencies: [
                 "BrokerFaults", "juice", "Kafka", "JuiceAudit", "JuiceHTTP", "JuiceKiosk", "JuiceMaker",
-                "JuiceMessages",
-                "JuiceRestockBot", "JuiceService",
+                "JuiceMessages", "JuiceRestockBot", "JuiceService", "TestSupport",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]

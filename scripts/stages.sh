@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes several targets of the Makefile, one after the other, and ends with what each took, also when one has failed. Those that
+# Makes several targets of the Makefile, one after the other, and ends with what failed and what each took. Those that
 # are joined by a comma do not need each other and run side by side: the first shows its output as it comes, the others when all
 # have ended.
 #
@@ -13,6 +13,7 @@ export IN_STAGES=1
 names=$*
 begun=$SECONDS
 rows=()
+failed=
 status=0
 
 stage() {
@@ -26,11 +27,15 @@ note() {
     local ended seconds
     read -r ended seconds < "$logs/$1.result"
     rows+=("$(printf '%-16s%5d s%s' "$1" "$seconds" "$([ "$ended" -eq 0 ] || echo '  FAILED')")")
-    [ "$ended" -eq 0 ] || status=$ended
+    [ "$ended" -eq 0 ] || { status=$ended; failed+=" $1"; }
 }
 
 finish() {
     echo
+    for name in $failed; do
+        echo "== what failed in $name"
+        grep -E '✘|error: ' "$logs/$name.log" || tail -n 20 "$logs/$name.log"
+    done
     [ ${#rows[@]} -eq 0 ] || printf '%s\n' "${rows[@]}"
     printf '%-16s%5d s%s\n' "in all" $((SECONDS - begun)) "$([ $status -eq 0 ] || echo '  FAILED')"
     exit $status
@@ -43,7 +48,7 @@ for group in $names; do
     others=${others//,/ }
     echo "== $first${others:+, and beside it:$others}"
     for name in $others; do stage "$name" > "$logs/$name.log" 2>&1 & done
-    stage "$first"
+    stage "$first" 2>&1 | tee "$logs/$first.log"
     wait
     for name in $others; do
         echo "== $name"

@@ -7,7 +7,7 @@ import Testing
 @testable import JuiceHTTP
 
 /// What a stranger's connections can do to a server, over TCP.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ConnectionTests {
     private static let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 

@@ -9,7 +9,7 @@ import Testing
 @testable import JuiceKiosk
 
 /// Who takes the place of a page, over TCP and without Kafka.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct EventStreamTests {
     private static let places = 3
 

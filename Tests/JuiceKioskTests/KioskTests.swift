@@ -7,6 +7,7 @@ import JuiceService
 import Kafka
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import JuiceKiosk
@@ -16,7 +17,7 @@ import Testing
 #endif
 
 /// The kiosk over HTTP on an embedded broker with the service, as the page uses it.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct KioskTests {
     private static let token = "0123456789abcdef"
 

@@ -1,12 +1,13 @@
 import CRdKafka
 import JuiceMessages
+import TestSupport
 import Testing
 
 @testable import JuiceService
 @testable import Kafka
 
 /// Topics to which partitions were added by hand: stores stay where they live, and everything is answered.
-@Suite struct EnlargedTopicsTests {
+@Suite(.concurrencyLimited) struct EnlargedTopicsTests {
     private static let storePartitions = 4
     private static let stores = (0..<12).map { "store-\($0)" }
 

@@ -191,25 +191,23 @@ extension EventLog {
 /// What a service says that runs until it ends by itself; nil when it still runs at the end of `timeout`.
 func reasonToEnd(
     _ configuration: ServiceConfiguration,
-    within timeout: Duration = .seconds(25)
+    within timeout: Duration = .seconds(60)
 ) async throws -> String? {
-    try await Places.forServices.withPlace {
-        try await withThrowingTaskGroup(of: String?.self) { tasks in
-            tasks.addTask {
-                do {
-                    try await OrderService(configuration: configuration, logger: quietLogger).run()
-                    return nil
-                } catch {
-                    return "\(error)"
-                }
-            }
-            tasks.addTask {
-                try await Task.sleep(for: timeout)
+    try await withThrowingTaskGroup(of: String?.self) { tasks in
+        tasks.addTask {
+            do {
+                try await OrderService(configuration: configuration, logger: quietLogger).run()
                 return nil
+            } catch {
+                return "\(error)"
             }
-            defer { tasks.cancelAll() }
-            return try await tasks.next() ?? nil
         }
+        tasks.addTask {
+            try await Task.sleep(for: timeout)
+            return nil
+        }
+        defer { tasks.cancelAll() }
+        return try await tasks.next() ?? nil
     }
 }
 

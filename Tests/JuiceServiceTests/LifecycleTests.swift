@@ -1,12 +1,13 @@
 import BrokerFaults
 import Kafka
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import JuiceService
 
 /// Starting and stopping, with a broker that is there, gone or hung.
-@Suite struct LifecycleTests {
+@Suite(.concurrencyLimited) struct LifecycleTests {
     @Test func aBrokerThatIsNotThereIsWaitedForWithOneLine() async throws {
         let recorder = LogRecorder()
         let configuration = ServiceConfiguration(bootstrapServers: "127.0.0.1:1", instanceID: "test")

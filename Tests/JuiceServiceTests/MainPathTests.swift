@@ -1,11 +1,12 @@
 import JuiceMessages
 import Kafka
+import TestSupport
 import Testing
 
 @testable import JuiceService
 
 /// The main path over a real TCP connection, on the embedded broker.
-@Suite struct MainPathTests {
+@Suite(.concurrencyLimited) struct MainPathTests {
     @Test(arguments: [1, 2]) func ordersAndRestocksAreAnswered(workers: Int) async throws {
         let cluster = try TestCluster.embedded(partitionCount: 4)
         let configuration = cluster.serviceConfiguration(workers: workers)

@@ -1,12 +1,13 @@
 import Foundation
 import JuiceMessages
 import Kafka
+import TestSupport
 import Testing
 
 @testable import JuiceService
 
 /// A store is one store, and an order is one order, whichever clients send it and however often.
-@Suite struct OneStoreTests {
+@Suite(.concurrencyLimited) struct OneStoreTests {
     private static let partitionCount = 5
 
     @Test func clientsWithAnyPartitionerReachTheSameStore() async throws {

@@ -1,12 +1,16 @@
 import Foundation
 import JuiceEngine
 import Kafka
+import TestSupport
 import Testing
 
 @testable import JuiceService
 
 /// Transactions that somebody left open, on a real broker.
-@Suite(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on"))
+@Suite(
+    .concurrencyLimited,
+    .enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on")
+)
 struct OpenTransactionTests {
     /// Nobody else ends it: the broker would only after a minute.
     @Test func aDeadInstancesTransactionIsEndedByItsSuccessor() async throws {

@@ -2,6 +2,7 @@ import Foundation
 import JuiceEngine
 import JuiceMessages
 import Kafka
+import TestSupport
 import Testing
 
 @testable import JuiceService
@@ -9,7 +10,10 @@ import Testing
 let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"]
 
 /// What only a real broker can show. Each test makes topics of its own there.
-@Suite(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on"))
+@Suite(
+    .concurrencyLimited,
+    .enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on")
+)
 struct RealBrokerTests {
     private let partitionCount = 4
 

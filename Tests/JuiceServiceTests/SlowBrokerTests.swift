@@ -1,11 +1,12 @@
 import BrokerFaults
 import Kafka
+import TestSupport
 import Testing
 
 @testable import JuiceService
 
 /// Brokers that answer late, or not for a while.
-@Suite struct SlowBrokerTests {
+@Suite(.concurrencyLimited) struct SlowBrokerTests {
     /// Less than the service's calls wait at a time, and more, by as little as will do: a start takes some forty round trips.
     static let roundTrips: [Duration] = [.milliseconds(200), .milliseconds(1100)]
 
@@ -19,7 +20,7 @@ import Testing
             for _ in 0..<2 {
                 let orders = try (0..<3).map { _ in try till.order() }
                 let areAnswered = try orders.allSatisfy {
-                    try till.isAnswered($0, by: events, within: .seconds(25))
+                    try till.isAnswered($0, by: events)
                 }
                 #expect(areAnswered, "\(roundTrip): \(events.all.suffix(10))")
             }
@@ -64,7 +65,7 @@ import Testing
             cluster.broker?.setUp(true)
             let till = try Till(cluster)
             #expect(
-                try till.isAnswered(till.order(), by: events, within: .seconds(30)),
+                try till.isAnswered(till.order(), by: events),
                 "\(absence): \(events.all)"
             )
         }
@@ -82,7 +83,7 @@ import Testing
             cluster.broker?.setUp(true)
             for order in orders {
                 #expect(
-                    try till.isAnswered(order, by: events, within: .seconds(30)),
+                    try till.isAnswered(order, by: events),
                     "\(absence): \(events.all)"
                 )
             }

@@ -157,14 +157,12 @@ func withRunningService<Result: Sendable>(
     let group = ServiceGroup(
         configuration: .init(services: [.init(service: service)], logger: quietLogger)
     )
-    return try await Places.forServices.withPlace {
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { try await group.run() }
-            let result = try await OwnThread.run("test") { try body(events) }
-            await group.triggerGracefulShutdown()
-            try await tasks.waitForAll()
-            return result
-        }
+    return try await withThrowingTaskGroup(of: Void.self) { tasks in
+        tasks.addTask { try await group.run() }
+        let result = try await OwnThread.run("test") { try body(events) }
+        await group.triggerGracefulShutdown()
+        try await tasks.waitForAll()
+        return result
     }
 }
 

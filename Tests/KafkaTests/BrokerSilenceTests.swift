@@ -1,12 +1,13 @@
 import BrokerFaults
 import Kafka
+import TestSupport
 import Testing
 
 @testable import class Kafka.BrokerSilence
 @testable import class Kafka.CallThread
 
 /// A transaction that hears nothing from any broker is given up, and a slow broker is not taken for a dead one for ever.
-@Suite struct BrokerSilenceTests {
+@Suite(.concurrencyLimited) struct BrokerSilenceTests {
     private let start = ContinuousClock.now
 
     private func isTooLong(

@@ -1,9 +1,10 @@
 import Kafka
 import Synchronization
+import TestSupport
 import Testing
 
 /// Producer and consumer over a real TCP connection, on the embedded broker.
-@Suite struct ClientTests {
+@Suite(.concurrencyLimited) struct ClientTests {
     @Test func aRecordArrivesAsItWasSent() async throws {
         try await onOwnThread {
             let broker = try EmbeddedBroker.start(topics: ["t": 3])

@@ -1,9 +1,10 @@
 import BrokerFaults
 import Kafka
+import TestSupport
 import Testing
 
 /// A member of a group that reads from the committed offsets on and knows when it is at the ends.
-@Suite struct GroupReaderTests {
+@Suite(.concurrencyLimited) struct GroupReaderTests {
     private static let first = TopicPartition(topic: "t", partition: 0)
     private static let second = TopicPartition(topic: "t", partition: 1)
 
@@ -105,7 +106,7 @@ import Testing
 }
 
 /// Records that are sent together.
-@Suite struct SendManyTests {
+@Suite(.concurrencyLimited) struct SendManyTests {
     @Test func allAreConfirmedAlsoWhenTheQueueIsSmall() async throws {
         try await onOwnThread {
             let broker = try EmbeddedBroker.start(topics: ["t": 1])

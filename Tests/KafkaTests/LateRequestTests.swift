@@ -1,12 +1,13 @@
 import BrokerFaults
 import Kafka
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import struct Kafka.LateRequestGuard
 
 /// A producer of which a request may have been sent twice takes its transactional id over anew.
-@Suite struct LateRequestTests {
+@Suite(.concurrencyLimited) struct LateRequestTests {
     @Test(arguments: [
         (version: Int32(0x0200_02ff), took: 99, closed: 1, isSuspect: false),
         (0x0200_02ff, 100, 1, true),

@@ -1,8 +1,9 @@
 import Kafka
+import TestSupport
 import Testing
 
 /// Records that a transactional producer hands to librdkafka many at a time.
-@Suite struct ProduceBatchTests {
+@Suite(.concurrencyLimited) struct ProduceBatchTests {
     private struct Written: Equatable {
         let partition: Int32
         let key: String?

@@ -1,9 +1,10 @@
 import BrokerFaults
 import Kafka
+import TestSupport
 import Testing
 
 /// A group's partitions come and go as events of the poll.
-@Suite struct RebalanceTests {
+@Suite(.concurrencyLimited) struct RebalanceTests {
     @Test func partitionsAreReadFromWhereTheOwnerSays() async throws {
         try await onOwnThread {
             let broker = try EmbeddedBroker.start(topics: ["t": 1])

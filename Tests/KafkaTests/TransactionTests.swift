@@ -1,10 +1,11 @@
 import BrokerFaults
 import Kafka
+import TestSupport
 import Testing
 
 /// The transactional producer on the embedded broker: calls, order and errors. What a transaction promises is proved on
 /// a real broker.
-@Suite struct TransactionTests {
+@Suite(.concurrencyLimited) struct TransactionTests {
     @Test func aTransactionCommitsRecordsAndOffsets() async throws {
         try await onOwnThread {
             let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])

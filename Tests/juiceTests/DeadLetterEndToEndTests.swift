@@ -3,6 +3,7 @@ import Foundation
 import JuiceMessages
 import JuiceService
 import Kafka
+import TestSupport
 import Testing
 
 @testable import juice
@@ -10,7 +11,7 @@ import Testing
 private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"]
 
 /// The service puts something aside, and it is listed, corrected and sent again.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct DeadLetterEndToEndTests {
     @Test func aDeadLetterIsListedCorrectedAndSentOnce() async throws {
         try await EmbeddedService.run { try Self.correctsALetter($0) }

@@ -3,12 +3,13 @@ import JuiceMessages
 import JuiceService
 import Kafka
 import Logging
+import TestSupport
 import Testing
 
 @testable import juice
 
 /// The client pieces against the service, over TCP, on an embedded broker.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct EndToEndTests {
     @Test func commandsAreAnsweredAndSeen() async throws {
         try await EmbeddedService.run { connection in

@@ -4,6 +4,7 @@ import JuiceMessages
 import JuiceService
 import Kafka
 import Logging
+import TestSupport
 import Testing
 
 @testable import JuiceRestockBot
@@ -100,7 +101,7 @@ struct RestockBotPlanTests {
 }
 
 /// The bot beside the service, over TCP, on an embedded broker.
-@Suite(.serialized, .timeLimit(.minutes(2)))
+@Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct RestockBotTests {
     @Test func refillsOncePerShortage() async throws {
         try await EmbeddedService.run { connection in
