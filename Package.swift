@@ -110,7 +110,11 @@ let package = Package(
         .target(name: "BrokerFaults", dependencies: ["CRdKafka", "Kafka"], path: "Tests/BrokerFaults"),
 
         // What tests of several modules share.
-        .target(name: "TestSupport", path: "Tests/TestSupport"),
+        .target(
+            name: "TestSupport",
+            dependencies: [.product(name: "Logging", package: "swift-log")],
+            path: "Tests/TestSupport"
+        ),
 
         // Knows the contract and nothing of the service, so that the one can be held against the other.
         .target(name: "JuiceAudit", path: "Tests/JuiceAudit"),
@@ -201,7 +205,7 @@ let package = Package(
         .testTarget(
             name: "JuiceHTTPTests",
             dependencies: [
-                "HTTPSupport", "JuiceEngine", "JuiceHTTP", "JuiceService", "PrometheusMetrics",
+                "HTTPSupport", "JuiceEngine", "JuiceHTTP", "JuiceService", "PrometheusMetrics", "TestSupport",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
@@ -240,7 +244,7 @@ let package = Package(
         ),
         .testTarget(
             name: "JuiceEngineTests",
-            dependencies: ["JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceSimulation"]
+            dependencies: ["JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceSimulation", "TestSupport"]
         ),
         .testTarget(
             name: "JuiceServiceTests",

@@ -81,7 +81,7 @@ public struct OrderService: Service {
         let prepared = try await OwnThread.runAll(
             [OwnThread.Work(name: "topics") { try preparation.run() }],
             until: stop,
-            patience: Self.stopTimeout
+            stopTimeout: Self.stopTimeout
         )
         guard let ready = prepared.first ?? nil else { return }
 
@@ -111,7 +111,7 @@ public struct OrderService: Service {
                 }
             },
             until: stop,
-            patience: Self.stopTimeout
+            stopTimeout: Self.stopTimeout
         )
         if ended.count < threads.count {
             // Nothing is lost: the broker completes or aborts the transactions as it knows them.

@@ -160,7 +160,7 @@ extension ServiceConfiguration {
     }
 
     /// A worker has two producers, used in turn.
-    static let turns = 0...1
+    static let producerIndices = 0...1
 
     /// What the names of all workers of this group begin with.
     var ownerPrefix: String { "\(group)/" }
@@ -169,7 +169,7 @@ extension ServiceConfiguration {
     func ownerName(worker: Int) -> String { "\(ownerPrefix)\(instanceID)/\(worker)" }
 
     /// One of the two producers of the worker of that name.
-    func producer(owner: String, turn: Int) -> KafkaConfiguration { producer(id: "\(owner)/\(turn)") }
+    func producer(owner: String, index: Int) -> KafkaConfiguration { producer(id: "\(owner)/\(index)") }
 
     /// The producer of that transactional id.
     func producer(id: String) -> KafkaConfiguration {

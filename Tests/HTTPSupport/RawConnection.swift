@@ -1,7 +1,7 @@
 import Foundation
 import JuiceHTTP
 
-/// A TCP connection that says what it is told to, HTTP or not. Its calls block: use it within ``onThread(_:)``.
+/// A TCP connection that says what it is told to, HTTP or not. Its calls block, which no thread of Swift's own may do.
 public final class RawConnection {
     private struct Failure: Error {
         let call: String
@@ -10,8 +10,8 @@ public final class RawConnection {
 
     private let socket: Int32
 
-    /// Connects. Whatever is read later must come within `patience`.
-    public init(_ address: HTTPAddress, patience: Duration = .seconds(5)) throws {
+    /// Connects. Whatever is read later must come within `timeout`.
+    public init(_ address: HTTPAddress, timeout: Duration = .seconds(60)) throws {
         #if os(Linux)
             socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         #else
@@ -30,7 +30,7 @@ public final class RawConnection {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(socket, $0, size) }
         }
         guard result == 0 else { throw Self.failure("connect") }
-        var wait = timeval(tv_sec: Int(patience.components.seconds), tv_usec: 0)
+        var wait = timeval(tv_sec: Int(timeout.components.seconds), tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
     }
 
@@ -73,12 +73,5 @@ public final class RawConnection {
 
     private static func failure(_ call: String) -> Failure {
         Failure(call: call, reason: String(cString: strerror(errno)))
-    }
-}
-
-/// Runs what blocks away from the threads that tests run on, which are as many as cores.
-public func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-        Thread { continuation.resume(with: Result(catching: work)) }.start()
     }
 }

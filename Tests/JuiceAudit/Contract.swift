@@ -36,7 +36,7 @@ enum Contract {
     static let mostTraceHeaders = 8
     static let mostTraceBytes = 16 * 1024
     /// What a dead letter that the broker would not take whole keeps of key and of value.
-    static let abridgedHalf = 128 * 1024
+    static let truncatedHalf = 128 * 1024
 
     /// How far back a timestamp is believed, in milliseconds.
     static let oldestTimestamp: Int64 = 604_800_000

@@ -105,11 +105,11 @@ struct DeadLetterAudit {
     ) {
         let headerSize = original.headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
         let whole = headerSize + (original.key?.count ?? 0) + (original.value?.count ?? 0)
-        let half = { (bytes: [UInt8]?) in bytes.map { Array($0.prefix(Contract.abridgedHalf)) } }
+        let half = { (bytes: [UInt8]?) in bytes.map { Array($0.prefix(Contract.truncatedHalf)) } }
         if letter.record.key != half(original.key) || letter.record.value != half(original.value) {
             report(.wrong, letter, "\(source.description) is put aside with another key or value")
         }
-        if size.flatMap(JSONReader.integer) != whole || whole <= 2 * Contract.abridgedHalf {
+        if size.flatMap(JSONReader.integer) != whole || whole <= 2 * Contract.truncatedHalf {
             report(.wrong, letter, "\(source.description), of \(whole) bytes, is put aside cut")
         }
     }

@@ -45,10 +45,10 @@ struct Intake {
         }
         let place = Place(kind: kind, partition: partition, offset: record.offset)
         guard !unanswerable.contains(place) else {
-            return putAside(record, kind, partition, codes(ofUnanswerable: record, kind))
+            return deadLetter(record, kind, partition, codes(ofUnanswerable: record, kind))
         }
         guard let store = names.store(key: record.key) else {
-            return putAside(record, kind, partition, [.badStore])
+            return deadLetter(record, kind, partition, [.badStore])
         }
         let reading: CommandReader.Reading
         if let value = record.value {
@@ -66,11 +66,11 @@ struct Intake {
         }
         switch reading {
         case .undecodable(let codes):
-            putAside(record, kind, partition, codes)
+            deadLetter(record, kind, partition, codes)
         case .command where names.owners[store] == partition:
             break
         case .command where isCopy:
-            putAside(record, kind, partition, [.misplaced])
+            deadLetter(record, kind, partition, [.misplaced])
         case .command:
             misplaced[Place(kind: kind, partition: partition, offset: record.offset)] = (
                 record, names.owners[store]
@@ -87,7 +87,7 @@ struct Intake {
         return [.unanswerable]
     }
 
-    private mutating func putAside(
+    private mutating func deadLetter(
         _ record: AuditRecord,
         _ kind: CommandKind,
         _ partition: Int,

@@ -1,5 +1,5 @@
-import Foundation
 import JuiceSimulation
+import TestSupport
 import Testing
 
 /// The real engine under random faults, judged from the committed topics alone.
@@ -9,8 +9,8 @@ import Testing
 @Suite(.serialized) struct SimulationTests {
     private static let seedCount: UInt64 = 300
 
-    @Test func everyCommandHasOneAnswerWhateverFails() async {
-        let failures = await onOwnThread {
+    @Test func everyCommandHasOneAnswerWhateverFails() async throws {
+        let failures = try await onThread {
             (0..<Self.seedCount).compactMap { seed in
                 let faults = Self.faults(seed)
                 return faults.isEmpty ? nil : "make simulate SEED=\(seed) shows how: \(faults.prefix(3))"
@@ -20,14 +20,14 @@ import Testing
     }
 
     /// An auditor that finds nothing proves nothing. Each of these engines works well most of the time.
-    @Test(arguments: Flaw.allCases) func aFlawedEngineIsFoundOut(flaw: Flaw) async {
-        let seed = await onOwnThread { (0..<Self.seedCount).first { !Self.faults($0, flaw: flaw).isEmpty } }
+    @Test(arguments: Flaw.allCases) func aFlawedEngineIsFoundOut(flaw: Flaw) async throws {
+        let seed = try await onThread { (0..<Self.seedCount).first { !Self.faults($0, flaw: flaw).isEmpty } }
         #expect(seed != nil, "no seed found it")
     }
 
     /// It also forwards with the wrong times. But it is there to be found out by what it makes twice.
-    @Test func aWindowByTheReadersClockMakesCommandsTwice() async {
-        let seed = await onOwnThread {
+    @Test func aWindowByTheReadersClockMakesCommandsTwice() async throws {
+        let seed = try await onThread {
             (0..<Self.seedCount).first { seed in
                 Self.faults(seed, flaw: .windowByReadersClock).contains { $0.contains("carried out again") }
             }
@@ -53,11 +53,5 @@ import Testing
 
     private final class Lines {
         var all: [String] = []
-    }
-
-    private func onOwnThread<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
-        await withCheckedContinuation { continuation in
-            Thread { continuation.resume(returning: work()) }.start()
-        }
     }
 }

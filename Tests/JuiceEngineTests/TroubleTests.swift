@@ -79,7 +79,7 @@ import Testing
             treatments.append(trouble.treatment)
             #expect(trouble.failed(refusal, isInTransaction: true, at: 0) == nil)
         }
-        #expect(treatments == [.whole, .bare, .deadLetter, .abridged, .reasonOnly, .reasonOnly])
+        #expect(treatments == [.whole, .bare, .deadLetter, .truncated, .reasonOnly, .reasonOnly])
         trouble.begins(batch(1, partition: 1))
         #expect(trouble.treatment == .whole)
         trouble.begins(batch(2))

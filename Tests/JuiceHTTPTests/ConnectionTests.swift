@@ -2,6 +2,7 @@ import Foundation
 import HTTPSupport
 import Hummingbird
 import PrometheusMetrics
+import TestSupport
 import Testing
 
 @testable import JuiceHTTP
@@ -116,9 +117,9 @@ struct ConnectionTests {
             let connection = try RawConnection(address)
             connection.send(beginning)
             let begun = ContinuousClock.now
-            while connection.send("x"), ContinuousClock.now - begun < .seconds(5) { usleep(10_000) }
+            while connection.send("x"), ContinuousClock.now - begun < .seconds(60) { usleep(10_000) }
             let taken = ContinuousClock.now - begun
-            #expect(taken >= .milliseconds(140) && taken < .seconds(2))
+            #expect(taken >= .milliseconds(140) && taken < .seconds(60))
         }
     }
 

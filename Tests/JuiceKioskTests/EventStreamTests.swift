@@ -4,6 +4,7 @@ import JuiceHTTP
 import Kafka
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import JuiceKiosk

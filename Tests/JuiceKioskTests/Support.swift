@@ -1,6 +1,7 @@
 import JuiceMessages
 import Logging
 import Synchronization
+import TestSupport
 
 @testable import JuiceKiosk
 

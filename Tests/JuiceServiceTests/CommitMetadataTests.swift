@@ -3,7 +3,7 @@ import Testing
 @testable import JuiceService
 
 /// The text beside committed offsets is read by services of other versions.
-@Suite struct OwnerNoteTests {
+@Suite struct CommitMetadataTests {
     @Test(arguments: [
         ("group/till/0", ["group/till/0/0", "group/till/0/1"], "group/till/0 4"),
         ("group/till/0", ["group/till/0/0", "group/till/0/1/3"], "group/till/0#0,1/3 4"),
@@ -11,21 +11,21 @@ import Testing
         ("group#7/a/0", ["group#7/a/0/0/7", "group#7/a/0/1/2"], "group#7/a/0#0/7,1/2 4"),
     ])
     func itNamesTransactionalIDs(owner: String, ids: [String], text: String) {
-        let note = OwnerNote(owner: owner, transactionalIDs: ids, partitionCount: 4)
+        let note = CommitMetadata(owner: owner, transactionalIDs: ids, partitionCount: 4)
         #expect(note.text == text)
-        let read = OwnerNote(text)
+        let read = CommitMetadata(text)
         #expect(read == note)
         #expect(read?.transactionalIDs == ids)
         #expect(read?.partitionCount == 4)
     }
 
     @Test func theNextIDsAreThoseOfTheNextGeneration() {
-        let note = OwnerNote("group/a/0#0,1/7 4")
+        let note = CommitMetadata("group/a/0#0,1/7 4")
         #expect(note?.nextTransactionalIDs == ["group/a/0/0/1", "group/a/0/1"])
         // Whoever commits offsets for the group may note any number.
-        #expect(OwnerNote("group/a/0#0/9223372036854775807 4")?.nextTransactionalIDs.count == 1)
+        #expect(CommitMetadata("group/a/0#0/9223372036854775807 4")?.nextTransactionalIDs.count == 1)
     }
 
     @Test(arguments: ["", "something", "something else", "4"])
-    func whatIsNoneIsNot(text: String) { #expect(OwnerNote(text) == nil) }
+    func whatIsNoneIsNot(text: String) { #expect(CommitMetadata(text) == nil) }
 }

@@ -39,7 +39,7 @@ import Testing
     /// Also the stock topic, and while the service runs; and then it is started again.
     @Test(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run this on"))
     func storesStayWhereTheyLive() async throws {
-        let cluster = try await OwnThread.run("test") { () -> TestCluster in
+        let cluster = try await onThread { () -> TestCluster in
             try .real(try #require(realBroker), partitionCount: Self.storePartitions)
         }
         var configuration = cluster.serviceConfiguration()
@@ -57,7 +57,7 @@ import Testing
             }
             try Self.check(second, rounds: 2)
         }
-        try await OwnThread.run("test") {
+        try await onThread {
             let topics = cluster.topics
             try cluster.enlarge([topics.restocks, topics.results, topics.stock], to: 8)
         }
@@ -72,7 +72,7 @@ import Testing
 
     @Test(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run this on"))
     func anEnlargedStockTopicWithoutANoteIsRefused() async throws {
-        let cluster = try await OwnThread.run("test") { () -> TestCluster in
+        let cluster = try await onThread { () -> TestCluster in
             let cluster = try TestCluster.real(try #require(realBroker), partitionCount: Self.storePartitions)
             // As whoever counts four partitions writes it.
             try cluster.makeProducer().send(
@@ -106,7 +106,7 @@ import Testing
                     topic: topic,
                     key: Array(store.utf8),
                     value: Array(value.utf8),
-                    timeout: .seconds(10)
+                    timeout: .seconds(60)
                 )
             }
         }
@@ -138,14 +138,14 @@ extension TestCluster {
         var reason = [CChar](repeating: 0, count: 256)
         var additions = names.map { rd_kafka_NewPartitions_new($0, count, &reason, reason.count) }
         defer { for case let addition? in additions { rd_kafka_NewPartitions_destroy(addition) } }
-        let event = try admin.request(RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, timeout: .seconds(30)) {
+        let event = try admin.request(RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, timeout: .seconds(60)) {
             options,
             queue in
             rd_kafka_CreatePartitions(admin.handle.pointer, &additions, additions.count, options, queue)
         }
         rd_kafka_event_destroy(event)
         let isKnown = {
-            let metadata = try? admin.metadata(topics: names, timeout: .seconds(10))
+            let metadata = try? admin.metadata(topics: names, timeout: .seconds(60))
             return names.allSatisfy { metadata?[$0]?.partitionCount == count }
         }
         #expect(wait(until: isKnown))

@@ -1,6 +1,7 @@
 import BrokerFaults
 import Foundation
 import Kafka
+import TestSupport
 import Testing
 
 @testable import JuiceService
@@ -11,14 +12,14 @@ extension TestCluster {
     ///
     /// Made on a thread of its own: the embedded broker's answers to its settings have to be waited for.
     static func split() async throws -> TestCluster {
-        try await OwnThread.run("cluster") { try makeSplit() }
+        try await onThread { try makeSplit() }
     }
 
     /// An embedded broker with one partition of each topic, made on a thread of its own.
     static func single(
         _ prepare: @escaping @Sendable (TestCluster) throws -> Void = { _ in }
     ) async throws -> TestCluster {
-        try await OwnThread.run("cluster") {
+        try await onThread {
             let cluster = try embedded(partitionCount: 1)
             try prepare(cluster)
             return cluster
@@ -28,7 +29,7 @@ extension TestCluster {
     /// An embedded broker that keeps one topic from its clients, as it does where they have no right to describe it: they
     /// learn of an error and of no partitions.
     static func hiding(_ topic: KeyPath<TopicNames, String> & Sendable) async throws -> TestCluster {
-        try await OwnThread.run("cluster") {
+        try await onThread {
             let broker = try EmbeddedBroker(logger: quietLogger)
             let cluster = TestCluster(
                 bootstrapServers: broker.bootstrapServers,
@@ -60,8 +61,8 @@ extension TestCluster {
         )
         let configuration = cluster.serviceConfiguration()
         broker.setCoordinator(1, ofGroup: configuration.group)
-        for turn in 0...1 {
-            let id = configuration.producer(owner: configuration.ownerName(worker: 0), turn: turn)[
+        for index in ServiceConfiguration.producerIndices {
+            let id = configuration.producer(owner: configuration.ownerName(worker: 0), index: index)[
                 "transactional.id"
             ]
             broker.setCoordinator(1, ofTransactionalID: id ?? "")
@@ -75,7 +76,7 @@ extension TestCluster {
             topic: topics.stock,
             key: Array("main".utf8),
             value: Array(#"{"store":"main","revision":1,"stock":{"kiwi":1000}}"#.utf8),
-            timeout: .seconds(20)
+            timeout: .seconds(60)
         )
         let consumer = try Consumer(
             configuration: KafkaConfiguration([
@@ -145,7 +146,7 @@ final class Till {
             topic: topics.orders,
             key: nil,
             value: Array(#"{"orderId":"\#(id)","juice":"kiwi"}"#.utf8),
-            timeout: .seconds(20)
+            timeout: .seconds(60)
         )
         return id
     }

@@ -37,7 +37,7 @@ import Testing
                 topic: cluster.topics.orders,
                 key: nil,
                 value: Array(#"{"orderId":"a","juice":"kiwi"}"#.utf8),
-                timeout: .seconds(20)
+                timeout: .seconds(60)
             )
             wait { !events.committed.isEmpty }
             told.withLock { $0 = recorder.all }
@@ -61,7 +61,7 @@ import Testing
                 topic: cluster.topics.orders,
                 key: nil,
                 value: Array(#"{"orderId":"a","juice":"kiwi"}"#.utf8),
-                timeout: .seconds(10)
+                timeout: .seconds(60)
             )
             if isHung {
                 cluster.broker?.setRoundTrip(.seconds(60))

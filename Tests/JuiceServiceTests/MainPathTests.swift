@@ -20,7 +20,7 @@ import Testing
                         topic: cluster.topics.orders,
                         key: Array(store.utf8),
                         value: Array(#"{"orderId":"\#(store)-\#(number)","juice":"banana"}"#.utf8),
-                        timeout: .seconds(10)
+                        timeout: .seconds(60)
                     )
                 }
             }

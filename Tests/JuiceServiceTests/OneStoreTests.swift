@@ -16,7 +16,7 @@ import Testing
 
     @Test(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run this on"))
     func clientsWithAnyPartitionerReachTheSameStoreOnARealBroker() async throws {
-        let cluster = try await OwnThread.run("test") { () -> TestCluster in
+        let cluster = try await onThread { () -> TestCluster in
             try .real(try #require(realBroker), partitionCount: Self.partitionCount)
         }
         try await serveClientsWithAnyPartitioner(cluster)
@@ -40,7 +40,7 @@ import Testing
                             topic: cluster.topics.orders,
                             key: store.map { Array($0.utf8) },
                             value: Array(#"{"orderId":"\#(number)","juice":"banana"}"#.utf8),
-                            timeout: .seconds(10)
+                            timeout: .seconds(60)
                         )
                     }
                 }
@@ -68,7 +68,7 @@ import Testing
 
     @Test(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run this on"))
     func aRepeatIsKnownToAnotherInstanceAfterARestart() async throws {
-        let cluster = try await OwnThread.run("test") { () -> TestCluster in
+        let cluster = try await onThread { () -> TestCluster in
             try .real(try #require(realBroker), partitionCount: Self.partitionCount)
         }
         for (round, instance) in ["one", "one", "two"].enumerated() {
@@ -78,7 +78,7 @@ import Testing
                     topic: cluster.topics.orders,
                     key: Array("gangnam".utf8),
                     value: Array(#"{"orderId":"a","juice":"banana"}"#.utf8),
-                    timeout: .seconds(10)
+                    timeout: .seconds(60)
                 )
                 return try cluster.read(cluster.topics.results, partitionCount: Self.partitionCount) {
                     $0.count > round

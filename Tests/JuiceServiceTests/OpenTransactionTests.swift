@@ -14,7 +14,7 @@ import Testing
 struct OpenTransactionTests {
     /// Nobody else ends it: the broker would only after a minute.
     @Test func aDeadInstancesTransactionIsEndedByItsSuccessor() async throws {
-        let cluster = try await OwnThread.run("test") { () -> TestCluster in
+        let cluster = try await onThread { () -> TestCluster in
             let cluster = try TestCluster.real(try #require(realBroker), partitionCount: 1)
             let dead = try FormerInstance(cluster, name: "dead")
             try dead.commit(orders: 0, stock: nil)
@@ -33,10 +33,10 @@ struct OpenTransactionTests {
 
     /// What is committed lies behind what somebody else is undecided about: the last stable offset is not the end.
     @Test func stockBehindAnUndecidedRecordIsWaitedFor() async throws {
-        let cluster = try await OwnThread.run("test") { () -> TestCluster in
+        let cluster = try await onThread { () -> TestCluster in
             try .real(try #require(realBroker), partitionCount: 1)
         }
-        let stranger = try await OwnThread.run("test") { () -> OpenTransaction in
+        let stranger = try await onThread { () -> OpenTransaction in
             let stranger = try OpenTransaction(cluster)
             let former = try FormerInstance(cluster, name: "former")
             try former.commit(orders: 0, stock: 5)
@@ -83,7 +83,7 @@ private final class FormerInstance {
         owner = configuration.ownerName(worker: 0)
         let hooks = ClientHooks(logger: quietLogger)
         producer = try TransactionalProducer(
-            configuration: configuration.producer(owner: owner, turn: 0)
+            configuration: configuration.producer(owner: owner, index: 0)
                 .merging(["transaction.timeout.ms": "60000"]),
             hooks: hooks
         )
@@ -128,7 +128,7 @@ private final class FormerInstance {
             Dictionary(
                 uniqueKeysWithValues: topics.map { (TopicPartition(topic: $0.key, partition: 0), $0.value) }
             ),
-            note: OwnerNote(owner: owner, partitionCount: 1).text,
+            metadata: CommitMetadata(owner: owner, partitionCount: 1).text,
             membership: try #require(member.membership),
             timeout: .seconds(20)
         )

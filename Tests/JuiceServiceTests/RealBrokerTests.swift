@@ -22,7 +22,7 @@ struct RealBrokerTests {
     }
 
     @Test func topicsAsCreatedPassTheCheck() async throws {
-        try await OwnThread.run("test") {
+        try await onThread {
             let cluster = try makeCluster()
             let admin = try Admin(
                 configuration: cluster.serviceConfiguration().client,
@@ -53,7 +53,7 @@ struct RealBrokerTests {
 
     /// Stops and restarts between batches: the stock goes on where it was, and no command is answered twice.
     @Test func stateSurvivesRestarts() async throws {
-        let cluster = try await OwnThread.run("test") { () -> TestCluster in try makeCluster() }
+        let cluster = try await onThread { () -> TestCluster in try makeCluster() }
         for round in 0..<3 {
             try await withRunningService(cluster.serviceConfiguration(workers: 1 + round % 2)) { _ in
                 let producer = try cluster.makeProducer()
@@ -73,7 +73,7 @@ struct RealBrokerTests {
                 #expect(answers.count == 8 * (round + 1))
             }
         }
-        let answers = try await OwnThread.run("test") {
+        let answers = try await onThread {
             try cluster.read(cluster.topics.results, partitionCount: partitionCount) { $0.count >= 24 }
         }
         // 10 bananas are two orders of two juices of two.
@@ -86,7 +86,7 @@ struct RealBrokerTests {
 
     /// A record that came compressed may be larger than what a broker takes uncompressed.
     @Test func aLargeCompressedRecordIsPutAsideAndNoPartitionStops() async throws {
-        let cluster = try await OwnThread.run("test") { () -> TestCluster in try makeCluster() }
+        let cluster = try await onThread { () -> TestCluster in try makeCluster() }
         try await withRunningService(cluster.serviceConfiguration()) { _ in
             let producer = try Producer(
                 configuration: KafkaConfiguration([

@@ -5,6 +5,7 @@ import Kafka
 import Logging
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 
 @testable import JuiceService
 
@@ -38,7 +39,7 @@ struct TestCluster: Sendable {
         )
         _ = try admin.create(
             TopicPlan(names: topics, partitionCount: partitionCount, replicationFactor: 1).topics,
-            timeout: .seconds(30)
+            timeout: .seconds(60)
         )
         return TestCluster(
             bootstrapServers: bootstrapServers,
@@ -159,7 +160,7 @@ func withRunningService<Result: Sendable>(
     )
     return try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask { try await group.run() }
-        let result = try await OwnThread.run("test") { try body(events) }
+        let result = try await onThread { try body(events) }
         await group.triggerGracefulShutdown()
         try await tasks.waitForAll()
         return result
@@ -191,34 +192,6 @@ let quietLogger: Logger = {
         .flatMap(Logger.Level.init(rawValue:)) ?? .critical
     return logger
 }()
-
-/// Keeps the log lines of a service at notice and above.
-final class LogRecorder: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    var all: [String] { lines.withLock { $0 } }
-
-    func makeLogger() -> Logger {
-        var logger = Logger(label: "test") { _ in Handler(recorder: self) }
-        logger.logLevel = .notice
-        return logger
-    }
-
-    private struct Handler: LogHandler {
-        let recorder: LogRecorder
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.notice
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            recorder.lines.withLock { $0.append("\(event.level) \(event.message)") }
-        }
-    }
-}
 
 /// Blocks until a condition holds or the timeout is over, and says whether it holds.
 @discardableResult

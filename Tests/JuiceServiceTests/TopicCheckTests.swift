@@ -227,7 +227,7 @@ extension TopicCheck.Description {
         try configuration.validate()
         for client in [
             configuration.client, configuration.groupConsumer(worker: 0), configuration.changelogConsumer,
-            configuration.logEndConsumer, configuration.producer(owner: "one", turn: 1),
+            configuration.logEndConsumer, configuration.producer(owner: "one", index: 1),
         ] {
             #expect(client["security.protocol"] == "ssl")
             #expect(client["bootstrap.servers"] == "broker:9092")
@@ -238,7 +238,7 @@ extension TopicCheck.Description {
         let configuration = configuration { _ in }
         #expect(configuration.groupConsumer(worker: 3)["group.instance.id"] == "one-3")
         let ids = [(0, 0), (0, 1), (1, 0)].map {
-            configuration.producer(owner: configuration.ownerName(worker: $0), turn: $1)["transactional.id"]
+            configuration.producer(owner: configuration.ownerName(worker: $0), index: $1)["transactional.id"]
         }
         #expect(ids == ["juice-maker/one/0/0", "juice-maker/one/0/1", "juice-maker/one/1/0"])
     }

@@ -1,4 +1,5 @@
 import JuiceMessages
+import TestSupport
 import Testing
 
 @testable import JuiceEngine

@@ -69,5 +69,5 @@ private final class AnswersNotUndone: PartitionState {
 }
 
 private final class StateKeptBlindly: PartitionState {
-    override func stands(at point: RestorePoint) -> Bool { true }
+    override func isCurrent(at point: RestorePoint) -> Bool { true }
 }

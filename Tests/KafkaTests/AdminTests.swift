@@ -1,5 +1,6 @@
 import Foundation
 import Kafka
+import TestSupport
 import Testing
 
 private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"]
@@ -9,12 +10,12 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
 struct AdminTests {
     @Test func groupsAreDescribedAndTopicsDeleted() async throws {
         let servers = try #require(realBroker)
-        try await onOwnThread {
+        try await onThread {
             let name = "test-\(UUID().uuidString.prefix(8))"
             let client = KafkaConfiguration(["bootstrap.servers": servers])
             let admin = try Admin(configuration: client, hooks: quietHooks)
             let topic = Admin.NewTopic(name: name, partitionCount: 3)
-            #expect(try admin.create([topic], timeout: .seconds(20)) == [name])
+            #expect(try admin.create([topic], timeout: .seconds(60)) == [name])
 
             let member = try GroupConsumer(
                 of: [name],
@@ -22,16 +23,16 @@ struct AdminTests {
                 hooks: quietHooks
             )
             try join(member)
-            let group = try admin.describe(group: name, timeout: .seconds(10))
+            let group = try admin.describe(group: name, timeout: .seconds(60))
             #expect(group.isStable)
             #expect(group.members.map(\.instanceID) == ["till-1"])
             let partitions = Set((0..<3).map { TopicPartition(topic: name, partition: $0) })
             #expect(group.members.first.map { Set($0.partitions) } == partitions)
             member.close()
 
-            try admin.delete(topics: [name], timeout: .seconds(20))
+            try admin.delete(topics: [name], timeout: .seconds(60))
             // Again, and of one that never was: it is gone, which is what was asked for.
-            try admin.delete(topics: [name, name + "-never"], timeout: .seconds(20))
+            try admin.delete(topics: [name, name + "-never"], timeout: .seconds(60))
             let deadline = ContinuousClock.now + .seconds(20)
             var isThere = true
             while isThere, ContinuousClock.now < deadline {
@@ -43,12 +44,12 @@ struct AdminTests {
 
     @Test func aGroupThatIsNotThereHasNoMembers() async throws {
         let servers = try #require(realBroker)
-        try await onOwnThread {
+        try await onThread {
             let admin = try Admin(
                 configuration: KafkaConfiguration(["bootstrap.servers": servers]),
                 hooks: quietHooks
             )
-            let group = try admin.describe(group: "test-\(UUID().uuidString)", timeout: .seconds(10))
+            let group = try admin.describe(group: "test-\(UUID().uuidString)", timeout: .seconds(60))
             #expect(group.members.isEmpty)
             #expect(!group.isStable)
         }

@@ -66,7 +66,7 @@ import Testing
 
     /// `rd_kafka_send_offsets_to_transaction` waits for the answer, whatever timeout it is given.
     @Test func offsetsThatNobodyTakesAreNotWaitedFor() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
             let member = try GroupConsumer(
                 of: ["in"],
@@ -84,7 +84,7 @@ import Testing
                 hooks: quietHooks,
                 silence: BrokerSilence(least: .milliseconds(300))
             )
-            try producer.initTransactions(timeout: .seconds(10))
+            try producer.initTransactions(timeout: .seconds(60))
             try producer.begin()
             broker.setUp(false)
             let offsets = [TopicPartition(topic: "in", partition: 0): Offset(1)]
@@ -106,7 +106,7 @@ import Testing
             #expect(producer.transactionalID == "one/1")
             try producer.begin()
             try retrying(while: { .now < deadline }) { () throws(KafkaError) in try send() }
-            try producer.commit(timeout: .seconds(10))
+            try producer.commit(timeout: .seconds(60))
         }
     }
 }
@@ -114,19 +114,19 @@ import Testing
 /// A call that does not end can be left behind.
 @Suite struct CallThreadTests {
     @Test func itTellsWhatCameOfEachCall() async throws {
-        try await onOwnThread {
+        try await onThread {
             let thread = CallThread(name: "test")
             #expect(!thread.isBusy)
             thread.begin {}
-            #expect(throws: Never.self) { try #require(thread.outcome(within: .seconds(10))).get() }
+            #expect(throws: Never.self) { try #require(thread.outcome(within: .seconds(60))).get() }
             thread.begin { () throws(KafkaError) in throw KafkaError(code: .timedOut) }
-            #expect(throws: KafkaError.self) { try #require(thread.outcome(within: .seconds(10))).get() }
+            #expect(throws: KafkaError.self) { try #require(thread.outcome(within: .seconds(60))).get() }
             #expect(!thread.isBusy)
         }
     }
 
     @Test func aCallThatDoesNotEndIsLeftBehindWithWhatItHolds() async throws {
-        try await onOwnThread {
+        try await onThread {
             let gate = StopSignal()
             weak var weakHeld: StopSignal?
             do {

@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func itBeginsWithTheOldestAndGoesOnWhereItCommitted() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["t": 2])
             try send(0..<5, to: broker)
             let reader = reader(broker)
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func anOffsetThatIsNotInTheLogIsNotReadFrom() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["t": 1])
             try send(0..<2, to: broker)
             let reader = reader(broker)
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test func theEndIsKnownAgainAfterMoreCame() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["t": 1])
             try send(0..<1, to: broker)
             let reader = reader(broker)
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func aRightThatIsMissingEndsTheMembership() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["t": 1])
             broker.fail(next: .joinGroup, with: Array(repeating: .groupAuthorizationFailed, count: 10))
             let reader = reader(broker)
@@ -108,7 +108,7 @@ import Testing
 /// Records that are sent together.
 @Suite(.concurrencyLimited) struct SendManyTests {
     @Test func allAreConfirmedAlsoWhenTheQueueIsSmall() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["t": 1])
             let producer = try broker.producer(["queue.buffering.max.messages": "10"])
             let records = (0..<100).map {
@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test func theFirstFailureIsThrown() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["t": 1])
             let producer = try broker.producer(["message.max.bytes": "2000"])
             let error = #expect(throws: KafkaError.self) {

@@ -47,13 +47,13 @@ import Testing
     }
 
     @Test func aSuspectIsReplacedBeforeItsNextTransaction() async throws {
-        try await onOwnThread {
+        try await onThread {
             let stand = try Stand()
             let (broker, producer, out) = (stand.broker, stand.producer, stand.out)
             func transact() throws {
-                try producer.begin(timeout: .seconds(10))
+                try producer.begin(timeout: .seconds(60))
                 try out.produce(partition: 0, key: nil, value: nil, headers: [])
-                try producer.commit(timeout: .seconds(10))
+                try producer.commit(timeout: .seconds(60))
             }
             broker.fail(next: .endTransaction, with: [.transport])
             try transact()
@@ -66,14 +66,14 @@ import Testing
     }
 
     @Test func aSlowBrokerIsNoReasonForSuspicion() async throws {
-        try await onOwnThread {
+        try await onThread {
             let stand = try Stand()
             let (broker, producer, out) = (stand.broker, stand.producer, stand.out)
             broker.setRoundTrip(.milliseconds(150))
             for _ in 0..<3 {
                 try producer.begin()
                 try out.produce(partition: 0, key: nil, value: nil, headers: [])
-                try producer.commit(timeout: .seconds(10))
+                try producer.commit(timeout: .seconds(60))
             }
             #expect(stand.suspicions.count == 0)
         }
@@ -81,13 +81,13 @@ import Testing
 
     /// However often records are sent, no transactional request is for that.
     @Test func flushingIsNoReasonForSuspicion() async throws {
-        try await onOwnThread {
+        try await onThread {
             let stand = try Stand()
             let (broker, producer, out) = (stand.broker, stand.producer, stand.out)
             try producer.begin()
             broker.fail(next: .produce, with: [.transport])
             try out.produce(partition: 0, key: nil, value: nil, headers: [])
-            try producer.flush(timeout: .seconds(10))
+            try producer.flush(timeout: .seconds(60))
             #expect(broker.pendingFailures(of: .produce) == 0)
             #expect(stand.suspicions.count == 0)
         }
@@ -95,25 +95,25 @@ import Testing
 
     /// What is late of the one could together make a transaction, and commit older offsets after the other's.
     @Test func aSuspectIsReplacedBeforeTheOtherProducerSendsOffsets() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
             let member = try broker.member(of: ["in"])
             let membership = try #require(member.membership)
             let suspicions = Counter()
             let producers = try ["one", "two"].map { try Self.producer(broker, id: $0, suspicions) }
             let session = try TransactionSession(producers, topics: [("out", [:])])
-            try session.initTransactions(timeout: .seconds(10))
+            try session.initTransactions(timeout: .seconds(60))
             func transact(_ offset: Offset) throws {
-                try session.begin(timeout: .seconds(10))
+                try session.begin(timeout: .seconds(60))
                 try session.produce(to: 0, partition: 0, key: nil, value: nil, headers: [])
                 try session.sendOffsets(
                     [TopicPartition(topic: "in", partition: 0): offset],
                     membership: membership,
-                    timeout: .seconds(10)
+                    timeout: .seconds(60)
                 )
                 // Each is ready from here on, but for what comes of this call.
                 #expect(producers.filter(\.isReady).count >= 1)
-                try session.commit(timeout: .seconds(10))
+                try session.commit(timeout: .seconds(60))
             }
             broker.fail(next: .addOffsetsToTransaction, with: [.transport])
             try transact(1)
@@ -126,13 +126,13 @@ import Testing
 
     /// librdkafka cannot resume this call, and one that is made twice would leave requests of the first behind.
     @Test func offsetsAreSentOnceHoweverOftenTheyAreWaitedFor() async throws {
-        try await onOwnThread {
+        try await onThread {
             let stand = try Stand()
             let (broker, producer, out) = (stand.broker, stand.producer, stand.out)
             let member = try broker.member(of: ["in"])
             let membership = try #require(member.membership)
             broker.setRoundTrip(.milliseconds(300))
-            try producer.begin(timeout: .seconds(10))
+            try producer.begin(timeout: .seconds(60))
             try out.produce(partition: 0, key: nil, value: nil, headers: [])
             var attempts = 0
             try retrying(while: { attempts < 100 }) { () throws(KafkaError) in
@@ -145,7 +145,7 @@ import Testing
             }
             // Each of its two requests takes as long as several attempts.
             #expect(attempts > 3)
-            try producer.commit(timeout: .seconds(10))
+            try producer.commit(timeout: .seconds(60))
             #expect(stand.suspicions.count == 0)
             member.close()
         }
@@ -153,14 +153,14 @@ import Testing
 
     /// librdkafka can resume a commit, but takes what came of one attempt for the result of the next, and then ends the process.
     @Test func aCommitIsWaitedForInPieces() async throws {
-        try await onOwnThread {
+        try await onThread {
             let stand = try Stand()
             let (broker, producer, out) = (stand.broker, stand.producer, stand.out)
             broker.setRoundTrip(.milliseconds(5))
             for _ in 0..<100 {
-                try producer.begin(timeout: .seconds(10))
+                try producer.begin(timeout: .seconds(60))
                 try out.produce(partition: 0, key: nil, value: nil, headers: [])
-                try producer.flush(timeout: .seconds(10))
+                try producer.flush(timeout: .seconds(60))
                 try retrying(while: { true }) { () throws(KafkaError) in
                     try producer.commit(timeout: .milliseconds(1))
                 }
@@ -171,7 +171,7 @@ import Testing
 
     /// What was open under an id cannot be ended while a partition in it has no leader.
     @Test func anIDThatCannotBeTakenOverIsLeftForAnother() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
             let producer = try TransactionalProducer(
                 configuration: broker.client(["transactional.id": "one", "linger.ms": "0"]),
@@ -197,7 +197,7 @@ import Testing
             #expect(producer.isReady)
             try producer.begin()
             try out.produce(partition: 0, key: nil, value: nil, headers: [])
-            try producer.commit(timeout: .seconds(10))
+            try producer.commit(timeout: .seconds(60))
             // The one left behind is taken over, without anybody waiting for it.
             producer.poll(timeout: .milliseconds(10))
             #expect(producer.isReady)
@@ -215,7 +215,7 @@ import Testing
             broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
             producer = try LateRequestTests.producer(broker, id: "one", suspicions)
             out = try producer.topic("out")
-            try producer.initTransactions(timeout: .seconds(10))
+            try producer.initTransactions(timeout: .seconds(60))
         }
     }
 

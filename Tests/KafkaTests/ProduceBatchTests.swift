@@ -32,14 +32,14 @@ import Testing
     }
 
     @Test func everyRecordIsWrittenOnceAndInOrder() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 3])
             let producer = try broker.transactionalProducer()
-            try producer.initTransactions(timeout: .seconds(10))
+            try producer.initTransactions(timeout: .seconds(60))
             let out = try producer.topic("out")
             try producer.begin()
             for record in Self.records { try produce(record, to: out) }
-            try producer.commit(timeout: .seconds(20))
+            try producer.commit(timeout: .seconds(60))
 
             let written = try read(from: broker, count: Self.records.count)
             for partition in Int32(0)..<3 {
@@ -53,7 +53,7 @@ import Testing
 
     /// The queue holds 100 of the 2,000: the others wait until those are delivered.
     @Test func aFullQueueIsWaitedFor() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 3])
             let producer = try TransactionalProducer(
                 configuration: broker.client([
@@ -61,12 +61,12 @@ import Testing
                 ]),
                 hooks: quietHooks
             )
-            try producer.initTransactions(timeout: .seconds(10))
+            try producer.initTransactions(timeout: .seconds(60))
             let out = try producer.topic("out")
             try producer.begin()
             let records = Self.records.filter { $0.value?.count ?? 0 < 100 }
             for record in records { try produce(record, to: out) }
-            try producer.commit(timeout: .seconds(20))
+            try producer.commit(timeout: .seconds(60))
             let written = try read(from: broker, count: records.count)
             #expect(written.count == records.count)
             #expect(written.filter { $0.partition == 1 } == records.filter { $0.partition == 1 })
@@ -75,22 +75,22 @@ import Testing
 
     /// What a transaction that was given up had not handed over yet is not part of the next one.
     @Test func givingUpForgetsWhatIsNotHandedOver() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 3])
             let producer = try broker.transactionalProducer()
-            try producer.initTransactions(timeout: .seconds(10))
+            try producer.initTransactions(timeout: .seconds(60))
             let out = try producer.topic("out")
             try producer.begin()
             for record in Self.records.prefix(50) { try produce(record, to: out) }
             producer.drop()
-            try producer.initTransactions(timeout: .seconds(10))
+            try producer.initTransactions(timeout: .seconds(60))
             try producer.begin()
             // The embedded broker shows what was handed over and given up. In its partition, what was not would come just
             // before this one.
             let forgotten = Self.records[49]
             let last = Written(partition: forgotten.partition, key: "last", value: "last", headers: [])
             try produce(last, to: out)
-            try producer.commit(timeout: .seconds(10))
+            try producer.commit(timeout: .seconds(60))
             let written = try read(from: broker) { $0.contains(last) }
             #expect(written.contains(last))
             #expect(!written.contains(forgotten))
@@ -99,7 +99,7 @@ import Testing
 
     /// A record that is too large for the producer keeps the transaction from being complete.
     @Test func aRefusedRecordFailsTheTransaction() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 3])
             let producer = try TransactionalProducer(
                 configuration: broker.client([
@@ -107,7 +107,7 @@ import Testing
                 ]),
                 hooks: quietHooks
             )
-            try producer.initTransactions(timeout: .seconds(10))
+            try producer.initTransactions(timeout: .seconds(60))
             let out = try producer.topic("out")
             try producer.begin()
             let small = Written(partition: 0, key: nil, value: "small", headers: [])
@@ -118,7 +118,7 @@ import Testing
                 headers: []
             )
             for record in [small, large, small] { try produce(record, to: out) }
-            let error = #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(10)) }
+            let error = #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(60)) }
             #expect(error?.remedy == .startOver)
         }
     }

@@ -2,40 +2,6 @@ import Foundation
 import Kafka
 import Logging
 
-/// A logger that keeps what it is told, on whatever thread.
-///
-/// `lock` guards `lines`, which the compiler cannot see. It is one that Thread Sanitizer knows; librdkafka's threads are
-/// not Swift's, and to the sanitizer a `Mutex` between the two is none.
-final class LogRecorder: @unchecked Sendable {
-    private let lock = NSLock()
-    private var lines: [String] = []
-
-    var all: [String] { lock.withLock { lines } }
-
-    private func append(_ line: String) { lock.withLock { lines.append(line) } }
-
-    func makeLogger(level: Logger.Level = .debug) -> Logger {
-        var logger = Logger(label: "test") { _ in Handler(recorder: self) }
-        logger.logLevel = level
-        return logger
-    }
-
-    private struct Handler: LogHandler {
-        let recorder: LogRecorder
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.debug
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            recorder.append("\(event.level) \(event.message)")
-        }
-    }
-}
-
 let quietHooks = ClientHooks(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
 
 extension EmbeddedBroker {
@@ -76,19 +42,12 @@ extension EmbeddedBroker {
     }
 }
 
-/// Runs a test's blocking calls on a thread of their own: Swift's cooperative threads must not block.
-func onOwnThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-        Thread { continuation.resume(with: Swift.Result(catching: body)) }.start()
-    }
-}
-
-/// Polls until the member has partitions or twenty seconds are over.
+/// Polls until the member has partitions or a minute is over.
 ///
 /// - Returns: the partitions.
 @discardableResult
 func join(_ member: GroupConsumer) throws -> [TopicPartition] {
-    let deadline = ContinuousClock.now + .seconds(20)
+    let deadline = ContinuousClock.now + .seconds(60)
     while ContinuousClock.now < deadline {
         if case .assigned(let partitions) = try member.poll(maxRecords: 1, timeout: .milliseconds(100)) {
             return partitions
@@ -97,13 +56,13 @@ func join(_ member: GroupConsumer) throws -> [TopicPartition] {
     return []
 }
 
-/// Polls until `isDone` or twenty seconds are over, handing each element to `body`.
+/// Polls until `isDone` or a minute is over, handing each element to `body`.
 func poll(
     _ consumer: Consumer,
     until isDone: () -> Bool,
     _ body: (RecordBatch.Element) throws -> Void
 ) throws {
-    let deadline = ContinuousClock.now + .seconds(20)
+    let deadline = ContinuousClock.now + .seconds(60)
     while !isDone(), ContinuousClock.now < deadline {
         for element in try consumer.poll(maxRecords: 100, timeout: .milliseconds(100)) { try body(element) }
     }

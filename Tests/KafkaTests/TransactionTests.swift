@@ -7,12 +7,12 @@ import Testing
 /// a real broker.
 @Suite(.concurrencyLimited) struct TransactionTests {
     @Test func aTransactionCommitsRecordsAndOffsets() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
             let member = try broker.member(of: ["in"])
 
             let producer = try broker.transactionalProducer()
-            try producer.initTransactions(timeout: .seconds(10))
+            try producer.initTransactions(timeout: .seconds(60))
             let out = try producer.topic("out")
             try producer.begin()
             try Array("answer".utf8).withUnsafeBytes { value in
@@ -22,9 +22,9 @@ import Testing
             try producer.sendOffsets(
                 [TopicPartition(topic: "in", partition: 0): 1],
                 membership: membership,
-                timeout: .seconds(10)
+                timeout: .seconds(60)
             )
-            try producer.commit(timeout: .seconds(10))
+            try producer.commit(timeout: .seconds(60))
 
             let reader = try broker.consumer()
             try reader.assign([TopicPartition(topic: "out", partition: 0): 0])
@@ -38,31 +38,31 @@ import Testing
     }
 
     @Test func aTransactionThatIsGivenUpCanBeFollowedByAnother() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
             let producer = try broker.transactionalProducer()
             let out = try producer.topic("out")
             for isCommit in [false, true] {
-                try producer.initTransactions(timeout: .seconds(10))
+                try producer.initTransactions(timeout: .seconds(60))
                 try producer.begin()
                 try out.produce(partition: 0, key: nil, value: nil, headers: [])
                 if isCommit {
-                    try producer.commit(timeout: .seconds(10))
+                    try producer.commit(timeout: .seconds(60))
                 } else {
                     producer.drop()
-                    #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(10)) }
+                    #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(60)) }
                 }
             }
         }
     }
 
     @Test func callsOutOfOrderAreErrorsNotCrashes() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
             let producer = try broker.transactionalProducer()
             #expect(throws: KafkaError.self) { try producer.begin() }
-            try producer.initTransactions(timeout: .seconds(10))
-            #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(10)) }
+            try producer.initTransactions(timeout: .seconds(60))
+            #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(60)) }
             try producer.begin()
             #expect(throws: KafkaError.self) { try producer.begin() }
         }
@@ -76,15 +76,15 @@ import Testing
         (Int32(53), .startOver),  // TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     ])
     func errorsAtTheEndOfATransactionHaveARemedy(code: Int32, remedy: KafkaError.Remedy?) async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
             let producer = try broker.transactionalProducer()
-            try producer.initTransactions(timeout: .seconds(10))
+            try producer.initTransactions(timeout: .seconds(60))
             try producer.begin()
             try producer.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
             broker.fail(next: .endTransaction, with: [KafkaError.Code(rawValue: code)])
             do {
-                try producer.commit(timeout: .seconds(10))
+                try producer.commit(timeout: .seconds(60))
                 #expect(remedy == nil)
             } catch let error as KafkaError {
                 #expect(error.remedy == remedy, "\(error)")
@@ -93,15 +93,15 @@ import Testing
     }
 
     @Test func aFailedDeliveryFailsTheTransaction() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
             let producer = try broker.transactionalProducer()
-            try producer.initTransactions(timeout: .seconds(10))
+            try producer.initTransactions(timeout: .seconds(60))
             try producer.begin()
             // No retry will help a record that is too large.
             broker.fail(next: .produce, with: [.messageTooLarge])
             try producer.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
-            let error = #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(10)) }
+            let error = #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(60)) }
             #expect(error?.remedy == .startOver)
             #expect(error?.requiresAbort == true)
             #expect(error?.code.isRefusalOfRecord == true)
@@ -110,7 +110,7 @@ import Testing
 
     /// librdkafka may find the transaction failed only while it sends the offsets, and says no more than that.
     @Test func whatFailedWhileOffsetsAreSentIsTold() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
             let member = try broker.member(of: ["in"])
             let membership = try #require(member.membership)
@@ -118,7 +118,7 @@ import Testing
             let out = try producer.topic("out")
             for _ in 0..<50 {
                 producer.drop()
-                try producer.initTransactions(timeout: .seconds(10))
+                try producer.initTransactions(timeout: .seconds(60))
                 broker.fail(next: .addPartitionsToTransaction, with: [.topicAuthorizationFailed])
                 try producer.begin()
                 try out.produce(partition: 0, key: nil, value: nil, headers: [])
@@ -126,7 +126,7 @@ import Testing
                     try producer.sendOffsets(
                         [TopicPartition(topic: "in", partition: 0): 1],
                         membership: membership,
-                        timeout: .seconds(10)
+                        timeout: .seconds(60)
                     )
                 } catch {
                     #expect(error.code == .topicAuthorizationFailed, "\(error)")
@@ -138,18 +138,18 @@ import Testing
 
     /// Answers that come during the destruction may corrupt librdkafka's memory: see ``ClientHandle``.
     @Test func aProducerGoesWithoutRequestsInFlight() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
             let recorder = LogRecorder()
             var producer: TransactionalProducer? = try TransactionalProducer(
                 configuration: broker.client(["transactional.id": "transactional", "linger.ms": "0"]),
-                hooks: ClientHooks(logger: recorder.makeLogger())
+                hooks: ClientHooks(logger: recorder.makeLogger(level: .debug))
             )
-            try producer?.initTransactions(timeout: .seconds(10))
+            try producer?.initTransactions(timeout: .seconds(60))
             // Registers the partition with the transaction, without which nothing is sent.
             try producer?.begin()
             try producer?.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
-            try producer?.flush(timeout: .seconds(10))
+            try producer?.flush(timeout: .seconds(60))
             broker.setRoundTrip(.seconds(60))
             try producer?.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
             #expect(throws: KafkaError.self) { try producer?.flush(timeout: .milliseconds(100)) }
@@ -161,7 +161,7 @@ import Testing
     /// A broker's thread may find the destruction begun before librdkafka's main thread has counted the request that it gave
     /// it, and then end the process: see ``ClientHandle``.
     @Test func aProducerGoesWhileItRegistersPartitions() async throws {
-        try await onOwnThread {
+        try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
             for round in 0..<200 {
                 let producer = try TransactionalProducer(
@@ -169,7 +169,7 @@ import Testing
                     hooks: quietHooks
                 )
                 let topic = try producer.topic("out")
-                try producer.initTransactions(timeout: .seconds(10))
+                try producer.initTransactions(timeout: .seconds(60))
                 try producer.begin()
                 try topic.produce(partition: 0, key: nil, value: nil, headers: [])
                 _ = try? producer.flush(timeout: .zero)

@@ -38,9 +38,9 @@ def command_line(command):
     return " ".join(pathlib.Path(word).name if index == 0 else str(word) for index, word in enumerate(command))
 
 
-def eventually(what, probe, patience=60):
+def eventually(what, probe, timeout=60):
     """Asks until the answer is true, and returns it. What raises a Fault is asked again as well."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while True:
         fault = ""
         try:
@@ -48,7 +48,7 @@ def eventually(what, probe, patience=60):
                 return answer
         except Fault as error:
             fault = f": {error}"
-        ensure(time.monotonic() < deadline, f"{what}: not within {patience} s{fault}")
+        ensure(time.monotonic() < deadline, f"{what}: not within {timeout} s{fault}")
         time.sleep(0.1)
 
 

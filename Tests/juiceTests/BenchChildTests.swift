@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import juice
@@ -10,7 +11,7 @@ struct BenchChildTests {
     ) async throws {
         let log = NSTemporaryDirectory() + "juice-\(UUID().uuidString).log"
         defer { try? FileManager.default.removeItem(atPath: log) }
-        try await OnThread.run {
+        try await onThread {
             let child = try BenchChild(
                 "the child",
                 executable: "/bin/sh",
@@ -46,7 +47,7 @@ struct BenchChildTests {
     @Test func oneThatIsLetGoIsEnded() async throws {
         let log = NSTemporaryDirectory() + "juice-\(UUID().uuidString).log"
         defer { try? FileManager.default.removeItem(atPath: log) }
-        try await OnThread.run {
+        try await onThread {
             var child: BenchChild? = try BenchChild(
                 "the child",
                 executable: "/bin/sh",

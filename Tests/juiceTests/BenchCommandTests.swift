@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import TestSupport
 import Testing
 
 @testable import juice
@@ -45,7 +46,7 @@ struct BenchCommandTests {
     /// The pieces are really done, and the report says of each what its rounds took.
     @Test func theCoreIsMeasuredPieceByPiece() async throws {
         let plan = try CorePlan(BenchSamples.settings([.orders: "1000", .stores: "3", .rounds: "2"]))
-        let samples = try await OnThread.run {
+        let samples = try await onThread {
             plan.measure(BenchProgress(isTerminal: false, isQuiet: true), distinctOrders: 1 << 10)
         }
         #expect(
@@ -87,7 +88,7 @@ struct BenchCommandTests {
 
     @Test func nobodyThereIsUnavailable() async throws {
         let settings = try BenchSamples.settings([.bootstrapServers: "127.0.0.1:1", .logLevel: "critical"])
-        try await OnThread.run {
+        try await onThread {
             let failure = #expect(throws: Failure.self) {
                 try BenchSite(settings, executable: "/nowhere", isInterrupted: { false })
             }

@@ -1,6 +1,7 @@
 import Foundation
 import Kafka
 import Logging
+import TestSupport
 import Testing
 
 @testable import juice
@@ -23,7 +24,7 @@ struct BenchRealBrokerTests {
         let juice = try #require(Bundle.main.executableURL).deletingLastPathComponent()
             .appendingPathComponent("juice")
         try #require(FileManager.default.isExecutableFile(atPath: juice.path), "no \(juice.path)")
-        try await OnThread.run {
+        try await onThread {
             let site = try BenchSite(
                 settings,
                 executable: juice.path,
@@ -79,7 +80,7 @@ struct BenchRealBrokerTests {
         let settings = try BenchSamples.settings([
             .bootstrapServers: try #require(realBroker), .topicPrefix: "test-",
         ])
-        try await OnThread.run {
+        try await onThread {
             let site = try BenchSite(
                 settings,
                 executable: "/bin/false",

@@ -7,6 +7,7 @@ import JuiceService
 import Kafka
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import juice
@@ -19,7 +20,7 @@ enum EmbeddedService {
         partitions: Int = 4,
         _ body: @escaping @Sendable (Connection) throws -> Void
     ) async throws {
-        try await OnThread.run {
+        try await onThread {
             let embedded = try EmbeddedKafka(
                 topics: TopicNames(),
                 partitions: partitions,
@@ -126,7 +127,7 @@ struct TestClient {
 
     func level(of fruit: String, in store: String) throws -> Int? {
         let reader = try StockReader(connection, store: store, deadline: deadline)
-        try reader.readAll(patience: deadline.remaining)
+        try reader.readAll(idleTimeout: deadline.remaining)
         return reader.latest.first?.record.stock.first { $0.fruit == fruit }?.amount
     }
 }

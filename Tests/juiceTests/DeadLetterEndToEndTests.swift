@@ -52,7 +52,7 @@ struct DeadLetterEndToEndTests {
         #expect(after.letters.map(\.position) == [letter.position])
         #expect(after.resent == [letter.position])
         let pending = try DeadLetterReader(connection, deadline: deadline)
-            .last(10, patience: .seconds(10)) { !$1 && !$0.code.isEmpty }
+            .last(10, idleTimeout: .seconds(10)) { !$1 && !$0.code.isEmpty }
         #expect(pending.letters.isEmpty)
         let none = try ResendChoice(["0@999"], BenchSamples.settings())
         #expect(throws: Failure.self) { try resend(connection, none) }
@@ -60,7 +60,7 @@ struct DeadLetterEndToEndTests {
 
     /// After a slow commit the sender would take its transactional id over anew, from whoever has begun meanwhile.
     @Test func whoeverMayHaveBeenFencedReadsTheNotesFirst() async throws {
-        try await OnThread.run {
+        try await onThread {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
             let topics = TopicNames()
             for topic in topics.all { try broker.createTopic(topic, partitionCount: 1) }
@@ -98,7 +98,7 @@ struct DeadLetterEndToEndTests {
             )
             // Not by offsets: newer embedded brokers write markers, too.
             var sent = 0
-            try orders.readAll(patience: .seconds(10)) { _ in sent += 1 }
+            try orders.readAll(idleTimeout: .seconds(10)) { _ in sent += 1 }
             #expect(sent == 1)
         }
     }
@@ -115,7 +115,7 @@ struct DeadLetterEndToEndTests {
     ) throws -> DeadLetterReader.Letters {
         while true {
             let found = try DeadLetterReader(connection, deadline: deadline)
-                .last(1000, patience: .seconds(10)) { _, _ in true }
+                .last(1000, idleTimeout: .seconds(10)) { _, _ in true }
             if found.letters.count >= count || deadline.isOver { return found }
         }
     }
@@ -136,7 +136,7 @@ struct DeadLetterEndToEndTests {
 struct DeadLetterRealBrokerTests {
     @Test func aDeadLetterIsListedCorrectedAndSentOnce() async throws {
         let servers = try #require(realBroker)
-        try await OnThread.run {
+        try await onThread {
             let site = try BotSite(servers, partitions: 4)
             let service = BackgroundService(site.service(), logger: EmbeddedService.quiet)
             defer { service.stop() }
@@ -147,9 +147,9 @@ struct DeadLetterRealBrokerTests {
     /// Several at a time, one that dies before its commit among them: in the end each letter was sent once.
     @Test func whoeverRunsItEachLetterIsSentOnce() async throws {
         let servers = try #require(realBroker)
-        let site = try await OnThread.run { try BotSite(servers, partitions: 3) }
+        let site = try await onThread { try BotSite(servers, partitions: 3) }
         let count = 250
-        try await OnThread.run {
+        try await onThread {
             let service = BackgroundService(site.service(), logger: EmbeddedService.quiet)
             defer { service.stop() }
             let producer = try site.connection.producer(timeout: .seconds(30))
@@ -178,7 +178,7 @@ struct DeadLetterRealBrokerTests {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for _ in 0..<4 {
                 tasks.addTask {
-                    try await OnThread.run {
+                    try await onThread {
                         let choice = try ResendChoice([], BenchSamples.settings([.all: "true"]))
                         let deadline = Deadline(after: .seconds(90))
                         while !deadline.isOver {
@@ -200,7 +200,7 @@ struct DeadLetterRealBrokerTests {
             }
             try await tasks.waitForAll()
         }
-        try await OnThread.run {
+        try await onThread {
             let orders = try TopicReader(
                 site.connection,
                 topic: site.topics.orders,
@@ -208,7 +208,7 @@ struct DeadLetterRealBrokerTests {
                 deadline: Deadline(after: .seconds(30))
             )
             var sent: [String: Int] = [:]
-            try orders.read(orders.watermarks.mapValues { $0.low..<$0.high }, patience: .seconds(30)) {
+            try orders.read(orders.watermarks.mapValues { $0.low..<$0.high }, idleTimeout: .seconds(30)) {
                 record in
                 let letter = DeadLetter(record)
                 guard let from = letter.header(HeaderName.resentFrom) else { return }

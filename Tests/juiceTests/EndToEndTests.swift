@@ -97,22 +97,22 @@ struct EndToEndTests {
 
     private func seesTheStock(_ connection: Connection, _ deadline: Deadline) throws {
         let stock = try StockReader(connection, store: nil, deadline: deadline)
-        try stock.readAll(patience: deadline.remaining)
+        try stock.readAll(idleTimeout: deadline.remaining)
         #expect(stock.latest.map(\.record.store) == ["강남"])
         let levels = stock.latest.first?.record.stock.map(\.amount)
         #expect(levels == [16, 10, 10, 8, 6])
 
         let other = try StockReader(connection, store: "main", deadline: deadline)
-        try other.readAll(patience: deadline.remaining)
+        try other.readAll(idleTimeout: deadline.remaining)
         #expect(other.latest.isEmpty)
     }
 
     private func seesTheAnswers(_ connection: Connection, _ deadline: Deadline) throws {
         let results = try ResultsReader(connection, store: "강남", deadline: deadline)
-        let last = try results.last(2, patience: deadline.remaining)
+        let last = try results.last(2, idleTimeout: deadline.remaining)
         #expect(last.compactMap { $0.answer?.id } == ["r-1", "o-3"])
         var all: [String] = []
-        try results.readAll(patience: deadline.remaining) { all.append($0.answer?.id ?? "") }
+        try results.readAll(idleTimeout: deadline.remaining) { all.append($0.answer?.id ?? "") }
         #expect(all == ["o-1", "o-2", "r-1", "o-3"])
     }
 }

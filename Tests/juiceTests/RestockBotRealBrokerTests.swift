@@ -6,6 +6,7 @@ import JuiceService
 import Kafka
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import juice
@@ -24,7 +25,7 @@ struct RestockBotRealBrokerTests {
     /// Bots come, go and die under load, the service is restarted in between, and in the end the topics are read: no store was sent a refill while another one of it had no answer, each was answered, and was for what was short.
     @Test func eachShortageIsRefilledOnceWhateverDies() async throws {
         let servers = try #require(realBroker)
-        try await OnThread.run {
+        try await onThread {
             let site = try BotSite(servers, partitions: Self.partitions)
             let plan = RestockBotPlan(
                 rules: try #require(RefillRules(low: 5, target: 30)),
@@ -83,7 +84,7 @@ struct RestockBotRealBrokerTests {
     /// No service runs: each bot that looks sends the same refill, and it counts once when the service is back.
     @Test func aRefillWithoutAnAnswerCountsOnceHoweverOftenItIsSent() async throws {
         let servers = try #require(realBroker)
-        try await OnThread.run {
+        try await onThread {
             let site = try BotSite(servers, partitions: 1)
             let deadline = Deadline(after: .seconds(120))
             let client = TestClient(site.connection, deadline)
@@ -119,7 +120,7 @@ struct RestockBotRealBrokerTests {
 
     @Test func missingTopicsAreNamed() async throws {
         let servers = try #require(realBroker)
-        try await OnThread.run {
+        try await onThread {
             let connection = Connection(
                 bootstrapServers: servers,
                 topics: TopicNames(prefix: "test-\(UUID().uuidString.prefix(8))."),
@@ -167,7 +168,8 @@ struct BotSite: Sendable {
     private func records(_ topic: String) throws -> [[AuditRecord]] {
         let reader = try TopicReader(connection, topic: topic, deadline: Deadline(after: .seconds(30)))
         var records = Array(repeating: [AuditRecord](), count: reader.watermarks.count)
-        try reader.read(reader.watermarks.mapValues { $0.low..<$0.high }, patience: .seconds(30)) { record in
+        try reader.read(reader.watermarks.mapValues { $0.low..<$0.high }, idleTimeout: .seconds(30)) {
+            record in
             records[Int(record.partition)].append(
                 AuditRecord(
                     offset: record.offset,

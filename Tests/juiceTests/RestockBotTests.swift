@@ -86,16 +86,16 @@ struct RestockBotPlanTests {
 
     @Test func itSaysOnceThatNobodyAnswers() {
         let lines = LogLines()
-        let voice = BotVoice(logger: lines.logger, target: 30)
+        let log = BotLog(logger: lines.logger, target: 30)
         let start = ContinuousClock.now
-        voice.waits(for: 2, now: start)
-        voice.waits(for: 2, now: start + .seconds(29))
+        log.waits(for: 2, now: start)
+        log.waits(for: 2, now: start + .seconds(29))
         #expect(lines.all.isEmpty)
-        voice.waits(for: 2, now: start + .seconds(30))
-        voice.waits(for: 3, now: start + .seconds(90))
+        log.waits(for: 2, now: start + .seconds(30))
+        log.waits(for: 3, now: start + .seconds(90))
         #expect(lines.all.count == 1)
-        voice.waits(for: 0, now: start + .seconds(91))
-        voice.waits(for: 1, now: start + .seconds(92))
+        log.waits(for: 0, now: start + .seconds(91))
+        log.waits(for: 1, now: start + .seconds(92))
         #expect(lines.all.count == 2)
     }
 }
@@ -131,7 +131,7 @@ struct RestockBotTests {
 
     @Test func endsSoonWhereNobodyAnswers() async throws {
         let connection = Connection(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
-        try await OnThread.run {
+        try await onThread {
             let rules = try #require(RefillRules(low: 5, target: 30))
             let failure = #expect(throws: Failure.self) {
                 try RunningBot(connection, .init(rules: rules, onceWithin: .milliseconds(300))).wait()

@@ -76,8 +76,8 @@ struct Reader {
         try consumer.assign(try consumer.endOffsets(of: partitions, timeout: .seconds(10)))
     }
 
-    func answer(to id: String, store: String, within patience: Duration) throws -> String? {
-        let deadline = ContinuousClock.now + patience
+    func answer(to id: String, store: String, within timeout: Duration) throws -> String? {
+        let deadline = ContinuousClock.now + timeout
         while ContinuousClock.now < deadline {
             let batch = try consumer.poll(maxRecords: 100, timeout: deadline - ContinuousClock.now)
             for case .record(let record) in batch {

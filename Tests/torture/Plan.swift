@@ -33,7 +33,7 @@ struct Plan: Sendable {
     var group: String { prefix + "group" }
 
     /// Long enough for a session and a transaction of a dead instance to time out, one after the other.
-    var patience: Duration { session + .seconds(50) }
+    var recoveryTimeout: Duration { session + .seconds(50) }
 
     /// What the service was told, for its audit.
     var rules: AuditRules {
@@ -44,7 +44,7 @@ struct Plan: Sendable {
     }
 
     /// How long an instance may take to end when it is asked to.
-    var stopPatience: Duration { network == nil ? .seconds(20) : patience }
+    var stopTimeout: Duration { network == nil ? .seconds(20) : recoveryTimeout }
 
     func topic(_ name: String) -> String { prefix + name }
 

@@ -71,14 +71,14 @@ struct TortureRun {
         through network: NetworkProxy?
     ) throws -> (any Course, [Load.Acknowledged]) {
         for _ in 0..<plan.instances { try fleet.add().start() }
-        guard try wait(for: plan.patience, until: { fleet.instances.allSatisfy(\.isReady) }) else {
+        guard try wait(for: plan.recoveryTimeout, until: { fleet.instances.allSatisfy(\.isReady) }) else {
             throw TortureError("the instances do not get ready; their logs are in \(folder.path)")
         }
         let watch = AnswerWatch(plan: plan)
         defer { watch.stop() }
         watch.expect(from: Set(0..<Int32(plan.partitions)), madeAfter: 0)
         let load = Load(plan: plan)
-        guard try wait(for: plan.patience, until: { watch.expectation?.all != nil }) else {
+        guard try wait(for: plan.recoveryTimeout, until: { watch.expectation?.all != nil }) else {
             throw TortureError("not every partition answers; the logs are in \(folder.path)")
         }
         let brokers = try BrokerTrouble(
@@ -110,7 +110,9 @@ struct TortureRun {
         for problem in fleet.takeFallen() { course.note(problem: problem) }
         for instance in fleet.resting { try instance.start() }
         let reader = TopicReader(plan: plan)
-        let isDrained = try wait(for: plan.patience + plan.patience) { (try? reader.isDrained()) ?? false }
+        let isDrained = try wait(for: plan.recoveryTimeout + plan.recoveryTimeout) {
+            (try? reader.isDrained()) ?? false
+        }
         if !isDrained { course.note(problem: "the service has not processed all commands") }
         for problem in fleet.takeFallen() + (try fleet.stopAll()) { course.note(problem: problem) }
         return (course, load.acknowledged)

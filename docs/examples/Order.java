@@ -58,8 +58,8 @@ public class Order {
         return consumer;
     }
 
-    static String await(KafkaConsumer<String, String> consumer, String store, String id, Duration patience) {
-        Instant deadline = Instant.now().plus(patience);
+    static String await(KafkaConsumer<String, String> consumer, String store, String id, Duration timeout) {
+        Instant deadline = Instant.now().plus(timeout);
         while (Instant.now().isBefore(deadline)) {
             for (var answer : consumer.poll(Duration.between(Instant.now(), deadline))) {
                 // In earnest, with a JSON library.

@@ -85,8 +85,8 @@ struct Restore {
                 refusals.append(Refusal(partition: point.partition, fault: fault))
                 continue
             }
-            if let state = kept[point.partition], state.stands(at: point) {
-                state.takeUp()
+            if let state = kept[point.partition], state.isCurrent(at: point) {
+                state.resume()
                 restored.append(state)
                 continue
             }

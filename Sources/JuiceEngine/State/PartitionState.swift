@@ -36,7 +36,7 @@ open class PartitionState {
     }
 
     /// Whether what is committed is what this state is made of, neither more nor less, and of the same topics.
-    open func stands(at point: RestorePoint) -> Bool {
+    open func isCurrent(at point: RestorePoint) -> Bool {
         committed == point.committed && (start[.orders] == nil) == (point.orders == nil)
             && (start[.restocks] == nil) == (point.restocks == nil)
     }
@@ -54,7 +54,7 @@ open class PartitionState {
     }
 
     /// Notes that others may have committed for the partition meanwhile, though nothing else than where it stands.
-    func takeUp() { isClaimed = false }
+    func resume() { isClaimed = false }
 
     /// Keeps what was applied.
     ///

@@ -58,15 +58,15 @@ struct CommandProcessor {
             let sent = CommandTime.effective(records[index].timestamp, readAt: time)
             switch consume reading {
             case .undecodable(let reason):
-                try relay.putAside(
+                try relay.deadLetter(
                     records[index],
                     because: reason,
                     treatment,
                     log: output.log,
                     summary: &summary
                 )
-            case .command where treatment.isDeadLetter, .foreign where treatment.isDeadLetter:
-                try relay.putAside(
+            case .command where treatment.isDeadLetter, .misrouted where treatment.isDeadLetter:
+                try relay.deadLetter(
                     records[index],
                     because: .unanswerable,
                     treatment,
@@ -84,7 +84,7 @@ struct CommandProcessor {
                 )
                 let headers = treatment == .whole ? records[index].headers.ofTraces : []
                 try output.write(.results, records[index].partition, key: command.store, headers: headers)
-            case .foreign(let owner):
+            case .misrouted(let owner):
                 try relay.forward(
                     records[index],
                     sentAt: sent,

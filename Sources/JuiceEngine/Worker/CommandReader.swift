@@ -34,7 +34,7 @@ struct CommandReader {
         /// A command to be carried out.
         case command(ReceivedCommand, CommandContent)
         /// A command for a store of another partition.
-        case foreign(owner: Int32)
+        case misrouted(owner: Int32)
         /// No command, and why.
         case undecodable(DeadLetterReason)
         /// No record: there are no more.
@@ -66,7 +66,7 @@ struct CommandReader {
         // What cannot be decoded is put aside where it was read.
         guard case .command = reading else { return reading }
         let owner = Murmur2.partition(of: store.bytes, count: partitionCount)
-        return owner == partition ? reading : .foreign(owner: owner)
+        return owner == partition ? reading : .misrouted(owner: owner)
     }
 
     private func decodeOrder(_ value: UnsafeRawBufferPointer?, for store: BorrowedText) -> Reading {

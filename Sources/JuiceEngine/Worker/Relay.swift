@@ -3,7 +3,7 @@ import JuiceMessages
 /// Hands on the records that are not answered where they were read: commands for other partitions' stores, and what is no
 /// command.
 struct Relay {
-    /// What an abridged dead letter keeps of key and value, in bytes. Well below Kafka's default limit of 1 MB.
+    /// What a truncated dead letter keeps of key and value, in bytes. Well below Kafka's default limit of 1 MB.
     private static let largestAbridged = 256 * 1024
 
     /// Hands a command on to the partition that owns its store, its bytes and headers untouched. Once: one that was
@@ -19,7 +19,7 @@ struct Relay {
         summary: inout TransactionSummary
     ) throws(LogError) {
         guard !record.headers.contains(where: { $0.name == HeaderName.forwardedFrom }) else {
-            return try putAside(record, because: .misplaced, treatment, log: log, summary: &summary)
+            return try deadLetter(record, because: .misplaced, treatment, log: log, summary: &summary)
         }
         let origin = Header(name: HeaderName.forwardedFrom, value: "\(record.partition)/\(record.offset)")
         try log.produce(
@@ -37,7 +37,7 @@ struct Relay {
     }
 
     /// Puts aside a record that has no answer: its bytes and headers untouched, and why and where from.
-    func putAside(
+    func deadLetter(
         _ record: CommandRecord,
         because reason: DeadLetterReason,
         _ treatment: Trouble.Treatment,

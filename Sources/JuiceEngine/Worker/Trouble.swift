@@ -15,7 +15,7 @@ struct Trouble {
         /// A dead letter in place of the answer, whole.
         case deadLetter
         /// A dead letter with the beginnings of key and value.
-        case abridged
+        case truncated
         /// A dead letter that only says why and where from.
         case reasonOnly
     }
@@ -44,7 +44,7 @@ struct Trouble {
     /// transactions time out after 10 s.
     private static let slow: Timestamp = 5_000
     /// How often a single record fails, and for how long, before its partition is set aside.
-    private static let patience = (failures: 3, time: Timestamp(10_000))
+    private static let toleratedAlone = (failures: 3, time: Timestamp(10_000))
     /// How long a partition is set aside, at first and at most; twice as long each time.
     private static let pause: ClosedRange<Timestamp> = 5_000...300_000
     /// Another leader is there within seconds, and to see whether costs the other partitions no more than a moment. So it is
@@ -99,8 +99,8 @@ struct Trouble {
             return nil
         }
         failuresAlone[lone.partition, default: (0, now)].count += 1
-        guard let row = failuresAlone[lone.partition], row.count >= Self.patience.failures,
-            now - row.since >= Self.patience.time
+        guard let row = failuresAlone[lone.partition], row.count >= Self.toleratedAlone.failures,
+            now - row.since >= Self.toleratedAlone.time
         else { return nil }
         setAside(lone.partition, isLeaderless: false, at: now)
         return (lone.partition, PartitionFault(.record(lone.topic), at: lone.offset, error.message))

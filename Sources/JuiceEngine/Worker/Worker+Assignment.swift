@@ -28,7 +28,7 @@ extension Worker {
     /// Lets the group change the assignment between any two pieces of something that can take long. Nothing is read.
     ///
     /// - Returns: whether it did.
-    mutating func takeRebalance() throws(LogError) -> Bool {
+    mutating func handleRebalance() throws(LogError) -> Bool {
         switch try log.poll(maxRecords: 1, wait: false) {
         case .assigned(let assigned): take(assigned)
         case .revoked: giveUpPartitions()
@@ -91,7 +91,7 @@ extension Worker {
     /// partitions back, or its owner wants it to stop.
     mutating func advance(_ restore: Restore) throws(LogError) -> Step {
         if isStopping { return leave() }
-        if try takeRebalance() { return .worked }
+        if try handleRebalance() { return .worked }
         var restore = restore
         switch restore.action {
         case .findRestorePoints(let partitions):

@@ -187,7 +187,7 @@ public struct Worker<Log: CommandLog> {
             if isStopping, failedCalls >= Self.farewellAttempts { return leave() }
             try log.start(at: [])
             // A cluster that lost a coordinator needs seconds for another. Who is not polled meanwhile loses its membership.
-            if try takeRebalance() { return .worked }
+            if try handleRebalance() { return .worked }
             try log.initTransactions()
             if isStopping { return leave() }
             phase = .polling

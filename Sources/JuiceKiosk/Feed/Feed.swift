@@ -8,7 +8,7 @@ struct Feed {
     /// How many answers of each partition are looked back at, for the list of the latest.
     static let history: Offset = 50
     private static let thread = "the reader of the topics"
-    private static let patience = Duration.seconds(2)
+    private static let callTimeout = Duration.seconds(2)
     private static let pause = Duration.seconds(1)
 
     let configuration: KioskConfiguration
@@ -44,9 +44,9 @@ struct Feed {
         )
         let partitions = try consumer.partitions(
             of: [configuration.topics.results, configuration.topics.stock],
-            timeout: Self.patience
+            timeout: Self.callTimeout
         )
-        let ends = try consumer.watermarks(of: partitions, timeout: Self.patience)
+        let ends = try consumer.watermarks(of: partitions, timeout: Self.callTimeout)
         var unread = UnreadRanges(
             ends.filter { $0.key.topic == configuration.topics.stock }.mapValues {
                 $0.low..<max($0.low, $0.high)

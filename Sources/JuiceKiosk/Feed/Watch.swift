@@ -6,7 +6,7 @@ import Logging
 /// librdkafka tells of lost connections late, and never that one is there again, so it is asked.
 struct Watch {
     private static let pause = Duration.seconds(1)
-    private static let patience = Duration.seconds(2)
+    private static let callTimeout = Duration.seconds(2)
 
     let configuration: KioskConfiguration
     let hub: Hub
@@ -29,7 +29,7 @@ struct Watch {
         var round = 0
         while !stop.isRequested {
             steps.stepped("the watch over brokers")
-            let failure = brokers.probe(consumer, timeout: Self.patience)
+            let failure = brokers.probe(consumer, timeout: Self.callTimeout)
             hub.update { board in
                 if let failure { board.failed(failure.message) } else { board.reached() }
             }
@@ -45,9 +45,9 @@ struct Watch {
     /// Nil when it cannot be told now: the topics are missing, the group has never committed, the right is missing.
     private func lag(_ consumer: Consumer) -> Int? {
         let names = [configuration.topics.orders, configuration.topics.restocks]
-        guard let partitions = try? consumer.partitions(of: names, timeout: Self.patience),
-            let committed = try? consumer.committed(partitions, timeout: Self.patience),
-            let ends = try? consumer.endOffsets(of: partitions, timeout: Self.patience)
+        guard let partitions = try? consumer.partitions(of: names, timeout: Self.callTimeout),
+            let committed = try? consumer.committed(partitions, timeout: Self.callTimeout),
+            let ends = try? consumer.endOffsets(of: partitions, timeout: Self.callTimeout)
         else { return nil }
         return Lag.sum(committed: committed, ends: ends)
     }

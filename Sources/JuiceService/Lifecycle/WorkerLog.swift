@@ -17,7 +17,7 @@ struct WorkerLog {
     private var forgottenEarly = 0
     private var forgottenLines = Spacing(.seconds(60))
     /// Attempts in a row before somebody should look: with the pauses between them, some five seconds.
-    private static let patience = 12
+    private static let attemptsBeforeWarning = 12
 
     /// - Parameter now: the clock that lines about what goes on and on are spaced by.
     init(
@@ -58,8 +58,11 @@ struct WorkerLog {
             logger.trace("committed", metadata: Self.metadata(summary))
         case .retrying(let error, let attempt):
             // A few are ordinary, such as waiting for a predecessor's transaction to be decided.
-            isRetrying = isRetrying || attempt == Self.patience
-            logger.log(level: attempt == Self.patience ? .warning : .debug, "trying again: \(error.message)")
+            isRetrying = isRetrying || attempt == Self.attemptsBeforeWarning
+            logger.log(
+                level: attempt == Self.attemptsBeforeWarning ? .warning : .debug,
+                "trying again: \(error.message)"
+            )
         case .startingOver(let error):
             logger.log(
                 level: isStartingOver ? .debug : .warning,

@@ -18,7 +18,7 @@ final class CommandInput {
     private var isWaiting = false
     /// How long it is asked what there is to read. From a slow broker each attempt would have its answer too late, so each
     /// waits longer than the one before.
-    private var patience = leastPatience
+    private var metadataTimeout = leastMetadataTimeout
     /// What it reads by the present assignment.
     private(set) var share: InputShare?
     /// How many partitions the larger input had when this was last told.
@@ -27,9 +27,9 @@ final class CommandInput {
     private var errors: [KafkaError.Code: ContinuousClock.Instant] = [:]
     private var converter: RecordConverter<InputTopic>
 
-    private static let leastPatience = Duration.seconds(1)
-    /// An error that was away for this long is news when it comes back.
-    private static let absence = Duration.seconds(60)
+    private static let leastMetadataTimeout = Duration.seconds(1)
+    /// An error that comes back after this long is logged again.
+    private static let errorLogInterval = Duration.seconds(60)
 
     /// Joins the group.
     init(
@@ -138,7 +138,7 @@ final class CommandInput {
         watch.noticed(error)
         guard error.remedy != .retry else { return }
         let before = errors.updateValue(.now, forKey: error.code)
-        if before.map({ .now - $0 > Self.absence }) ?? true { logger.warning("\(error)") }
+        if before.map({ .now - $0 > Self.errorLogInterval }) ?? true { logger.warning("\(error)") }
     }
 }
 
@@ -152,10 +152,10 @@ extension CommandInput {
         let topics = configuration.topics
         let metadata: ClusterMetadata
         do throws(KafkaError) {
-            metadata = try consumer.metadata(topics: topics.inputs, timeout: patience)
-            patience = Self.leastPatience
+            metadata = try consumer.metadata(topics: topics.inputs, timeout: metadataTimeout)
+            metadataTimeout = Self.leastMetadataTimeout
         } catch {
-            if error.code == .timedOut { patience = min(patience * 2, .seconds(8)) }
+            if error.code == .timedOut { metadataTimeout = min(metadataTimeout * 2, .seconds(8)) }
             try note(error)
             return nil
         }

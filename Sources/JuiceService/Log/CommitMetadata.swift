@@ -2,19 +2,19 @@ import Kafka
 
 /// What is noted beside every committed offset, where Kafka has room for some text: under which transactional ids whoever
 /// committed it writes, and of how many partitions.
-struct OwnerNote: Hashable {
+struct CommitMetadata: Hashable {
     /// The worker: what its transactional ids begin with.
     let owner: String
-    /// How they go on.
-    let turns: [String]
+    /// How its transactional ids end: the index of the producer and, once an id was left behind, a generation.
+    let suffixes: [String]
     let partitionCount: Int32
 
-    private static let ordinaryTurns = ServiceConfiguration.turns.map(String.init)
+    private static let firstSuffixes = ServiceConfiguration.producerIndices.map(String.init)
 
     /// - Parameter transactionalIDs: nil is the worker's first ones.
     init(owner: String, transactionalIDs: [String]? = nil, partitionCount: Int32) {
         self.owner = owner
-        turns = transactionalIDs?.map { String($0.dropFirst(owner.count + 1)) } ?? Self.ordinaryTurns
+        suffixes = transactionalIDs?.map { String($0.dropFirst(owner.count + 1)) } ?? Self.firstSuffixes
         self.partitionCount = partitionCount
     }
 
@@ -29,19 +29,19 @@ struct OwnerNote: Hashable {
         if let last = parts.last, parts.count > 1, last.allSatisfy({ $0.isNumber || $0 == "," || $0 == "/" })
         {
             owner = parts.dropLast().joined(separator: "#")
-            turns = last.split(separator: ",").map(String.init)
+            suffixes = last.split(separator: ",").map(String.init)
         } else {
             owner = String(text[..<space])
-            turns = Self.ordinaryTurns
+            suffixes = Self.firstSuffixes
         }
     }
 
-    var transactionalIDs: [String] { turns.map { "\(owner)/\($0)" } }
+    var transactionalIDs: [String] { suffixes.map { "\(owner)/\($0)" } }
 
     /// Under which ids its producers go on when they leave these behind, before any note says so.
     var nextTransactionalIDs: [String] {
-        turns.map { turn in
-            let parts = turn.split(separator: "/")
+        suffixes.map { suffix in
+            let parts = suffix.split(separator: "/")
             return TransactionalProducer.transactionalID(
                 "\(owner)/\(parts.first ?? "")",
                 generation: (parts.dropFirst().first.flatMap { Int($0) } ?? 0) &+ 1
@@ -50,7 +50,7 @@ struct OwnerNote: Hashable {
     }
 
     var text: String {
-        turns == Self.ordinaryTurns
-            ? "\(owner) \(partitionCount)" : "\(owner)#\(turns.joined(separator: ",")) \(partitionCount)"
+        suffixes == Self.firstSuffixes
+            ? "\(owner) \(partitionCount)" : "\(owner)#\(suffixes.joined(separator: ",")) \(partitionCount)"
     }
 }

@@ -1,8 +1,8 @@
 import Kafka
 
 /// Who committed last for each of some input partitions, also while a transaction is undecided about them.
-struct OwnerNotes {
-    let byPartition: [TopicPartition: OwnerNote]
+struct CommittedMetadata {
+    let byPartition: [TopicPartition: CommitMetadata]
     /// Of how many partitions they served the stores; nil where nobody said so.
     let partitionCount: Int32?
 
@@ -15,8 +15,8 @@ struct OwnerNotes {
         from consumer: Consumer,
         timeout: Duration
     ) throws(KafkaError) {
-        byPartition = try consumer.committedNotes(partitions, timeout: timeout)
-            .compactMapValues { OwnerNote($0) }
+        byPartition = try consumer.committedMetadata(partitions, timeout: timeout)
+            .compactMapValues { CommitMetadata($0) }
         let counts = Set(byPartition.values.map(\.partitionCount))
         guard counts.count <= 1 else {
             let listed = counts.sorted().map(String.init).joined(separator: " and of ")

@@ -27,13 +27,13 @@ final class KafkaCommandLog: CommandLog {
     private static let callTimeout = Duration.seconds(1)
     /// How long calls wait that librdkafka cannot resume. From a slow broker each attempt would have its answer too late, so
     /// each waits longer than the one before.
-    private var patience = callTimeout
+    private var lookupTimeout = callTimeout
     /// The longest such wait: for a slow broker, and where one may be dead and its successor has to be asked instead.
-    private static let longestPatience = (slow: Duration.seconds(8), lost: Duration.seconds(2))
+    private static let longestLookupTimeout = (slow: Duration.seconds(8), lost: Duration.seconds(2))
     /// How many connections the group's client had lost when a call last had its answer.
     private var closedConnections = 0
     /// Being fenced twice within this time is another process's doing.
-    private static let rivalry = Duration.seconds(60)
+    private static let rivalWindow = Duration.seconds(60)
 
     /// Joins the consumer group.
     init(
@@ -108,7 +108,7 @@ extension KafkaCommandLog {
                 "fenced by its former self after the session timed out; joining the group anew"
             )
         } else {
-            guard rejoinedAt.map({ .now - $0 > Self.rivalry }) ?? true else {
+            guard rejoinedAt.map({ .now - $0 > Self.rivalWindow }) ?? true else {
                 throw LogError(
                     .stop,
                     "another process has joined the group \(configuration.group) as instance"
@@ -170,7 +170,7 @@ extension KafkaCommandLog {
                 of: share,
                 retention: retention,
                 now: now,
-                timeout: patience
+                timeout: lookupTimeout
             )
         }
         restorePointReader = nil
@@ -230,7 +230,7 @@ extension KafkaCommandLog {
             throw LogError(.startOver, "the partitions were given up")
         }
         sentOffsets = offsets(positions)
-        let note = OwnerNote(
+        let metadata = CommitMetadata(
             owner: configuration.ownerName(worker: worker),
             transactionalIDs: transactions.transactionalIDs,
             partitionCount: topics.partitionCount
@@ -238,7 +238,7 @@ extension KafkaCommandLog {
         try call { () throws(KafkaError) in
             try transactions.sendOffsets(
                 sentOffsets,
-                note: note.text,
+                metadata: metadata.text,
                 membership: membership,
                 timeout: Self.callTimeout
             )
@@ -273,8 +273,8 @@ extension KafkaCommandLog {
             } catch {
                 if error.code == .timedOut {
                     let isLost = input.consumer.closedConnections != closedConnections
-                    let longest = isLost ? Self.longestPatience.lost : Self.longestPatience.slow
-                    patience = min(patience * 2, longest)
+                    let longest = isLost ? Self.longestLookupTimeout.lost : Self.longestLookupTimeout.slow
+                    lookupTimeout = min(lookupTimeout * 2, longest)
                 }
                 throw error
             }
@@ -282,7 +282,7 @@ extension KafkaCommandLog {
     }
 
     private func answered() {
-        patience = max(Self.callTimeout, patience / 2)
+        lookupTimeout = max(Self.callTimeout, lookupTimeout / 2)
         closedConnections = input.consumer.closedConnections
         // A slow broker may never answer a probe in time.
         watch.reached()

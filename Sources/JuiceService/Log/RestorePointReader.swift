@@ -19,12 +19,12 @@ final class RestorePointReader {
     /// Those of whoever committed last for the partitions at hand, and those under which they may have gone on.
     private var suspects: Set<String> = []
     /// How long a question waits, and how long a transaction may be undecided before its owner is taken to be dead.
-    private var (timeout, patience) = (Duration.zero, Duration.zero)
+    private var (timeout, decisionTimeout) = (Duration.zero, Duration.zero)
     /// Partitions where a topic has no leader, with its name, so that nothing can be said of them now.
     private var leaderless: [Int32: String] = [:]
 
     /// Nobody alive leaves a transaction undecided for longer than this and what the cluster takes to answer.
-    private static let leastPatience = Duration.milliseconds(200)
+    private static let leastDecisionTimeout = Duration.milliseconds(200)
 
     /// - Parameters:
     ///   - worker: the one that restores.
@@ -101,7 +101,7 @@ final class RestorePointReader {
         // Asked again, now that it is connected: how long that takes says how long the group's consumer may.
         let start = ContinuousClock.now
         _ = try self.owners(of: inputs)
-        patience = Self.leastPatience + (ContinuousClock.now - start) * 3
+        decisionTimeout = Self.leastDecisionTimeout + (ContinuousClock.now - start) * 3
 
         let notes = inputs.compactMap { owners[$0] }
         let known = Set(notes.flatMap(\.transactionalIDs))
@@ -196,23 +196,23 @@ extension RestorePointReader {
     /// Who committed last for each input partition, of those at hand and of all that stores live in.
     ///
     /// - Throws: ``KafkaError`` when somebody counted other partitions: the stores would be split in two.
-    private func owners(of inputs: [TopicPartition]) throws(KafkaError) -> [TopicPartition: OwnerNote] {
+    private func owners(of inputs: [TopicPartition]) throws(KafkaError) -> [TopicPartition: CommitMetadata] {
         let all = configuration.topics.inputs.flatMap { partitions(Array(0..<partitionCount), of: $0) }
-        let notes = try OwnerNotes(of: Array(Set(all + inputs)), from: logEnds, timeout: timeout)
-        guard notes.partitionCount ?? partitionCount == partitionCount else {
+        let committed = try CommittedMetadata(of: Array(Set(all + inputs)), from: logEnds, timeout: timeout)
+        guard committed.partitionCount ?? partitionCount == partitionCount else {
             throw KafkaError(
                 code: .invalidPartitions,
                 message:
-                    "stores live in \(notes.partitionCount ?? 0) partitions, which this instance took to be"
+                    "stores live in \(committed.partitionCount ?? 0) partitions, which this instance took to be"
                     + " \(partitionCount). Start it again"
             )
         }
-        return notes.byPartition
+        return committed.byPartition
     }
 
     private func committed(_ inputs: [TopicPartition]) throws(KafkaError) -> [TopicPartition: Offset?] {
         do throws(KafkaError) {
-            return try group.committed(inputs, timeout: patience)
+            return try group.committed(inputs, timeout: decisionTimeout)
         } catch {
             guard error.code == .timedOut else { throw error }
         }
@@ -237,8 +237,8 @@ extension RestorePointReader {
             let undecided = changelogs.first { stable[$0, default: 0] < logs[$0]?.high ?? 0 }
             guard let undecided else { return }
             let waited = ContinuousClock.now - start
-            if waited > patience { endTransactions(of: suspects) }
-            guard waited < patience + timeout else {
+            if waited > decisionTimeout { endTransactions(of: suspects) }
+            guard waited < decisionTimeout + timeout else {
                 throw KafkaError(
                     code: .timedOut,
                     message: "\(undecided): somebody's transaction is undecided",

@@ -11,10 +11,10 @@ extension TransactionSession {
     ) throws(KafkaError) {
         let owner = configuration.ownerName(worker: worker)
         let silence = BrokerSilence()
-        let producers = try ServiceConfiguration.turns.map { turn throws(KafkaError) in
+        let producers = try ServiceConfiguration.producerIndices.map { index throws(KafkaError) in
             try TransactionalProducer(
-                configuration: configuration.producer(owner: owner, turn: turn),
-                hooks: hooks.reporting(.producer(turn: turn), to: metrics),
+                configuration: configuration.producer(owner: owner, index: index),
+                hooks: hooks.reporting(.producer(index: index), to: metrics),
                 decisionTimeout: .seconds(1),
                 silence: silence
             )

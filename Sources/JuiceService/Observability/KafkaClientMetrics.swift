@@ -8,8 +8,8 @@ enum KafkaClient: String, CaseIterable, Sendable {
     case firstProducer = "producer-0"
     case secondProducer = "producer-1"
 
-    /// The producer of that turn.
-    static func producer(turn: Int) -> KafkaClient { turn == 0 ? .firstProducer : .secondProducer }
+    /// The producer of that index.
+    static func producer(index: Int) -> KafkaClient { index == 0 ? .firstProducer : .secondProducer }
 }
 
 extension ClientHooks {
@@ -29,9 +29,9 @@ final class KafkaClientMetrics: Sendable {
     private let tail: Gauge
     private let queuedRecords: Gauge
     private let queuedBytes: Gauge
-    private let errors: Growth
-    private let timeouts: Growth
-    private let disconnects: Growth
+    private let errors: DeltaCounter
+    private let timeouts: DeltaCounter
+    private let disconnects: DeltaCounter
 
     init(worker: Int, client: KafkaClient, factory: any MetricsFactory) {
         let dimensions = [("worker", "\(worker)"), ("client", client.rawValue)]
@@ -39,9 +39,9 @@ final class KafkaClientMetrics: Sendable {
         tail = factory.gauge(.kafkaRoundTripTail, dimensions)
         queuedRecords = factory.gauge(.kafkaQueuedRecords, dimensions)
         queuedBytes = factory.gauge(.kafkaQueuedBytes, dimensions)
-        errors = Growth(factory.counter(.kafkaRequestErrors, dimensions))
-        timeouts = Growth(factory.counter(.kafkaRequestTimeouts, dimensions))
-        disconnects = Growth(factory.counter(.kafkaDisconnects, dimensions))
+        errors = DeltaCounter(factory.counter(.kafkaRequestErrors, dimensions))
+        timeouts = DeltaCounter(factory.counter(.kafkaRequestTimeouts, dimensions))
+        disconnects = DeltaCounter(factory.counter(.kafkaDisconnects, dimensions))
     }
 
     func note(_ statistics: KafkaStatistics) {
@@ -59,7 +59,7 @@ final class KafkaClientMetrics: Sendable {
 }
 
 /// A counter of what somebody else counts, and begins anew now and then.
-private final class Growth: Sendable {
+private final class DeltaCounter: Sendable {
     private let counter: Counter
     private let last = Mutex<Int64>(0)
 

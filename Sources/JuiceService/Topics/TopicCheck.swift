@@ -119,7 +119,7 @@ public struct TopicCheck: Sendable {
         }
         var check = self
         do throws(KafkaError) {
-            let notes = try OwnerNotes(of: inputs, from: group, timeout: timeout)
+            let notes = try CommittedMetadata(of: inputs, from: group, timeout: timeout)
             check.servedPartitions = notes.partitionCount.map(Int.init)
             if check.servedPartitions == nil, let stock = topics[names.stock] {
                 check.misplaced = try StockSample.misplaced(

@@ -19,7 +19,7 @@ struct TopicPreparation: Sendable {
     let logger: Logger
 
     /// A broker that has just come up, or topics that were just made, may not be known everywhere at once.
-    private static let patience = Duration.seconds(2)
+    private static let settlingTime = Duration.seconds(2)
 
     /// Blocks until the topics are ready.
     ///
@@ -48,14 +48,14 @@ struct TopicPreparation: Sendable {
             case .success(let ready):
                 watch.reached()
                 return ready
-            case .failure(.service) where .now - start < Self.patience:
+            case .failure(.service) where .now - start < Self.settlingTime:
                 stop.wait(for: .milliseconds(200))
             case .failure(.service(let error)):
                 throw error
             case .failure(.kafka(let error)) where error.remedy == .retry && error.code.isFromBroker:
                 // Topics that were just made have no leaders for a moment.
                 watch.reached()
-                if !isWaiting, .now - start >= Self.patience {
+                if !isWaiting, .now - start >= Self.settlingTime {
                     isWaiting = true
                     logger.warning("waiting for the topics: \(error)")
                 }
@@ -80,7 +80,7 @@ struct TopicPreparation: Sendable {
         ] {
             _ = try Consumer(configuration: consumer, hooks: hooks)
         }
-        let producer = configuration.producer(owner: configuration.ownerName(worker: 0), turn: 0)
+        let producer = configuration.producer(owner: configuration.ownerName(worker: 0), index: 0)
         _ = try TransactionalProducer(configuration: producer, hooks: hooks)
     }
 

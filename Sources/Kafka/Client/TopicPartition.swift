@@ -43,17 +43,21 @@ final class PartitionList {
         self.init(offsets: partitions.map { ($0, Offset(RD_KAFKA_OFFSET_INVALID)) })
     }
 
-    /// - Parameter note: what is kept beside each offset when they are committed; Kafka calls it metadata.
-    init(offsets: some Sequence<(key: TopicPartition, value: Offset)>, note: String = "") {
+    /// - Parameter metadata: what is kept beside each offset when they are committed.
+    init(offsets: some Sequence<(key: TopicPartition, value: Offset)>, metadata: String = "") {
         pointer = rd_kafka_topic_partition_list_new(0)
         for (partition, offset) in offsets {
             let element = rd_kafka_topic_partition_list_add(pointer, partition.topic, partition.partition)
             element?.pointee.offset = offset
-            guard !note.isEmpty, let copy = rd_kafka_mem_malloc(nil, note.utf8.count) else { continue }
-            UnsafeMutableRawBufferPointer(start: copy, count: note.utf8.count).copyBytes(from: note.utf8)
+            guard !metadata.isEmpty, let copy = rd_kafka_mem_malloc(nil, metadata.utf8.count) else {
+                continue
+            }
+            UnsafeMutableRawBufferPointer(start: copy, count: metadata.utf8.count).copyBytes(
+                from: metadata.utf8
+            )
             // Freed with the list.
             element?.pointee.metadata = copy
-            element?.pointee.metadata_size = note.utf8.count
+            element?.pointee.metadata_size = metadata.utf8.count
         }
     }
 
@@ -87,10 +91,10 @@ final class PartitionList {
         try values { $0.offset < 0 ? nil : $0.offset }
     }
 
-    /// The note kept beside the committed offset of each partition; empty where there is none.
+    /// The metadata kept beside the committed offset of each partition; empty where there is none.
     ///
     /// - Throws: the first error that librdkafka noted at a partition.
-    func notes() throws(KafkaError) -> [TopicPartition: String] {
+    func metadata() throws(KafkaError) -> [TopicPartition: String] {
         try values {
             String(
                 decoding: UnsafeRawBufferPointer(start: $0.metadata, count: $0.metadata_size),

@@ -156,12 +156,12 @@ public final class Consumer {
         try committedList(partitions, timeout: timeout).offsets()
     }
 
-    /// The note kept beside the group's committed offset of each partition; empty where there is none.
-    public func committedNotes(
+    /// The metadata kept beside the group's committed offset of each partition; empty where there is none.
+    public func committedMetadata(
         _ partitions: [TopicPartition],
         timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: String] {
-        try committedList(partitions, timeout: timeout).notes()
+        try committedList(partitions, timeout: timeout).metadata()
     }
 
     private func committedList(

@@ -18,7 +18,7 @@ final class ProduceBatch {
     private static let maximumCount = 256
     private static let maximumByteCount = 128 * 1024
     /// How long a full queue is waited for. Longer than this nothing was delivered: the broker does not answer.
-    private static let patience = Duration.seconds(1)
+    private static let queueTimeout = Duration.seconds(1)
 
     init(topic: ProducerTopic, of handle: ClientHandle) {
         self.topic = topic
@@ -112,7 +112,7 @@ final class ProduceBatch {
     }
 
     private func waitingForRoom(_ body: () throws(KafkaError) -> Void) throws(KafkaError) {
-        let deadline = ContinuousClock.now + Self.patience
+        let deadline = ContinuousClock.now + Self.queueTimeout
         while true {
             do throws(KafkaError) {
                 return try body()

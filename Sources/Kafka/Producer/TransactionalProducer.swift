@@ -20,24 +20,6 @@ import CRdKafka
 /// try producer.commit(timeout: .seconds(1))
 /// ```
 public final class TransactionalProducer {
-    /// One librdkafka client, of the several that a producer has one after the other.
-    private struct Client {
-        let handle: ClientHandle
-        let transactionalID: String
-        let madeAt = ContinuousClock.now
-        /// Since when its id is asked for, by this client and by those that it took the place of.
-        var askedSince = ContinuousClock.now
-        /// How many clients it took the place of, one after the other.
-        var predecessors = 0
-        var lateRequests: LateRequestGuard
-        /// Makes the calls that wait for brokers: see ``TransactionalProducer/call(timeout:sendsOffsets:_:)``.
-        let calls = CallThread(name: "transaction")
-        /// Whether the last of them sent offsets.
-        var isSendingOffsets = false
-        /// Whether the transactional id is taken over. Asking again would be an error.
-        var isReady = false
-    }
-
     private let configuration: KafkaConfiguration
     private let hooks: ClientHooks
     private let decisionTimeout: Duration?
@@ -46,26 +28,22 @@ public final class TransactionalProducer {
     private var unconfirmed: Int32 = 0
     /// How many connections the client had lost by the last commit.
     private var closedConnections = 0
-    private var client: Client?
+    private var client: TransactionalClient?
     /// Which of several transactional ids is in use. The first is the configured one, the others have this number appended.
     private var generation = 0
     /// So many, since brokers keep each for days. Whatever is late must be later than that many ids were left behind.
     private static let generations = 8
-    /// How long the first client waits for its transactional id before another takes its place; each waits twice as long.
-    private static let firstPause = Duration.milliseconds(50)
-    /// librdkafka asks again half a second after an answer; some of that is left for the clocks.
-    private static let libraryRetryInterval = Duration.milliseconds(450)
     /// How long it is waited before it is looked whether brokers confirm anything.
     private static let step = Duration.milliseconds(100)
     /// Whether the owner has called ``initTransactions(timeout:)`` with success since it dropped the last client.
     private var isInitialised = false
     /// Clients that take over ids which were left behind, so that what is late there is refused.
-    private var fences: [Client] = []
+    private var fences: [TransactionalClient] = []
     /// Those that nobody waits for any longer. What was open under their ids is decided, but cannot be ended yet.
-    private var undecidable: [Client] = []
-    private var undecidableAskedAt = ContinuousClock.now
+    private var dangling: [TransactionalClient] = []
+    private var danglingAskedAt = ContinuousClock.now
     /// Clients that were dropped in the middle of a call, to be freed when it has ended.
-    private var stuck: [Client] = []
+    private var stuck: [TransactionalClient] = []
     /// What was produced to each topic and is not handed to librdkafka yet.
     private var topics: [TransactionalTopic] = []
 
@@ -134,7 +112,7 @@ public final class TransactionalProducer {
         if !fences.isEmpty { _ = try? initClient(timeout: .milliseconds(1)) }
         while !fences.isEmpty {
             let last = fences.count - 1
-            if try !takesOver(&fences[last], timeout: timeout) { undecidable.append(fences[last]) }
+            if try !takesOverID(&fences[last], timeout) { dangling.append(fences[last]) }
             fences.removeLast()
         }
         try initClient(timeout: timeout)
@@ -144,61 +122,30 @@ public final class TransactionalProducer {
     private func initClient(timeout: Duration) throws(KafkaError) {
         while var asking = client, !asking.isReady {
             defer { client = asking }
-            if try takesOver(&asking, timeout: timeout) {
+            if try takesOverID(&asking, timeout) {
                 for topic in topics { try topic.connect(to: asking.handle) }
                 asking.isReady = true
             } else {
-                undecidable.append(asking)
+                dangling.append(asking)
                 nextGeneration()
                 asking = try makeClient(id: transactionalID)
             }
         }
     }
 
-    /// Waits for a client's transactional id.
-    ///
-    /// The coordinator may have something to finish first, such as the markers of the transaction before. librdkafka would ask
-    /// again after half a second; a client made anew does it at once. It takes the place of one that has its answer and does
-    /// not ask again yet: a request that is still on its way would fence the successor.
-    ///
-    /// - Returns: whether the client has the id, and not whether it should go on asking without being waited for.
-    private func takesOver(_ client: inout Client, timeout: Duration) throws(KafkaError) -> Bool {
-        let deadline = ContinuousClock.now + timeout
-        var isBusy = true
-        while true {
-            let pause = Self.firstPause * (1 << client.predecessors)
-            let canBeReplaced =
-                isBusy && pause < Self.libraryRetryInterval
-                && .now - client.madeAt < Self.libraryRetryInterval
-            let until = canBeReplaced ? min(deadline, client.madeAt + pause) : deadline
-            do throws(KafkaError) {
-                let wait = max(.milliseconds(1), until - .now)
-                if let error = KafkaError(
-                    consuming: rd_kafka_init_transactions(client.handle.pointer, wait.milliseconds)
-                ) {
-                    throw client.handle.explained(error)
-                }
-                return true
-            } catch {
-                if let decisionTimeout, error.code == .concurrentTransactions,
-                    .now - client.askedSince > decisionTimeout, undecidable.count < Self.generations - 1
-                {
-                    return false
-                }
-                guard error.remedy == .retry, .now < deadline else { throw error }
-                isBusy = error.code.isBusyCoordinator
-            }
-            guard isBusy, canBeReplaced, .now - client.madeAt < Self.libraryRetryInterval else { continue }
-            var successor = try makeClient(id: client.transactionalID)
-            (successor.askedSince, successor.predecessors) = (client.askedSince, client.predecessors + 1)
-            client = successor
-        }
+    /// - Returns: whether the client has its id, and not whether it should go on asking without being waited for.
+    private func takesOverID(
+        _ client: inout TransactionalClient,
+        _ timeout: Duration
+    ) throws(KafkaError) -> Bool {
+        let mayBeLeft = dangling.count < Self.generations - 1
+        return try client.takesOverID(timeout: timeout, decisionTimeout: mayBeLeft ? decisionTimeout : nil)
     }
 
     private func nextGeneration() {
         repeat {
             generation = (generation + 1) % Self.generations
-        } while undecidable.contains { $0.transactionalID == transactionalID }
+        } while dangling.contains { $0.transactionalID == transactionalID }
     }
 
     /// Lets go of the client and all it has under way; ``initTransactions(timeout:)`` makes another.
@@ -208,8 +155,7 @@ public final class TransactionalProducer {
     }
 
     private func leaveClient() {
-        if let client, client.lateRequests.mayLeaveOffsets || (client.calls.isBusy && client.isSendingOffsets)
-        {
+        if let client, client.mayLeaveOffsets {
             let former = transactionalID
             nextGeneration()
             // Where librdkafka refuses to make a client, the next call that makes one says so.
@@ -233,19 +179,20 @@ public final class TransactionalProducer {
     ///
     /// - Parameters:
     ///   - offsets: of each partition, the next offset to read.
-    ///   - note: kept beside each offset; Kafka calls it metadata.
+    ///   - metadata: kept beside each offset.
     ///   - membership: the generation to which the partitions belong, so that the broker can refuse it later.
     ///   - timeout: how long to wait. After ``KafkaError/Remedy/retry``, such as at its end, the same call goes on waiting.
     public func sendOffsets(
         _ offsets: [TopicPartition: Offset],
-        note: String = "",
+        metadata: String = "",
         membership: ConsumerGroupMetadata,
         timeout: Duration
     ) throws(KafkaError) {
         let handle = try ready
         try handOver()
         // The thread of the call alone uses these until it has ended.
-        nonisolated(unsafe) let (list, membership) = (PartitionList(offsets: offsets, note: note), membership)
+        nonisolated(unsafe) let list = PartitionList(offsets: offsets, metadata: metadata)
+        nonisolated(unsafe) let membership = membership
         do throws(KafkaError) {
             try timed("sending offsets", sendsOffsets: true) { () throws(KafkaError) in
                 try call(timeout: timeout, sendsOffsets: true) { producer in
@@ -261,26 +208,16 @@ public final class TransactionalProducer {
         }
     }
 
-    /// Makes a call on the thread for that, or goes on waiting for the one that is under way.
-    ///
-    /// librdkafka must be given as long as the transaction may last. A call that times out leaves requests behind that fail when
-    /// the transaction is over, and a commit that is resumed may take an earlier result for its own. Either ends the process, in
-    /// all versions up to 2.16: an assertion in `rd_kafka_txn_set_state` fails.
+    /// Makes a call, or goes on waiting for the one that is under way.
     private func call(
         timeout: Duration,
         sendsOffsets: Bool = false,
         _ body: @escaping @Sendable (OpaquePointer) -> OpaquePointer?
     ) throws(KafkaError) {
-        let client = try readyClient
-        if !client.calls.isBusy {
-            self.client?.isSendingOffsets = sendsOffsets
-            nonisolated(unsafe) let handle = client.handle
-            client.calls.begin { () throws(KafkaError) in
-                guard let error = KafkaError(consuming: body(handle.pointer)) else { return }
-                throw handle.explained(error.code == .timedOut ? error.requiringAbort : error)
-            }
-        }
-        try waiting(timeout) { client.calls.outcome(within: $0) }
+        var client = try readyClient
+        client.begin(sendsOffsets: sendsOffsets, body)
+        self.client = client
+        try waiting(timeout) { client.outcome(within: $0) }
     }
 
     /// Waits for an outcome in short steps, and in between looks whether any broker confirms anything.
@@ -337,13 +274,17 @@ public final class TransactionalProducer {
         if let client { rd_kafka_poll(client.handle.pointer, timeout.milliseconds) }
         // librdkafka 2.16 may never end the call; what such a client has to tell must not pile up.
         for client in stuck { rd_kafka_poll(client.handle.pointer, 0) }
-        stuck.removeAll { $0.calls.outcome(within: .zero) != nil }
+        stuck.removeAll { $0.outcome(within: .zero) != nil }
         // Each call asks the coordinator at once.
-        guard !undecidable.isEmpty, .now - undecidableAskedAt > .seconds(1) else { return }
-        undecidableAskedAt = .now
-        undecidable.removeAll { client in
-            let error = KafkaError(consuming: rd_kafka_init_transactions(client.handle.pointer, 1))
-            return error?.remedy != .retry
+        guard !dangling.isEmpty, .now - danglingAskedAt > .seconds(1) else { return }
+        danglingAskedAt = .now
+        dangling.removeAll { client in
+            do throws(KafkaError) {
+                try client.askForID(timeout: .milliseconds(1))
+                return true
+            } catch {
+                return error.remedy != .retry
+            }
         }
     }
 }
@@ -354,7 +295,7 @@ extension TransactionalProducer {
     private static let notInitialised = KafkaError(code: .state, message: "no producer is initialised")
 
     /// The client, once its transactional id is taken over.
-    private var readyClient: Client {
+    private var readyClient: TransactionalClient {
         get throws(KafkaError) {
             guard let client, client.isReady else { throw Self.notInitialised }
             return client
@@ -363,24 +304,14 @@ extension TransactionalProducer {
 
     private var ready: ClientHandle { get throws(KafkaError) { try readyClient.handle } }
 
-    private func makeClient(id: String) throws(KafkaError) -> Client {
-        let configuration = configuration.merging(["transactional.id": id])
-        let handle = try ClientHandle(.producer, configuration: configuration, hooks: hooks) {
-            // Failed deliveries fail the transaction, so the reports themselves say nothing new. But without this
-            // callback rd_kafka_flush, and with it every commit, waits in steps of 10 ms.
-            rd_kafka_conf_set_dr_msg_cb($0) { _, _, _ in }
-        }
-        return Client(
-            handle: handle,
-            transactionalID: id,
-            lateRequests: LateRequestGuard(of: handle.pointer)
-        )
+    private func makeClient(id: String) throws(KafkaError) -> TransactionalClient {
+        try TransactionalClient(transactionalID: id, configuration: configuration, hooks: hooks)
     }
 
     private func dropClient() {
         closedConnections = 0
         for topic in topics { topic.disconnect() }
-        if let client, client.calls.isBusy { stuck.append(client) }
+        if let client, client.isCalling { stuck.append(client) }
         client = nil
     }
 

@@ -18,7 +18,7 @@ public final class TransactionalTopic {
     func disconnect() { batch = nil }
 
     /// Adds a record to the present transaction. It is copied, and sent in the background together with others, at the
-    /// latest by ``TransactionalProducer/sendOffsets(_:note:membership:timeout:)`` or
+    /// latest by ``TransactionalProducer/sendOffsets(_:metadata:membership:timeout:)`` or
     /// ``TransactionalProducer/commit(timeout:)``, either of which waits while the producer's queue is full.
     ///
     /// A timestamp is in milliseconds since 1970, heeded only with headers; nil is now.

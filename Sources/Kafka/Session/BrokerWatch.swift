@@ -16,7 +16,7 @@ public final class BrokerWatch: Sendable {
     }
 
     /// How long after a recovery a failure may still be of before.
-    private static let afterglow = Duration.seconds(2)
+    private static let recoveryWindow = Duration.seconds(2)
 
     private let bootstrapServers: String
     private let logger: Logger
@@ -79,7 +79,7 @@ public final class BrokerWatch: Sendable {
     public func failed(_ error: KafkaError) {
         let cause = state.withLock { state -> KafkaError? in
             // Another worker may have asked just before the cluster answered this one: ask again before saying so.
-            if let recoveredAt = state.recoveredAt, .now - recoveredAt < Self.afterglow {
+            if let recoveredAt = state.recoveredAt, .now - recoveredAt < Self.recoveryWindow {
                 state.now = .suspected(error)
                 return nil
             }

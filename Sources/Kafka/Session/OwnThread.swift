@@ -30,18 +30,18 @@ public enum OwnThread {
     /// Runs several works, each on a new thread of its name, until all have ended. The first that fails stops the others.
     ///
     /// Some calls of librdkafka wait for a broker whatever timeout they are given. Work that has not ended some time after
-    /// it was asked to stop, `patience`, is left to itself: the process is about to end.
+    /// it was asked to stop, `stopTimeout`, is left to itself: the process is about to end.
     /// - Returns: what they returned, of those that ended in time.
     /// - Throws: what the first that failed has thrown.
     public static func runAll<Success: Sendable>(
         _ works: [Work<Success>],
         until stop: StopSignal,
-        patience: Duration
+        stopTimeout: Duration
     ) async throws -> [Success] {
         let (ends, end) = AsyncStream.makeStream(of: Result<Success, any Error>.self)
         stop.onRequest {
             Task.detached {
-                try? await Task.sleep(for: patience)
+                try? await Task.sleep(for: stopTimeout)
                 end.finish()
             }
         }

@@ -9,7 +9,7 @@ public final class TransactionSession {
     private let producers: [TransactionalProducer]
     /// By topic, then by producer.
     private let topics: [[TransactionalTopic]]
-    private var turn = 0
+    private var current = 0
     private var isTakingOver = false
 
     /// A session that must be initialised before its first transaction.
@@ -61,10 +61,10 @@ public final class TransactionSession {
 
     /// Begins a transaction, on the next producer that need not be waited for.
     public func begin(timeout: Duration) throws(KafkaError) {
-        let others = (1...producers.count).map { (turn + $0) % producers.count }
+        let others = (1...producers.count).map { (current + $0) % producers.count }
         let next = others.first { producers[$0].isReady } ?? others[0]
         try producers[next].begin(timeout: timeout)
-        turn = next
+        current = next
     }
 
     /// Adds a record to the transaction.
@@ -79,7 +79,7 @@ public final class TransactionSession {
         headers: [RecordHeader],
         timestamp: Int64? = nil
     ) throws(KafkaError) {
-        try topics[topic][turn].produce(
+        try topics[topic][current].produce(
             partition: partition,
             key: key,
             value: value,
@@ -94,23 +94,28 @@ public final class TransactionSession {
     /// a transaction of their own and commit older offsets after these.
     public func sendOffsets(
         _ offsets: [TopicPartition: Offset],
-        note: String = "",
+        metadata: String = "",
         membership: ConsumerGroupMetadata,
         timeout: Duration
     ) throws(KafkaError) {
-        for producer in producers where !producer.isReady && producer !== producers[turn] {
+        for producer in producers where !producer.isReady && producer !== producers[current] {
             try producer.initTransactions(timeout: timeout)
         }
-        try producers[turn].sendOffsets(offsets, note: note, membership: membership, timeout: timeout)
+        try producers[current].sendOffsets(
+            offsets,
+            metadata: metadata,
+            membership: membership,
+            timeout: timeout
+        )
     }
 
     /// Commits. When it returns, the transaction is committed.
     ///
     /// A producer that became a suspect begins at once to take its id over, while the next transaction is another's.
     public func commit(timeout: Duration) throws(KafkaError) {
-        try producers[turn].commit(timeout: timeout)
-        guard producers.count > 1, !producers[turn].isReady else { return }
-        _ = try? producers[turn].initTransactions(timeout: .milliseconds(1))
+        try producers[current].commit(timeout: timeout)
+        guard producers.count > 1, !producers[current].isReady else { return }
+        _ = try? producers[current].initTransactions(timeout: .milliseconds(1))
     }
 
     /// Serves the producers' hooks. To be called now and then while there is nothing to write.

@@ -12,7 +12,7 @@ final class AnswerStream {
             connection,
             topic: topic,
             fetchWait: 10,
-            deadline: Deadline(after: BenchSite.patience)
+            deadline: Deadline(after: BenchSite.idleTimeout)
         )
         try reader.start(at: reader.watermarks.mapValues(\.low))
     }

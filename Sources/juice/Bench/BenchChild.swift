@@ -78,8 +78,8 @@ final class BenchChild {
     /// Waits for its end.
     ///
     /// - Returns: its exit status, negative for a signal; nil when it still runs.
-    func status(within patience: Duration) -> Int32? {
-        let deadline = Deadline(after: patience)
+    func status(within timeout: Duration) -> Int32? {
+        let deadline = Deadline(after: timeout)
         while isRunning, !deadline.isOver { Pause.briefly() }
         return status
     }

@@ -8,7 +8,7 @@ import Kafka
 ///
 /// It belongs to one thread, which its calls block and which the processes do not outlive.
 final class BenchSite {
-    static let patience = Duration.seconds(30)
+    static let idleTimeout = Duration.seconds(30)
 
     let connection: Connection
     let machine: BenchMachine
@@ -222,12 +222,12 @@ extension BenchSite {
     }
 
     /// Waits until a process says that it is ready.
-    func waitUntilReady(_ child: BenchChild, patience: Duration = patience) throws {
-        let deadline = Deadline(after: patience)
+    func waitUntilReady(_ child: BenchChild, timeout: Duration = idleTimeout) throws {
+        let deadline = Deadline(after: timeout)
         while !child.isReady {
             try checkInterruption()
             try child.check()
-            if deadline.isOver { throw child.failure("is not ready after \(patience.inSeconds)") }
+            if deadline.isOver { throw child.failure("is not ready after \(timeout.inSeconds)") }
             Pause.briefly()
         }
     }

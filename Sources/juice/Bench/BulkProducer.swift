@@ -36,7 +36,7 @@ final class BulkProducer {
         note: (Int) throws -> Void
     ) throws {
         state.written = 0
-        var deadline = Deadline(after: BenchSite.patience)
+        var deadline = Deadline(after: BenchSite.idleTimeout)
         for number in 0..<count {
             let (key, value) = record(number)
             while try !take(topic, key, value) {
@@ -45,13 +45,13 @@ final class BulkProducer {
             }
             guard number % 4096 == 0 else { continue }
             producer.poll(timeout: .zero)
-            deadline = Deadline(after: BenchSite.patience)
+            deadline = Deadline(after: BenchSite.idleTimeout)
             try note(state.written)
         }
         var last = state.written
         while state.written < count {
             producer.poll(timeout: .milliseconds(20))
-            if state.written > last { deadline = Deadline(after: BenchSite.patience) }
+            if state.written > last { deadline = Deadline(after: BenchSite.idleTimeout) }
             last = state.written
             try check(deadline)
             try note(last)

@@ -79,7 +79,7 @@ struct EndToEndMeasurement {
 
         var first: ThroughputSample?
         var done = 0
-        var deadline = Deadline(after: BenchSite.patience)
+        var deadline = Deadline(after: BenchSite.idleTimeout)
         while true {
             try site.checkInterruption()
             try child.check()
@@ -88,7 +88,7 @@ struct EndToEndMeasurement {
                 done: try progress.done() ?? done,
                 processorTime: child.processorTime
             )
-            if sample.done > done { deadline = Deadline(after: BenchSite.patience) }
+            if sample.done > done { deadline = Deadline(after: BenchSite.idleTimeout) }
             done = sample.done
             if first == nil, done > 0 { first = sample }
             if done >= plan.orders, let first {

@@ -72,13 +72,13 @@ struct LatencyMeasurement {
             Pause.briefly()
         }
         var times = AnswerTimes(plan: plan, start: start ?? .now)
-        var deadline = Deadline(after: BenchSite.patience)
+        var deadline = Deadline(after: BenchSite.idleTimeout)
         while !times.isComplete {
             try site.checkInterruption()
             try child.check()
             _ = try sender.firstDue()
             let now = try reader.poll { number, now throws(Failure) in try times.note(number, at: now) }
-            if now != nil { deadline = Deadline(after: BenchSite.patience) }
+            if now != nil { deadline = Deadline(after: BenchSite.idleTimeout) }
             times.sample(processorTime: child.processorTime)
             guard !deadline.isOver else {
                 throw child.failure(

@@ -48,7 +48,7 @@ final class OpenLoopSender: Sendable {
     var lateness: [Double] { state.withLock { $0.lateness } }
 
     private func send() throws(Failure) {
-        let producer = try connection.producer(timeout: BenchSite.patience)
+        let producer = try connection.producer(timeout: BenchSite.idleTimeout)
         try connection.reach(producer, deadline: Deadline(after: .seconds(10)))
         let start = ContinuousClock.now + .milliseconds(100)
         state.withLock { $0.start = start }

@@ -5,7 +5,7 @@ import JuiceService
 /// Measures starts of the service, round after round.
 struct RestoreMeasurement {
     /// How long a start may take, with all its stores.
-    private static let patience = Duration.seconds(300)
+    private static let restoreTimeout = Duration.seconds(300)
 
     let site: BenchSite
     let plan: RestorePlan
@@ -94,7 +94,7 @@ struct RestoreMeasurement {
         let start = ContinuousClock.now
         let child = try site.startService(topics, group: group)
         defer { site.stop(child) }
-        try site.waitUntilReady(child, patience: Self.patience)
+        try site.waitUntilReady(child, timeout: Self.restoreTimeout)
         return RestoreReport.Start(
             seconds: (ContinuousClock.now - start) / .seconds(1),
             cpuSeconds: child.processorTime.map { $0 / .seconds(1) },
@@ -108,7 +108,7 @@ struct RestoreMeasurement {
         let child = try site.startRead(of: topic, partitions: plan.partitions)
         defer { site.stop(child) }
         var status: Int32?
-        let deadline = Deadline(after: Self.patience)
+        let deadline = Deadline(after: Self.restoreTimeout)
         while status == nil {
             try site.checkInterruption()
             if deadline.isOver { throw child.failure("does not end") }
@@ -136,7 +136,7 @@ struct RestoreMeasurement {
         let start = ContinuousClock.now
         let child = try site.startService(topics, group: topics.orders + ".group")
         defer { site.stop(child) }
-        let deadline = Deadline(after: BenchSite.patience)
+        let deadline = Deadline(after: BenchSite.idleTimeout)
         while !deadline.isOver {
             try site.checkInterruption()
             try child.check()

@@ -14,15 +14,15 @@ extension Connection {
     /// broker that is only slow gets more time with each attempt.
     /// - Throws: ``Failure`` of status ``Failure/Status/unavailable``; when the connection is refused, soon.
     func reach(_ client: some ClusterAsker, deadline: Deadline) throws(Failure) {
-        var patience = Duration.seconds(2)
+        var timeout = Duration.seconds(2)
         while true {
             do throws(KafkaError) {
-                _ = try client.metadata(topics: [], timeout: deadline.step(patience))
+                _ = try client.metadata(topics: [], timeout: deadline.step(timeout))
                 return
             } catch {
                 if isRefused || deadline.isOver || error.remedy != .retry { throw failure(error) }
             }
-            patience *= 2
+            timeout *= 2
         }
     }
 }

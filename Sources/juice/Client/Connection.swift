@@ -26,7 +26,7 @@ struct Connection: Sendable {
     var topics = TopicNames()
     var properties: [String: String] = [:]
     let logger: Logger
-    private let complaints = Complaints()
+    private let lastClientError = LastClientError()
 
     /// Whether the broker is known to be an embedded one.
     var isEmbedded: Bool {
@@ -149,7 +149,7 @@ extension Connection {
         // What goes wrong for good ends the command with a sentence of its own. The rest is chatter.
         var logger = logger
         if logger.logLevel > .debug { logger.logLevel = .critical }
-        return ClientHooks(logger: logger, onError: { [complaints] in complaints.note($0) })
+        return ClientHooks(logger: logger, onError: { [lastClientError] in lastClientError.note($0) })
     }
 
     /// What librdkafka refuses of a configuration is the user's to mend.
@@ -190,13 +190,14 @@ extension Connection {
                 error.description,
                 hint: "docs/SECURITY.md lists the rights that each command needs"
             )
-        case _ where error.remedy == .retry || error.code == .timedOut || complaints.last != nil: unavailable
+        case _ where error.remedy == .retry || error.code == .timedOut || lastClientError.value != nil:
+            unavailable
         default: Failure(.software, error.description)
         }
     }
 
     /// Whether a broker and this client do not come together as they are configured.
-    var isRefused: Bool { complaints.last?.code.isRefusal ?? false }
+    var isRefused: Bool { lastClientError.value?.code.isRefusal ?? false }
 
     /// Nobody answers.
     var unavailable: Failure {
@@ -205,10 +206,10 @@ extension Connection {
         case _ where isRefused:
             return Failure(
                 .unavailable,
-                "no connection to \(bootstrapServers): \(complaints.last?.message ?? "")"
+                "no connection to \(bootstrapServers): \(lastClientError.value?.message ?? "")"
             )
-        case .configured where complaints.last?.suspectsConfiguration ?? false:
-            return Failure(.unavailable, message, hint: complaints.last?.message)
+        case .configured where lastClientError.value?.suspectsConfiguration ?? false:
+            return Failure(.unavailable, message, hint: lastClientError.value?.message)
         case .configured:
             return Failure(.unavailable, message)
         case .embedded(let running):
@@ -229,10 +230,10 @@ extension Connection {
 }
 
 /// The last thing that librdkafka had to say for itself. It is told on librdkafka's threads.
-private final class Complaints: Sendable {
+private final class LastClientError: Sendable {
     private let mutex = Mutex<KafkaError?>(nil)
 
-    var last: KafkaError? { mutex.withLock { $0 } }
+    var value: KafkaError? { mutex.withLock { $0 } }
 
     func note(_ error: KafkaError) {
         mutex.withLock { last in

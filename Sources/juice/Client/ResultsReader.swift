@@ -25,17 +25,17 @@ final class ResultsReader {
     }
 
     /// Calls `body` with every answer there is at present, in order within each partition.
-    func readAll(patience: Duration, _ body: (Entry) -> Void) throws(Failure) {
-        try reader.readAll(patience: patience) { record in
+    func readAll(idleTimeout: Duration, _ body: (Entry) -> Void) throws(Failure) {
+        try reader.readAll(idleTimeout: idleTimeout) { record in
             if let entry = entry(record) { body(entry) }
         }
     }
 
     /// The last answers, oldest first.
-    func last(_ count: Int, patience: Duration) throws(Failure) -> [Entry] {
+    func last(_ count: Int, idleTimeout: Duration) throws(Failure) -> [Entry] {
         try reader.last(count) { window throws(Failure) in
             var found: [Entry] = []
-            try reader.read(window, patience: patience) { record in
+            try reader.read(window, idleTimeout: idleTimeout) { record in
                 if let entry = entry(record) { found.append(entry) }
             }
             return found.sorted(by: Self.isOlder)

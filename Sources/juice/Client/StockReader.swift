@@ -27,8 +27,8 @@ final class StockReader {
     }
 
     /// Reads the topic from its start to its present end.
-    func readAll(patience: Duration) throws(Failure) {
-        try reader.readAll(patience: patience) { record in take(record) }
+    func readAll(idleTimeout: Duration) throws(Failure) {
+        try reader.readAll(idleTimeout: idleTimeout) { record in take(record) }
     }
 
     /// Goes on after that end. To be called once, before ``follow(timeout:)``.

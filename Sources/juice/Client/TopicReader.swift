@@ -90,15 +90,15 @@ final class TopicReader {
 
     /// Reads the given ranges of offsets whole.
     ///
-    /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` when nothing comes for as long as `patience`.
+    /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` when nothing comes for as long as `idleTimeout`.
     func read(
         _ ranges: [Int32: Range<Offset>],
-        patience: Duration,
+        idleTimeout: Duration,
         _ body: (ConsumedRecord) throws(Failure) -> Void
     ) throws(Failure) {
         var unread = UnreadRanges(byTopicPartition(ranges))
         try start(at: ranges.filter { !$0.value.isEmpty }.mapValues(\.lowerBound))
-        var deadline = Deadline(after: patience)
+        var deadline = Deadline(after: idleTimeout)
         while !unread.isEmpty {
             var hasRead = false
             let ends = try poll(timeout: deadline.step()) { record throws(Failure) in
@@ -113,7 +113,7 @@ final class TopicReader {
                 unread.passed(TopicPartition(topic: topic, partition: partition), next: next)
             }
             if hasRead || !ends.isEmpty {
-                deadline = Deadline(after: patience)
+                deadline = Deadline(after: idleTimeout)
             } else if deadline.isOver {
                 throw connection.unavailable
             }
@@ -122,10 +122,10 @@ final class TopicReader {
 
     /// Reads everything from the start of the logs to the ends that ``watermarks`` tells.
     func readAll(
-        patience: Duration,
+        idleTimeout: Duration,
         _ body: (ConsumedRecord) throws(Failure) -> Void
     ) throws(Failure) {
-        try read(watermarks.mapValues { $0.low..<$0.high }, patience: patience, body)
+        try read(watermarks.mapValues { $0.low..<$0.high }, idleTimeout: idleTimeout, body)
     }
 
     /// Finds the last records that are meant, or what is made of them.

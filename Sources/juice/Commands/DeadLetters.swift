@@ -95,7 +95,7 @@ struct DeadLetterList: ParsableCommand {
         let interruption = try settings.boolean(.follow) ? Interruption() : nil
 
         let reader = try DeadLetterReader(Connection(settings), deadline: Deadline(after: timeout))
-        let found = try reader.last(last, patience: timeout) { letter, isResent in
+        let found = try reader.last(last, idleTimeout: timeout) { letter, isResent in
             filter.matches(letter) && !(isPendingOnly && isResent)
         }
         printer.print(found, showsTitles: true)
@@ -168,7 +168,7 @@ struct DeadLetterShow: ParsableCommand {
         let (isRaw, printsJSON) = (try settings.boolean(.raw), try settings.boolean(.json))
 
         let reader = try DeadLetterReader(Connection(settings), deadline: Deadline(after: timeout))
-        let found = try reader.at([position], patience: timeout)
+        let found = try reader.at([position], idleTimeout: timeout)
         guard let letter = found.letters.first else { throw reader.missing(position) }
         let isResent = found.resent.contains(position)
         if isRaw {

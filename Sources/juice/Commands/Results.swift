@@ -47,10 +47,10 @@ struct Results: ParsableCommand {
         )
         if let last {
             try printer.collecting { body throws(Failure) in
-                try reader.last(last, patience: timeout).forEach(body)
+                try reader.last(last, idleTimeout: timeout).forEach(body)
             }
         } else if interruption == nil {
-            try printer.collecting { body throws(Failure) in try reader.readAll(patience: timeout, body) }
+            try printer.collecting { body throws(Failure) in try reader.readAll(idleTimeout: timeout, body) }
         }
         guard let interruption else { return }
         try reader.startFollowing()

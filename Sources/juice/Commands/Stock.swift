@@ -46,7 +46,7 @@ struct Stock: ParsableCommand {
         let interruption = watches ? Interruption() : nil
         let connection = try Connection(settings)
         let reader = try StockReader(connection, store: store, deadline: Deadline(after: timeout))
-        try reader.readAll(patience: timeout)
+        try reader.readAll(idleTimeout: timeout)
         view.show(reader.latest)
         guard let interruption else { return }
         try reader.startFollowing()

@@ -29,19 +29,19 @@ final class DeadLetterReader {
     /// The last dead letters that are meant.
     func last(
         _ count: Int,
-        patience: Duration,
+        idleTimeout: Duration,
         where isMeant: (DeadLetter, _ isResent: Bool) -> Bool
     ) throws(Failure) -> Letters {
         var found = Letters()
         found.letters = try reader.last(count) { window throws(Failure) in
-            found = try read(window, patience: patience) { _ in true }
+            found = try read(window, idleTimeout: idleTimeout) { _ in true }
             return found.letters.filter { isMeant($0, found.resent.contains($0.position)) }
         }
         return found
     }
 
     /// These dead letters, as far as they are there, and the notes after them.
-    func at(_ positions: Set<LetterPosition>, patience: Duration) throws(Failure) -> Letters {
+    func at(_ positions: Set<LetterPosition>, idleTimeout: Duration) throws(Failure) -> Letters {
         var starts: [Int32: Offset] = [:]
         for position in positions {
             starts[position.partition] = min(starts[position.partition] ?? .max, position.offset)
@@ -51,12 +51,12 @@ final class DeadLetterReader {
             guard let range = range(of: partition), start < range.upperBound else { continue }
             ranges[partition] = max(start, range.lowerBound)..<range.upperBound
         }
-        return try read(ranges, patience: patience) { positions.contains($0.position) }
+        return try read(ranges, idleTimeout: idleTimeout) { positions.contains($0.position) }
     }
 
     /// All dead letters that are meant.
-    func all(patience: Duration, where isMeant: (DeadLetter) -> Bool) throws(Failure) -> Letters {
-        try read(reader.watermarks.mapValues { $0.low..<$0.high }, patience: patience, where: isMeant)
+    func all(idleTimeout: Duration, where isMeant: (DeadLetter) -> Bool) throws(Failure) -> Letters {
+        try read(reader.watermarks.mapValues { $0.low..<$0.high }, idleTimeout: idleTimeout, where: isMeant)
     }
 
     /// Goes on after the present end. To be called once, before ``follow(timeout:_:)``.
@@ -72,11 +72,11 @@ final class DeadLetterReader {
 
     private func read(
         _ ranges: [Int32: Range<Offset>],
-        patience: Duration,
+        idleTimeout: Duration,
         where isMeant: (DeadLetter) -> Bool
     ) throws(Failure) -> Letters {
         var found = Letters()
-        try reader.read(ranges, patience: patience) { record in
+        try reader.read(ranges, idleTimeout: idleTimeout) { record in
             let letter = DeadLetter(record)
             if let position = letter.resentLetter {
                 // A note is in the partition of the letter that it is about, and after it.

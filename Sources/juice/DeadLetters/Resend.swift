@@ -145,8 +145,8 @@ struct Resend {
 
     private func read(_ reader: DeadLetterReader) throws(Failure) -> DeadLetterReader.Letters {
         do throws(Failure) {
-            if let positions = chosen.positions { return try reader.at(positions, patience: timeout) }
-            return try reader.all(patience: timeout) { chosen.filter.matches($0) }
+            if let positions = chosen.positions { return try reader.at(positions, idleTimeout: timeout) }
+            return try reader.all(idleTimeout: timeout) { chosen.filter.matches($0) }
         } catch {
             guard error.status == .unavailable else { throw error }
             throw Failure(

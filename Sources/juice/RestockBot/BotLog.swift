@@ -2,7 +2,7 @@ import JuiceRestockBot
 import Logging
 
 /// What the bot says in its log: each change once.
-final class BotVoice {
+final class BotLog {
     private let logger: Logger
     private let target: Int
     private var fruitsBeyondTarget: Set<String> = []
@@ -12,7 +12,7 @@ final class BotVoice {
 
     init(logger: Logger, target: Int) { (self.logger, self.target) = (logger, target) }
 
-    func tell(_ event: BotEvent) {
+    func log(_ event: BotEvent) {
         switch event {
         case .watching(let partitions):
             let partitions = partitions.map(String.init).joined(separator: ",")

@@ -48,7 +48,7 @@ struct RestockBotRun {
     private func run(_ watch: BrokerWatch, _ health: BotHealth, _ metrics: BotMetrics?) throws(Failure) {
         let deadline = plan.onceWithin.map(Deadline.init(after:))
         try findTopics(watch, deadline)
-        let voice = BotVoice(logger: logger, target: plan.rules.target)
+        let botLog = BotLog(logger: logger, target: plan.rules.target)
         let log = KafkaAnswerLog(
             base: connection.base,
             group: plan.group,
@@ -58,7 +58,7 @@ struct RestockBotRun {
             hooks: ClientHooks(logger: logger, logCeiling: .info)
         )
         var bot = JuiceRestockBot.RestockBot(log: log, rules: plan.rules, group: plan.group) { [show] event in
-            voice.tell(event)
+            botLog.log(event)
             health.note(event)
             metrics?.note(event)
             if case .sent(let refills) = event { refills.forEach(show) }
@@ -75,7 +75,7 @@ struct RestockBotRun {
             health.stepped(isReading: work != nil)
             metrics?.note(work ?? .none)
             switch step {
-            case .worked: voice.waits(for: bot.underway, now: .now)
+            case .worked: botLog.waits(for: bot.underway, now: .now)
             case .backOff(let pause): Thread.sleep(forTimeInterval: pause / .seconds(1))
             case .failed(let error): throw connection.failure(error)
             }

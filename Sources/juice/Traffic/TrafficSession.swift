@@ -18,7 +18,7 @@ final class TrafficSession {
     /// The embedded broker throws away what it has too much of, so what is under way stays far below that.
     static let mostInFlight = 200
     /// Without any answer for this long something is wrong.
-    static let patience = Duration.seconds(30)
+    static let answerTimeout = Duration.seconds(30)
     /// How long the orders under way may take once somebody wants it to end.
     private static let closingTime = Duration.seconds(2)
 
@@ -56,7 +56,7 @@ final class TrafficSession {
         orderLimit = plan.orders
         // At full speed hundreds of orders meet the same empty shelf before a restock can reach it.
         bot = RestockBot(run: traffic.run, extra: pace == .full ? 2000 : 20)
-        producer = try connection.producer(timeout: Self.patience)
+        producer = try connection.producer(timeout: Self.answerTimeout)
         results = try TopicReader(
             connection,
             topic: connection.topics.results,
@@ -105,10 +105,10 @@ final class TrafficSession {
             if try take(answer) { answers.append(answer) }
         }
         if !answers.isEmpty || sentAt.isEmpty { lastAnswerAt = .now }
-        guard ContinuousClock.now - lastAnswerAt < Self.patience else {
+        guard ContinuousClock.now - lastAnswerAt < Self.answerTimeout else {
             throw Failure(
                 .unavailable,
-                "no answer for \(Self.patience.inSeconds), with \(inFlight) orders under way"
+                "no answer for \(Self.answerTimeout.inSeconds), with \(inFlight) orders under way"
             )
         }
         return answers

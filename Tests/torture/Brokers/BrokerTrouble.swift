@@ -52,7 +52,7 @@ final class BrokerTrouble {
     func run(_ kind: Kind, _ broker: Int32, report: (String) -> Void) throws {
         let rolesBefore = try rolesInQuiet()
         try measure(kind, broker, rolesBefore, report: report) {
-            try wait(for: plan.patience) {
+            try wait(for: plan.recoveryTimeout) {
                 guard let partitions = try? Self.partitions(plan: plan, admin) else { return false }
                 return brokers.count == 1 || !partitions.contains { $0.leader == broker }
             }
@@ -67,7 +67,7 @@ final class BrokerTrouble {
     }
 
     private func waitUntilInSync() throws {
-        let isInSync = try wait(for: plan.patience + plan.patience) {
+        let isInSync = try wait(for: plan.recoveryTimeout + plan.recoveryTimeout) {
             guard let partitions = try? Self.partitions(plan: plan, admin) else { return false }
             return partitions.allSatisfy { $0.leader != nil && $0.inSyncReplicas.count == $0.replicas.count }
         }
@@ -89,7 +89,9 @@ final class BrokerTrouble {
         }
         try isOver()
         watch.expect(from: Set(0..<Int32(plan.partitions)), madeAfter: wallClock() + 1_000)
-        let hasAnswered = try wait(for: plan.patience, through: network) { watch.expectation?.all != nil }
+        let hasAnswered = try wait(for: plan.recoveryTimeout, through: network) {
+            watch.expectation?.all != nil
+        }
         guard hasAnswered else {
             throw TortureError("broker \(broker) \(kind.pastTense): not every partition answers")
         }

@@ -7,14 +7,14 @@ final class Instance {
     private let executable: URL
     private let log: URL
     private let readyFile: URL
-    private let stopPatience: Duration
+    private let stopTimeout: Duration
     private var child: Child?
     private(set) var isFrozen = false
 
     /// - Parameter bootstrapServers: where it finds the brokers, or the proxy in front of them.
     init(id: String, workers: Int, bootstrapServers: String, plan: Plan, folder: URL) {
         self.id = id
-        stopPatience = plan.stopPatience
+        stopTimeout = plan.stopTimeout
         executable = plan.juice
         log = folder.appendingPathComponent("\(id).log")
         readyFile = folder.appendingPathComponent("\(id).ready")
@@ -57,7 +57,7 @@ final class Instance {
     func stop() throws -> Int32 {
         if isFrozen { thaw() }
         child?.send(SIGTERM)
-        guard try wait(for: stopPatience, until: { !isRunning }) else {
+        guard try wait(for: stopTimeout, until: { !isRunning }) else {
             throw TortureError("\(id) does not end on SIGTERM; its log is \(log.path)")
         }
         return takeStatus()

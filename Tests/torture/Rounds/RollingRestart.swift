@@ -32,7 +32,7 @@ final class RollingRestart: Course {
     }
 
     func run() throws {
-        guard try fleet.settle(within: plan.patience) != nil else {
+        guard try fleet.settle(within: plan.recoveryTimeout) != nil else {
             throw TortureError("the group does not settle")
         }
         try answerEverywhere("before anything is done")
@@ -44,7 +44,7 @@ final class RollingRestart: Course {
                 let status = try instance.stop()
                 if status != 0 { note(problem: "\(instance.id) ended with status \(status) on SIGTERM") }
                 try instance.start()
-                if try !wait(for: plan.patience, through: network, until: { instance.isReady }) {
+                if try !wait(for: plan.recoveryTimeout, through: network, until: { instance.isReady }) {
                     note(problem: "\(instance.id) does not get ready again")
                 }
             }
@@ -52,7 +52,7 @@ final class RollingRestart: Course {
         let newcomer = fleet.add()
         try step("start \(newcomer.id)") {
             try newcomer.start()
-            if try fleet.settle(with: newcomer, within: plan.patience) == nil {
+            if try fleet.settle(with: newcomer, within: plan.recoveryTimeout) == nil {
                 note(problem: "\(newcomer.id) gets no partitions")
             }
         }
@@ -98,7 +98,7 @@ final class RollingRestart: Course {
 
     private func answerEverywhere(_ text: String) throws {
         watch.expect(from: Set(0..<Int32(plan.partitions)), madeAfter: wallClock() + 2_000)
-        if try !wait(for: plan.patience, through: network, until: { watch.expectation?.all != nil }) {
+        if try !wait(for: plan.recoveryTimeout, through: network, until: { watch.expectation?.all != nil }) {
             note(problem: "\(text): not every partition answers")
         }
     }

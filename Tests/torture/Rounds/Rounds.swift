@@ -82,14 +82,14 @@ final class Rounds: Course {
     /// A pause that is part of the load, and mostly the wait for a settled group: the worst may come at any time.
     private func prepare() throws {
         let pause = ContinuousClock.now + .milliseconds(Int.random(in: 200..<1_500, using: &random))
-        try wait(for: plan.patience) {
+        try wait(for: plan.recoveryTimeout) {
             Console.status(
                 "round \(round) of \(plan.rounds): \(load.sent) records sent, \(watch.count) answers"
             )
             return ContinuousClock.now > pause
         }
         if random.chance(75) {
-            let settled = try fleet.settle(within: plan.patience)
+            let settled = try fleet.settle(within: plan.recoveryTimeout)
             if settled == nil { note(problem: "the group does not settle") }
             assignment = settled ?? [:]
         } else {
@@ -183,7 +183,7 @@ extension Rounds {
     private func join(_ instance: Instance) throws {
         try instance.start()
         let start = ContinuousClock.now
-        guard let settled = try fleet.settle(with: instance, within: plan.patience) else {
+        guard let settled = try fleet.settle(with: instance, within: plan.recoveryTimeout) else {
             return note(problem: "\(instance.id) gets no partitions")
         }
         assignment = settled
@@ -226,11 +226,15 @@ extension Rounds {
         // What was made until now and a moment longer may be on its way still.
         watch.expect(from: partitions, madeAfter: wallClock() + (victims.isEmpty ? 0 : 20))
         try afterwards()
-        let hasAnswered = try wait(for: plan.patience, through: network) { watch.expectation?.all != nil }
+        let hasAnswered = try wait(for: plan.recoveryTimeout, through: network) {
+            watch.expectation?.all != nil
+        }
         guard hasAnswered, let first = watch.expectation?.first, let all = watch.expectation?.all else {
             let silent = partitions.subtracting(watch.expectation?.arrivals.keys.map { $0 } ?? [])
             let list = silent.sorted().map(String.init).joined(separator: ", ")
-            return note(problem: "\(text): no answer from partitions \(list) within \(plan.patience.text)")
+            return note(
+                problem: "\(text): no answer from partitions \(list) within \(plan.recoveryTimeout.text)"
+            )
         }
         let recovery = Recovery(cause: cause, first: first - start, all: all - start)
         // Of a victim that had nothing to lose there is nothing to tell.

@@ -1,0 +1,71 @@
+import BrokerFaults
+import Kafka
+import TestSupport
+import Testing
+
+@testable import JuiceService
+
+/// Errors that would pass but do not: the service neither ends nor hangs nor spins.
+@Suite(.concurrencyLimited) struct LastingErrorTests {
+    /// Errors that would pass but do not.
+    static let lasting = [
+        Fault("produce", .produce, [.notLeaderForPartition]),
+        Fault("produce", .produce, [.outOfOrderSequence]),
+        Fault("add partitions", .addPartitionsToTransaction, [.concurrentTransactions]),
+        Fault("add partitions", .addPartitionsToTransaction, [.producerFenced]),
+        Fault("add offsets", .addOffsetsToTransaction, [.coordinatorLoadInProgress]),
+        Fault("offset commit", .transactionalOffsetCommit, [.unknownMemberID]),
+        Fault("end transaction", .endTransaction, [.concurrentTransactions]),
+        Fault("end transaction", .endTransaction, [.invalidTransactionState]),
+        Fault("fetch", .fetch, broker: 2, [.unknownTopicOrPartition]),
+        Fault("heartbeat", .heartbeat, [.illegalGeneration]),
+        Fault("join", .joinGroup, trigger: .rebalanceInProgress, [.unknownMemberID]),
+        Fault("sync", .syncGroup, trigger: .rebalanceInProgress, [.illegalGeneration]),
+        Fault("init producer id", .initProducerID, trigger: nil, [.coordinatorLoadInProgress]),
+        Fault("offset fetch", .offsetFetch, trigger: .rebalanceInProgress, [.unstableOffsetCommit]),
+        Fault("list offsets", .listOffsets, trigger: .rebalanceInProgress, [.notLeaderForPartition]),
+    ]
+
+    /// It tries again and again, but not in a loop that burns CPU and floods broker and log.
+    @Test(arguments: lasting) func itDoesNotSpin(fault: Fault) async throws {
+        let cluster = try await TestCluster.split()
+        let recorder = LogRecorder()
+        try await withRunningService(cluster.impatientConfiguration(), logger: recorder.makeLogger()) {
+            events in
+            let broker = try #require(cluster.broker)
+            let till = try Till(cluster)
+            #expect(try till.isAnswered(till.order(), by: events))
+            // New producers are made after one is fenced.
+            if fault.request == .initProducerID {
+                broker.fail(next: .endTransaction, with: [.producerFenced])
+            }
+            let many = 5000
+            broker.fail(
+                next: fault.request,
+                with: Array(repeating: fault.codes[0], count: many),
+                broker: fault.broker
+            )
+            if let trigger = fault.trigger { broker.fail(next: .heartbeat, with: [trigger]) }
+            _ = try till.order()
+            let before = events.setbacks
+            let lines = recorder.all.count
+            wait(upTo: .seconds(5)) { events.hasFailed }
+            #expect(!events.hasFailed, "\(fault.testDescription)")
+            let requests = many - broker.pendingFailures(of: fault.request, broker: fault.broker)
+            #expect(
+                (1...fault.mostRequests).contains(requests),
+                "\(fault.testDescription): \(requests) requests"
+            )
+            #expect(
+                events.setbacks - before <= 30,
+                "\(fault.testDescription): \(events.setbacks - before) setbacks"
+            )
+            #expect(recorder.all.count - lines <= 5, "\(fault.testDescription): \(recorder.all)")
+        }
+    }
+}
+
+extension Fault {
+    /// In five seconds. librdkafka itself tries again every 20 ms while a former transaction is being written.
+    fileprivate var mostRequests: Int { codes == [.concurrentTransactions] ? 350 : 110 }
+}
