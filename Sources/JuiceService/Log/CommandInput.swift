@@ -16,9 +16,8 @@ final class CommandInput {
     /// What the group gave, until it is known what to read of it.
     private var given: [TopicPartition]?
     private var isWaiting = false
-    /// How long it is asked what there is to read. From a slow broker each attempt would have its answer too late, so each
-    /// waits longer than the one before.
-    private var metadataTimeout = leastMetadataTimeout
+    /// How long it is asked what there is to read.
+    private var metadataTimeout = AdaptiveTimeout()
     /// What it reads by the present assignment.
     private(set) var share: InputShare?
     /// How many partitions the larger input had when this was last told.
@@ -27,7 +26,6 @@ final class CommandInput {
     private var errors: [KafkaError.Code: ContinuousClock.Instant] = [:]
     private var converter: RecordConverter<InputTopic>
 
-    private static let leastMetadataTimeout = Duration.seconds(1)
     /// An error that comes back after this long is logged again.
     private static let errorLogInterval = Duration.seconds(60)
 
@@ -152,10 +150,10 @@ extension CommandInput {
         let topics = configuration.topics
         let metadata: ClusterMetadata
         do throws(KafkaError) {
-            metadata = try consumer.metadata(topics: topics.inputs, timeout: metadataTimeout)
-            metadataTimeout = Self.leastMetadataTimeout
+            metadata = try consumer.metadata(topics: topics.inputs, timeout: metadataTimeout.current)
+            metadataTimeout.answered()
         } catch {
-            if error.code == .timedOut { metadataTimeout = min(metadataTimeout * 2, .seconds(8)) }
+            if error.code == .timedOut { metadataTimeout.timedOut(isConnectionLost: false) }
             try note(error)
             return nil
         }

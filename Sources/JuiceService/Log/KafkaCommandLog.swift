@@ -24,12 +24,10 @@ final class KafkaCommandLog: CommandLog {
     /// What the open transaction commits; the embedded broker has to be told twice.
     private var sentOffsets: [TopicPartition: Offset] = [:]
 
+    /// For calls that go on meanwhile when they are made again.
     private static let callTimeout = Duration.seconds(1)
-    /// How long calls wait that librdkafka cannot resume. From a slow broker each attempt would have its answer too late, so
-    /// each waits longer than the one before.
-    private var lookupTimeout = callTimeout
-    /// The longest such wait: for a slow broker, and where one may be dead and its successor has to be asked instead.
-    private static let longestLookupTimeout = (slow: Duration.seconds(8), lost: Duration.seconds(2))
+    /// For the questions of a restore, which begin anew.
+    private var lookupTimeout = AdaptiveTimeout()
     /// How many connections the group's client had lost when a call last had its answer.
     private var closedConnections = 0
     /// Being fenced twice within this time is another process's doing.
@@ -170,7 +168,7 @@ extension KafkaCommandLog {
                 of: share,
                 retention: retention,
                 now: now,
-                timeout: lookupTimeout
+                timeout: lookupTimeout.current
             )
         }
         restorePointReader = nil
@@ -272,9 +270,9 @@ extension KafkaCommandLog {
                 return try body()
             } catch {
                 if error.code == .timedOut {
-                    let isLost = input.consumer.closedConnections != closedConnections
-                    let longest = isLost ? Self.longestLookupTimeout.lost : Self.longestLookupTimeout.slow
-                    lookupTimeout = min(lookupTimeout * 2, longest)
+                    lookupTimeout.timedOut(
+                        isConnectionLost: input.consumer.closedConnections != closedConnections
+                    )
                 }
                 throw error
             }
@@ -282,7 +280,7 @@ extension KafkaCommandLog {
     }
 
     private func answered() {
-        lookupTimeout = max(Self.callTimeout, lookupTimeout / 2)
+        lookupTimeout.answered()
         closedConnections = input.consumer.closedConnections
         // A slow broker may never answer a probe in time.
         watch.reached()

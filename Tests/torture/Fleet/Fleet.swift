@@ -33,8 +33,8 @@ final class Fleet {
 
     var running: [Instance] { instances.filter { $0.isRunning && !$0.isFrozen } }
 
-    /// Instances that were stopped, to be started again.
-    var resting: [Instance] { instances.filter { !$0.isRunning } }
+    /// Instances that were stopped, to be started again. Those that ended by themselves are not, until they were counted.
+    var resting: [Instance] { instances.filter { !$0.isRunning && !$0.hasFallen } }
 
     /// The partitions each instance reads; nil while the group is sharing them out.
     func assignment() -> [String: Set<Int32>]? {
