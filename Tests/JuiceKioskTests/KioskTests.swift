@@ -174,7 +174,7 @@ struct KioskTests {
 
     @Test func wrongTokensAreToldOfAndHaveToWait() async throws {
         let recorder = LogRecorder()
-        try await withKiosk({ _ in }, logger: recorder.logger) { site, _ in
+        try await withKiosk({ _ in }, logger: recorder.makeLogger()) { site, _ in
             let wrong = ["Authorization": "Bearer wrong-wrong-wrong"]
             var (number, status, text) = (0, 401, "")
             while status == 401, number < 50 {

@@ -13,7 +13,7 @@ struct OrderGateTests {
     private func gate(inAll: Int = 100, perAddress: Int = 5) -> OrderGate {
         OrderGate(
             OrderLimits(inAll: inAll, perAddress: perAddress),
-            logger: recorder.logger,
+            logger: recorder.makeLogger(),
             now: { [clock] in clock.now }
         )
     }
@@ -109,7 +109,7 @@ struct StaffDoorTests {
     private let token = "0123456789abcdef"
 
     private func door() -> StaffDoor {
-        StaffDoor(StaffToken(token), logger: recorder.logger, now: { [clock] in clock.now })
+        StaffDoor(StaffToken(token), logger: recorder.makeLogger(), now: { [clock] in clock.now })
     }
 
     /// Why nobody is let in, or "in".
@@ -163,7 +163,7 @@ struct StaffDoorTests {
     }
 
     @Test func withoutATokenNobodyIsLetIn() {
-        let door = StaffDoor(nil, logger: recorder.logger)
+        let door = StaffDoor(nil, logger: recorder.makeLogger())
         #expect(enter(door, "", from: here) == "editingIsOff")
         #expect(recorder.all.isEmpty)
     }

@@ -1,7 +1,5 @@
 import JuiceMessages
-import Logging
 import Synchronization
-import TestSupport
 
 @testable import JuiceKiosk
 
@@ -12,31 +10,6 @@ final class TestClock: Sendable {
     var now: ContinuousClock.Instant { instant.withLock { $0 } }
 
     func advance(_ duration: Duration) { instant.withLock { $0 += duration } }
-}
-
-/// Keeps what is logged, with its metadata.
-final class LogRecorder: Sendable {
-    private let lines = Mutex<[String]>([])
-
-    var all: [String] { lines.withLock { $0 } }
-
-    var logger: Logger { Logger(label: "test") { _ in Handler(recorder: self) } }
-
-    private struct Handler: LogHandler {
-        let recorder: LogRecorder
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.notice
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let pairs = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
-            recorder.lines.withLock { $0.append("\(event.level) \(event.message)\(pairs.joined())") }
-        }
-    }
 }
 
 /// Answers and stock as they are read.

@@ -11,7 +11,7 @@ package final class LogRecorder: @unchecked Sendable {
 
     package init() {}
 
-    /// Level and message of each line.
+    /// Level, message and metadata of each line.
     package var all: [String] { lock.withLock { lines } }
 
     package func makeLogger(level: Logger.Level = .notice) -> Logger {
@@ -33,7 +33,8 @@ package final class LogRecorder: @unchecked Sendable {
         }
 
         func log(event: LogEvent) {
-            recorder.append("\(event.level) \(event.message)")
+            let pairs = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
+            recorder.append("\(event.level) \(event.message)\(pairs.joined())")
         }
     }
 }

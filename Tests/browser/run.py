@@ -5,6 +5,7 @@ No test waits by the clock, only for what is to come.
 """
 
 import pathlib
+import signal
 import sys
 import unittest
 
@@ -29,4 +30,6 @@ def main(binaries, names):
 
 
 if __name__ == "__main__":
+    # What was started ends, too, when this is asked to end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -183,4 +184,6 @@ def main():
 
 
 if __name__ == "__main__":
+    # What was started ends, too, when this is asked to end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())

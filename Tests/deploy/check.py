@@ -8,6 +8,7 @@ Prometheus scrape them with the configuration, rules and dashboard that are ther
 import argparse
 import contextlib
 import pathlib
+import signal
 import sys
 import tempfile
 
@@ -216,4 +217,6 @@ def check_alerts(prometheus, expected):
 
 
 if __name__ == "__main__":
+    # What was started ends, too, when this is asked to end.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     main()
