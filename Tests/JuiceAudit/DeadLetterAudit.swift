@@ -86,7 +86,7 @@ struct DeadLetterAudit {
         }
         let headers = Array(letter.record.headers.dropLast(5))
         if headers.count == 1, headers[0].name == Contract.truncatedFrom, original.headers != headers {
-            return checkAbridged(letter, from: source, original, size: headers[0].value)
+            return checkTruncated(letter, from: source, original, size: headers[0].value)
         }
         if letter.record.key != original.key || letter.record.value != original.value {
             report(.wrong, letter, "\(source.description) is put aside with another key or value")
@@ -97,7 +97,7 @@ struct DeadLetterAudit {
     }
 
     /// A record that came compressed may be larger than the broker takes it back.
-    private mutating func checkAbridged(
+    private mutating func checkTruncated(
         _ letter: Letter,
         from source: Place,
         _ original: AuditRecord,

@@ -117,9 +117,9 @@ struct ConnectionTests {
             let connection = try RawConnection(address)
             connection.send(beginning)
             let begun = ContinuousClock.now
-            while connection.send("x"), ContinuousClock.now - begun < .seconds(60) { usleep(10_000) }
+            while connection.send("x"), ContinuousClock.now - begun < .seconds(10) { usleep(10_000) }
             let taken = ContinuousClock.now - begun
-            #expect(taken >= .milliseconds(140) && taken < .seconds(60))
+            #expect(taken >= .milliseconds(140) && taken < .seconds(10))
         }
     }
 

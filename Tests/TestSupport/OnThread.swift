@@ -1,6 +1,6 @@
 import Foundation
 
-/// Runs what blocks away from the threads that tests run on, which are as many as cores.
+/// Runs blocking work away from the threads that tests run on, which are as many as cores.
 package func onThread<Success: Sendable>(
     _ work: @escaping @Sendable () throws -> Success
 ) async throws -> Success {

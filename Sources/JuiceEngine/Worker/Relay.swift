@@ -4,7 +4,7 @@ import JuiceMessages
 /// command.
 struct Relay {
     /// What a truncated dead letter keeps of key and value, in bytes. Well below Kafka's default limit of 1 MB.
-    private static let largestAbridged = 256 * 1024
+    private static let largestTruncated = 256 * 1024
 
     /// Hands a command on to the partition that owns its store, its bytes and headers untouched. Once: one that was
     /// forwarded before was sent astray on purpose, or by a process that counts other partitions.
@@ -83,7 +83,7 @@ struct Relay {
         }
         let headerSize = record.headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
         let size = headerSize + (record.key?.count ?? 0) + (record.value?.count ?? 0)
-        let half = treatment == .reasonOnly ? 0 : Self.largestAbridged / 2
+        let half = treatment == .reasonOnly ? 0 : Self.largestTruncated / 2
         let beginning = { (bytes: UnsafeRawBufferPointer?) in
             bytes.map { UnsafeRawBufferPointer(rebasing: $0.prefix(half)) }
         }

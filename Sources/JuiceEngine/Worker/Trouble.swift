@@ -47,8 +47,8 @@ struct Trouble {
     private static let toleratedAlone = (failures: 3, time: Timestamp(10_000))
     /// How long a partition is set aside, at first and at most; twice as long each time.
     private static let pause: ClosedRange<Timestamp> = 5_000...300_000
-    /// Another leader is there within seconds, and to see whether costs the other partitions no more than a moment. So it is
-    /// found after a quarter more time than the partition was without one.
+    /// Another leader is there within seconds, and to ask for it costs the other partitions no more than a moment. So the pause
+    /// is a quarter of the time that the partition has been without one.
     private static let pauseWithoutLeader: ClosedRange<Timestamp> = 1_000...20_000
 
     init(maxBatch: Int) {

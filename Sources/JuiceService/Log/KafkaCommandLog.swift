@@ -24,9 +24,9 @@ final class KafkaCommandLog: CommandLog {
     /// What the open transaction commits; the embedded broker has to be told twice.
     private var sentOffsets: [TopicPartition: Offset] = [:]
 
-    /// For calls that go on meanwhile when they are made again.
+    /// For calls that go on in the background and are resumed when made again.
     private static let callTimeout = Duration.seconds(1)
-    /// For the questions of a restore, which begin anew.
+    /// For the queries of a restore, which begin anew with each attempt.
     private var lookupTimeout = AdaptiveTimeout()
     /// How many connections the group's client had lost when a call last had its answer.
     private var closedConnections = 0
