@@ -201,7 +201,7 @@ SANITIZED := --testing-library swift-testing --filter 'KafkaTests|JuiceServiceTe
 sanitize: setup ## Thread and address sanitizer on the tests, leak sanitizer on the soak (Linux; about 20 minutes)
 	@echo "ThreadSanitizer on the tests"
 	@$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build/tsan
-	@clang -O1 -Wall -Werror -shared -fPIC -o .build/tsan/c11threads.so Tests/sanitize/c11threads.c
+	@clang -O1 -Wall -Werror -shared -fPIC -o .build/tsan/c11threads.so Tools/sanitize/c11threads.c
 	@LD_PRELOAD="$(CURDIR)/.build/tsan/c11threads.so" TSAN_OPTIONS=report_thread_leaks=0 \
 		.build/tsan/debug/juice-makerPackageTests.xctest $(SANITIZED)
 	@echo "AddressSanitizer on the tests"
@@ -212,10 +212,10 @@ sanitize: setup ## Thread and address sanitizer on the tests, leak sanitizer on 
 
 lint: setup ## Check the layout of the source files
 	@echo "Checking the format"
-	@$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Fuzz
+	@$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tools Tests Examples Fuzz
 
 format: setup ## Lay out the source files
-	@$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Fuzz
+	@$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tools Tests Examples Fuzz
 
 setup: ## Install librdkafka where it is missing
 	@./scripts/setup.sh

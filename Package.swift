@@ -117,7 +117,7 @@ let package = Package(
         ),
 
         // Knows the contract and nothing of the service, so that the one can be held against the other.
-        .target(name: "JuiceAudit", path: "Tests/JuiceAudit"),
+        .target(name: "JuiceAudit"),
         .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit"]),
         .executableTarget(
             name: "torture",
@@ -128,7 +128,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
-            path: "Tests/torture"
+            path: "Tools/torture"
         ),
         .testTarget(
             name: "tortureTests",
@@ -140,25 +140,25 @@ let package = Package(
             dependencies: [
                 "JuiceAudit", "JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceRestockBot", "Kafka",
             ],
-            path: "Tests/JuiceSimulation"
+            path: "Tools/JuiceSimulation"
         ),
         .executableTarget(
             name: "simulate",
             dependencies: [
                 "JuiceSimulation", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Tests/simulate"
+            path: "Tools/simulate"
         ),
 
         // Run by `make microbench`. Its malloc counts, so it is an executable of its own.
-        .target(name: "CMallocCount", path: "Tests/CMallocCount"),
+        .target(name: "CMallocCount", path: "Tools/CMallocCount"),
         .executableTarget(
             name: "microbench",
             dependencies: [
                 "CMallocCount", "JuiceBench",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Tests/microbench"
+            path: "Tools/microbench"
         ),
 
         // Run by `make soak`.
@@ -167,7 +167,7 @@ let package = Package(
             dependencies: [
                 "BrokerFaults", "Kafka", "CRdKafka", .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Tests/soak"
+            path: "Tools/soak"
         ),
         // The broker and the service under the page of `make test-browser`, which can be stopped and started.
         .executableTarget(
@@ -176,7 +176,7 @@ let package = Package(
                 "BrokerFaults", "Kafka", "JuiceService", .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            path: "Tests/kiosk-stage"
+            path: "Tools/kiosk-stage"
         ),
         // A server on a free port, and connections that need not speak HTTP.
         .target(
@@ -229,13 +229,13 @@ let package = Package(
                 "MessageSamples", "JuiceMaker", "JuiceMessages",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Tests/contract-samples"
+            path: "Tools/contract-samples"
         ),
         // The Swift example of docs/INTEGRATION.md.
         .executableTarget(
             name: "order-example",
             dependencies: ["JuiceMessages", "Kafka", .product(name: "Logging", package: "swift-log")],
-            path: "Tests/order-example"
+            path: "Examples/swift"
         ),
         .testTarget(
             name: "JuiceMessagesTests",
@@ -272,8 +272,8 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// The image is built without the tests, so that a change of theirs does not build it anew.
+// The image is built from the sources alone, so that a change of a test does not build it anew.
 if !FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/Tests") {
-    package.targets.removeAll { $0.isTest || $0.path?.hasPrefix("Tests/") == true }
+    package.targets.removeAll { $0.isTest || $0.path != nil }
     package.products.removeAll { $0.name == "MessageInvariants" }
 }

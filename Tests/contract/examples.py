@@ -162,8 +162,8 @@ def main():
     options.add_argument("bin", type=pathlib.Path, help="where juice and order-example are")
     binaries = options.parse_args().bin
     examples = [
-        [sys.executable, str(ROOT / "docs/examples/order.py")],
-        [shutil.which("bash"), str(ROOT / "docs/examples/order.sh")],
+        [sys.executable, str(ROOT / "Examples/order.py")],
+        [shutil.which("bash"), str(ROOT / "Examples/order.sh")],
         [str(binaries / "order-example")],
     ]
     contract = Contract(ROOT / "docs")
