@@ -87,15 +87,32 @@ let package = Package(
                 "Kafka", "JuiceMaker", "JuiceMessages", .product(name: "Metrics", package: "swift-metrics"),
             ]
         ),
-        // What `juice bench core` and `make microbench` measure.
-        .target(name: "JuiceBench", dependencies: ["JuiceMaker", "JuiceMessages", "JuiceEngine"]),
-        // What `juice bench` holds the service against: the same loop in plain C on librdkafka.
+        // Random numbers that a seed repeats, for traffic, measurements and tests.
+        .target(name: "SeededRandom"),
+        // How commands reach the topics: clients made for their settings, and errors for people.
+        .target(
+            name: "JuiceClient",
+            dependencies: ["Kafka", "JuiceMessages", .product(name: "Logging", package: "swift-log")]
+        ),
+        // The engine's work on an order, in pieces: what `juice bench core` and `make microbench` measure.
+        .target(name: "CoreBench", dependencies: ["JuiceMaker", "JuiceMessages", "JuiceEngine"]),
+        // The yardstick of `juice bench`: the same loop in plain C on librdkafka.
         .target(name: "CBareLoop", dependencies: ["CRdKafka"]),
+        // What `juice bench` measures, and what it finds.
+        .target(
+            name: "JuiceBench",
+            dependencies: [
+                "CBareLoop", "CoreBench", "JuiceClient", "JuiceMaker", "JuiceMessages", "JuiceService",
+                "Kafka",
+                "SeededRandom",
+            ]
+        ),
         .executableTarget(
             name: "juice",
             dependencies: [
-                "CBareLoop", "JuiceBench", "Kafka", "JuiceMaker", "JuiceMessages", "JuiceEngine",
-                "JuiceHTTP", "JuiceKiosk", "JuiceRestockBot", "JuiceService", "PrometheusMetrics",
+                "JuiceBench", "JuiceClient", "JuiceEngine", "JuiceHTTP", "JuiceKiosk", "JuiceMaker",
+                "JuiceMessages", "JuiceRestockBot", "JuiceService", "Kafka", "PrometheusMetrics",
+                "SeededRandom",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -119,6 +136,10 @@ let package = Package(
         // Knows the contract and nothing of the service, so that the one can be held against the other.
         .target(name: "JuiceAudit"),
         .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit"]),
+        .testTarget(
+            name: "JuiceBenchTests",
+            dependencies: ["JuiceBench", "JuiceClient", "JuiceMaker", "JuiceService", "Kafka", "TestSupport"]
+        ),
         .executableTarget(
             name: "torture",
             dependencies: [
@@ -155,7 +176,7 @@ let package = Package(
         .executableTarget(
             name: "microbench",
             dependencies: [
-                "CMallocCount", "JuiceBench",
+                "CMallocCount", "CoreBench",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tools/microbench"
@@ -262,8 +283,8 @@ let package = Package(
         .testTarget(
             name: "juiceTests",
             dependencies: [
-                "BrokerFaults", "juice", "Kafka", "JuiceAudit", "JuiceHTTP", "JuiceKiosk", "JuiceMaker",
-                "JuiceMessages", "JuiceRestockBot", "JuiceService", "TestSupport",
+                "BrokerFaults", "juice", "Kafka", "JuiceAudit", "JuiceClient", "JuiceHTTP", "JuiceKiosk",
+                "JuiceMaker", "JuiceMessages", "JuiceRestockBot", "JuiceService", "TestSupport",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]

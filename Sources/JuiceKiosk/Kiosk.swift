@@ -45,7 +45,7 @@ public struct Kiosk: Service {
         ) {
             Date.now.timeIntervalSince1970
         }
-        desk = OrderDesk(configuration: configuration.orders, logger: logger)
+        desk = OrderDesk(configuration: configuration.orders, topics: configuration.topics, logger: logger)
         gate = OrderGate(configuration.limits, logger: logger)
         door = StaffDoor(configuration.staffToken, logger: logger)
     }

@@ -4,26 +4,10 @@ import Kafka
 
 /// What a kiosk is to show, of which Kafka, and to whom.
 public struct KioskConfiguration: Sendable {
-    /// The topics that the kiosk writes to and reads.
-    public struct Topics: Sendable {
-        let orders: String
-        let restocks: String
-        let results: String
-        let stock: String
-
-        /// Topics of these names.
-        public init(orders: String, restocks: String, results: String, stock: String) {
-            self.orders = orders
-            self.restocks = restocks
-            self.results = results
-            self.stock = stock
-        }
-    }
-
     /// What every Kafka client is to have set: brokers, security.
     public var kafka: KafkaConfiguration
     /// The topics.
-    public var topics: Topics
+    public var topics: TopicNames
     /// The service's consumer group, whose lag the board shows.
     public var group: String
     /// Whether the broker is an embedded one, which answers an empty fetch only when its wait is over.
@@ -50,7 +34,7 @@ public struct KioskConfiguration: Sendable {
     /// A kiosk of all stores that have stock, with the built-in menu, in English, where nobody can edit stock.
     public init(
         kafka: KafkaConfiguration,
-        topics: Topics,
+        topics: TopicNames,
         group: String,
         isEmbedded: Bool = false,
         menu: Menu = .standard,

@@ -1,3 +1,4 @@
+import JuiceMessages
 import Kafka
 
 /// The answers and refills on Kafka: a member of the bots' group, and an idempotent producer.
@@ -14,7 +15,7 @@ package final class KafkaAnswerLog: AnswerLog {
     package init(
         base: KafkaConfiguration,
         group: String,
-        topics: (results: String, restocks: String),
+        topics: TopicNames,
         fetchWait: Int,
         watch: BrokerWatch,
         hooks: ClientHooks

@@ -1,4 +1,5 @@
 import JuiceEngine
+import JuiceMessages
 import Kafka
 import Logging
 import Metrics

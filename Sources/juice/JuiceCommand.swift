@@ -1,12 +1,11 @@
 import ArgumentParser
 import Foundation
+import JuiceClient
 import Kafka
 
 /// The root of the command line.
 @main
 struct JuiceCommand: AsyncParsableCommand {
-    static let version = "0.1.0"
-
     static let configuration = CommandConfiguration(
         commandName: "juice",
         abstract: "Makes juice to order: a Kafka service and the tools to talk to it.",
@@ -27,7 +26,7 @@ struct JuiceCommand: AsyncParsableCommand {
             Exit status: 0 done, 2 out of stock, 3 rejected, 64 usage, 69 no broker or no answer, 70 failed, \
             78 bad configuration or topics.
             """,
-        version: "\(Self.version) (librdkafka \(KafkaLibrary.version))",
+        version: "\(JuiceVersion.current) (librdkafka \(KafkaLibrary.version))",
         subcommands: [
             Serve.self, Config.self, Demo.self, Order.self, Restock.self, Stock.self, Results.self,
             Topics.self, DeadLetters.self, MenuCommand.self, KioskCommand.self, RestockBotCommand.self,

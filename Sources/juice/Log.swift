@@ -1,4 +1,5 @@
 import Foundation
+import JuiceClient
 import Logging
 
 /// How log lines are written.

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPSupport
 import JuiceHTTP
+import JuiceMessages
 import Kafka
 import Logging
 import Synchronization
@@ -53,11 +54,11 @@ struct EventStreamTests {
         let hub = Hub(menu: .standard, rule: rule, mostPages: Self.places) { now.withLock { $0 } }
         let configuration = KioskConfiguration(
             kafka: KafkaConfiguration([:]),
-            topics: .init(orders: "o", restocks: "r", results: "a", stock: "s"),
+            topics: TopicNames(),
             group: "g"
         )
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let desk = OrderDesk(configuration: configuration.orders, logger: quiet)
+        let desk = OrderDesk(configuration: configuration.orders, topics: configuration.topics, logger: quiet)
         let routes = KioskRoutes(
             configuration: configuration,
             hub: hub,

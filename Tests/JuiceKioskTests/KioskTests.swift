@@ -44,12 +44,7 @@ struct KioskTests {
                 "bootstrap.servers": broker.bootstrapServers, "reconnect.backoff.max.ms": "500",
                 "allow.auto.create.topics": "false",
             ]),
-            topics: .init(
-                orders: topics.orders,
-                restocks: topics.restocks,
-                results: topics.results,
-                stock: topics.stock
-            ),
+            topics: topics,
             group: "juice-maker",
             isEmbedded: true,
             staffToken: StaffToken(Self.token)

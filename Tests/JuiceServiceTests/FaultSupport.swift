@@ -1,5 +1,6 @@
 import BrokerFaults
 import Foundation
+import JuiceMessages
 import Kafka
 import TestSupport
 import Testing

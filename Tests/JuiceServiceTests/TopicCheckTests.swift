@@ -1,3 +1,4 @@
+import JuiceMessages
 import Testing
 
 @testable import JuiceService

@@ -1,8 +1,10 @@
 import ArgumentParser
 import Foundation
+import JuiceClient
 import TestSupport
 import Testing
 
+@testable import JuiceBench
 @testable import juice
 
 struct BenchCommandTests {
@@ -46,9 +48,7 @@ struct BenchCommandTests {
     /// The pieces are really done, and the report says of each what its rounds took.
     @Test func theCoreIsMeasuredPieceByPiece() async throws {
         let plan = try CorePlan(BenchSamples.settings([.orders: "1000", .stores: "3", .rounds: "2"]))
-        let samples = try await onThread {
-            plan.measure(BenchProgress(isTerminal: false, isQuiet: true), distinctOrders: 1 << 10)
-        }
+        let samples = try await onThread { plan.samples(distinctOrders: 1 << 10) { _ in } }
         #expect(
             samples.map(\.piece) == ["decode", "apply", "encode", "order", "remember", "engine", "restore"]
         )
@@ -84,16 +84,6 @@ struct BenchCommandTests {
     func saysWhatCannotBe(setting: Setting, text: String, message: String) throws {
         let settings = try BenchSamples.settings([setting: text])
         #expect(throws: Failure(.usage, message)) { try EndToEndPlan(settings) }
-    }
-
-    @Test func nobodyThereIsUnavailable() async throws {
-        let settings = try BenchSamples.settings([.bootstrapServers: "127.0.0.1:1", .logLevel: "critical"])
-        try await onThread {
-            let failure = #expect(throws: Failure.self) {
-                try BenchSite(settings, executable: "/nowhere", isInterrupted: { false })
-            }
-            #expect(failure?.status == .unavailable)
-        }
     }
 
     @Test func anotherInitialStockIsAMenuThatTheServiceReads() throws {

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 
+@testable import JuiceBench
 @testable import juice
 
 struct BenchReportTests {
@@ -36,7 +37,7 @@ struct BenchReportTests {
         #expect(latency.contains { $0.hasPrefix("p99 of the service ") && $0.hasSuffix("≤ 10.0 ms  missed") })
         #expect(latency.contains { $0.hasPrefix("p99, service to bare loop") && $0.hasSuffix("missed") })
         let goal = Goal(name: "memory", measured: nil, bound: .atMost, limit: 1)
-        #expect(Goal.table([goal]).lines(paint: .none).last?.hasSuffix("not measured") == true)
+        #expect(Table([goal]).lines(paint: .none).last?.hasSuffix("not measured") == true)
     }
 
     @Test func restoringIsTheDifferenceOfTwoStarts() throws {
@@ -85,9 +86,9 @@ struct BenchReportTests {
 
     @Test func progressIsABar() {
         #expect(
-            BenchProgress.line("filling", 1, of: 2) == "filling  " + String(repeating: "█", count: 15)
+            ProgressBar.line("filling", 1, of: 2) == "filling  " + String(repeating: "█", count: 15)
                 + String(repeating: " ", count: 15) + "  50%"
         )
-        #expect(BenchProgress.line("x", 9, of: 0).hasSuffix("100%"))
+        #expect(ProgressBar.line("x", 9, of: 0).hasSuffix("100%"))
     }
 }

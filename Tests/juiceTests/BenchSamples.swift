@@ -1,3 +1,4 @@
+@testable import JuiceBench
 @testable import juice
 
 /// Settings and reports for tests of `juice bench`.

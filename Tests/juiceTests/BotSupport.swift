@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import JuiceRestockBot
@@ -40,7 +41,7 @@ enum EmbeddedService {
             try body(
                 Connection(
                     bootstrapServers: embedded.bootstrapServers,
-                    origin: .embedded(embedded.runFile),
+                    origin: .embedded(processID: embedded.runFile.processID),
                     logger: quiet
                 )
             )

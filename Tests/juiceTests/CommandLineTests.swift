@@ -1,4 +1,5 @@
 import ArgumentParser
+import JuiceClient
 import Testing
 
 @testable import JuiceService

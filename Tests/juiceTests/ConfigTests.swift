@@ -1,4 +1,5 @@
 import Foundation
+import JuiceClient
 import Testing
 
 @testable import juice

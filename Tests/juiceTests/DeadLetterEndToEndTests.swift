@@ -1,5 +1,6 @@
 import BrokerFaults
 import Foundation
+import JuiceClient
 import JuiceMessages
 import JuiceService
 import Kafka

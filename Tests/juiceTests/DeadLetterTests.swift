@@ -1,4 +1,5 @@
 import Foundation
+import JuiceClient
 import JuiceMessages
 import JuiceService
 import Kafka

@@ -1,3 +1,4 @@
+import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import JuiceService
@@ -36,7 +37,11 @@ struct EndToEndTests {
             #expect(short.message == "out of stock (strawberry)")
 
             let amounts = try RestockAmounts(["strawberry=+6"])
-            let restocked = try answer(.restock(id: "r-1", store: "강남", amounts), connection, deadline)
+            let restocked = try answer(
+                .restock(id: "r-1", store: "강남", amounts.kind, amounts.amounts),
+                connection,
+                deadline
+            )
             #expect(restocked.outcome == .restocked(left: [FruitAmount(fruit: "strawberry", amount: 16)]))
 
             let rejected = try answer(

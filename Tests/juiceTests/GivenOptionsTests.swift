@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import JuiceClient
 import Testing
 
 @testable import juice

@@ -1,4 +1,5 @@
 import Foundation
+import JuiceClient
 import JuiceHTTP
 import Logging
 import Testing

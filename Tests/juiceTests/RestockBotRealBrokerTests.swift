@@ -1,5 +1,6 @@
 import Foundation
 import JuiceAudit
+import JuiceClient
 import JuiceMessages
 import JuiceRestockBot
 import JuiceService

@@ -1,4 +1,5 @@
 import Hummingbird
+import JuiceClient
 import JuiceHTTP
 import JuiceService
 import Logging

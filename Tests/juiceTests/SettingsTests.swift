@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import JuiceClient
 import Kafka
 import Logging
 import Testing

@@ -1,4 +1,5 @@
 import Foundation
+import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import Testing

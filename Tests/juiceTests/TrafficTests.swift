@@ -1,4 +1,5 @@
 import Foundation
+import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import Testing
@@ -67,19 +68,19 @@ struct TrafficTests {
         #expect(first.allSatisfy { JuiceMaker.quantities.contains($0.quantity) })
     }
 
-    @Test func theBotRefillsAnEmptyShelfOnce() throws {
-        var bot = RestockBot(extra: 20)
-        let first = bot.note(short)
+    @Test func anEmptyShelfIsRefilledOnce() throws {
+        var restocker = TrafficRestocker(extra: 20)
+        let first = restocker.refill(after: short)
         let restock = try #require(first)
         #expect(restock.id == "bot-1")
         #expect(restock.kind == .restock)
         #expect(restock.store == "main")
         #expect(String(decoding: restock.value, as: UTF8.self) == #"{"restockId":"bot-1","add":{"kiwi":22}}"#)
-        #expect(bot.note(short) == nil)
-        #expect(bot.note(made) == nil)
+        #expect(restocker.refill(after: short) == nil)
+        #expect(restocker.refill(after: made) == nil)
         // Once it has arrived, the next empty shelf is refilled again.
-        #expect(bot.note(restocked) == nil)
-        #expect(bot.note(short) != nil)
+        #expect(restocker.refill(after: restocked) == nil)
+        #expect(restocker.refill(after: short) != nil)
     }
 
     @Test(arguments: [

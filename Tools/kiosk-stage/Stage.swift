@@ -1,5 +1,6 @@
 import BrokerFaults
 import Foundation
+import JuiceMessages
 import JuiceService
 import Kafka
 import Logging

@@ -1,6 +1,6 @@
 import ArgumentParser
 import CMallocCount
-import JuiceBench
+import CoreBench
 
 /// Counts what a piece of an order's work costs: requests for memory, which are the same on every machine, and time.
 @main

@@ -2,22 +2,10 @@ import Foundation
 import JuiceMaker
 import JuiceMessages
 
-/// A command as the page sends it, checked before it goes to a topic.
-struct CommandBody: Sendable, Equatable {
+/// Reads commands as the page sends them, and checks them before they go to a topic.
+enum CommandBody {
     /// The longest request, in bytes.
     static let maximumLength = 8192
-
-    let kind: CommandKind
-    /// With the beginning that the kiosks' ids have.
-    let id: String
-    let store: String
-    /// The record's value.
-    let value: [UInt8]
-
-    /// As its answer will name it.
-    var name: AwaitedAnswers.Command {
-        AwaitedAnswers.Command(kind: kind, store: Name(store), id: Name(id))
-    }
 
     private struct Order: Decodable {
         let orderId: String
@@ -36,7 +24,7 @@ struct CommandBody: Sendable, Equatable {
     /// The order in a request.
     ///
     /// - Throws: ``Refusal`` for what no page of this kiosk sends.
-    static func order(_ data: Data, menu: Menu) throws(Refusal) -> CommandBody {
+    static func order(_ data: Data, menu: Menu) throws(Refusal) -> OutgoingCommand {
         let order: Order = try decode(data)
         guard menu.juiceIndex(id: order.juice) != nil else {
             throw .badRequest("the juice is not on the menu")
@@ -45,16 +33,18 @@ struct CommandBody: Sendable, Equatable {
         guard JuiceMaker.quantities.contains(quantity) else {
             throw .badRequest("the quantity must be from 1 to 100")
         }
-        let id = try KioskID.whole(order.orderId)
-        var buffer = OutputBuffer()
-        CommandEncoder.order(id: id, juice: order.juice, quantity: quantity, into: &buffer)
-        return try CommandBody(.order, id: id, store: order.store, value: buffer.bytes)
+        return .order(
+            id: try KioskID.whole(order.orderId),
+            store: try checked(order.store),
+            juice: order.juice,
+            quantity: quantity
+        )
     }
 
     /// The restock in a request. Whether the levels that come of it are allowed is the service's to say.
     ///
     /// - Throws: ``Refusal`` for what no page of this kiosk sends.
-    static func restock(_ data: Data, menu: Menu) throws(Refusal) -> CommandBody {
+    static func restock(_ data: Data, menu: Menu) throws(Refusal) -> OutgoingCommand {
         let restock: Restock = try decode(data)
         let (kind, amounts): (StockEdit.Kind, [String: Int])
         switch (restock.add, restock.set) {
@@ -72,17 +62,19 @@ struct CommandBody: Sendable, Equatable {
         guard named.allSatisfy({ abs($0.amount.clamped) <= FruitStore.maximumLevel }) else {
             throw .badRequest("an amount is at most \(FruitStore.maximumLevel)")
         }
-        let id = try KioskID.whole(restock.restockId)
-        var buffer = OutputBuffer()
-        CommandEncoder.restock(id: id, kind, named, into: &buffer)
-        return try CommandBody(.restock, id: id, store: restock.store, value: buffer.bytes)
+        return .restock(
+            id: try KioskID.whole(restock.restockId),
+            store: try checked(restock.store),
+            kind,
+            named
+        )
     }
 
-    private init(_ kind: CommandKind, id: String, store: String, value: [UInt8]) throws(Refusal) {
-        guard Self.isStore(store) else {
+    private static func checked(_ store: String) throws(Refusal) -> String {
+        guard isStore(store) else {
             throw .badRequest("a store's id has from 1 to \(StoreID.maximumLength) bytes")
         }
-        (self.kind, self.id, self.store, self.value) = (kind, id, store, value)
+        return store
     }
 
     /// Whether a text can be a store's id.

@@ -3,13 +3,13 @@ import Kafka
 
 /// Makes events of records. One that is neither answer nor stock is skipped: a page must not stop over it.
 final class RecordReader {
-    private let topics: KioskConfiguration.Topics
+    private let topics: TopicNames
     /// Of each partition of the results, where the answers begin that are no history.
     private let beginnings: [TopicPartition: Offset]
     private let answers = AnswerDecoder()
     private let stock = StockDecoder()
 
-    init(topics: KioskConfiguration.Topics, beginnings: [TopicPartition: Offset]) {
+    init(topics: TopicNames, beginnings: [TopicPartition: Offset]) {
         self.topics = topics
         self.beginnings = beginnings
     }

@@ -7,6 +7,14 @@ struct AwaitedAnswers: Sendable {
         let kind: CommandKind
         let store: Name
         let id: Name
+
+        init(kind: CommandKind, store: Name, id: Name) {
+            (self.kind, self.store, self.id) = (kind, store, id)
+        }
+
+        init(_ command: OutgoingCommand) {
+            self.init(kind: command.kind, store: Name(command.store), id: Name(command.id))
+        }
     }
 
     /// How many there are at most; beyond, the one that waits the longest is forgotten. Its page asks again.

@@ -4,13 +4,6 @@ import Kafka
 import Logging
 import Synchronization
 
-/// A command on its way to its topic.
-struct OutgoingCommand: Sendable {
-    let topic: String
-    let store: String
-    let value: [UInt8]
-}
-
 /// Hands commands to Kafka, for all pages with one producer.
 ///
 /// Whoever sends waits until it is written, which takes a round trip to the broker. The producer has a thread of its own.
@@ -35,12 +28,14 @@ final class OrderDesk: Sendable {
     }
 
     private let configuration: KafkaConfiguration
+    private let topics: TopicNames
     private let logger: Logger
     private let state = Mutex(State())
     private let wake = DispatchSemaphore(value: 0)
 
-    init(configuration: KafkaConfiguration, logger: Logger) {
+    init(configuration: KafkaConfiguration, topics: TopicNames, logger: Logger) {
         self.configuration = configuration
+        self.topics = topics
         self.logger = logger
     }
 
@@ -93,7 +88,7 @@ final class OrderDesk: Sendable {
         }
         do throws(KafkaError) {
             try client.producer.produce(
-                topic: command.topic,
+                topic: command.topic(in: topics),
                 key: Array(command.store.utf8),
                 value: command.value,
                 completion: finish

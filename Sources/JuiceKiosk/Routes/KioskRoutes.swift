@@ -30,15 +30,19 @@ struct KioskRoutes {
         router.post("/api/orders") { request, context in
             let order = try await CommandBody.order(body(of: request), menu: configuration.menu)
             try checkStore(of: order)
-            try gate.pass(order.name, from: client(request, context), path: request.uri.path)
-            return try await send(order, to: configuration.topics.orders, for: request)
+            try gate.pass(
+                AwaitedAnswers.Command(order),
+                from: client(request, context),
+                path: request.uri.path
+            )
+            return try await send(order, for: request)
         }
         router.post("/api/restocks") { request, context in
             try checkStaff(request, context)
             let restock = try await CommandBody.restock(body(of: request), menu: configuration.menu)
             // Any that is shown: this is how a new store comes to be.
             guard hub.rule.isShown(Name(restock.store)) else { throw Refusal.unknownStore }
-            return try await send(restock, to: configuration.topics.restocks, for: request)
+            return try await send(restock, for: request)
         }
         router.post("/api/staff") { request, context in
             try checkStaff(request, context)
@@ -65,7 +69,7 @@ struct KioskRoutes {
         )
     }
 
-    private func checkStore(of order: CommandBody) throws(Refusal) {
+    private func checkStore(of order: OutgoingCommand) throws(Refusal) {
         guard let takesOrders = hub.takesOrders(for: Name(order.store)) else { throw .stockIsUnread }
         guard takesOrders else { throw .unknownStore }
     }
@@ -79,15 +83,13 @@ struct KioskRoutes {
         }
     }
 
-    private func send(_ command: CommandBody, to topic: String, for request: Request) async throws -> Response
-    {
+    private func send(_ command: OutgoingCommand, for request: Request) async throws -> Response {
         // Before it is sent: the answer may be there before the confirmation.
         if let page = try page(request.headers[named: "X-Kiosk-Page"]) {
-            guard hub.await(command.name, page: page) else { throw Refusal.busy }
+            guard hub.await(AwaitedAnswers.Command(command), page: page) else { throw Refusal.busy }
         }
         do {
-            let outgoing = OutgoingCommand(topic: topic, store: command.store, value: command.value)
-            let delivery = try await desk.send(outgoing)
+            let delivery = try await desk.send(command)
             metrics.sent(command.kind, isConfirmed: true)
             return try json(
                 Receipt(partition: delivery.partition, offset: delivery.offset),

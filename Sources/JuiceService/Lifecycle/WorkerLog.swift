@@ -1,4 +1,5 @@
 import JuiceEngine
+import JuiceMessages
 import Logging
 
 /// Turns a worker's events into log lines: one for each change of state, none for mere repetition.

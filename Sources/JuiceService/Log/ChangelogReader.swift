@@ -1,4 +1,5 @@
 import JuiceEngine
+import JuiceMessages
 import Kafka
 
 /// Reads partitions of the changelogs, as committed.

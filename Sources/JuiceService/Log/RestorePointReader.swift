@@ -1,5 +1,6 @@
 import Foundation
 import JuiceEngine
+import JuiceMessages
 import Kafka
 
 /// Finds out where partitions stand: what is committed, and where the logs begin and truly end.

@@ -1,4 +1,5 @@
 import JuiceEngine
+import JuiceMessages
 import Metrics
 
 /// How far the committed offsets are behind the ends of the input partitions.

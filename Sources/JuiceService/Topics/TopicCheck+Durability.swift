@@ -1,3 +1,5 @@
+import JuiceMessages
+
 /// Whether the topics survive the loss of a broker, and go on without it.
 extension TopicCheck {
     func durability(_ topics: [String: Description]) -> [Problem] {

@@ -1,3 +1,5 @@
+import JuiceMessages
+
 /// Whether the topics have the partitions that stores live in, and what of those beyond.
 ///
 /// Where a store lives follows from the number of partitions, so that never changes while a group serves: neither when inputs

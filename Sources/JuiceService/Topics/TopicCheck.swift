@@ -1,4 +1,5 @@
 import JuiceEngine
+import JuiceMessages
 import Kafka
 
 /// Finds out whether the topics are fit for the service: all there, with partitions enough, the changelog compacted, dead

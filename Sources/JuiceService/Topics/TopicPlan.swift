@@ -1,3 +1,4 @@
+import JuiceMessages
 import Kafka
 
 /// How the service's topics are made.

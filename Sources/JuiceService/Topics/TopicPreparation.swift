@@ -1,3 +1,4 @@
+import JuiceMessages
 import Kafka
 import Logging
 

@@ -1,4 +1,6 @@
 import ArgumentParser
+import JuiceBench
+import JuiceClient
 
 /// The options that all measurements have.
 struct MeasurementOptions: ParsableArguments {

@@ -1,30 +1,44 @@
 import ArgumentParser
-import Kafka
-
-/// What a measurement found: a table for people, JSON for programs, and whether its goals are met.
-protocol BenchReport: Encodable {
-    var machine: BenchMachine { get }
-    var goals: [Goal] { get }
-    /// What was measured: a line above the table.
-    var head: String { get }
-    func table() -> Table
-}
-
-extension BenchReport {
-    func lines(paint: Paint) -> [String] {
-        [machine.line, head, ""] + table().lines(paint: paint) + [""] + Goal.table(goals).lines(paint: paint)
-    }
-}
+import Foundation
+import JuiceBench
+import JuiceClient
+import JuiceMessages
 
 /// Runs a measurement and prints what it found.
 enum BenchRun {
-    static func run(_ settings: Settings, _ measure: (BenchSite) throws -> any BenchReport) throws {
+    /// Measures on the broker that the settings name.
+    ///
+    /// - Throws: `ExitCode` when somebody pressed Ctrl-C, or when a goal is missed and the settings ask for that.
+    static func run(_ settings: Settings, _ measurement: some BrokerMeasurement) throws {
         let interruption = Interruption()
-        let site = try BenchSite(settings, isInterrupted: { interruption.isRequested })
+        let bar = ProgressBar()
+        defer { bar.clear() }
+        let connection = try Connection(settings)
+        passOn(connection.properties)
+        let site = try BenchSite(
+            connection,
+            topicPrefix: settings.string(.topicPrefix) ?? TopicNames.standardPrefix,
+            replicationFactor: try settings.integer(.replicationFactor, in: 1...100),
+            configFile: settings.file,
+            onProgress: { bar.show($0) },
+            isInterrupted: { interruption.isRequested }
+        )
         defer { site.close() }
-        let report = try measure(site)
-        site.progress.clear()
-        try print(report, settings)
+        do {
+            let report = try measurement.measure(at: site)
+            bar.clear()
+            try print(report, settings)
+        } catch is Interrupted {
+            // As a shell reports a process that SIGINT has ended.
+            throw ExitCode(130)
+        }
+    }
+
+    /// Hands properties to the processes that are measured. They may be secrets, so no command line and no file has them.
+    private static func passOn(_ properties: [String: String]) {
+        guard !properties.isEmpty else { return }
+        let lines = properties.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
+        setenv(Setting.kafkaProperty.environmentName, lines.joined(separator: "\n"), 1)
     }
 
     /// Prints a report as the settings have it, and ends with status 1 where they want that.
@@ -39,5 +53,42 @@ enum BenchRun {
         guard checks, !missed.isEmpty else { return }
         StandardError.write("juice: missed: \(missed.map(\.name).joined(separator: ", "))\n")
         throw ExitCode.failure
+    }
+}
+
+extension BenchReport {
+    /// The report for people.
+    func lines(paint: Paint) -> [String] {
+        [machine.line, head, ""] + Table(table).lines(paint: paint) + [""]
+            + Table(goals).lines(paint: paint)
+    }
+}
+
+extension Table {
+    init(_ figures: FigureTable) {
+        self.init(figures.columns.map { Column(title: $0.title, alignsRight: $0.alignment == .right) })
+        for row in figures.rows { add(row.map { Cell($0) }) }
+    }
+
+    /// Goals: what was measured beside what is wanted.
+    init(_ goals: [Goal]) {
+        self.init([
+            .init(title: "goal"), .init(title: "measured", alignsRight: true),
+            .init(title: "wanted", alignsRight: true), .init(title: ""),
+        ])
+        for goal in goals {
+            let unit = goal.unit.isEmpty ? "" : " \(goal.unit)"
+            let sign = goal.bound == .atLeast ? "≥" : "≤"
+            let verdict: Cell =
+                switch goal.isMet {
+                case true?: .init("met", .green)
+                case false?: .init("missed", .red)
+                case nil: .init("not measured", .yellow)
+                }
+            add([
+                .init(goal.name), .init(goal.measured.map { Figure.text($0) + unit } ?? "-"),
+                .init("\(sign) \(Figure.text(goal.limit))\(unit)"), verdict,
+            ])
+        }
     }
 }

@@ -1,4 +1,6 @@
 import ArgumentParser
+import JuiceBench
+import JuiceClient
 
 extension Bench {
     /// `juice bench end-to-end`: how fast orders are answered, and what that costs.
@@ -44,29 +46,19 @@ extension Bench {
         func run() throws {
             let settings = try Settings(self)
             let plan = try EndToEndPlan(settings)
-            try BenchRun.run(settings) { site in
-                try EndToEndMeasurement(site: site, plan: plan).report()
-            }
+            try BenchRun.run(settings, plan)
         }
     }
 }
 
-/// What is measured end to end.
-struct EndToEndPlan: Encodable, Equatable {
-    /// Fewer are done before they can be timed.
-    static let fewestOrders = 50_000
-
-    let orders: Int
-    let stores: Int
-    let initialStock: Int
-    let partitions: Int
-    let rounds: Int
-
+extension EndToEndPlan {
     init(_ settings: Settings) throws(Failure) {
-        orders = try settings.integer(.orders, in: Self.fewestOrders...999_999_999) ?? 1_000_000
-        stores = try settings.storeCount(default: 1_000)
-        initialStock = try settings.integer(.initialStock, in: 0...1_000_000_000) ?? 10
-        partitions = try settings.benchPartitions(default: 4)
-        rounds = try settings.rounds(default: 5)
+        self.init(
+            orders: try settings.integer(.orders, in: Self.fewestOrders...999_999_999) ?? 1_000_000,
+            stores: try settings.storeCount(default: 1_000),
+            initialStock: try settings.integer(.initialStock, in: 0...1_000_000_000) ?? 10,
+            partitions: try settings.benchPartitions(default: 4),
+            rounds: try settings.rounds(default: 5)
+        )
     }
 }

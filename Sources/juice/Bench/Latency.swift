@@ -1,4 +1,6 @@
 import ArgumentParser
+import JuiceBench
+import JuiceClient
 
 extension Bench {
     /// `juice bench latency`: how long an order waits for its answer.
@@ -40,37 +42,19 @@ extension Bench {
         func run() throws {
             let settings = try Settings(self)
             let plan = try LatencyPlan(settings)
-            try BenchRun.run(settings) { site in
-                try LatencyMeasurement(site: site, plan: plan).report()
-            }
+            try BenchRun.run(settings, plan)
         }
     }
 }
 
-/// What latency is measured of.
-struct LatencyPlan: Encodable, Equatable {
-    /// Not counted: connections are made, memory grows.
-    static let warmUpSeconds = 1
-
-    let rate: Int
-    let durationSeconds: Int
-    let stores = 1_000
-    let initialStock: Int
-    let partitions: Int
-    let rounds: Int
-
+extension LatencyPlan {
     init(_ settings: Settings) throws(Failure) {
-        rate = try settings.integer(.rate, in: 1...1_000_000) ?? 1_000
-        durationSeconds = try settings.integer(.duration, in: 1...3_600) ?? 20
-        initialStock = try settings.integer(.initialStock, in: 0...1_000_000_000) ?? 10
-        partitions = try settings.benchPartitions(default: 4)
-        rounds = try settings.rounds(default: 3)
+        self.init(
+            rate: try settings.integer(.rate, in: 1...1_000_000) ?? 1_000,
+            durationSeconds: try settings.integer(.duration, in: 1...3_600) ?? 20,
+            initialStock: try settings.integer(.initialStock, in: 0...1_000_000_000) ?? 10,
+            partitions: try settings.benchPartitions(default: 4),
+            rounds: try settings.rounds(default: 3)
+        )
     }
-
-    /// Orders that are sent before those that count.
-    var warmUpOrders: Int { rate * Self.warmUpSeconds }
-    var orders: Int { warmUpOrders + rate * durationSeconds }
-
-    /// When an order is due, after the first.
-    func due(_ number: Int) -> Duration { .seconds(number) / rate }
 }

@@ -1,4 +1,6 @@
 import ArgumentParser
+import JuiceBench
+import JuiceClient
 
 extension Bench {
     /// `juice bench restore`: how fast the service is back, and what a store costs.
@@ -30,22 +32,17 @@ extension Bench {
         func run() throws {
             let settings = try Settings(self)
             let plan = try RestorePlan(settings)
-            try BenchRun.run(settings) { site in
-                try RestoreMeasurement(site: site, plan: plan).report()
-            }
+            try BenchRun.run(settings, plan)
         }
     }
 }
 
-/// What restoring is measured of.
-struct RestorePlan: Encodable, Equatable {
-    let stores: Int
-    let partitions: Int
-    let rounds: Int
-
+extension RestorePlan {
     init(_ settings: Settings) throws(Failure) {
-        stores = try settings.storeCount(default: 1_000_000)
-        partitions = try settings.benchPartitions(default: 1)
-        rounds = try settings.rounds(default: 3)
+        self.init(
+            stores: try settings.storeCount(default: 1_000_000),
+            partitions: try settings.benchPartitions(default: 1),
+            rounds: try settings.rounds(default: 3)
+        )
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JuiceClient
 
 /// `juice config`: shows what `juice serve` would run with.
 struct Config: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import JuiceClient
 import JuiceMessages
 import JuiceService
 import Kafka
@@ -107,14 +108,5 @@ struct Submission {
         case .order: "order"
         case .restock: "restock"
         }
-    }
-}
-
-extension Duration {
-    /// `10 s`, `0.5 s`.
-    var inSeconds: String {
-        let milliseconds = Int((self / Duration.milliseconds(1)).rounded())
-        guard milliseconds % 1000 != 0 else { return "\(milliseconds / 1000) s" }
-        return "\(Double(milliseconds) / 1000) s"
     }
 }

@@ -1,3 +1,4 @@
+import JuiceClient
 import JuiceService
 import Kafka
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JuiceClient
 import JuiceMessages
 
 /// `juice dead-letters`: shows what could not be answered, and sends it again.

@@ -1,3 +1,4 @@
+import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import JuiceService
@@ -36,7 +37,7 @@ struct DemoRun {
 
         let connection = Connection(
             bootstrapServers: embedded.bootstrapServers,
-            origin: .embedded(embedded.runFile),
+            origin: .embedded(processID: embedded.runFile.processID),
             topics: topics,
             logger: logger
         )

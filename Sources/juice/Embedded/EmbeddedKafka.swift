@@ -1,4 +1,6 @@
 import Foundation
+import JuiceClient
+import JuiceMessages
 import JuiceService
 import Kafka
 import Logging

@@ -1,4 +1,5 @@
 import Foundation
+import JuiceClient
 import JuiceHTTP
 import JuiceKiosk
 import JuiceMessages
@@ -36,16 +37,10 @@ struct KioskPlan {
     ) throws(Failure) {
         // What librdkafka refuses of the properties is said before anything is started.
         _ = try connection.consumer()
-        let topics = connection.topics
         var configuration = KioskConfiguration(
             kafka: connection.base.merging(["client.id": "juice-kiosk"]).merging(connection.properties)
                 .merging(["bootstrap.servers": connection.bootstrapServers]),
-            topics: .init(
-                orders: topics.orders,
-                restocks: topics.restocks,
-                results: topics.results,
-                stock: topics.stock
-            ),
+            topics: connection.topics,
             group: settings.group(),
             isEmbedded: connection.isEmbedded,
             menu: try settings.menu(),

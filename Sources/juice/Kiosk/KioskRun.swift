@@ -1,4 +1,5 @@
 import CoreMetrics
+import JuiceClient
 import JuiceHTTP
 import JuiceKiosk
 import Kafka

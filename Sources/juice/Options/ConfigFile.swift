@@ -1,4 +1,5 @@
 import Foundation
+import JuiceClient
 
 /// The JSON file of settings: one object, its members named like the options.
 enum ConfigFile {

@@ -1,3 +1,5 @@
+import JuiceClient
+import JuiceMessages
 import JuiceService
 import Kafka
 

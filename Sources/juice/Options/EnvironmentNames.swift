@@ -1,3 +1,5 @@
+import JuiceClient
+
 /// The names of the environment's variables that are this program's.
 enum EnvironmentNames {
     /// Finds a name that begins like a setting's but is none: a mistake that would otherwise go unnoticed.

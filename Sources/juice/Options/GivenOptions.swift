@@ -1,4 +1,5 @@
 import ArgumentParser
+import JuiceClient
 
 extension Settings {
     /// The settings of a run with these options. Each option gives the setting of its name: `logLevel` is `--log-level`,

@@ -1,3 +1,4 @@
+import JuiceClient
 import JuiceMaker
 
 /// Finds juices and fruits by what people call them.

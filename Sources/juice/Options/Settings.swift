@@ -1,5 +1,6 @@
 import Configuration
 import Foundation
+import JuiceClient
 
 /// The settings of one run: what the command line says, then the environment, then the configuration file.
 ///

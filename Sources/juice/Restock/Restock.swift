@@ -39,7 +39,8 @@ struct Restock: ParsableCommand {
         let command = OutgoingCommand.restock(
             id: try Submission.id(settings, .restockID),
             store: try settings.store() ?? StoreID.main,
-            amounts
+            amounts.kind,
+            amounts.amounts
         )
         try Submission(settings).run(command)
     }

@@ -1,3 +1,4 @@
+import JuiceClient
 import JuiceRestockBot
 
 /// A refill as one line.

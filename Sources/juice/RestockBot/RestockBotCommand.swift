@@ -1,4 +1,5 @@
 import ArgumentParser
+import JuiceClient
 import JuiceRestockBot
 
 /// `juice restock-bot`: refills what runs out.

@@ -1,3 +1,4 @@
+import JuiceClient
 import JuiceHTTP
 import JuiceMaker
 import JuiceMessages

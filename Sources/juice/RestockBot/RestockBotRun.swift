@@ -1,5 +1,7 @@
 import Foundation
+import JuiceClient
 import JuiceHTTP
+import JuiceMessages
 import JuiceRestockBot
 import Kafka
 import Logging
@@ -52,7 +54,7 @@ struct RestockBotRun {
         let log = KafkaAnswerLog(
             base: connection.base,
             group: plan.group,
-            topics: (connection.topics.results, connection.topics.restocks),
+            topics: connection.topics,
             fetchWait: connection.fetchWait,
             watch: watch,
             hooks: ClientHooks(logger: logger, logCeiling: .info)

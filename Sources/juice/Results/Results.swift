@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import JuiceClient
 import JuiceMessages
 
 /// `juice results`: shows the answers.

@@ -1,4 +1,5 @@
 import Dispatch
+import JuiceClient
 import JuiceHTTP
 import ServiceLifecycle
 

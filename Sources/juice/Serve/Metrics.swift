@@ -1,4 +1,5 @@
 import CoreMetrics
+import JuiceClient
 import JuiceHTTP
 import PrometheusMetrics
 
@@ -16,7 +17,7 @@ struct Metrics {
         registry = PrometheusRegistry(descriptions: own + http + ProcessMetrics.descriptions + [build])
         Meter(
             label: build.name,
-            dimensions: [("version", JuiceCommand.version)],
+            dimensions: [("version", JuiceVersion.current)],
             factory: registry
         ).set(1)
         let process = ProcessMetrics(factory: registry)

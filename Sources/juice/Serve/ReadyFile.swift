@@ -1,4 +1,5 @@
 import Foundation
+import JuiceClient
 
 /// A file that is there exactly while the service is ready, for health checks that can look for a file.
 struct ReadyFile: Sendable {

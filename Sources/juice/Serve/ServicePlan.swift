@@ -1,4 +1,6 @@
+import JuiceClient
 import JuiceHTTP
+import JuiceMessages
 import JuiceService
 import Logging
 

@@ -1,3 +1,4 @@
+import JuiceClient
 import JuiceMessages
 
 /// An answer as one line.

@@ -1,4 +1,5 @@
 import Foundation
+import JuiceClient
 
 /// Values as JSON, their members in order of name.
 enum JSONText {

@@ -1,4 +1,5 @@
 import Foundation
+import JuiceClient
 
 /// Standard output, written in whole pieces and never through C's buffers.
 enum StandardOutput {

@@ -1,4 +1,6 @@
 import ArgumentParser
+import JuiceClient
+import JuiceMessages
 import JuiceService
 import Kafka
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import JuiceService

@@ -1,4 +1,5 @@
 import JuiceMaker
+import SeededRandom
 
 /// Simulated points of sale: orders for a few stores, the same ones for the same seed.
 struct Traffic {
@@ -17,7 +18,7 @@ struct Traffic {
     let run: String
     private let stores: [String]
     private let juices: [String]
-    private var random: SplitMix64
+    private var random: SeededGenerator
     private var count = 0
 
     /// - Parameter stores: at least one.
@@ -25,7 +26,7 @@ struct Traffic {
         self.run = run
         self.stores = stores
         juices = menu.juices.map(\.id)
-        random = SplitMix64(seed: seed)
+        random = SeededGenerator(seed: seed)
     }
 
     mutating func next() -> Order {
@@ -45,22 +46,5 @@ struct Traffic {
     /// A moment between two orders at a human pace: some six orders a second, unevenly.
     mutating func pause() -> Duration {
         .milliseconds(Int.random(in: 60...260, using: &random))
-    }
-}
-
-/// A small generator whose numbers depend on its seed alone.
-struct SplitMix64: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import JuiceClient
 import JuiceMessages
 
 /// The options of simulated traffic.

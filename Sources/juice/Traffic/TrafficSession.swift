@@ -1,3 +1,4 @@
+import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import JuiceService
@@ -37,7 +38,7 @@ final class TrafficSession {
     private let results: TopicReader
     private let decoder = AnswerDecoder()
     private var traffic: Traffic
-    private var bot: RestockBot
+    private var restocker: TrafficRestocker
     private let pace: Pace
     private var sentAt: [String: ContinuousClock.Instant] = [:]
     private var firstSentAt: ContinuousClock.Instant?
@@ -55,7 +56,7 @@ final class TrafficSession {
         pace = plan.pace
         orderLimit = plan.orders
         // At full speed hundreds of orders meet the same empty shelf before a restock can reach it.
-        bot = RestockBot(run: traffic.run, extra: pace == .full ? 2000 : 20)
+        restocker = TrafficRestocker(run: traffic.run, extra: pace == .full ? 2000 : 20)
         producer = try connection.producer(timeout: Self.answerTimeout)
         results = try TopicReader(
             connection,
@@ -102,7 +103,7 @@ final class TrafficSession {
         var answers: [Answer] = []
         try results.poll(timeout: pollTime(wait)) { record throws(Failure) in
             guard let value = record.value, let answer = try? decoder.decode(value) else { return }
-            if try take(answer) { answers.append(answer) }
+            if try count(answer) { answers.append(answer) }
         }
         if !answers.isEmpty || sentAt.isEmpty { lastAnswerAt = .now }
         guard ContinuousClock.now - lastAnswerAt < Self.answerTimeout else {
@@ -138,7 +139,7 @@ final class TrafficSession {
 
     /// - Returns: whether the answer is new. The embedded broker also shows answers of transactions that were
     ///   aborted and done again.
-    private func take(_ answer: Answer) throws(Failure) -> Bool {
+    private func count(_ answer: Answer) throws(Failure) -> Bool {
         switch answer.command {
         case .order:
             guard let start = sentAt.removeValue(forKey: answer.id) else { return false }
@@ -146,7 +147,7 @@ final class TrafficSession {
         case .restock:
             tally.count(restock: answer)
         }
-        if let restock = bot.note(answer) { try send(restock) }
+        if let restock = restocker.refill(after: answer) { try send(restock) }
         return true
     }
 

@@ -1,6 +1,7 @@
 import InMemoryTracing
 import Instrumentation
 import JuiceEngine
+import JuiceMessages
 import JuiceSimulation
 import Testing
 import Tracing

@@ -1,6 +1,7 @@
 import InMemoryTracing
 import JuiceEngine
 import JuiceMaker
+import JuiceMessages
 import JuiceSimulation
 import MetricsTestKit
 

@@ -1,0 +1,235 @@
+import Foundation
+import JuiceClient
+import JuiceMaker
+import JuiceMessages
+import JuiceService
+import Kafka
+
+/// What a measurement works with: a broker, topics and a folder that are removed at the end, and the processes measured.
+///
+/// It belongs to one thread: its calls block that thread, and the processes end with it.
+package final class BenchSite {
+    static let idleTimeout = Duration.seconds(30)
+
+    let connection: Connection
+    let machine: BenchMachine
+    /// Called when there is something to tell.
+    let onProgress: (BenchProgress) -> Void
+    /// The prefix of every name that this run makes on the broker.
+    let prefix: String
+
+    private let admin: Admin
+    private let executable: String
+    private let folder: URL
+    private let replicationFactor: Int?
+    /// The service reads it, too.
+    private let configFile: String?
+    private let isInterrupted: () -> Bool
+    /// The topics that are to be deleted yet.
+    private(set) var topicNames: Set<String> = []
+    private var children: [BenchChild] = []
+    private var fileCount = 0
+
+    /// Connects to the broker.
+    ///
+    /// - Parameters:
+    ///   - topicPrefix: the prefix of the topics that are made; the site appends a name of its own.
+    ///   - replicationFactor: of these topics; nil leaves it to the broker.
+    ///   - configFile: the settings file for the service under test.
+    ///   - executable: the `juice` to measure; nil is this executable.
+    ///   - onProgress: called when there is something to tell.
+    ///   - isInterrupted: whether the measurement is to end.
+    /// - Throws: `Failure` where no broker answers, or only an embedded one.
+    package init(
+        _ connection: Connection,
+        topicPrefix: String = TopicNames.standardPrefix,
+        replicationFactor: Int? = nil,
+        configFile: String? = nil,
+        executable: String? = nil,
+        onProgress: @escaping (BenchProgress) -> Void,
+        isInterrupted: @escaping () -> Bool
+    ) throws(Failure) {
+        self.connection = connection
+        guard !connection.isEmbedded else {
+            throw Failure(
+                .unavailable,
+                "the embedded broker at \(connection.bootstrapServers) is none to measure on",
+                hint: "name a real one with --bootstrap-servers"
+            )
+        }
+        guard let executable = executable ?? Bundle.main.executablePath else {
+            throw Failure(.software, "this process cannot tell where its executable is")
+        }
+        self.executable = executable
+        self.onProgress = onProgress
+        self.isInterrupted = isInterrupted
+        self.configFile = configFile
+        self.replicationFactor = replicationFactor
+        let name = "bench-" + String(UInt32.random(in: 0...(.max)), radix: 36)
+        prefix = topicPrefix + name + "."
+
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("juice-\(name)")
+        do {
+            try FileManager.default.createDirectory(
+                at: folder,
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw Failure(.software, "the folder \(folder.path) cannot be made")
+        }
+        do throws(Failure) {
+            admin = try connection.admin(reachedWithin: .seconds(10))
+        } catch {
+            try? FileManager.default.removeItem(at: folder)
+            throw error
+        }
+        machine = BenchMachine(brokers: (try? admin.metadata(topics: [], timeout: .seconds(5)).brokers) ?? [])
+    }
+
+    /// Ends the processes and removes topics, logs and whatever else was made.
+    package func close() {
+        for child in children { child.stop() }
+        children = []
+        delete(topics: topicNames)
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    func checkInterruption() throws(Interrupted) {
+        if isInterrupted() { throw Interrupted() }
+    }
+}
+
+// MARK: - Topics
+
+extension BenchSite {
+    /// Makes the service's topics.
+    ///
+    /// - Parameter name: of the set of topics; part of theirs.
+    func makeServiceTopics(_ name: String, partitions: Int) throws(Failure) -> TopicNames {
+        let names = TopicNames(prefix: prefix + name + ".")
+        let plan = TopicPlan(
+            names: names,
+            partitionCount: partitions,
+            replicationFactor: replicationFactor
+        )
+        try make(plan.topics)
+        return names
+    }
+
+    /// Makes one topic without any properties.
+    func makeTopic(_ name: String, partitions: Int) throws(Failure) -> String {
+        let topic = Admin.NewTopic(
+            name: prefix + name,
+            partitionCount: partitions,
+            replicationFactor: replicationFactor
+        )
+        try make([topic])
+        return topic.name
+    }
+
+    private func make(_ new: [Admin.NewTopic]) throws(Failure) {
+        topicNames.formUnion(new.map(\.name))
+        _ = try connection.ask { () throws(KafkaError) in try admin.create(new, timeout: .seconds(30)) }
+    }
+
+    /// Deletes topics. The broker forgets the offsets of groups with them, and then the groups.
+    func delete(topics names: some Sequence<String>) {
+        let names = names.sorted()
+        guard !names.isEmpty else { return }
+        do throws(KafkaError) {
+            try admin.delete(topics: names, timeout: .seconds(30))
+            topicNames.subtract(names)
+        } catch {
+            onProgress(.warning("topics are left behind, \(names[0]) among them: \(error.message)"))
+        }
+    }
+}
+
+// MARK: - Processes
+
+extension BenchSite {
+    /// A `juice serve` on these topics.
+    ///
+    /// - Parameter initialStock: of each fruit; nil leaves the menu's.
+    func startService(
+        _ topics: TopicNames,
+        group: String,
+        initialStock: Int? = nil
+    ) throws(Failure) -> BenchChild {
+        let prefix = String(topics.orders.dropLast("orders".count))
+        return try start(
+            "the service",
+            ["serve", "--topic-prefix", prefix, "--group", group, "--instance-id", "bench"]
+                + (try menu(initialStock)) + (configFile.map { ["--config", $0] } ?? []),
+            readyFile: makePath("ready")
+        )
+    }
+
+    private func menu(_ initialStock: Int?) throws(Failure) -> [String] {
+        guard let initialStock, initialStock != Menu.standard.fruits.first?.initialStock else { return [] }
+        return ["--menu", try BenchMenu.write(initialStock: initialStock, to: makePath("json"))]
+    }
+
+    /// The bare loop, from one topic to another.
+    ///
+    /// - Parameter answerSize: how long each record's value is that it writes, in bytes; nil copies values as they are.
+    func startBareLoop(
+        from input: String,
+        to output: String,
+        group: String,
+        answerSize: Int? = nil
+    ) throws(Failure) -> BenchChild {
+        try start(
+            answerSize == nil ? "the bare copy" : "the bare loop",
+            ["bench", "bare-copy", "--input", input, "--output", output, "--group", group]
+                + (answerSize.map { ["--answer-size", "\($0)"] } ?? []),
+            readyFile: makePath("ready")
+        )
+    }
+
+    /// The bare read of a topic.
+    func startRead(of topic: String, partitions: Int) throws(Failure) -> BenchChild {
+        try start("the bare read", ["bench", "bare-read", "--topic", topic, "--partitions", "\(partitions)"])
+    }
+
+    private func start(
+        _ name: String,
+        _ arguments: [String],
+        readyFile: String? = nil
+    ) throws(Failure) -> BenchChild {
+        let child = try BenchChild(
+            name,
+            executable: executable,
+            arguments: arguments + ["--bootstrap-servers", connection.bootstrapServers]
+                + (readyFile.map { ["--ready-file", $0] } ?? []),
+            readyFile: readyFile,
+            log: makePath("log")
+        )
+        children.append(child)
+        return child
+    }
+
+    /// Ends a process that has been measured.
+    func stop(_ child: BenchChild) {
+        child.stop()
+        children.removeAll { $0 === child }
+    }
+
+    /// A path in the folder that goes with the site.
+    func makePath(_ kind: String) -> String {
+        fileCount += 1
+        return folder.appendingPathComponent("\(fileCount).\(kind)").path
+    }
+
+    /// Waits until a process says that it is ready.
+    func waitUntilReady(_ child: BenchChild, timeout: Duration = idleTimeout) throws {
+        let deadline = Deadline(after: timeout)
+        while !child.isReady {
+            try checkInterruption()
+            try child.check()
+            if deadline.isOver { throw child.failure("is not ready after \(timeout.inSeconds)") }
+            Pause.briefly()
+        }
+    }
+}

@@ -1,0 +1,104 @@
+/// Throughput, service beside bare loop and bare copy.
+struct EndToEndReport: BenchReport, Equatable {
+    struct Round: Encodable, Equatable {
+        let service: Throughput
+        let bare: Throughput
+        let copy: Throughput
+        /// Service to bare loop.
+        let throughputRatio: Double
+        /// Service to bare loop.
+        let cpuRatio: Double?
+    }
+
+    let benchmark = "end-to-end"
+    let machine: BenchMachine
+    let settings: EndToEndPlan
+    /// How long each record is that the bare loop writes: the mean of the service's answers.
+    let answerBytes: Int
+    let rounds: [Round]
+    /// Medians of the rounds, each figure on its own. A ratio is the median of the rounds' ratios: what slows a round
+    /// down slows both down.
+    let medians: Round
+    let goals: [Goal]
+
+    init(machine: BenchMachine, settings: EndToEndPlan, answerBytes: Int, rounds: [Round]) {
+        self.machine = machine
+        self.settings = settings
+        self.answerBytes = answerBytes
+        self.rounds = rounds
+        medians = Round(
+            service: Throughput(medianOf: rounds.map(\.service)),
+            bare: Throughput(medianOf: rounds.map(\.bare)),
+            copy: Throughput(medianOf: rounds.map(\.copy)),
+            throughputRatio: Statistics.median(rounds.map(\.throughputRatio)) ?? 0,
+            cpuRatio: Statistics.median(rounds.compactMap(\.cpuRatio))
+        )
+        goals = [
+            Goal(
+                name: "orders/s, service to bare loop",
+                measured: medians.throughputRatio,
+                bound: .atLeast,
+                limit: 0.75
+            ),
+            Goal(
+                name: "processor time per order, service to bare loop",
+                measured: medians.cpuRatio,
+                bound: .atMost,
+                limit: 1.7
+            ),
+        ]
+    }
+
+    var head: String {
+        "\(Figure.text(settings.orders)) orders, \(Figure.text(settings.stores)) stores, "
+            + "\(settings.partitions) partitions, answers of \(answerBytes) bytes"
+    }
+
+    var table: FigureTable {
+        var table = FigureTable(figures: [
+            "round", "service orders/s", "bare", "ratio", "copy", "service µs/order", "bare", "ratio",
+            "copy", "service MB", "bare",
+        ])
+        for (number, round) in rounds.enumerated() { table.add(Self.row("\(number + 1)", round)) }
+        table.add(Self.row("median", medians))
+        return table
+    }
+
+    private static func row(_ title: String, _ round: Round) -> [FigureTable.Cell] {
+        let (service, bare, copy) = (round.service, round.bare, round.copy)
+        return [
+            .text(title), .figure(service.ordersPerSecond), .figure(bare.ordersPerSecond),
+            .figure(round.throughputRatio), .figure(copy.ordersPerSecond),
+            .figure(service.cpuMicrosecondsPerOrder), .figure(bare.cpuMicrosecondsPerOrder),
+            .figure(round.cpuRatio), .figure(copy.cpuMicrosecondsPerOrder),
+            .figure(service.residentBytes.map { $0 / 1e6 }), .figure(bare.residentBytes.map { $0 / 1e6 }),
+        ]
+    }
+}
+
+extension EndToEndReport.Round {
+    init(service: Throughput, bare: Throughput, copy: Throughput) {
+        var cpuRatio: Double?
+        if let own = service.cpuMicrosecondsPerOrder, let least = bare.cpuMicrosecondsPerOrder, least > 0 {
+            cpuRatio = own / least
+        }
+        self.init(
+            service: service,
+            bare: bare,
+            copy: copy,
+            throughputRatio: service.ordersPerSecond / bare.ordersPerSecond,
+            cpuRatio: cpuRatio
+        )
+    }
+}
+
+extension Throughput {
+    /// The median of each figure.
+    init(medianOf all: [Throughput]) {
+        self.init(
+            ordersPerSecond: Statistics.median(all.map(\.ordersPerSecond)) ?? 0,
+            cpuMicrosecondsPerOrder: Statistics.median(all.compactMap(\.cpuMicrosecondsPerOrder)),
+            residentBytes: Statistics.median(all.compactMap(\.residentBytes))
+        )
+    }
+}

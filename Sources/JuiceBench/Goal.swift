@@ -1,0 +1,36 @@
+/// Something that a measurement is to reach, and whether it does.
+package struct Goal: Equatable {
+    package enum Bound: String, Encodable {
+        case atLeast
+        case atMost
+    }
+
+    package let name: String
+    /// In `unit`; nil where this system does not tell.
+    package let measured: Double?
+    package let bound: Bound
+    package let limit: Double
+    /// Empty for a ratio.
+    package var unit = ""
+
+    /// Nil where nothing was measured.
+    package var isMet: Bool? {
+        measured.map { bound == .atLeast ? $0 >= limit : $0 <= limit }
+    }
+}
+
+extension Goal: Encodable {
+    private enum Key: String, CodingKey {
+        case name, measured, bound, limit, unit, met
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Key.self)
+        try container.encode(name, forKey: .name)
+        try container.encodeIfPresent(measured, forKey: .measured)
+        try container.encode(bound, forKey: .bound)
+        try container.encode(limit, forKey: .limit)
+        try container.encode(unit, forKey: .unit)
+        try container.encodeIfPresent(isMet, forKey: .met)
+    }
+}

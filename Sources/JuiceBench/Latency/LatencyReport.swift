@@ -1,0 +1,134 @@
+/// How times are distributed, in milliseconds.
+struct LatencyDistribution: Encodable, Equatable {
+    let p50: Double
+    let p90: Double
+    let p99: Double
+    let p999: Double
+    let max: Double
+
+    /// - Parameter sorted: all times in ascending order.
+    init(sorted: [Double]) {
+        func percentile(_ percent: Double) -> Double { Statistics.percentile(percent, ofSorted: sorted) ?? 0 }
+        p50 = percentile(50)
+        p90 = percentile(90)
+        p99 = percentile(99)
+        p999 = percentile(99.9)
+        max = sorted.last ?? 0
+    }
+
+    /// The median of each percentile.
+    init(medianOf all: [LatencyDistribution]) {
+        func median(_ path: KeyPath<LatencyDistribution, Double>) -> Double {
+            Statistics.median(all.map { $0[keyPath: path] }) ?? 0
+        }
+        p50 = median(\.p50)
+        p90 = median(\.p90)
+        p99 = median(\.p99)
+        p999 = median(\.p999)
+        max = median(\.max)
+    }
+}
+
+/// What a process took to answer orders at a steady rate.
+struct LatencyFigures: Encodable, Equatable {
+    /// From when an order was due to when its committed answer was read.
+    let milliseconds: LatencyDistribution
+    /// Processor time of the process, in microseconds; nil where this system does not tell.
+    let cpuMicrosecondsPerOrder: Double?
+    /// How late orders were sent: what the sender itself adds to the times.
+    let senderLateMilliseconds: LatencyDistribution
+}
+
+extension LatencyFigures {
+    /// The median of each figure.
+    init(medianOf all: [LatencyFigures]) {
+        self.init(
+            milliseconds: LatencyDistribution(medianOf: all.map(\.milliseconds)),
+            cpuMicrosecondsPerOrder: Statistics.median(all.compactMap(\.cpuMicrosecondsPerOrder)),
+            senderLateMilliseconds: LatencyDistribution(medianOf: all.map(\.senderLateMilliseconds))
+        )
+    }
+}
+
+/// Latency, service beside bare loop and bare copy.
+struct LatencyReport: BenchReport, Equatable {
+    struct Round: Encodable, Equatable {
+        let service: LatencyFigures
+        let bare: LatencyFigures
+        let copy: LatencyFigures
+        /// Service to bare loop.
+        let p99Ratio: Double
+    }
+
+    let benchmark = "latency"
+    let machine: BenchMachine
+    let settings: LatencyPlan
+    /// How long each record is that the bare loop writes: the mean of the service's answers.
+    let answerBytes: Int
+    let rounds: [Round]
+    /// Medians of the rounds, each figure on its own, and of their ratios.
+    let medians: Round
+    let goals: [Goal]
+
+    init(machine: BenchMachine, settings: LatencyPlan, answerBytes: Int, rounds: [Round]) {
+        self.machine = machine
+        self.settings = settings
+        self.answerBytes = answerBytes
+        self.rounds = rounds
+        medians = Round(
+            service: LatencyFigures(medianOf: rounds.map(\.service)),
+            bare: LatencyFigures(medianOf: rounds.map(\.bare)),
+            copy: LatencyFigures(medianOf: rounds.map(\.copy)),
+            p99Ratio: Statistics.median(rounds.map(\.p99Ratio)) ?? 0
+        )
+        goals = [
+            Goal(
+                name: "p99 of the service",
+                measured: medians.service.milliseconds.p99,
+                bound: .atMost,
+                limit: 10,
+                unit: "ms"
+            ),
+            Goal(name: "p99, service to bare loop", measured: medians.p99Ratio, bound: .atMost, limit: 1.2),
+        ]
+    }
+
+    var head: String {
+        "\(Figure.text(settings.rate)) orders/s for \(settings.durationSeconds) s, "
+            + "\(Figure.text(settings.stores)) stores, \(settings.partitions) partitions, "
+            + "answers of \(answerBytes) bytes"
+    }
+
+    var table: FigureTable {
+        var table = FigureTable(
+            [("round", .left), ("", .left)]
+                + ["p50 ms", "p90", "p99", "p99.9", "max", "µs/order", "sent late p99"].map { ($0, .right) }
+        )
+        for (title, round) in rounds.enumerated().map({ ("\($0 + 1)", $1) }) + [("median", medians)] {
+            table.add(Self.row(title, Contender.service.name, round.service))
+            table.add(Self.row("", Contender.bare.name, round.bare))
+            table.add(Self.row("", Contender.copy.name, round.copy))
+        }
+        return table
+    }
+
+    private static func row(
+        _ round: String,
+        _ contender: String,
+        _ figures: LatencyFigures
+    ) -> [FigureTable.Cell] {
+        let times = figures.milliseconds
+        return [
+            .text(round), .text(contender), .figure(times.p50), .figure(times.p90), .figure(times.p99),
+            .figure(times.p999), .figure(times.max), .figure(figures.cpuMicrosecondsPerOrder),
+            .figure(figures.senderLateMilliseconds.p99),
+        ]
+    }
+}
+
+extension LatencyReport.Round {
+    init(service: LatencyFigures, bare: LatencyFigures, copy: LatencyFigures) {
+        let ratio = service.milliseconds.p99 / bare.milliseconds.p99
+        self.init(service: service, bare: bare, copy: copy, p99Ratio: ratio)
+    }
+}

@@ -1,0 +1,38 @@
+import JuiceClient
+import JuiceMaker
+import JuiceMessages
+
+/// How long the service's answers are.
+enum AnswerSize {
+    /// The mean over the first orders of ``BenchOrders``, in bytes, found by answering them without Kafka.
+    static func mean(orders count: Int, stores: Int, initialStock: Int) throws(Failure) -> Int {
+        let menu = try BenchMenu.standard(initialStock: initialStock)
+        let (decoder, maker, encoder) = (
+            CommandDecoder(menu: menu), JuiceMaker(menu: menu), AnswerEncoder(menu: menu)
+        )
+        var orders = BenchOrders(stores: stores)
+        var fruits: [[UInt8]: FruitStore] = [:]
+        var answers = OutputBuffer()
+        var bytes = 0
+        for number in 0..<count {
+            let (store, value) = orders.next(number: number)
+            var left = fruits.removeValue(forKey: store) ?? FruitStore(menu: menu)
+            answers.removeAll()
+            value.withUnsafeBytes { value in
+                store.withUnsafeBytes { store in
+                    guard case .command(let order) = decoder.decodeOrder(value) else { return }
+                    let store = BorrowedText(store)
+                    switch maker.make(order.juice, quantity: order.quantity, from: &left) {
+                    case .made:
+                        encoder.juiceMade(order, store: store, left: left, into: &answers)
+                    case .outOfStock(let shortages):
+                        encoder.outOfStock(order, store: store, shortages: shortages, into: &answers)
+                    }
+                }
+            }
+            bytes += answers.count
+            fruits[store] = left
+        }
+        return bytes / count
+    }
+}

@@ -1,0 +1,81 @@
+import JuiceClient
+import Kafka
+
+/// Fills topics fast, with records on the partitions that own their stores.
+///
+/// It belongs to one thread.
+final class BulkProducer {
+    private let connection: Connection
+    private let producer: Producer
+    private let state = State()
+
+    private final class State {
+        var written = 0
+        var failure: KafkaError?
+    }
+
+    init(_ connection: Connection) throws(Failure) {
+        self.connection = connection
+        producer = try connection.producer(
+            timeout: .seconds(300),
+            pace: [
+                "linger.ms": "50", "queue.buffering.max.messages": "200000",
+                "queue.buffering.max.kbytes": "100000",
+            ]
+        )
+    }
+
+    /// Writes so many records and returns once all of them are.
+    ///
+    /// - Parameters:
+    ///   - record: makes the record of a number.
+    ///   - note: called now and then with how many are written; may throw what ends it.
+    func fill(
+        _ topic: String,
+        count: Int,
+        record: (Int) -> (key: [UInt8], value: [UInt8]),
+        note: (Int) throws -> Void
+    ) throws {
+        state.written = 0
+        var deadline = Deadline(after: BenchSite.idleTimeout)
+        for number in 0..<count {
+            let (key, value) = record(number)
+            while try !take(topic, key, value) {
+                producer.poll(timeout: .milliseconds(20))
+                try check(deadline)
+            }
+            guard number % 4096 == 0 else { continue }
+            producer.poll(timeout: .zero)
+            deadline = Deadline(after: BenchSite.idleTimeout)
+            try note(state.written)
+        }
+        var last = state.written
+        while state.written < count {
+            producer.poll(timeout: .milliseconds(20))
+            if state.written > last { deadline = Deadline(after: BenchSite.idleTimeout) }
+            last = state.written
+            try check(deadline)
+            try note(last)
+        }
+        try check(deadline)
+    }
+
+    /// - Returns: whether there was room for it.
+    private func take(_ topic: String, _ key: [UInt8], _ value: [UInt8]) throws(Failure) -> Bool {
+        do throws(KafkaError) {
+            try producer.produce(topic: topic, key: key, value: value) { [state] result in
+                if case .failure(let error) = result { state.failure = error }
+                state.written += 1
+            }
+            return true
+        } catch {
+            guard error.code == .queueFull else { throw connection.failure(error) }
+            return false
+        }
+    }
+
+    private func check(_ deadline: Deadline) throws(Failure) {
+        if let failure = state.failure { throw connection.failure(failure) }
+        if deadline.isOver { throw connection.unavailable }
+    }
+}

@@ -1,0 +1,28 @@
+/// The names of the topics: a common prefix and what each holds.
+public struct TopicNames: Sendable, Equatable {
+    /// Orders from POS systems.
+    public let orders: String
+    /// Stock edits from restock bots.
+    public let restocks: String
+    /// One answer per command.
+    public let results: String
+    /// Each store's whole stock after its last change; compacted.
+    public let stock: String
+    /// Records that name no command.
+    public let deadLetters: String
+
+    /// The default prefix.
+    public static let standardPrefix = "juice."
+
+    /// The topics with this prefix.
+    public init(prefix: String = standardPrefix) {
+        orders = prefix + "orders"
+        restocks = prefix + "restocks"
+        results = prefix + "results"
+        stock = prefix + "stock"
+        deadLetters = prefix + "dead-letters"
+    }
+
+    /// All topics, in the order of the contract.
+    public var all: [String] { [orders, restocks, results, stock, deadLetters] }
+}

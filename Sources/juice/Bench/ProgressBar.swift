@@ -1,0 +1,56 @@
+import Foundation
+import JuiceBench
+
+/// How far a measurement is, on standard error: a bar on a terminal, a line for each finished step elsewhere.
+final class ProgressBar {
+    private static let columns = 30
+    private let isTerminal: Bool
+    private let isQuiet: Bool
+    private var isShown = false
+    private var lastDrawing = ContinuousClock.now - .seconds(1)
+
+    /// - Parameters:
+    ///   - isTerminal: whether there is a terminal to draw a bar on; nil finds out.
+    ///   - isQuiet: tells nothing at all.
+    init(isTerminal: Bool? = nil, isQuiet: Bool = false) {
+        self.isQuiet = isQuiet
+        self.isTerminal =
+            isTerminal
+            ?? (isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb")
+    }
+
+    func show(_ progress: BenchProgress) {
+        switch progress {
+        case .step(let step, let done, let total): show(step, done, of: total)
+        case .finished(let step): finish(step)
+        case .warning(let text):
+            clear()
+            StandardError.write("juice: \(text)\n")
+        }
+    }
+
+    /// Draws what is being done and how far it is.
+    private func show(_ step: String, _ done: Int, of total: Int) {
+        guard isTerminal, ContinuousClock.now - lastDrawing > .milliseconds(100) else { return }
+        lastDrawing = .now
+        isShown = true
+        StandardError.write("\r" + Self.line(step, done, of: total) + ANSI.clearToEndOfLine)
+    }
+
+    /// Prints a line for something that is done.
+    private func finish(_ step: String) {
+        clear()
+        if !isQuiet { StandardError.write("\(step)\n") }
+    }
+
+    /// Takes the bar away.
+    func clear() {
+        if isShown { StandardError.write("\r" + ANSI.clearToEndOfLine) }
+        isShown = false
+    }
+
+    static func line(_ step: String, _ done: Int, of total: Int) -> String {
+        let bar = DisplayWidth.pad(Bar.text(done, full: total, columns: columns), to: columns)
+        return "\(step)  \(bar)  \(total > 0 ? min(100, done * 100 / total) : 100)%"
+    }
+}
