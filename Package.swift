@@ -143,7 +143,7 @@ let package = Package(
         .executableTarget(
             name: "torture",
             dependencies: [
-                "Kafka", "JuiceAudit",
+                "JuiceAudit", "Kafka", "SeededRandom",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -153,7 +153,7 @@ let package = Package(
         ),
         .testTarget(
             name: "tortureTests",
-            dependencies: ["torture", .product(name: "NIOCore", package: "swift-nio")]
+            dependencies: ["SeededRandom", "torture", .product(name: "NIOCore", package: "swift-nio")]
         ),
 
         .target(

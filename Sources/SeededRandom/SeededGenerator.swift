@@ -15,4 +15,9 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
         return mixed ^ (mixed >> 31)
     }
+
+    /// True in so many of a hundred cases.
+    public mutating func chance(_ percent: Double) -> Bool {
+        Double.random(in: 0..<100, using: &self) < percent
+    }
 }

@@ -13,13 +13,13 @@ import Testing
         var gaps = ArrivalGaps()
         let start = ContinuousClock.now
         for (partition, seconds) in [(0, 0), (1, 1), (0, 2), (0, 5), (1, 9)] as [(Int32, Int)] {
-            gaps.note(arrivalFrom: partition, at: start + .seconds(seconds))
+            gaps.recordArrival(from: partition, at: start + .seconds(seconds))
         }
-        let longest = gaps.take()
+        let longest = gaps.drain()
         #expect(longest.ofEach == [0: .seconds(3), 1: .seconds(8)])
         #expect(longest.longest == .seconds(8))
         #expect(longest.ofAll == .seconds(4))
-        #expect(gaps.take().ofEach.isEmpty)
+        #expect(gaps.drain().ofEach.isEmpty)
     }
 
     /// Nobody can answer where brokers take no writes, so a killed broker's goal follows what the clients saw.

@@ -16,7 +16,7 @@ struct ArrivalGaps {
     private var longest = Longest()
 
     /// Takes note of an arrival. Where nothing is sent to a partition, nothing arrives, so the load has to be steady.
-    mutating func note(arrivalFrom partition: Int32, at now: ContinuousClock.Instant = .now) {
+    mutating func recordArrival(from partition: Int32, at now: ContinuousClock.Instant = .now) {
         if let before = last.updateValue(now, forKey: partition) {
             longest.ofEach[partition] = max(longest.ofEach[partition] ?? .zero, now - before)
         }
@@ -25,7 +25,7 @@ struct ArrivalGaps {
     }
 
     /// What was longest since the last call.
-    mutating func take() -> Longest {
+    mutating func drain() -> Longest {
         defer { longest = Longest() }
         return longest
     }

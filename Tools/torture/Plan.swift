@@ -67,20 +67,3 @@ struct Plan: Sendable {
 
 /// librdkafka's lines are not for people here: what matters comes back from the calls.
 let silentHooks = ClientHooks(logger: Logger(label: "torture") { _ in SwiftLogNoOpLogHandler() })
-
-/// A seeded random number generator (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    mutating func chance(_ percent: Double) -> Bool { Double.random(in: 0..<100, using: &self) < percent }
-}

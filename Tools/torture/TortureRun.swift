@@ -89,17 +89,15 @@ struct TortureRun {
             admin: admin,
             network: network
         )
-        let course: any Course =
-            plan.isRolling
-            ? RollingRestart(
-                plan: plan,
-                fleet: fleet,
-                watch: watch,
-                load: load,
-                network: network,
-                brokers: brokers
-            )
-            : Rounds(plan: plan, fleet: fleet, watch: watch, load: load, network: network, brokers: brokers)
+        let bed = TestBed(
+            plan: plan,
+            fleet: fleet,
+            watch: watch,
+            load: load,
+            network: network,
+            brokers: brokers
+        )
+        let course: any Course = plan.isRolling ? RollingRestart(bed) : Rounds(bed)
         network?.setCalm(false)
         try course.run()
         network?.setCalm(true)
@@ -107,14 +105,14 @@ struct TortureRun {
         Console.status("waiting for the last answers")
         try load.stop()
         // Before those that rest are started: one that fell would be among them.
-        for problem in fleet.takeFallen() { course.note(problem: problem) }
+        for problem in fleet.collectFallen() { course.report(problem: problem) }
         for instance in fleet.resting { try instance.start() }
         let reader = TopicReader(plan: plan)
         let isDrained = try wait(for: plan.recoveryTimeout + plan.recoveryTimeout) {
             (try? reader.isDrained()) ?? false
         }
-        if !isDrained { course.note(problem: "the service has not processed all commands") }
-        for problem in fleet.takeFallen() + (try fleet.stopAll()) { course.note(problem: problem) }
+        if !isDrained { course.report(problem: "the service has not processed all commands") }
+        for problem in fleet.collectFallen() + (try fleet.stopAll()) { course.report(problem: problem) }
         return (course, load.acknowledged)
     }
 

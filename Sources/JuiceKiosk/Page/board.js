@@ -22,7 +22,8 @@ const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 
 function answerLine(answer) {
   const time = clock.format(answer.time);
-  const head = make("span", { className: "head" }, make("time", { text: time }), make("b", {}, make("bdi", { text: plain(answer.store) })));
+  const store = make("b", {}, make("bdi", { text: plain(answer.store) }));
+  const head = make("span", { className: "head" }, make("time", { text: time }), store);
   if (answer.duplicate) head.append(make("i", { text: words.text("repeated") }));
   return make("li", { className: `is-${answer.type}` }, head, make("span", { className: "text", text: words.line(answer) }));
 }

@@ -5,11 +5,12 @@ struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measure the service: its own work, throughput, latency, restoring.",
         discussion: """
-            What the service does is measured in the same run as a loop in plain C on librdkafka that does no more than \
-            write a record for each order, as long as an answer, exactly once. The ratios say what the service costs beyond Kafka, whatever the machine.
+            The service is measured in the same run as a loop in plain C on librdkafka. For each order the loop only \
+            writes a record of an answer's size, exactly once. The ratios show what the service costs beyond Kafka, \
+            on any machine.
 
-            Each measurement but core makes topics of its own on the broker and deletes them. docs/PERFORMANCE.md tells \
-            how to read the numbers.
+            Each measurement but core creates its own topics on the broker and deletes them. docs/PERFORMANCE.md \
+            explains the numbers.
 
             Examples:
               juice bench core

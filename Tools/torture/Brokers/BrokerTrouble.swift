@@ -81,7 +81,7 @@ final class BrokerTrouble {
         report: (String) -> Void,
         until isOver: () throws -> Void
     ) throws {
-        _ = (watch.takeGaps(), load.takeGaps())
+        _ = (watch.drainGaps(), load.drainGaps())
         Console.status("broker \(broker): \(kind.rawValue)")
         let result = try Child.run("/bin/sh", ["-c", "\(command) \(kind.rawValue) \(broker)"])
         guard result.status == 0 else {
@@ -95,7 +95,7 @@ final class BrokerTrouble {
         guard hasAnswered else {
             throw TortureError("broker \(broker) \(kind.pastTense): not every partition answers")
         }
-        let (answers, clients) = (watch.takeGaps(), load.takeGaps())
+        let (answers, clients) = (watch.drainGaps(), load.drainGaps())
         for (partition, gap) in answers.ofEach {
             table.add(
                 .init(

@@ -75,8 +75,8 @@ final class Fleet {
     }
 
     /// Instances that ended though nobody ended them. They count as resting from then on.
-    func takeFallen() -> [String] {
-        instances.filter(\.hasFallen).map { "\($0.id) ended by itself with status \($0.takeStatus())" }
+    func collectFallen() -> [String] {
+        instances.filter(\.hasFallen).map { "\($0.id) ended by itself with status \($0.collectStatus())" }
     }
 
     /// Ends all of them, gracefully if there is time for that.

@@ -60,11 +60,11 @@ final class Instance {
         guard try wait(for: stopTimeout, until: { !isRunning }) else {
             throw TortureError("\(id) does not end on SIGTERM; its log is \(log.path)")
         }
-        return takeStatus()
+        return collectStatus()
     }
 
     /// How it ended, negative for a signal. It counts as never started from then on.
-    func takeStatus() -> Int32 {
+    func collectStatus() -> Int32 {
         defer { child = nil }
         return child?.status ?? 0
     }

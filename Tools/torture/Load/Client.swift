@@ -1,4 +1,5 @@
 import Kafka
+import SeededRandom
 
 /// A client that sends commands at a steady rate, in its own way of choosing partitions.
 struct Client {
@@ -97,7 +98,7 @@ struct Client {
             outstanding.count -= 1
             switch result {
             case .success(let delivery):
-                load.note(
+                load.count(
                     Load.Acknowledged(
                         topic: command.topic,
                         partition: delivery.partition,
@@ -105,10 +106,10 @@ struct Client {
                         value: command.value
                     )
                 )
-            case .failure: load.noteUnconfirmed()
+            case .failure: load.countUnconfirmed()
             }
         }
         outstanding.count += 1
-        load.note(sent: 1)
+        load.count(sent: 1)
     }
 }

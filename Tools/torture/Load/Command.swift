@@ -1,4 +1,5 @@
 import Kafka
+import SeededRandom
 
 /// A record as a client sends it.
 struct Command: Sendable {

@@ -65,20 +65,20 @@ final class Load: Sendable {
         if !hasEnded { throw TortureError("the clients do not get their records confirmed") }
     }
 
-    func note(sent count: Int) { state.withLock { $0.sent += count } }
+    func count(sent count: Int) { state.withLock { $0.sent += count } }
 
-    func note(_ acknowledged: Acknowledged) {
+    func count(_ acknowledged: Acknowledged) {
         state.withLock {
             $0.acknowledged.append(acknowledged)
             // Restocks are too few to be steady.
-            if acknowledged.topic == "orders" { $0.gaps.note(arrivalFrom: acknowledged.partition) }
+            if acknowledged.topic == "orders" { $0.gaps.recordArrival(from: acknowledged.partition) }
         }
     }
 
     /// The longest times since the last call in which brokers confirmed no order.
-    func takeGaps() -> ArrivalGaps.Longest { state.withLock { $0.gaps.take() } }
+    func drainGaps() -> ArrivalGaps.Longest { state.withLock { $0.gaps.drain() } }
 
-    func noteUnconfirmed() { state.withLock { $0.unconfirmed += 1 } }
+    func countUnconfirmed() { state.withLock { $0.unconfirmed += 1 } }
 
     func schedule(_ command: Command, by client: Int, after delay: Duration) {
         state.withLock {

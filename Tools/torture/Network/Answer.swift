@@ -53,7 +53,7 @@ struct Answer: Equatable, Sendable {
             _ = try buffer.string(isFlexible: isFlexible)
             for _ in 0..<(try buffer.length(isFlexible: isFlexible) ?? 0) {
                 try buffer.skip(4)
-                note(try buffer.integer())
+                record(error: try buffer.integer())
                 try buffer.skipTags(isFlexible: isFlexible)
             }
             try buffer.skipTags(isFlexible: isFlexible)
@@ -65,7 +65,7 @@ struct Answer: Equatable, Sendable {
             _ = try buffer.string(isFlexible: false)
             for _ in 0..<(try buffer.length(isFlexible: false) ?? 0) {
                 try buffer.skip(4)
-                note(try buffer.integer())
+                record(error: try buffer.integer())
                 // The offset and the time of the records, and where the log starts.
                 try buffer.skip(8 + (version >= 2 ? 8 : 0) + (version >= 5 ? 8 : 0))
                 guard version >= 8 else { continue }
@@ -78,7 +78,7 @@ struct Answer: Equatable, Sendable {
         }
     }
 
-    private mutating func note(_ code: Int16) {
+    private mutating func record(error code: Int16) {
         if error == 0 { error = code }
     }
 

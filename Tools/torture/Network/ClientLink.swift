@@ -148,7 +148,7 @@ extension ClientLink {
                 if isListening { rewrite(frame, request, slot) } else { close() }
             }
         } catch {
-            switchboard.note(
+            switchboard.report(
                 problem: "an answer to \(request.key) of version \(request.header.version) cannot be read"
             )
             close()

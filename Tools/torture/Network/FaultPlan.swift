@@ -1,3 +1,5 @@
+import SeededRandom
+
 /// What is done to a request.
 enum Fault: Equatable, Sendable {
     case none

@@ -21,7 +21,7 @@ final class KillCue: Sendable {
     var transactionalID: String? { state.withLock { $0.transactionalID } }
 
     /// - Returns: whether anybody had asked.
-    func note(harmed transactionalID: String, at now: Duration) -> Bool {
+    func record(harmed transactionalID: String, at now: Duration) -> Bool {
         state.withLock { state in
             guard state.isAsked, state.transactionalID == nil else { return false }
             state.transactionalID = transactionalID

@@ -74,7 +74,7 @@ struct LateRequests {
 
     /// Takes note of an answer to a client's request.
     mutating func answered(_ request: Request, _ answer: Answer) -> Consequence {
-        transactions.note(answer, to: request)
+        transactions.apply(answer, to: request)
         guard let id = request.transactionalID, answer.error == 0 else { return Consequence() }
         let release = release(in: id) { $0 == .answered(request.key) }
         let isEnd = request.key == .endTxn || request.key == .initProducerID
@@ -98,9 +98,9 @@ struct LateRequests {
     ///   rest may follow in one more transaction. Old offsets do their harm when the transaction that they got into is committed.
     mutating func ended(_ id: ID, _ answer: Answer?) -> Bool {
         guard let late = late.removeValue(forKey: id) else { return false }
-        power.note(late.request.key, answer, hasMet: late.hasMet, isSameEpoch: late.isSameEpoch)
+        power.count(late.request.key, answer, hasMet: late.hasMet, isSameEpoch: late.isSameEpoch)
         guard let answer, answer.error == 0 else { return false }
-        transactions.note(answer, to: late.request)
+        transactions.apply(answer, to: late.request)
         guard late.hasMet, let name = late.request.transactionalID else { return false }
         if late.request.key == .txnOffsetCommit { spoiled.insert(name) }
         return late.request.key == .endTxn

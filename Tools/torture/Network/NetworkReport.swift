@@ -52,7 +52,7 @@ struct NetworkPower: Equatable, Sendable {
     private(set) var unanswered = 0
 
     /// - Parameter answer: nil if none came.
-    mutating func note(_ key: ApiKey, _ answer: Answer?, hasMet: Bool, isSameEpoch: Bool) {
+    mutating func count(_ key: ApiKey, _ answer: Answer?, hasMet: Bool, isSameEpoch: Bool) {
         late += 1
         guard hasMet else { return }
         met += 1

@@ -51,7 +51,7 @@ final class Switchboard {
 
     func count(_ outcome: RequestOutcome, of request: Request) { counts.add(outcome, of: request.key) }
 
-    func note(problem: String) { problems.insert(problem) }
+    func report(problem: String) { problems.insert(problem) }
 
     func after(_ delay: Duration, _ body: @escaping () -> Void) {
         loop.assumeIsolated().scheduleTask(in: TimeAmount(delay)) { body() }
@@ -95,7 +95,7 @@ extension Switchboard {
 
     private func listens(_ listener: BrokerAddress?, for broker: BrokerAddress) {
         listeners[broker] = listener
-        if listener == nil { note(problem: "no port for a listener in front of \(broker)") }
+        if listener == nil { report(problem: "no port for a listener in front of \(broker)") }
         for body in opening.removeValue(forKey: broker) ?? [] { body(listener != nil) }
     }
 }
@@ -134,7 +134,7 @@ extension Switchboard {
         let consequence = late.answered(request, answer)
         send(consequence.release)
         guard consequence.isHarmful, let id = request.transactionalID else { return .zero }
-        return killCue.note(harmed: id, at: now) ? KillCue.pause : .zero
+        return killCue.record(harmed: id, at: now) ? KillCue.pause : .zero
     }
 
     private func isHeldUp(_ id: String, at now: Duration) -> Bool {
@@ -181,7 +181,7 @@ extension Switchboard {
         guard let copy = copies.removeValue(forKey: id) else { return }
         copy.connection.close()
         if late.ended(id, answer), let harmed = copy.request.transactionalID {
-            _ = killCue.note(harmed: harmed, at: now)
+            _ = killCue.record(harmed: harmed, at: now)
         }
         openGates()
     }

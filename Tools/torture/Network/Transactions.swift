@@ -28,7 +28,7 @@ struct Transactions {
     }
 
     /// Takes note of what a broker answered, to a client or to a late request.
-    mutating func note(_ answer: Answer, to request: Request) {
+    mutating func apply(_ answer: Answer, to request: Request) {
         guard let id = request.transactionalID, answer.error == 0 else { return }
         var state = states[id, default: State()]
         switch request.key {

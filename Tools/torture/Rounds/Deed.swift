@@ -1,3 +1,5 @@
+import SeededRandom
+
 /// What a round does to the service.
 enum Deed: CaseIterable {
     case restart, takeover, freeze, restartTwo, crowd, restartBroker, stopBroker, killBroker

@@ -6,75 +6,59 @@ final class RollingRestart: Course {
     private(set) var problems: [String] = []
     private(set) var summary: [String] = []
 
-    private let plan: Plan
-    private let fleet: Fleet
-    private let watch: AnswerWatch
-    private let load: Load
-    private let network: NetworkProxy?
-    private let brokers: BrokerTrouble?
+    private let bed: TestBed
     private var longestOfOne = Duration.zero
     private var longestOfAll = Duration.zero
 
-    init(
-        plan: Plan,
-        fleet: Fleet,
-        watch: AnswerWatch,
-        load: Load,
-        network: NetworkProxy?,
-        brokers: BrokerTrouble?
-    ) {
-        self.plan = plan
-        self.fleet = fleet
-        self.watch = watch
-        self.load = load
-        self.network = network
-        self.brokers = brokers
+    init(_ bed: TestBed) {
+        self.bed = bed
     }
 
     func run() throws {
-        guard try fleet.settle(within: plan.recoveryTimeout) != nil else {
+        guard try bed.fleet.settle(within: bed.plan.recoveryTimeout) != nil else {
             throw TortureError("the group does not settle")
         }
         try answerEverywhere("before anything is done")
         // What came while the instances were starting is not what is asked.
-        _ = watch.takeGaps()
+        _ = bed.watch.drainGaps()
         try step("nothing") {}
-        for instance in fleet.instances {
+        for instance in bed.fleet.instances {
             try step("SIGTERM \(instance.id), start again") {
                 let status = try instance.stop()
-                if status != 0 { note(problem: "\(instance.id) ended with status \(status) on SIGTERM") }
+                if status != 0 { report(problem: "\(instance.id) ended with status \(status) on SIGTERM") }
                 try instance.start()
-                if try !wait(for: plan.recoveryTimeout, through: network, until: { instance.isReady }) {
-                    note(problem: "\(instance.id) does not get ready again")
+                if try !wait(for: bed.plan.recoveryTimeout, through: bed.network, until: { instance.isReady })
+                {
+                    report(problem: "\(instance.id) does not get ready again")
                 }
             }
         }
-        let newcomer = fleet.add()
+        let newcomer = bed.fleet.add()
         try step("start \(newcomer.id)") {
             try newcomer.start()
-            if try fleet.settle(with: newcomer, within: plan.recoveryTimeout) == nil {
-                note(problem: "\(newcomer.id) gets no partitions")
+            if try bed.fleet.settle(with: newcomer, within: bed.plan.recoveryTimeout) == nil {
+                report(problem: "\(newcomer.id) gets no partitions")
             }
         }
         try troubleBrokers()
         summary =
             [
                 "longest gap in the answers of one partition \(longestOfOne.text), of all together \(longestOfAll.text)"
-            ] + (brokers?.table.lines ?? [])
+            ] + (bed.brokers?.table.lines ?? [])
     }
 
     /// Each broker is stopped and started, then killed and started.
     private func troubleBrokers() throws {
-        guard let brokers else { return }
+        guard let brokers = bed.brokers else { return }
         for kind in [BrokerTrouble.Kind.stop, .kill] {
             for broker in brokers.brokers {
                 try brokers.run(kind, broker, report: Console.line)
-                for fallen in fleet.takeFallen() { note(problem: fallen) }
+                for fallen in bed.fleet.collectFallen() { report(problem: fallen) }
             }
         }
     }
 
-    func note(problem: String) {
+    func report(problem: String) {
         problems.append(problem)
         Console.line(problem)
     }
@@ -86,20 +70,24 @@ final class RollingRestart: Course {
         try body()
         let done = ContinuousClock.now - start
         try answerEverywhere(text)
-        let gaps = watch.takeGaps()
+        let gaps = bed.watch.drainGaps()
         (longestOfOne, longestOfAll) = (max(longestOfOne, gaps.longest), max(longestOfAll, gaps.ofAll))
         Console.line(
             "\(text): done after \(done.text), longest gap in a partition's answers \(gaps.longest.text), "
                 + "in all \(gaps.ofAll.text)"
         )
-        for fallen in fleet.takeFallen() { note(problem: fallen) }
-        if let failure = load.failure ?? watch.failure { throw TortureError(failure) }
+        for fallen in bed.fleet.collectFallen() { report(problem: fallen) }
+        if let failure = bed.load.failure ?? bed.watch.failure { throw TortureError(failure) }
     }
 
     private func answerEverywhere(_ text: String) throws {
-        watch.expect(from: Set(0..<Int32(plan.partitions)), madeAfter: wallClock() + 2_000)
-        if try !wait(for: plan.recoveryTimeout, through: network, until: { watch.expectation?.all != nil }) {
-            note(problem: "\(text): not every partition answers")
+        bed.watch.expect(from: Set(0..<Int32(bed.plan.partitions)), madeAfter: wallClock() + 2_000)
+        if try !wait(
+            for: bed.plan.recoveryTimeout,
+            through: bed.network,
+            until: { bed.watch.expectation?.all != nil }
+        ) {
+            report(problem: "\(text): not every partition answers")
         }
     }
 }

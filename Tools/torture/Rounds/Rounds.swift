@@ -1,55 +1,28 @@
 import Foundation
-
-/// What is done to the service while it is under load.
-protocol Course: AnyObject {
-    /// Does it.
-    func run() throws
-    /// Takes note of something that went wrong besides the contract, such as a service that never answered again.
-    func note(problem: String)
-    /// All that was noted.
-    var problems: [String] { get }
-    /// How long things took, in lines.
-    var summary: [String] { get }
-}
+import SeededRandom
 
 /// Does one bad thing after the other and looks how long the service takes to answer again.
 final class Rounds: Course {
     private var recoveries: [Recovery] = []
     private(set) var problems: [String] = []
 
-    private let plan: Plan
-    private let fleet: Fleet
-    private let watch: AnswerWatch
-    private let load: Load
-    private let network: NetworkProxy?
-    private let brokers: BrokerTrouble?
+    private let bed: TestBed
     private var random: SeededGenerator
     private var assignment: [String: Set<Int32>] = [:]
     private var round = 0
 
-    init(
-        plan: Plan,
-        fleet: Fleet,
-        watch: AnswerWatch,
-        load: Load,
-        network: NetworkProxy?,
-        brokers: BrokerTrouble?
-    ) {
-        self.plan = plan
-        self.fleet = fleet
-        self.watch = watch
-        self.load = load
-        self.network = network
-        self.brokers = brokers
-        random = SeededGenerator(seed: plan.seed)
+    init(_ bed: TestBed) {
+        self.bed = bed
+        random = SeededGenerator(seed: bed.plan.seed)
     }
 
     var summary: [String] {
-        RecoveryTable(recoveries: recoveries, session: plan.session).lines + (brokers?.table.lines ?? [])
+        RecoveryTable(recoveries: recoveries, session: bed.plan.session).lines
+            + (bed.brokers?.table.lines ?? [])
     }
 
     func run() throws {
-        for number in 1...plan.rounds {
+        for number in 1...bed.plan.rounds {
             round = number
             try prepare()
             let deed = Deed.random(of: deeds, using: &random)
@@ -63,8 +36,8 @@ final class Rounds: Course {
             case .stopBroker: try trouble(.stop)
             case .killBroker: try trouble(.kill)
             }
-            for fallen in fleet.takeFallen() { note(problem: fallen) }
-            if let failure = load.failure ?? watch.failure { throw TortureError(failure) }
+            for fallen in bed.fleet.collectFallen() { report(problem: fallen) }
+            if let failure = bed.load.failure ?? bed.watch.failure { throw TortureError(failure) }
         }
     }
 
@@ -72,8 +45,8 @@ final class Rounds: Course {
     private var deeds: [Deed] {
         Deed.allCases.filter { deed in
             switch deed {
-            case .restartBroker: plan.brokerRestart != nil
-            case .stopBroker, .killBroker: brokers != nil
+            case .restartBroker: bed.plan.brokerRestart != nil
+            case .stopBroker, .killBroker: bed.brokers != nil
             default: true
             }
         }
@@ -82,29 +55,29 @@ final class Rounds: Course {
     /// A pause that is part of the load, and mostly the wait for a settled group: the worst may come at any time.
     private func prepare() throws {
         let pause = ContinuousClock.now + .milliseconds(Int.random(in: 200..<1_500, using: &random))
-        try wait(for: plan.recoveryTimeout) {
+        try wait(for: bed.plan.recoveryTimeout) {
             Console.status(
-                "round \(round) of \(plan.rounds): \(load.sent) records sent, \(watch.count) answers"
+                "round \(round) of \(bed.plan.rounds): \(bed.load.sent) records sent, \(bed.watch.count) answers"
             )
             return ContinuousClock.now > pause
         }
         if random.chance(75) {
-            let settled = try fleet.settle(within: plan.recoveryTimeout)
-            if settled == nil { note(problem: "the group does not settle") }
+            let settled = try bed.fleet.settle(within: bed.plan.recoveryTimeout)
+            if settled == nil { report(problem: "the group does not settle") }
             assignment = settled ?? [:]
         } else {
-            assignment = fleet.assignment() ?? [:]
+            assignment = bed.fleet.assignment() ?? [:]
         }
     }
 
-    func note(problem: String) {
+    func report(problem: String) {
         problems.append("round \(round): \(problem)")
         Console.line("round \(pad(round))  \(problem)")
     }
 
     private func pad(_ number: Int) -> String {
         let text = "\(number)"
-        return String(repeating: " ", count: max(0, "\(plan.rounds)".count - text.count)) + text
+        return String(repeating: " ", count: max(0, "\(bed.plan.rounds)".count - text.count)) + text
     }
 }
 
@@ -113,7 +86,7 @@ final class Rounds: Course {
 extension Rounds {
     /// Kills instances and starts them again under the same ids.
     private func restart(count: Int) throws {
-        var victims = fleet.running.shuffled(using: &random)
+        var victims = bed.fleet.running.shuffled(using: &random)
         if let worst = try instanceAtRisk() {
             victims.removeAll { $0 === worst }
             victims.insert(worst, at: 0)
@@ -126,7 +99,7 @@ extension Rounds {
             of: victims
         ) {
             for victim in victims { victim.killAtOnce() }
-            network?.endRisk()
+            bed.network?.endRisk()
         } afterwards: {
             for victim in victims { try victim.start() }
         }
@@ -135,27 +108,27 @@ extension Rounds {
     /// An instance that a late request has just done harm to, and that is held up to be killed; mostly, where there is a proxy
     /// and that happens soon enough.
     private func instanceAtRisk() throws -> Instance? {
-        guard let network, random.chance(75) else { return nil }
+        guard let network = bed.network, random.chance(75) else { return nil }
         let name = try network.instanceAtRisk(within: .seconds(5))
-        return fleet.running.first { $0.id == name }
+        return bed.fleet.running.first { $0.id == name }
     }
 
     /// Kills an instance and leaves it dead until the others have its partitions.
     private func takeOver() throws {
-        let chosen = fleet.running.randomElement(using: &random)
-        guard fleet.running.count > 1, let victim = try instanceAtRisk() ?? chosen else {
+        let chosen = bed.fleet.running.randomElement(using: &random)
+        guard bed.fleet.running.count > 1, let victim = try instanceAtRisk() ?? chosen else {
             return try restart(count: 1)
         }
         try measure(.takeover, "kill -9 \(victim.id), others take over", of: [victim]) {
             victim.killAtOnce()
-            network?.endRisk()
+            bed.network?.endRisk()
         }
         if random.chance(70) { try victim.start() }
     }
 
     /// Freezes an instance until the others have its partitions, then lets it go on as if nothing had been.
     private func freeze() throws {
-        guard fleet.running.count > 1, let victim = fleet.running.randomElement(using: &random) else {
+        guard bed.fleet.running.count > 1, let victim = bed.fleet.running.randomElement(using: &random) else {
             return try restart(count: 1)
         }
         try measure(.frozen, "SIGSTOP \(victim.id), others take over, SIGCONT", of: [victim]) {
@@ -166,16 +139,16 @@ extension Rounds {
 
     /// Starts one more instance, or ends one.
     private func crowd() throws {
-        if let resting = fleet.resting.randomElement(using: &random) {
+        if let resting = bed.fleet.resting.randomElement(using: &random) {
             try join(resting)
-        } else if fleet.instances.count <= plan.instances {
-            try join(fleet.add())
-        } else if let victim = fleet.running.randomElement(using: &random) {
+        } else if bed.fleet.instances.count <= bed.plan.instances {
+            try join(bed.fleet.add())
+        } else if let victim = bed.fleet.running.randomElement(using: &random) {
             var status: Int32 = 0
             try measure(.left, "SIGTERM \(victim.id), others take over", of: [victim]) {
                 status = try victim.stop()
             }
-            if status != 0 { note(problem: "\(victim.id) ended with status \(status) on SIGTERM") }
+            if status != 0 { report(problem: "\(victim.id) ended with status \(status) on SIGTERM") }
         }
     }
 
@@ -183,15 +156,15 @@ extension Rounds {
     private func join(_ instance: Instance) throws {
         try instance.start()
         let start = ContinuousClock.now
-        guard let settled = try fleet.settle(with: instance, within: plan.recoveryTimeout) else {
-            return note(problem: "\(instance.id) gets no partitions")
+        guard let settled = try bed.fleet.settle(with: instance, within: bed.plan.recoveryTimeout) else {
+            return report(problem: "\(instance.id) gets no partitions")
         }
         assignment = settled
         try measure(.joined, "start \(instance.id)", of: [instance], since: start) {}
     }
 
     private func restartBroker() throws {
-        guard let command = plan.brokerRestart else { return }
+        guard let command = bed.plan.brokerRestart else { return }
         try measure(.broker, "restart the broker", of: []) {
             let result = try Child.run("/bin/sh", ["-c", command])
             // What counts is whether the service answers again; the broker may only be slow to come.
@@ -205,7 +178,9 @@ extension Rounds {
 
     /// Takes a broker away and brings it back.
     private func trouble(_ kind: BrokerTrouble.Kind) throws {
-        guard let brokers, let broker = brokers.brokers.randomElement(using: &random) else { return }
+        guard let brokers = bed.brokers, let broker = brokers.brokers.randomElement(using: &random) else {
+            return
+        }
         try brokers.run(kind, broker) { Console.line("round \(pad(round))  \($0)") }
     }
 
@@ -219,21 +194,22 @@ extension Rounds {
         afterwards: () throws -> Void = {}
     ) throws {
         let known = victims.reduce(into: Set<Int32>()) { $0.formUnion(assignment[$1.id] ?? []) }
-        let partitions = known.isEmpty ? Set(0..<Int32(plan.partitions)) : known
+        let partitions = known.isEmpty ? Set(0..<Int32(bed.plan.partitions)) : known
         Console.status("round \(pad(round))  \(text)")
         let start = beginning ?? .now
         try deed()
         // What was made until now and a moment longer may be on its way still.
-        watch.expect(from: partitions, madeAfter: wallClock() + (victims.isEmpty ? 0 : 20))
+        bed.watch.expect(from: partitions, madeAfter: wallClock() + (victims.isEmpty ? 0 : 20))
         try afterwards()
-        let hasAnswered = try wait(for: plan.recoveryTimeout, through: network) {
-            watch.expectation?.all != nil
+        let hasAnswered = try wait(for: bed.plan.recoveryTimeout, through: bed.network) {
+            bed.watch.expectation?.all != nil
         }
-        guard hasAnswered, let first = watch.expectation?.first, let all = watch.expectation?.all else {
-            let silent = partitions.subtracting(watch.expectation?.arrivals.keys.map { $0 } ?? [])
+        guard hasAnswered, let first = bed.watch.expectation?.first, let all = bed.watch.expectation?.all
+        else {
+            let silent = partitions.subtracting(bed.watch.expectation?.arrivals.keys.map { $0 } ?? [])
             let list = silent.sorted().map(String.init).joined(separator: ", ")
-            return note(
-                problem: "\(text): no answer from partitions \(list) within \(plan.recoveryTimeout.text)"
+            return report(
+                problem: "\(text): no answer from partitions \(list) within \(bed.plan.recoveryTimeout.text)"
             )
         }
         let recovery = Recovery(cause: cause, first: first - start, all: all - start)

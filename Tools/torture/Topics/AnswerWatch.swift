@@ -37,7 +37,7 @@ final class AnswerWatch: Sendable {
     }
 
     /// The longest times without an answer since the last call.
-    func takeGaps() -> ArrivalGaps.Longest { state.withLock { $0.gaps.take() } }
+    func drainGaps() -> ArrivalGaps.Longest { state.withLock { $0.gaps.drain() } }
 
     /// How many answers were read.
     var count: Int { state.withLock { $0.count } }
@@ -65,7 +65,7 @@ final class AnswerWatch: Sendable {
             state.withLock { state in
                 for case .record(let record) in batch {
                     state.count += 1
-                    state.gaps.note(arrivalFrom: record.partition, at: now)
+                    state.gaps.recordArrival(from: record.partition, at: now)
                     guard let expectation = state.expectation, let timestamp = record.timestamp,
                         timestamp > expectation.madeAfter, expectation.partitions.contains(record.partition),
                         expectation.arrivals[record.partition] == nil
