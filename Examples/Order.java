@@ -23,12 +23,12 @@ public class Order {
         String order = String.format("{\"orderId\":\"%s\",\"juice\":\"%s\",\"quantity\":%s}", id, juice, quantity);
 
         try (var consumer = reader(brokers);
-                // Idempotent, and keys are hashed with murmur2: both are the defaults.
+                // Idempotent, with murmur2 for keys: both are the defaults.
                 var producer = new KafkaProducer<>(
                         properties(brokers, Map.of("delivery.timeout.ms", "5000", "request.timeout.ms", "4000")),
                         new StringSerializer(), new StringSerializer())) {
             for (int attempt = 0; attempt < 3; attempt++) {
-                // Under the same id, so that it is made once however often it arrives.
+                // Under the same id, so that it is made once, however often it arrives.
                 var sent = producer.send(new ProducerRecord<>(PREFIX + "orders", store, order));
                 try {
                     sent.get();
@@ -46,7 +46,7 @@ public class Order {
         System.exit(1);
     }
 
-    /** A consumer that stands at the ends of all partitions, before the order is sent: no answer can slip by. */
+    /** A consumer at the end offsets of all partitions. Made before the order is sent, it misses no answer. */
     static KafkaConsumer<String, String> reader(String brokers) {
         var consumer = new KafkaConsumer<>(
                 properties(brokers, Map.of("isolation.level", "read_committed", "enable.auto.commit", "false")),
@@ -62,7 +62,7 @@ public class Order {
         Instant deadline = Instant.now().plus(timeout);
         while (Instant.now().isBefore(deadline)) {
             for (var answer : consumer.poll(Duration.between(Instant.now(), deadline))) {
-                // In earnest, with a JSON library.
+                // In production, use a JSON library.
                 if (store.equals(answer.key()) && answer.value().contains("\"orderId\":\"" + id + "\"")) {
                     return answer.value();
                 }

@@ -13,10 +13,10 @@ PREFIX = os.environ.get("JUICE_TOPIC_PREFIX", "juice.")
 
 
 def reader(brokers, topic):
-    """A consumer that stands at the ends of all partitions, before the order is sent: no answer can slip by."""
+    """A consumer at the end offsets of all partitions. Made before the order is sent, it misses no answer."""
     consumer = Consumer({
         "bootstrap.servers": brokers,
-        "group.id": "pos-7",  # Needed by the client; with assign() no group is joined.
+        "group.id": "pos-7",  # Required by the client; assign() joins no group.
         "enable.auto.commit": False,
         "isolation.level": "read_committed",
     })
@@ -47,13 +47,13 @@ def order(brokers, store, juice, quantity=1):
     producer = Producer({
         "bootstrap.servers": brokers,
         "enable.idempotence": True,
-        "partitioner": "murmur2_random",  # As Java clients do it: straight to the store's partition.
+        "partitioner": "murmur2_random",  # As in Java clients: straight to the store's partition.
         "message.timeout.ms": 5000,
     })
     order_id = str(uuid.uuid4())
     value = json.dumps({"orderId": order_id, "juice": juice, "quantity": quantity})
     for _ in range(3):
-        # Under the same id, so that it is made once however often it arrives.
+        # Under the same id, so that it is made once, however often it arrives.
         producer.produce(PREFIX + "orders", key=store, value=value)
         producer.flush(5)
         if answer := wait(consumer, store, order_id, seconds=5):

@@ -7,8 +7,8 @@ prefix=${JUICE_TOPIC_PREFIX:-juice.}
 id=pos-7-$(date +%s)-$$-$RANDOM
 order="{\"orderId\":\"$id\",\"juice\":\"$juice\",\"quantity\":$quantity}"
 
-# The latest 1,000 records of each partition, and then what comes. grep is through with the first that has the id; kcat, which
-# is not waited for, notices later.
+# Reads the latest 1,000 records of each partition, then new ones. grep ends with the first that has the id; kcat ends later, and
+# nobody waits for it.
 answer() {
     grep --max-count=1 --fixed-strings "\"orderId\":\"$id\"" < <(
         timeout 5 kcat -C -b "$brokers" -t "${prefix}results" -o -1000 -q -u \
@@ -17,7 +17,7 @@ answer() {
 }
 
 for _ in 1 2 3; do
-    # Under the same id, so that it is made once however often it arrives.
+    # Under the same id, so that it is made once, however often it arrives.
     kcat -P -b "$brokers" -t "${prefix}orders" -k "$store" -X partitioner=murmur2_random \
         -X enable.idempotence=true -X message.timeout.ms=5000 <<<"$order" && answer && exit
 done

@@ -5,7 +5,7 @@ import Logging
 
 /// Sends an order and prints its answer: `order-example BROKERS STORE JUICE [QUANTITY]`.
 ///
-/// The clients' calls block the thread they are made on, so they belong on one of their own: here the main one.
+/// The clients' calls block their thread, so make them on a thread of your own: here the main thread.
 @main
 struct Order {
     static let prefix = ProcessInfo.processInfo.environment["JUICE_TOPIC_PREFIX"] ?? "juice."
@@ -22,7 +22,7 @@ struct Order {
             configuration: KafkaConfiguration([
                 "bootstrap.servers": brokers,
                 "enable.idempotence": "true",
-                // As Java clients do it: straight to the store's partition.
+                // As in Java clients: straight to the store's partition.
                 "partitioner": "murmur2_random",
             ]),
             hooks: hooks
@@ -31,7 +31,7 @@ struct Order {
         var order = OutputBuffer()
         CommandEncoder.order(id: id, juice: juice, quantity: quantity, into: &order)
         for _ in 0..<3 {
-            // Under the same id, so that it is made once however often it arrives.
+            // Under the same id, so that it is made once, however often it arrives.
             _ = try? producer.send(
                 topic: prefix + "orders",
                 key: Array(store.utf8),
@@ -55,7 +55,7 @@ enum Failure: Error {
     case noAnswer(id: String)
 }
 
-/// Stands at the ends of all partitions of the results, before the order is sent: no answer can slip by.
+/// A consumer at the end offsets of all partitions of the results. Made before the order is sent, it misses no answer.
 struct Reader {
     private let consumer: Consumer
     private let decoder = AnswerDecoder()
@@ -64,7 +64,7 @@ struct Reader {
         consumer = try Consumer(
             configuration: KafkaConfiguration([
                 "bootstrap.servers": brokers,
-                "group.id": "pos-7",  // Needed by the client; with assign(_:) no group is joined.
+                "group.id": "pos-7",  // Required by the client; assign(_:) joins no group.
                 "enable.auto.commit": "false",
                 "isolation.level": "read_committed",
             ]),
