@@ -4,14 +4,14 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends librdkafka-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
-# Dependencies first: they change less often than the sources. The tests are not needed.
+# Dependencies first: they change less often than the sources. Tests and tools are not needed.
 COPY Package.swift ./
 RUN swift package resolve
 COPY Sources ./Sources
 RUN swift build -c release --product juice --static-swift-stdlib \
     && install -D -s "$(swift build -c release --show-bin-path)/juice" /out/juice
 
-# Run stage: the binary, the shared libraries it needs, and a user without rights.
+# Run stage: the binary, the shared libraries it needs, and an unprivileged user.
 FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install -y --no-install-recommends librdkafka1 ca-certificates \
@@ -19,15 +19,15 @@ RUN apt-get update \
     && groupadd --gid 10001 juice \
     && useradd --uid 10001 --gid juice --no-create-home --shell /usr/sbin/nologin juice
 COPY --from=build /out/juice /usr/local/bin/juice
-# Whoever hands the image on hands these on, too.
+# Licenses must travel with the image.
 COPY LICENSE docs/LICENSES.md /usr/share/doc/juice/
-# In numbers, so that Kubernetes sees that it is not root.
+# As numbers, so that Kubernetes can verify that it is not root.
 USER 10001:10001
-# Whoever runs a container wants to probe and scrape it, and to have its log collected.
+# Containers are probed and scraped, and their logs collected.
 ENV JUICE_HTTP=0.0.0.0:8080 JUICE_LOG_FORMAT=json
-# Nobody reaches a broker on the container's own loopback, as `juice serve` would start one.
+# Without brokers `juice serve` would start one on the container's loopback, where nobody reaches it.
 ENV JUICE_REQUIRE_BROKERS=true
-# `juice demo` starts one and leaves a note of it where the container can write even if its root file system is read-only.
+# `juice demo` starts one and writes a run file here, where the container can write even if its root file system is read-only.
 ENV XDG_RUNTIME_DIR=/dev/shm
 EXPOSE 8080
 ENTRYPOINT ["juice"]
