@@ -1,44 +1,44 @@
-# Two commands do everything: `make demo` shows the service at work, `make test` checks what CI checks. `make check` is for while
-# one works: the part of it that takes less than a minute.
-# Each installs what is missing first (librdkafka) and says so.
+# Two commands do everything: `make demo` shows the service at work, `make test` runs every check of CI. `make check` is the part of
+# it that takes less than a minute, to run while you work.
+# Each first installs what is missing (librdkafka) and says so.
 
 SHELL := /bin/bash
 SWIFT ?= swift
-# What `make demo` passes on, for example: make demo ARGS="--orders 2000"
+# Arguments for the command that a target runs, for example: make demo ARGS="--orders 2000"
 ARGS ?=
-# How many runs `make simulate` makes, or the one to replay step by step, and what to break in the engine before.
+# For `make simulate`: the number of runs, or the one run to replay step by step, and the flaw to put into the engine.
 SEEDS ?= 10000
 SEED ?=
 FLAW ?=
 CONFIGURATION := release
-# The flags of every debug build. Builds with other flags would undo each other's work.
+# The flags of every debug build. With different flags, builds would invalidate each other.
 STRICT := -Xswiftc -warnings-as-errors
 DEBUG := .build/debug
-FIRST_BUILD := The first build takes some minutes: 50 modules, most of them dependencies; later ones take seconds. [done/all] tells how far it is.
-# Tests that compute and wait for nothing. They run by themselves: on Swift's few threads they would keep services, which wait much,
-# from going on. The simulation has a thread of its own.
+FIRST_BUILD := The first build takes some minutes: 50 modules, most of them dependencies; later ones take seconds. [done/all] shows the progress.
+# Tests that only compute. They run separately: on Swift's few threads they would block the services of other tests, which mostly
+# wait. The simulation has its own thread.
 UNIT := JuiceMakerTests|JuiceMessagesTests|JuiceAuditTests|JuiceEngineTests\.(?!SimulationTests)|JuiceRestockBotTests|PrometheusMetricsTests|tortureTests
 # The versions of librdkafka that `make compat` tries: those of Debian 12, Ubuntu 24.04 and Debian 13, and the newest of all.
 VERSIONS ?= 2.0.2 2.3.0 2.8.0 newest
-# Which of its tests `make test-browser` runs; all where none is named.
+# The tests that `make test-browser` runs; all by default.
 TESTS ?=
-# What `make fuzz` takes its inputs for, and how many it tries.
+# For `make fuzz`: the decoder to feed, and the number of inputs.
 FUZZ ?= commands
 RUNS ?= 1000000
-# What `make torture` and `make bench` are told: where the broker is, or several with commas. The former also: how many bad things
-# to do, how to restart the broker, how to stop, kill and start one of several (run as `BROKER_COMMAND stop 2`), and with
-# NETWORK=1 to hold back, cut, delay and repeat single requests besides. For that the service is led through a proxy in the
-# torture's own process: each broker gets a port of the proxy's on 127.0.0.1, and the brokers' answers are rewritten to name
-# those. Nothing has to be set up at the brokers; their connections must be plain.
+# For `make torture` and `make bench`: the broker, or several with commas. For `make torture` also: the number of rounds, a command
+# that restarts the broker, and one that stops, kills and starts one of several (run as `BROKER_COMMAND stop 2`). NETWORK=1 also
+# holds back, cuts, delays and repeats single requests. The service then connects through a proxy in the torture's process: the
+# proxy gives each broker a port on 127.0.0.1, and rewrites the brokers' answers to name these ports. The brokers need no setup;
+# their connections must be plain.
 BOOTSTRAP ?=
 ROUNDS ?= 100
 BROKER_RESTART ?=
 BROKER_COMMAND ?=
 NETWORK ?=
 export BROKER_RESTART BROKER_COMMAND
-# The modules whose API is documented, each after those that it imports.
+# The modules whose API is documented, each after the modules that it imports.
 DOCUMENTED := Kafka JuiceMaker JuiceMessages JuiceEngine JuiceService JuiceRestockBot PrometheusMetrics JuiceHTTP JuiceKiosk
-# Where `make install` puts things.
+# Where `make install` puts files.
 PREFIX ?= /usr/local
 DESTDIR ?=
 
@@ -48,7 +48,7 @@ DESTDIR ?=
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-14s %s\n", $$1, $$2 }'
 
-# Not optimised: that builds in half the time, and `make test` goes on from there.
+# A debug build: it takes half the time, and `make test` reuses it.
 demo: setup ## Watch orders become juice: embedded broker, service and simulated shops (ARGS="--orders 2000")
 	@[ -e $(DEBUG)/juice ] || echo "$(FIRST_BUILD)"
 	@echo "Building juice"
@@ -60,25 +60,25 @@ build: setup ## Build the juice command
 	@echo "Building juice ($(CONFIGURATION))"
 	@$(SWIFT) build -c $(CONFIGURATION) --product juice
 
-check: setup ## What to run while working, less than a minute once built: format, debug build, unit and engine tests, 200 seeds
+check: setup ## Quick checks while you work, under a minute once built: format, debug build, unit and engine tests, 200 seeds
 	@./scripts/stages.sh lint debug-build unit-tests seeds
 
-# Side by side runs what waits much with what computes much, and never two that SwiftPM would run one after the other.
+# Targets that mostly wait run beside targets that mostly compute, and never two that SwiftPM would serialize.
 test: setup ## Everything CI checks: format, build without warnings, all tests
 	@./scripts/stages.sh lint debug-build,tools unit-tests tests,deploy-check heap,test-browser,contract,docs
 	@[ -n "$$KAFKA_BOOTSTRAP_SERVERS" ] || echo "Skipped: tests on a real broker. To run them: KAFKA_BOOTSTRAP_SERVERS=host:port make test"
 
-# All of it, before anything that would install it runs side by side: two installations meet the package manager's lock.
+# Installs everything first: two targets that install side by side would fail on the package manager's lock.
 tools: .build/contract-venv/ready .build/deploy-venv/ready .build/browser-venv/ready
 	@./scripts/setup.sh kcat browser
 	@./scripts/setup-prometheus.sh > /dev/null
 
-# Everything that is not optimised, in one build: products built one by one need other parts of it built anew.
+# All debug products in one build: building them one by one would rebuild shared parts.
 debug-build: setup
 	@echo "Building with warnings as errors"
 	@$(SWIFT) build --build-tests $(STRICT)
 
-# As above, for targets that are made by themselves. Before the stages of `make test` it is one of these.
+# The same, for targets that are run alone. In `make test` it is already a stage of its own.
 built:
 	@[ -n "$$IN_STAGES" ] || $(MAKE) --no-print-directory debug-build
 
@@ -91,9 +91,9 @@ seeds: built
 tests: built
 	@$(SWIFT) test --skip-build $(STRICT) --skip '$(UNIT)'
 
-# What the optimiser takes from the heap is what counts, so this is a release build, of that program and what it needs alone.
+# A release build, because only the heap allocations of optimised code count; of that program and its dependencies alone.
 heap: setup
-	@echo "Counting the memory that an order takes from the heap: none"
+	@echo "Counting an order's heap allocations: there must be none"
 	@$(SWIFT) build -c release --product microbench
 	@.build/release/microbench --orders 200000 --check
 
@@ -102,9 +102,9 @@ compat: build built .build/contract-venv/ready ## Run demo, tests and a short to
 	@BOOTSTRAP="$(BOOTSTRAP)" ROUNDS=$(if $(filter command line,$(origin ROUNDS)),$(ROUNDS),5) ./scripts/compat.sh \
 		.build/contract-venv/bin/python .build/release $(VERSIONS)
 
-contract: built .build/contract-venv/ready ## Check the schemas against thousands of messages, and the examples for integrators
+contract: built .build/contract-venv/ready ## Check the schemas against thousands of messages, and run the examples for integrators
 	@./scripts/setup.sh kcat
-	@echo "Checking docs/asyncapi.yaml and docs/schemas against what the service takes and writes, and the examples"
+	@echo "Checking docs/asyncapi.yaml and docs/schemas against the service's messages, and the examples"
 	@set -o pipefail; $(DEBUG)/contract-samples | .build/contract-venv/bin/python Tests/contract/check.py
 	@PYTHONDONTWRITEBYTECODE=1 .build/contract-venv/bin/python Tests/contract/examples.py $(DEBUG)
 
@@ -119,7 +119,7 @@ test-browser: built .build/browser-venv/ready ## Drive the kiosk's page in headl
 	@echo "Driving the kiosk's page in headless Chromium"
 	@PYTHONDONTWRITEBYTECODE=1 .build/browser-venv/bin/python Tests/browser/run.py $(DEBUG) $(TESTS)
 
-screenshots: build .build/browser-venv/ready ## Make the README's pictures of the kiosk anew
+screenshots: build .build/browser-venv/ready ## Retake the README's pictures of the kiosk
 	@./scripts/setup.sh browser
 	@PYTHONDONTWRITEBYTECODE=1 .build/browser-venv/bin/python Tests/browser/screenshots.py \
 		"$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)" docs/images
@@ -128,11 +128,11 @@ licenses: setup ## Write docs/LICENSES.md: the licenses of what is linked into t
 	@$(MAKE) --no-print-directory built
 	@./scripts/components.py licenses $(DEBUG)
 
-sbom: build ## List what the juice command is made of, in CycloneDX JSON: .build/sbom.cdx.json
+sbom: build ## List the components of the juice command, in CycloneDX JSON: .build/sbom.cdx.json
 	@./scripts/components.py sbom "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)" > .build/sbom.cdx.json
 	@echo "Wrote .build/sbom.cdx.json"
 
-# Python packages in an environment of their own, which is made anew when others are asked for.
+# Python packages in a virtual environment, which is recreated when the requirements change.
 .build/%-venv/ready: Tests/%/requirements.txt
 	@./scripts/setup.sh python
 	@echo "Installing the Python packages of $<"
@@ -140,8 +140,8 @@ sbom: build ## List what the juice command is made of, in CycloneDX JSON: .build
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
-# Which packages are wanted is in requirements.in; requirements.txt has all that these bring along, too, and the hashes of each.
-requirements: .build/lock-venv/ready ## Write Tests/*/requirements.txt anew from the requirements.in beside them
+# requirements.in lists the packages that are needed; requirements.txt adds their dependencies and all hashes.
+requirements: .build/lock-venv/ready ## Rewrite Tests/*/requirements.txt from the requirements.in beside them
 	@for list in Tests/*/requirements.in; do \
 		(cd "$$(dirname $$list)" && "$(CURDIR)/.build/lock-venv/bin/uv" pip compile --quiet --universal --python-version 3.11 \
 			--upgrade --generate-hashes --no-annotate --custom-compile-command "make requirements" requirements.in \
@@ -153,7 +153,7 @@ simulate: setup ## Run the engine in simulated clusters that fail in every way (
 	@exec "$$($(SWIFT) build -c release --show-bin-path)/simulate" \
 		$(if $(SEED),--seed $(SEED),--seeds $(SEEDS)) $(if $(FLAW),--flaw $(FLAW))
 
-torture: setup ## Kill, freeze and crowd the service on a real broker, and audit its answers (BOOTSTRAP=host:port; NETWORK=1 for late and lost requests too: each broker gets a port of a proxy, and the answers name those)
+torture: setup ## Kill, freeze and crowd the service on a real broker, and audit its answers (BOOTSTRAP=host:port; NETWORK=1 adds late and lost requests, through a proxy)
 	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make torture BOOTSTRAP=host:port[,host:port...] [ROUNDS=100] [NETWORK=1] [BROKER_RESTART='command'] [BROKER_COMMAND='command'] [ARGS='--rate 200']"; exit 64; }
 	@echo "Building juice and torture ($(CONFIGURATION)); the first time takes a few minutes"
 	@$(SWIFT) build -c $(CONFIGURATION) --product juice
@@ -162,10 +162,10 @@ torture: setup ## Kill, freeze and crowd the service on a real broker, and audit
 		--rounds $(ROUNDS) $(if $(NETWORK),--network) $${BROKER_RESTART:+--broker-restart "$$BROKER_RESTART"} \
 		$${BROKER_COMMAND:+--broker-command "$$BROKER_COMMAND"} $(ARGS)
 
-rolling: setup ## Restart three instances in turn and add a fourth, under load on real brokers (BOOTSTRAP=host:port[,…]); with BROKER_COMMAND also stop and kill each broker
+rolling: setup ## Restart three instances in turn and add a fourth, under load on real brokers (BOOTSTRAP=host:port[,…]); BROKER_COMMAND also stops and kills each broker
 	@$(MAKE) --no-print-directory torture BOOTSTRAP="$(BOOTSTRAP)" ARGS="--rolling $(ARGS)"
 
-fuzz: setup ## Try random inputs on the decoders (RUNS=10000000 FUZZ=commands|answers|stock)
+fuzz: setup ## Feed random inputs to the decoders (RUNS=10000000 FUZZ=commands|answers|stock)
 	@echo "Building the fuzzer with libFuzzer and AddressSanitizer; the first time takes a few minutes"
 	@$(SWIFT) build -c release --package-path Fuzz --scratch-path .build/fuzz --sanitize fuzzer \
 		-Xswiftc -sanitize=fuzzer,address -Xcc -fsanitize=address
@@ -175,18 +175,18 @@ fuzz: setup ## Try random inputs on the decoders (RUNS=10000000 FUZZ=commands|an
 		-dict=Fuzz/tokens.dict -artifact_prefix=.build/fuzz/crashes/ \
 		.build/fuzz/corpus/$(FUZZ) Tests/JuiceMessagesTests/Corpus/$(FUZZ)
 
-soak: setup ## 10,000 transactions and 100 rebalances: memory and threads must stay as they are (about 2 minutes)
+soak: setup ## Run 10,000 transactions and 100 rebalances: memory and threads must not grow (about 2 minutes)
 	@$(MAKE) --no-print-directory built
 	@$(DEBUG)/soak
 
-bench: build ## Measure the service beside a bare copy in C on a real broker (BOOTSTRAP=host:port; about 5 minutes)
+bench: build ## Measure the service against a bare loop in C on a real broker (BOOTSTRAP=host:port; about 5 minutes)
 	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make bench BOOTSTRAP=host:port"; exit 64; }
 	@juice="$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/juice" && $$juice bench core && \
 		for what in end-to-end "latency --rate 100" "latency --rate 1000" restore; do \
 			echo && $$juice bench $$what --bootstrap-servers "$(BOOTSTRAP)" || exit $$?; \
 		done
 
-microbench: setup ## What each piece of an order's work costs without Kafka: memory requests and nanoseconds
+microbench: setup ## Measure each piece of an order's work without Kafka: heap allocations and nanoseconds
 	@$(SWIFT) build -c release --product microbench
 	@"$$($(SWIFT) build -c release --show-bin-path)/microbench" $(ARGS)
 
@@ -194,11 +194,11 @@ instructions: setup ## The same in instructions, counted by valgrind (Linux; abo
 	@$(SWIFT) build -c release --product microbench
 	@./scripts/instructions.sh "$$($(SWIFT) build -c release --show-bin-path)/microbench"
 
-# Each sanitizer has a build of its own. ThreadSanitizer must be told of librdkafka's threads: see c11threads.c. It is not
-# asked about threads that never end: a worker that hangs in librdkafka is left behind on purpose when the service stops.
-# The engine's tests are left out: it has no threads, and its simulation would take very long.
+# Each sanitizer has its own build. ThreadSanitizer has to learn of librdkafka's threads: see c11threads.c. It does not report
+# leaked threads, because a worker that hangs in librdkafka is left behind on purpose when the service stops.
+# The engine's tests are left out: the engine has no threads, and its simulation would take very long.
 SANITIZED := --testing-library swift-testing --filter 'KafkaTests|JuiceServiceTests|JuiceMessagesTests'
-sanitize: setup ## Thread and address sanitizer on the tests, leak sanitizer on the soak (Linux; about 20 minutes)
+sanitize: setup ## Run the tests with thread and address sanitizer, the soak with leak sanitizer (Linux; about 20 minutes)
 	@echo "ThreadSanitizer on the tests"
 	@$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build/tsan
 	@clang -O1 -Wall -Werror -shared -fPIC -o .build/tsan/c11threads.so Tools/sanitize/c11threads.c
@@ -210,14 +210,14 @@ sanitize: setup ## Thread and address sanitizer on the tests, leak sanitizer on 
 	@echo "LeakSanitizer on the soak"
 	@ASAN_OPTIONS=detect_leaks=1 .build/asan/debug/soak
 
-lint: setup ## Check the layout of the source files
+lint: setup ## Check the format of the source files
 	@echo "Checking the format"
 	@$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tools Tests Examples Fuzz
 
-format: setup ## Lay out the source files
+format: setup ## Format the source files
 	@$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tools Tests Examples Fuzz
 
-setup: ## Install librdkafka where it is missing
+setup: ## Install librdkafka if it is missing
 	@./scripts/setup.sh
 
 docs: built ## Build the API documentation of all modules into .build/docs; a warning is an error
@@ -230,5 +230,5 @@ install: build ## Install the command, its manual pages and completions under PR
 	@./scripts/install.sh "$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/juice" \
 		.build/plugins/GenerateManual/outputs/juice "$(DESTDIR)$(PREFIX)"
 
-clean: ## Remove what was built
+clean: ## Remove build results
 	@rm -rf .build

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the demo, the tests and, if a broker is named, a short audited torture and a few starts and stops of the service on
-# several versions of librdkafka, with the same executables, and prints a table. What each printed is kept in .build/compat.
+# several versions of librdkafka, with the same executables, and prints a table. Their logs are in .build/compat.
 #
 # Usage: scripts/compat.sh python folder-of-release-build version ...
 # Environment: BOOTSTRAP (host:port), ROUNDS (of the torture).
@@ -11,13 +11,13 @@ python=$1
 juice=$2/juice
 torture=$2/torture
 shift 2
-# The tests are built by then.
+# The tests are already built.
 export IN_STAGES=1
 logs=.build/compat
 rows=()
 failures=0
 
-# Runs a command whose output goes to a file, and leaves in `result` what is to be told of it.
+# Runs a command with its output in a file, and sets `result`.
 attempt() {
     local log=$1
     shift
@@ -30,14 +30,14 @@ attempt() {
     fi
 }
 
-# Of the tests that this version does not run for its own sake, the names and reasons.
+# Prints the tests that are skipped because of the version of librdkafka, with their reasons.
 skipped() {
     grep -a 'skipped: .*librdkafka' "$1" | sed 's/^[^A-Z]*/  /'
 }
 
 milliseconds() { echo $(($(date +%s%N) / 1000000)); }
 
-# Starts the service and stops it, several times, and prints the longest time to the first answer and from SIGTERM to the end.
+# Starts and stops the service several times, and prints the longest time to the first answer and from SIGTERM to the exit.
 starts_and_stops() {
     local folder=$1 prefix="compat-$$-$RANDOM." first=0 stop=0 round begun restock service
     local at=(--bootstrap-servers "$BOOTSTRAP" --topic-prefix "$prefix")
@@ -45,7 +45,7 @@ starts_and_stops() {
     for round in 0 1 2 3; do
         "$juice" restock kiwi=+1 "${at[@]}" --wait >> "$folder/starts.log" 2>&1 &
         restock=$!
-        # It waits for its answer by then.
+        # Until it waits for its answer.
         sleep 1
         begun=$(milliseconds)
         "$juice" serve "${at[@]}" --group "$prefix" --instance-id compat >> "$folder/starts.log" 2>&1 &
@@ -56,7 +56,7 @@ starts_and_stops() {
         kill -TERM $service
         wait $service || return 1
         local stopped=$(($(milliseconds) - begun))
-        # The first founds the group, for which brokers wait a while.
+        # The first start creates the group, and brokers delay the first rebalance of a new group.
         [ $round -gt 0 ] || continue
         [ $answered -le $first ] || first=$answered
         [ $stopped -le $stop ] || stop=$stopped

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What is linked into the juice command besides its own code: as a list of components, and with its licenses.
+"""Lists what is linked into the juice command besides its own code: as components, or with their licenses.
 
-    components.py sbom BIN       the components in CycloneDX JSON, on standard output
-    components.py licenses BIN   docs/LICENSES.md, written anew
+    components.py sbom BIN       prints the components in CycloneDX JSON
+    components.py licenses BIN   rewrites docs/LICENSES.md
 
-BIN is the folder that `swift build --show-bin-path` names. What is linked is taken from what the linker was given, so a
-package that only tests use, or of which nothing is used, is not in it.
+BIN is the folder that `swift build --show-bin-path` prints. The list comes from the linker's input, so it has no packages that
+only tests use, or that are not used at all.
 """
 
 import json
@@ -35,7 +35,7 @@ holds it against what is linked, and `make sbom` lists the same components with 
 
 
 class Component(typing.NamedTuple):
-    """Something that is linked. Its notices are what its license wants told, by what they are of."""
+    """Something that is linked. `notices` are the texts that its license requires, by title."""
 
     name: str
     version: str
@@ -47,7 +47,7 @@ class Component(typing.NamedTuple):
 
 
 def components(folder):
-    """All that is linked, by name."""
+    """All linked components, sorted by name."""
     packages = linked(folder).items()
     found = [package(name, checkouts(folder), pin, modules) for name, (pin, modules) in packages]
     return sorted(found + toolchain(found), key=lambda component: component.name.lower())
@@ -58,7 +58,7 @@ def checkouts(folder):
 
 
 def linked(folder):
-    """The packages of which something is linked: how each was resolved, and the folders of its modules' sources."""
+    """The linked packages by name: the pin of each, and the source folders of its modules."""
     objects = (folder / "juice.product" / "Objects.LinkFileList").read_text()
     modules = {pathlib.Path(path) for path in re.findall(r"(/\S+\.build)/", objects)}
     pins = json.loads((folder.parents[2] / "Package.resolved").read_text())["pins"]
@@ -77,7 +77,7 @@ def linked(folder):
 
 
 def module_sources(module):
-    """The files that a module was compiled from: of Swift there is a list, of C what each file depends on."""
+    """The files that a module was compiled from: Swift has a list of them, C has a dependency file for each."""
     listed = module / "sources"
     if listed.exists():
         return listed.read_text().split()
@@ -86,7 +86,7 @@ def module_sources(module):
 
 
 def package(name, folder, pin, modules):
-    """A package, with what it says of itself and what is in the folders of its modules."""
+    """The component of a package, with the notices of the package and of its modules."""
     text = (folder / name / "LICENSE.txt").read_text()
     notices = {}
     for notice in sorted((folder / name).glob("NOTICE*")):
@@ -101,14 +101,14 @@ def package(name, folder, pin, modules):
 
 
 def identifier(name, text):
-    """What a license is called in SPDX's list."""
+    """The SPDX identifier of a license."""
     if "Apache License" in text and "Version 2.0, January 2004" in text:
         return SWIFT if "Runtime Library Exception" in text else APACHE
     sys.exit(f"components: {name} has a license that is not known here; see to it that it may be linked, and name it")
 
 
 def toolchain(found):
-    """What comes with Swift itself, and the image has linked in: its runtime and Foundation, with the Unicode library."""
+    """The parts of the Swift toolchain that the image links in: runtime, Foundation and its Unicode library."""
     version = re.search(r"Swift version (\S+)", output("swift", "--version"))[1]
     text = next(component.text for component in found if component.license == SWIFT)
     notice = {"ICU, of Foundation": (TEXTS / "icu.txt").read_text()}
@@ -128,7 +128,7 @@ def output(*command):
 
 
 def document(found):
-    """docs/LICENSES.md as it should be. It has no versions: a license outlives them."""
+    """The text of docs/LICENSES.md. It has no versions, because licenses rarely change with them."""
     rows = [f"| [{component.name}]({component.url}) | {component.license} |\n" for component in found]
     parts = [INTRODUCTION, *rows, "\n## Notices\n"]
     for component in found:
@@ -136,7 +136,7 @@ def document(found):
     parts.append("\n## Texts\n")
     for license in (APACHE, SWIFT):
         texts = [component.text for component in found if component.license.split(" AND ")[0] == license]
-        # They differ in blank lines only; whatever else one has would have to be told.
+        # They may differ only in white space; any other difference would have to be in the document.
         if len({" ".join(text.split()) for text in texts}) != 1:
             sys.exit(f"components: not all packages have the same text for {license}")
         parts.append(section(license, texts[0]))
@@ -149,7 +149,7 @@ def section(title, text):
 
 
 def sbom(found, version):
-    """The components in CycloneDX. The same ones come to the same bytes, so it has no time and no number of its own."""
+    """The components in CycloneDX. The same components give the same bytes, so there is no time and no serial number."""
     url = "pkg:generic/juice-maker"
     return {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
@@ -177,7 +177,7 @@ def sbom(found, version):
 
 
 def shared():
-    """The libraries that are loaded when the program starts, of the versions that it was built with."""
+    """The libraries that are loaded when the program starts, with the versions that it was built with."""
     version = output("pkg-config", "--modversion", "rdkafka")
     url = "https://github.com/confluentinc/librdkafka"
     yield Component("librdkafka", version, "BSD-2-Clause", f"pkg:generic/librdkafka@{version}", url, {})

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Makes the API documentation of modules that are built, in .build/docs; a warning is an error.
+# Makes the API documentation of built modules, in .build/docs; a warning is an error.
 #
-# Without a plugin of SwiftPM, which plans the whole build once more for each module and needs two packages that nothing else does.
+# It does not use SwiftPM's plugin, which plans the whole build again for each module and needs two more packages.
 #
-# Usage: scripts/docs.sh folder-of-the-build module ...    each module after those that it imports
+# Usage: scripts/docs.sh folder-of-the-build module ...    each module after the modules that it imports
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ docc=docc
 [ "$(uname -s)" != Darwin ] || docc="xcrun docc"
 target=$(swift -print-target-info | sed -nE 's/.*"triple": "(.*)".*/\1/p' | head -n 1)
 
-# The C modules that the Swift ones import: those that have a map of their own, and those for which SwiftPM wrote one.
+# The C modules that Swift modules import: with their own module map, or with one that SwiftPM wrote.
 maps=()
 for map in Sources/*/module.modulemap .build/checkouts/*/Sources/*/include/module.modulemap "$build"/*.build/module.modulemap; do
     [ ! -e "$map" ] || maps+=(-Xcc "-fmodule-map-file=$map")

@@ -7,7 +7,7 @@ install -d "$prefix/bin" "$prefix/share/man/man1" "$prefix/share/bash-completion
     "$prefix/share/zsh/site-functions" "$prefix/share/fish/vendor_completions.d"
 install -m 755 "$juice" "$prefix/bin/juice"
 for page in "$manual"/juice*.1; do
-    # What only the measurements run is no command for people.
+    # Hidden subcommands that only `juice bench` runs.
     [[ $page == *.bare-* ]] || install -m 644 "$page" "$prefix/share/man/man1/"
 done
 "$juice" --generate-completion-script bash > "$prefix/share/bash-completion/completions/juice"

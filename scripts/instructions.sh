@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Counts the instructions of each piece of an order's work with valgrind: the same number on every run, however busy the
-# machine is. What is counted is the difference between a long and a short run of microbench, so starting up costs nothing.
+# machine is. The result is the difference between a long and a short run of microbench, so startup does not count.
 #
 # Usage: scripts/instructions.sh path/to/microbench [piece ...]
 set -euo pipefail
@@ -16,13 +16,13 @@ trap 'rm -rf "$folder"' EXIT
 # Debian 12's valgrind cannot read the debugging information of newer compilers.
 strip --strip-debug -o "$folder/microbench" "$microbench"
 
-# Prints how many instructions a run of so many orders takes.
+# Prints the instructions of a run: count PIECE ORDERS.
 count() {
     valgrind --tool=callgrind --callgrind-out-file="$folder/out" "$folder/microbench" --bare --only "$1" --orders "$2" \
         2>&1 | awk '/Collected/ { print $NF }'
 }
 
-# The first 100,000 fill the duplicate memory, after which every order costs the same.
+# The first 100,000 orders fill the duplicate memory; after that every order costs the same.
 short=100000
 long=200000
 printf '%-10s%18s\n' piece instructions/order

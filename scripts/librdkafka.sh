@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes sure that a version of librdkafka is under .build/librdkafka, and prints its folder, for LD_LIBRARY_PATH.
+# Fetches a version of librdkafka into .build/librdkafka if it is not there, and prints its folder, for LD_LIBRARY_PATH.
 #
-# Nothing is compiled: the wheels of confluent-kafka on PyPI carry a built librdkafka each. The hashes of fixed versions stand in
-# librdkafka-wheels.txt; `newest` is whatever PyPI has today, so it has none.
+# Nothing is compiled: the wheels of confluent-kafka on PyPI each contain a built librdkafka. librdkafka-wheels.txt has the hashes
+# of fixed versions; `newest` is whatever PyPI has today, so it has none.
 #
 # Usage: scripts/librdkafka.sh path/to/python 2.8.0|newest
 set -euo pipefail

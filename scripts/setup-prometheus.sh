@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes sure that prometheus and promtool are there, and prints their folder on standard output.
+# Installs prometheus and promtool if they are missing, and prints their folder on standard output.
 #
-# Debian's package starts Prometheus as a system service that listens to the whole network. Nobody wants that for a test, so
-# the package is only unpacked, into .build/prometheus.
+# Debian's package would start Prometheus as a system service that listens on all interfaces. So the package is only unpacked,
+# into .build/prometheus.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -32,7 +32,7 @@ elif [ "$(uname -s)" = Darwin ]; then
     exit
 elif [ ! -x $unpacked/usr/bin/prometheus ]; then
     command -v apt-get >/dev/null || fail "install prometheus with your package manager"
-    # A fresh machine has no package lists, or old ones.
+    # A fresh machine has no package lists, or outdated ones.
     as_root apt-get update -qq >/dev/null || fail "apt-get update failed; check the machine's package sources, then try again"
     echo "setup: unpacking prometheus into $unpacked" >&2
     rm -rf $unpacked && mkdir -p $unpacked

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that the Swift toolchain and the two C libraries are there; installs the libraries where they are not. Likewise what
-# is named besides: `python` (with virtual environments), `kcat`, `browser` (Chromium, its driver and a font for Korean).
+# Checks that a Swift toolchain is there, and installs librdkafka and a C compiler if they are missing. Arguments name more to install:
+# `python` (with virtual environments), `kcat`, `browser` (Chromium, its driver and a font for Korean).
 set -euo pipefail
 
 fail() {
@@ -15,7 +15,7 @@ version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9
 [ "$(printf '%s\n' "$minimum" "$version" | sort -V | head -n 1)" = "$minimum" ] ||
     fail "Swift $version is too old; install Swift $minimum or newer from https://www.swift.org/install"
 
-# A library is there when a C program that includes it compiles: that is what the build needs.
+# A library counts as installed if a C program that includes it compiles: that is what the build needs.
 has_header() {
     echo "#include <$1>" | ${CC:-cc} -fsyntax-only -x "$2" - 2>/dev/null
 }
@@ -28,7 +28,7 @@ install_debian() {
     fi
     echo "setup: installing $*"
     export DEBIAN_FRONTEND=noninteractive
-    # A fresh machine has no package lists, or old ones.
+    # A fresh machine has no package lists, or outdated ones.
     $as_root apt-get update -qq >/dev/null ||
         fail "apt-get update failed; check the machine's package sources, then try again"
     $as_root apt-get install -y -qq --no-install-recommends "$@" >/dev/null ||
@@ -46,7 +46,7 @@ Linux)
         python) python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv) ;;
         browser)
             command -v chromedriver >/dev/null || missing+=(chromium chromium-driver)
-            # Without a font for it the pictures would show boxes in place of Korean.
+            # Without a Korean font the pictures would show boxes.
             ls /usr/share/fonts/opentype/noto/NotoSansCJK* >/dev/null 2>&1 || missing+=(fonts-noto-cjk)
             ;;
         *) command -v "$tool" >/dev/null || missing+=("$tool") ;;

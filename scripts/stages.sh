@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Makes several targets of the Makefile, one after the other, and ends with what failed and what each took. Those that
-# are joined by a comma do not need each other and run side by side: the first shows its output as it comes, the others when all
-# have ended.
+# Runs targets of the Makefile one after the other, and ends with the failures and the time of each. Targets joined by a comma are
+# independent and run side by side: the first shows its output at once, the others when all have ended.
 #
 # Usage: scripts/stages.sh lint debug-build,tools contract,docs ...
 set -uo pipefail
