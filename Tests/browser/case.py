@@ -1,4 +1,4 @@
-"""What the tests of the page have in common."""
+"""The base class of the page's tests."""
 
 import contextlib
 import http.client
@@ -21,14 +21,14 @@ class KioskTest(unittest.TestCase):
     driver = None
 
     def setUp(self):
-        # A store of its own, with the menu's stock.
+        # A new store for each test, with the menu's stock.
         self.store = f"store-{uuid.uuid4().hex[:8]}"
         size(self.driver, 1280, 900)
         prefer(self.driver)
         visit(self.driver, self.stand.url, self.store)
 
     def tearDown(self):
-        # What a page has not been answered would be asked for again by the next.
+        # Otherwise the next page would send this page's unanswered commands again.
         self.driver.execute_script("sessionStorage.clear()")
         errors = [line for line in self.driver.get_log("browser") if "Content Security Policy" in line["message"]]
         self.assertEqual(errors, [])
@@ -39,7 +39,7 @@ class KioskTest(unittest.TestCase):
         until(self.driver, condition, what)
 
     def count(self, fruit):
-        """What the order screen says of a fruit."""
+        """The count of a fruit on the order screen."""
         index = ["strawberry", "banana", "pineapple", "kiwi", "mango"].index(fruit)
         return all_of(self.driver, "#shelf .count")[index].text
 
@@ -58,7 +58,7 @@ class KioskTest(unittest.TestCase):
         one(self.driver, "#token").send_keys(token + Keys.ENTER)
 
     def assert_header_is_clear(self):
-        """On a phone, in both languages, what the header says of the connection is beside its title."""
+        """On a phone, in both languages, the connection state in the header does not overlap the title."""
         size(self.driver, 360, 780)
         for language in ("en", "ko"):
             one(self.driver, f"[data-language={language}]").click()
@@ -70,7 +70,7 @@ class KioskTest(unittest.TestCase):
 
     @contextlib.contextmanager
     def kiosk(self, *options):
-        """A kiosk with other options than that of most tests."""
+        """A kiosk with options of its own."""
         kiosk, url = self.stand.open_kiosk(*options)
         try:
             yield url

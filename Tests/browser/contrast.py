@@ -1,6 +1,6 @@
-"""Finds texts that are hard to read."""
+"""Finds text with too little contrast."""
 
-# Texts whose contrast with what is behind them is below WCAG's 4.5 (3 for large ones).
+# Text whose contrast with its background is below WCAG's 4.5 (3 for large text).
 CONTRAST = """
 const luminance = (color) => {
   const parts = color.map((part) => part / 255).map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Drives the kiosk's page in headless Chromium: run.py BINARIES [test_orders test_page.PageTest …].
 
-No test waits by the clock, only for what is to come.
+Tests wait for events, never for a fixed time.
 """
 
 import pathlib
@@ -30,6 +30,6 @@ def main(binaries, names):
 
 
 if __name__ == "__main__":
-    # What was started ends, too, when this is asked to end.
+    # On SIGTERM, end the started processes, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the pictures of the kiosk: screenshots.py BINARIES FOLDER [all]. With `all` also the sizes that only developers look at."""
+"""Takes the pictures of the kiosk: screenshots.py BINARIES FOLDER [all]. `all` adds the sizes that only developers need."""
 
 import io
 import pathlib
@@ -24,7 +24,7 @@ def picture(driver, path, width=None):
 
 
 def colors(image):
-    """The most frequent colors that can be told apart: a palette makes the file a third, and the page has few."""
+    """The most frequent colors that differ visibly. The page has few, and a palette reduces the file to a third."""
     kept = []
     for _, color in sorted(image.getcolors(1 << 24), reverse=True):
         if all(max(abs(one - other) for one, other in zip(color, known)) > 5 for known in kept):
@@ -58,7 +58,7 @@ def main(binaries, folder, is_all):
             url = demo.expect(r"the page: ([^ ;]+)")[1].strip()
             visit(driver, url, "gangnam", "en")
             until(driver, lambda: int(one(driver, "#made").text) >= 60, "something to see in the chart")
-            # Not by the mouse, which would stay there and light the button up.
+            # Not with the mouse: it would stay there and highlight the button.
             driver.execute_script("arguments[0].click()", one(driver, "[data-juice=kiwi]"))
             until(driver, lambda: one(driver, ".is-juiceMade, .is-outOfStock"), "an answer")
             if one(driver, "#shortage").get_attribute("open"):

@@ -19,7 +19,7 @@ TOKEN = "a-token-for-the-tests"
 
 
 class Process:
-    """A program whose lines of output can be waited for."""
+    """A program whose output lines tests can wait for."""
 
     def __init__(self, command, environment=None):
         self.process = subprocess.Popen(
@@ -71,7 +71,7 @@ class Process:
 
 
 class Stand:
-    """An embedded broker with the service, both of which can be stopped, and a kiosk on top of them."""
+    """An embedded broker and the service, which tests can stop, and a kiosk on top of them."""
 
     def __init__(self, binaries, *options):
         self.binaries = pathlib.Path(binaries)
@@ -82,7 +82,7 @@ class Stand:
         self.brokers = self.stage.expect(r"^brokers (\S+)")[1]
         self.stage.expect("^ready")
         self.for_staff = ("--staff-token-file", str(token))
-        # Each test has a store of its own.
+        # Each test uses its own store.
         self.kiosk, self.url = self.open_kiosk("--any-store", *self.for_staff, *options)
 
     def open_kiosk(self, *options, http="127.0.0.1:0"):
@@ -98,7 +98,7 @@ class Stand:
 
 
 def browser(width=1280, height=900):
-    """Headless Chromium without a network but this machine's."""
+    """Headless Chromium that reaches only this machine."""
     options = Options()
     for argument in (
         "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars",
@@ -136,19 +136,19 @@ def prefer(driver, scheme="light", motion="no-preference"):
 
 
 def until(driver, condition, what):
-    """Waits for a condition, which may look at elements that come and go."""
+    """Waits for a condition, which may read elements that come and go."""
 
     def holds(_):
         try:
             return condition()
-        except Exception:  # An element was replaced while it was looked at.
+        except Exception:  # An element was replaced while it was read.
             return False
 
     WebDriverWait(driver, PATIENCE, poll_frequency=0.05).until(holds, what)
 
 
 def visit(driver, url, store=None, language="en"):
-    """Opens the page and waits until it shows what there is."""
+    """Opens the page and waits until it shows the current state."""
     driver.get(url)
     driver.execute_script(
         "localStorage.setItem('juice-language', arguments[0]);"
@@ -168,6 +168,6 @@ def all_of(driver, selector):
 
 
 def texts(driver, selector):
-    """What elements say, read in one step: the page may replace them between two."""
+    """The texts of elements, read in one step: the page may replace them between two steps."""
     script = "return [...document.querySelectorAll(arguments[0])].map((element) => element.innerText)"
     return driver.execute_script(script, selector)

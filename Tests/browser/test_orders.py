@@ -1,4 +1,4 @@
-"""Orders, and how they are seen."""
+"""Orders, and how pages show them."""
 
 import uuid
 
@@ -33,7 +33,7 @@ class OrderTest(KioskTest):
         self.assertEqual(one(self.driver, "#shortage-text").text, "Not enough strawberry. Edit the stock?")
         one(self.driver, "#shortage-no").click()
         self.assertTrue(one(self.driver, "#order").is_displayed())
-        # Ordered anew on purpose: another order.
+        # Pressed again on purpose: a second order.
         self.wait(lambda: not one(self.driver, "#shortage").is_displayed(), "the question is gone")
         self.again("strawberry")
         one(self.driver, "#shortage-yes").click()
@@ -48,7 +48,7 @@ class OrderTest(KioskTest):
         self.assertTrue(one(self.driver, "#order").is_displayed())
 
     def again(self, juice):
-        """Presses until the page takes it for another order than the one just before."""
+        """Presses until the page counts it as a second order, not as a double click."""
         def asked():
             if not one(self.driver, "#shortage").is_displayed():
                 self.press(juice)
@@ -59,7 +59,7 @@ class OrderTest(KioskTest):
         ActionChains(self.driver).double_click(one(self.driver, "[data-juice=banana]")).perform()
         self.wait_for_card("juiceMade", "banana")
         self.wait(lambda: self.count("banana") == "8", "one juice's bananas are gone")
-        # Whatever else was sent would have been answered before this.
+        # Any other order would have been answered before this one.
         self.press("kiwi")
         self.wait(lambda: self.count("kiwi") == "7", "7 kiwis")
         self.assertEqual(self.count("banana"), "8")

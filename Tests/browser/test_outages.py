@@ -1,4 +1,4 @@
-"""What happens when something is away."""
+"""Outages of broker, service and kiosk."""
 
 import urllib.parse
 
@@ -12,7 +12,7 @@ class OutageTest(KioskTest):
         try:
             self.press("banana")
             self.wait_for_card("late", "No answer for 10 s")
-            # Neither pressing again nor a reload is a second order.
+            # Neither pressing again nor a reload makes a second order.
             self.press("banana")
             self.driver.refresh()
             self.wait_for_card("late", "No answer for 10 s")

@@ -21,7 +21,7 @@ class PageTest(KioskTest):
         one(self.driver, "#shortage-yes").click()
         self.assertEqual(one(self.driver, "#stock-title").text, "재고 추가")
         one(self.driver, "#close-stock").click()
-        # Particles: of several, with and without a final consonant.
+        # Korean particles: for several fruits, with and without a final consonant.
         self.juice("restock", "mango=0", "kiwi=0", "pineapple=1", "--store", self.store)
         self.wait(lambda: self.count("mango") == "0개", "no mango")
         for juice, text in (
@@ -67,7 +67,7 @@ class PageTest(KioskTest):
         tab_to("[data-juice=strawberry]")
         keys(Keys.SPACE)
         self.wait_for_card("juiceMade", "strawberry juice")
-        # Escape closes the question, too. It comes for another juice: one that was just pressed would not be ordered again.
+        # Escape closes the question, too. With another juice, because pressing the same one again at once is no second order.
         tab_to("[data-juice=strawberryBanana]")
         keys(Keys.SPACE)
         self.wait(lambda: one(self.driver, "#shortage").is_displayed(), "the question")

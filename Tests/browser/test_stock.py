@@ -24,7 +24,7 @@ class StockTest(KioskTest):
         # Edits by others.
         self.juice("restock", "kiwi=40", "--store", self.store)
         self.wait(lambda: rows[3].find_element("css selector", ".count").text == "40", "the other's edit")
-        # Set.
+        # Set instead of add.
         all_of(self.driver, "#mode label")[1].click()
         one(self.driver, "[data-fruit=mango]").send_keys("99")
         one(self.driver, "[data-fruit=mango]").send_keys(Keys.ENTER)

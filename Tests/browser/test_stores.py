@@ -1,4 +1,4 @@
-"""Which stores there are, and what is too much."""
+"""Which stores there are, and the limits."""
 
 import threading
 

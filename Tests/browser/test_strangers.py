@@ -1,4 +1,4 @@
-"""What strangers try."""
+"""Attacks by strangers."""
 
 import http.server
 import threading
@@ -35,11 +35,11 @@ class StrangerTest(KioskTest):
             def log_message(self, *_):
                 pass
 
-        # The same machine under another port is another origin. Without preflight only a plain text can be sent.
+        # Another port of the same machine is another origin. Without a preflight request, only plain text can be sent.
         with http.server.HTTPServer(("127.0.0.1", 0), Foreign) as server:
             threading.Thread(target=server.serve_forever).start()
             self.driver.get(f"http://127.0.0.1:{server.server_port}/")
-            # Whatever the kiosk answers, the browser keeps it from that page.
+            # The browser hides the kiosk's answer from that page.
             self.driver.execute_async_script(
                 """const [url, store, done] = arguments;
                 fetch(url + "api/orders", { method: "POST", mode: "no-cors", headers: { "Content-Type": "text/plain" },

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Holds docs/asyncapi.yaml and docs/schemas against the messages that the service takes and writes.
+"""Checks docs/asyncapi.yaml and docs/schemas against the messages that the service accepts and writes.
 
-Reads messages from contract-samples on standard input, a line of JSON each, says where a schema and the service disagree,
-and exits with 1 if they do anywhere. Of the commands that the service refuses, JSON Schema cannot tell all: those it lets
-pass are counted by why that is.
+Reads messages from contract-samples on standard input, a line of JSON each, prints where a schema and the service disagree,
+and exits with 1 if they do anywhere. JSON Schema cannot express every rule of the service: refused commands that a schema
+accepts for that reason are counted by rule.
 """
 
 import argparse
@@ -24,7 +24,7 @@ SCHEMAS = ("order", "restock", "answer", "stock", "menu", "dead-letter-headers")
 
 
 class Contract:
-    """The documents, and validators for the parts of them."""
+    """The documents, and validators for their parts."""
 
     def __init__(self, docs):
         self.docs = docs
@@ -45,18 +45,18 @@ class Contract:
         return jsonschema.Draft7Validator({"$ref": uri}, registry=self.registry)
 
     def resolve(self, reference, base):
-        """What a reference in one of the documents refers to."""
+        """The target of a reference in one of the documents."""
         return self.registry.resolver(base_uri=base).lookup(reference).contents
 
 
 def problem(validator, value):
-    """Why a schema refuses a value, with the place in it; None when it does not."""
+    """Why a schema refuses a value, and where in it; None if it accepts the value."""
     errors = list(validator.iter_errors(value))
     if not errors:
         return None
     error = max(errors, key=jsonschema.exceptions.relevance)
     while error.validator in ("oneOf", "anyOf") and error.context:
-        # What is wrong by the alternative that was meant: the one of that type, or that has least against it.
+        # Report the alternative that was probably meant: the one of the same type, or with the fewest errors.
         alternatives = collections.defaultdict(list)
         for cause in error.context:
             alternatives[cause.relative_schema_path[0]].append(cause)
@@ -86,7 +86,7 @@ def nodes(document, place=""):
 
 
 def check_schemas(contract):
-    """Each schema is one, and its examples are examples of it."""
+    """Each schema is valid, and so are its examples."""
     for name, schema in contract.schemas.items():
         for error in jsonschema.Draft7Validator(jsonschema.Draft7Validator.META_SCHEMA).iter_errors(schema):
             yield f"{name}.json is no schema at {error.json_path}: {error.message}"
@@ -115,9 +115,9 @@ def check_references(contract):
 
 
 def check_asyncapi(contract):
-    """The document is AsyncAPI 3, complete, and its examples are examples of its messages."""
+    """The document is valid AsyncAPI 3, complete, and its examples are valid messages."""
     with warnings.catch_warnings():
-        # The package's own, about names of its fields.
+        # Warnings of the package about its own field names.
         warnings.simplefilter("ignore", UserWarning)
         from asyncapi3.models.asyncapi import AsyncAPI3
     from pydantic import ValidationError
@@ -159,14 +159,14 @@ def check_asyncapi(contract):
                         yield f"asyncapi.yaml, {part} of the example {example['name']} {fault}"
         if not message.get("examples"):
             yield f"asyncapi.yaml: the message {name} has no example"
-    # A menu is no message.
+    # A menu is not a message.
     for name in set(SCHEMAS) - {"menu"}:
         if f"schemas/{name}.json" not in files:
             yield f"asyncapi.yaml does not use schemas/{name}.json"
 
 
 def check_pages(contract):
-    """The messages in the pages for people, each a line in a block of JSON, are what they seem to be."""
+    """The messages in the documents, one a line in blocks of JSON, are valid."""
     for page in ("CONTRACT.md", "INTEGRATION.md"):
         blocks = re.findall(r"^```json\n(.*?)^```", (contract.docs / page).read_text(), re.DOTALL | re.MULTILINE)
         lines = [line for block in blocks for line in block.splitlines()]
@@ -185,11 +185,11 @@ def check_pages(contract):
 
 
 class Repeated(Exception):
-    """A name is given twice in one object."""
+    """A name is given twice in an object."""
 
 
 def parse(text):
-    """The document that a value holds. As the service does, it skips a byte order mark and takes no NaN."""
+    """The document in a value. Like the service, it skips a byte order mark and refuses NaN."""
 
     def refuse(name):
         raise ValueError(f"{name} is not JSON")
@@ -198,7 +198,7 @@ def parse(text):
 
 
 def beyond_schema(text):
-    """Why JSON Schema cannot tell that the service refuses a value; None when it could."""
+    """The rule that makes the service refuse a value and that JSON Schema cannot express; None if there is none."""
 
     def note(pairs):
         if len({name for name, _ in pairs}) < len(pairs):
@@ -233,7 +233,7 @@ def beyond_schema(text):
 
 
 class Messages:
-    """What was found about the messages read so far."""
+    """The results for the messages read so far."""
 
     def __init__(self, contract):
         self.contract = contract
@@ -242,7 +242,7 @@ class Messages:
         self.seen = {"type": set(), "reason": set(), "juice.error.code": set()}
 
     def check(self, sample):
-        """The disagreement about one message, or None."""
+        """The disagreement about a message, or None."""
         schema, text, valid = sample["schema"], sample["value"], sample.get("valid")
         try:
             value = parse(text)
@@ -265,7 +265,7 @@ class Messages:
         )
 
     def unseen(self):
-        """What the schemas allow and no valid message had: then the service has no such thing, or nothing was shown."""
+        """Values that the schemas allow and no valid message had: the service never writes them, or the samples miss them."""
         answers = self.contract.schemas["answer"]["definitions"].values()
         properties = [definition.get("properties", {}) for definition in answers]
         properties.append(self.contract.schemas["dead-letter-headers"]["properties"])
@@ -286,7 +286,7 @@ def main():
     contract = Contract(arguments.docs.resolve())
     faults = []
     for check in (check_references, check_schemas, check_asyncapi, check_pages):
-        # What is wrong with one makes no sense of the next.
+        # After a fault the results of later checks mean nothing.
         faults = faults or list(check(contract))
     messages = Messages(contract)
     if not faults:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Tries the examples of docs/INTEGRATION.md on the service with its embedded broker.
+"""Runs the examples of docs/INTEGRATION.md against the service with its embedded broker.
 
-Then sends what they do not, and holds all records that came of it against the schemas.
+Then sends other kinds of records, and checks all resulting records against the schemas.
 """
 
 import argparse
@@ -25,7 +25,7 @@ TRACE = ("traceparent", b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0
 
 
 class Service:
-    """`juice serve` with a broker of its own."""
+    """`juice serve` with its embedded broker."""
 
     def __init__(self, juice, runtime):
         self.process = subprocess.Popen(
@@ -64,7 +64,7 @@ class Service:
 
 
 class Fault(Exception):
-    """Something is not as the pages say."""
+    """Something is not as documented."""
 
 
 def require(condition, fault):
@@ -73,8 +73,8 @@ def require(condition, fault):
 
 
 def try_example(command, brokers, contract):
-    """An example gets the answers that it should, each as the schema has it."""
-    # A store of its own: a kiwi juice can be made, a strawberry juice never at first.
+    """An example gets the expected answers, and they are valid."""
+    # A store for each example: kiwi juice can be made, strawberry juice cannot at first.
     store = f"강남-{pathlib.Path(command[-1]).name}"
     orders = {("kiwi", "2"): "juiceMade", ("strawberry",): "outOfStock", ("kiwi", "101"): "rejected"}
     for order, expected in orders.items():
@@ -91,7 +91,7 @@ def try_example(command, brokers, contract):
 
 
 def send_others(brokers):
-    """Commands of other kinds, and what is none: how many answers and dead letters are due."""
+    """Sends other commands, and records that are none; returns how many answers and dead letters are due."""
     producer = Producer({"bootstrap.servers": brokers, "partitioner": "murmur2_random"})
     commands = [
         ("juice.orders", "jamsil", '{"orderId":"traced","juice":"kiwi"}', [TRACE]),
@@ -115,7 +115,7 @@ def send_others(brokers):
 
 
 def read(brokers, topic, count, keys=None):
-    """The records of a topic, as soon as there are so many of these keys, or of all."""
+    """The records of a topic, once it has `count` of them, with these keys if given."""
     consumer = Consumer({"bootstrap.servers": brokers, "group.id": "contract", "isolation.level": "read_committed"})
     partitions = consumer.list_topics(topic, timeout=PATIENCE).topics[topic].partitions
     consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
@@ -132,7 +132,7 @@ def read(brokers, topic, count, keys=None):
 
 
 def check_records(brokers, contract, answers, letters):
-    # An example that was slow has sent again, so there may be more answers to those.
+    # A slow example has sent again, so it may have more answers.
     results = read(brokers, "juice.results", answers, keys=(b"jamsil", b"main"))
     for record in results:
         answer = json.loads(record.value())
@@ -167,7 +167,7 @@ def main():
         [str(binaries / "order-example")],
     ]
     contract = Contract(ROOT / "docs")
-    # The settings of whoever runs this are not meant.
+    # Ignore the caller's own settings.
     for name in [name for name in os.environ if name.startswith("JUICE_")]:
         del os.environ[name]
     with tempfile.TemporaryDirectory() as runtime:
@@ -184,6 +184,6 @@ def main():
 
 
 if __name__ == "__main__":
-    # What was started ends, too, when this is asked to end.
+    # On SIGTERM, end the started processes, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())

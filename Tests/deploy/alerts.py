@@ -1,4 +1,4 @@
-"""The alert rules, by themselves."""
+"""Checks of the alert rules."""
 
 import re
 
@@ -15,7 +15,7 @@ def rules():
 
 
 def check_rules(promtool):
-    """Does Prometheus take them, do their tests pass, and does each alert have what somebody on call wants?"""
+    """Prometheus accepts the rules, their tests pass, and each alert has what somebody on call needs."""
     run(promtool, "check", "rules", "--lint=all", "--lint-fatal", RULES)
     run(promtool, "test", "rules", TESTS)
     tested = [test for group in read_yaml(TESTS)["tests"] for test in group.get("alert_rule_test", [])]
@@ -33,7 +33,7 @@ def check_rules(promtool):
 
 
 def guide_headings():
-    """The headings of the operations guide; None as long as there is no guide."""
+    """The headings of the operations guide; None without a guide."""
     if not GUIDE.exists():
         return None
     return set(re.findall(r"^#+ (.*?)\s*$", GUIDE.read_text(), re.MULTILINE))

@@ -1,4 +1,4 @@
-"""What all checks share."""
+"""Helpers of all checks."""
 
 import json
 import pathlib
@@ -12,11 +12,11 @@ DEPLOY = ROOT / "deploy"
 
 
 class Fault(Exception):
-    """Something is not as it should be."""
+    """A check failed."""
 
 
 class Hopeless(Exception):
-    """Something is not as it should be, and asking again is in vain."""
+    """A check failed, and trying again is useless."""
 
 
 def ensure(condition, fault):
@@ -26,7 +26,7 @@ def ensure(condition, fault):
 
 
 def run(*command, input=None, env=None):
-    """Runs a command and returns what it printed; one that fails is a fault."""
+    """Runs a command and returns its output; raises a fault if it fails."""
     done = subprocess.run(
         [str(word) for word in command], input=input, env=env, capture_output=True, text=True, timeout=120
     )
@@ -39,7 +39,7 @@ def command_line(command):
 
 
 def eventually(what, probe, timeout=60):
-    """Asks until the answer is true, and returns it. What raises a Fault is asked again as well."""
+    """Calls the probe until its result is true, and returns that. A Fault counts as not yet true."""
     deadline = time.monotonic() + timeout
     while True:
         fault = ""

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks everything in deploy/, docker-compose.yml and docs/METRICS.md against the service itself and against Prometheus.
 
-Starts `juice serve` with its embedded broker, a kiosk and a restock bot beside it, has simulated shops order from it, and has a real
-Prometheus scrape them with the configuration, rules and dashboard that are there for them.
+Starts `juice serve` with its embedded broker, a kiosk, a restock bot and simulated shops. A real Prometheus scrapes them with the
+configuration and rules of deploy/, and must have data for every alert and panel.
 """
 
 import argparse
@@ -23,11 +23,11 @@ from processes import Process, Prometheus, clean_environment, kiosk, restock_bot
 from promql import metrics, selectors
 from supply_chain import check_licenses, check_pins, check_sbom
 
-# What Prometheus itself has of every target, and of the alerts that fire, of which there is none on a healthy service.
+# Series that Prometheus makes itself. On a healthy service there is no ALERTS.
 PROMETHEUS_OWN = {"up", "ALERTS"}
-# How slow answers are depends on what else this machine does.
+# How slow answers are depends on the load of this machine.
 TELLS_OF_THE_MACHINE = {"JuiceAnswersSlow"}
-# What must fire when the only instance is gone, and its broker with it, and then the others.
+# What must fire when the only instance is gone, with its broker, and then when kiosk and bot are gone.
 OUTAGE = {"JuiceInstanceDown", "JuiceNoneReady", "JuicePartitionUnread", "JuiceKioskNotReady", "JuiceBotNotReady"}
 GONE = {"JuiceKioskDown", "JuiceBotDown"}
 
@@ -54,7 +54,7 @@ def parse_arguments():
 
 
 def checks(arguments):
-    """All checks, in order: of each what it was about and what there is to say of it."""
+    """Runs all checks in order; yields the name and outcome of each."""
     promtool = arguments.tools / "promtool"
     with tempfile.TemporaryDirectory(prefix="juice-deploy-") as folder:
         folder = pathlib.Path(folder)
@@ -76,7 +76,7 @@ def live_checks(arguments, environment, folder):
     """The checks on running processes."""
     with contextlib.ExitStack() as stack:
         running = {}
-        # The others find the broker of the first.
+        # Kiosk and bot find the broker of the service.
         for job, start in {"juice-maker": service, "juice-kiosk": kiosk, "juice-restock-bot": restock_bot}.items():
             running[job] = stack.enter_context(start(arguments.juice, environment))
             running[job].wait_until_ready()
@@ -87,7 +87,7 @@ def live_checks(arguments, environment, folder):
         prometheus = stack.enter_context(
             Prometheus(arguments.tools / "prometheus", folder / "prometheus.yml", folder / "data")
         )
-        # At full speed first, so that there is something to see; then as long as it is looked at.
+        # First at full speed, to have data; then for as long as the checks run.
         run(arguments.juice, "traffic", "--orders", "300", "--seed", "1", env=environment)
         traffic = stack.enter_context(Process([arguments.juice, "traffic", "--seed", "2"], environment))
         prometheus.wait_until_ready()
@@ -111,7 +111,7 @@ def live_checks(arguments, environment, folder):
 
 
 def scrape_configuration(addresses):
-    """The configuration of deploy/, for jobs at other addresses and for impatient people."""
+    """The configuration of deploy/, with other addresses and short intervals."""
     configuration = read_yaml(DEPLOY / "prometheus" / "prometheus.yml")
     configuration["global"] |= {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"}
     configuration["rule_files"] = [str(DEPLOY / "prometheus" / file) for file in configuration["rule_files"]]
@@ -126,7 +126,7 @@ def with_lag(page):
 
 
 def check_names(pages):
-    """Does everything that is asked for exist?"""
+    """Every metric in rules and dashboard exists."""
     recorded = {rule["record"] for rule in rules() if "record" in rule}
     known = set().union(*(page.names for page in pages)) | recorded | PROMETHEUS_OWN | (LINUX_ONLY if sys.platform != "linux" else set())
     asked = [(f"{RULES.name}, {rule.get('alert') or rule['record']}", rule["expr"]) for rule in rules()]
@@ -139,7 +139,7 @@ def check_names(pages):
 
 
 def check_alert_series(prometheus):
-    """Is there a series for each that an alert looks at? Alerts themselves come to nothing on a healthy service."""
+    """Every series that an alert reads has data. The alerts' own expressions are empty on a healthy service."""
     asked = {series for rule in rules() for series in selectors(rule["expr"])}
     for name, matchers in asked:
         if is_known_here(name):
@@ -150,7 +150,7 @@ def check_alert_series(prometheus):
 
 
 def check_queries(prometheus):
-    """Does Prometheus answer each query of the dashboard, with the labels that its legend names?"""
+    """Prometheus answers each query of the dashboard, with the labels of its legend."""
     for query in queries():
         names = metrics(query.sample)
         if "ALERTS" in names or not all(is_known_here(name) for name in names):
@@ -170,7 +170,7 @@ def is_known_here(metric):
 
 
 def check_values(prometheus):
-    """Are the values what they must be after 300 orders?"""
+    """The values are as they must be after 300 orders."""
     for expression in (
         'up{job="juice-maker"} == 1',
         'juice_ready{job="juice-maker"} == 1',
@@ -193,7 +193,7 @@ def check_values(prometheus):
 
 
 def check_quiet(prometheus):
-    """Is no alert about to fire? One may be for a moment, while the first statistics are awaited."""
+    """No alert is pending or firing. One may be for a moment, until the first statistics arrive."""
     eventually("no alert on a healthy service", lambda: ensure_quiet(prometheus))
     return "raises no alarm"
 
@@ -205,7 +205,7 @@ def ensure_quiet(prometheus):
 
 
 def check_alerts(prometheus, expected):
-    """Are the alerts about to fire that must?"""
+    """The expected alerts are pending or firing."""
 
     def probe():
         silent = expected - prometheus.alerts()
@@ -217,6 +217,6 @@ def check_alerts(prometheus, expected):
 
 
 if __name__ == "__main__":
-    # What was started ends, too, when this is asked to end.
+    # On SIGTERM, end the started processes, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     main()

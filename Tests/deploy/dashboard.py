@@ -1,4 +1,4 @@
-"""The Grafana dashboard, by itself."""
+"""Checks of the Grafana dashboard."""
 
 import json
 import re
@@ -10,12 +10,12 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 
 FILE = DEPLOY / "grafana" / "dashboards" / "juice-maker.json"
 WIDTH = 24
-# The one that is chosen above the dashboard, so that it fits everybody's Grafana.
+# The data source selected above the dashboard, so that it works in every Grafana.
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 
 
 class Query:
-    """An expression on a panel, with what Grafana would put in the places of its variables."""
+    """An expression on a panel, and the same with its variables replaced as Grafana would."""
 
     def __init__(self, panel, target):
         self.panel = panel["title"]
@@ -30,17 +30,17 @@ class Query:
 
 
 def panels():
-    """All panels that show something."""
+    """All panels that show data."""
     return [panel for panel in read_json(FILE)["panels"] if panel["type"] != "row"]
 
 
 def queries():
-    """All expressions of the dashboard, those of its variables aside."""
+    """All expressions of the panels."""
     return [Query(panel, target) for panel in panels() for target in panel["targets"]]
 
 
 def variable_queries():
-    """What the values of the variables are looked up with: a series and a label of it."""
+    """The series and label from which each variable gets its values."""
     for variable in read_json(FILE)["templating"]["list"]:
         if variable["type"] == "query":
             found = re.fullmatch(r"label_values\((.*), (\w+)\)", variable["query"]["query"])
@@ -49,7 +49,7 @@ def variable_queries():
 
 
 def check_structure():
-    """Is everything there that Grafana needs, and nothing in the way of anything?"""
+    """The dashboard has everything that Grafana needs, and no panels overlap."""
     board = read_json(FILE)
     check_model(board)
     everything = board["panels"]
@@ -60,7 +60,7 @@ def check_structure():
     ensure(all(source == SOURCE for source in sources), "a variable has a source of its own")
     identifiers = [panel["id"] for panel in everything]
     ensure(len(set(identifiers)) == len(identifiers), "two panels have the same id")
-    # An id is of one Grafana's database; the uid is what links to the dashboard hold on to.
+    # An id belongs to one Grafana's database; links to the dashboard use the uid.
     ensure(board["uid"] and board["title"] and "id" not in board, "the dashboard wants a uid and a title, and no id")
     taken = {}
     for panel in everything:
@@ -83,14 +83,14 @@ def check_structure():
 
 
 def check_model(board):
-    """Does Grafana's own model of a dashboard know everything in it? What it does not is lost when it is written again."""
+    """Grafana's own model of a dashboard knows every field. Others would be lost when Grafana saves it."""
     register_default_plugins()
     lost = sorted(missing(board, json.loads(JSONEncoder().encode(Dashboard.from_json(board)))))
     ensure(not lost, f"Grafana does not know of {', '.join(lost)}")
 
 
 def missing(value, known, place=""):
-    """The places in a document whose values another one does not have. Empty ones may be left out."""
+    """The places in a document whose values the other lacks. Empty values may be missing."""
     if isinstance(value, dict) and isinstance(known, dict):
         for name, member in value.items():
             if name in known:
@@ -105,7 +105,7 @@ def missing(value, known, place=""):
 
 
 def check_provisioning(compose):
-    """Does what Grafana is told in docker-compose.yml fit together?"""
+    """Grafana's settings and mounts in docker-compose.yml fit together."""
     grafana = compose["services"]["grafana"]
     mounts = dict(volume.split(":")[1::-1] for volume in grafana["volumes"])
     folder = DEPLOY / "grafana" / "provisioning"

@@ -1,4 +1,4 @@
-"""The image that the Dockerfile makes, as far as it can be told without Docker, and those that docker-compose.yml uses."""
+"""Checks of the Dockerfile's image, as far as possible without Docker, and of images in docker-compose.yml."""
 
 import re
 import shlex
@@ -10,7 +10,7 @@ from pathlib import Path
 from basics import ROOT, ensure, run
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
-# The volumes that other images declare.
+# The volumes that the other images declare.
 VOLUMES = {
     "apache/kafka": ["/etc/kafka/secrets", "/mnt/shared/config", "/var/lib/kafka/data"],
     "prom/prometheus": ["/prometheus"],
@@ -19,18 +19,18 @@ VOLUMES = {
 
 
 def image_environment():
-    """What the image sets."""
+    """The environment variables that the image sets."""
     words = [word for line in re.findall(r"^ENV (.*)$", DOCKERFILE, re.MULTILINE) for word in shlex.split(line)]
     return dict(word.split("=", 1) for word in words)
 
 
 def http_port():
-    """Where the image serves HTTP."""
+    """The port at which the image serves HTTP."""
     return int(image_environment()["JUICE_HTTP"].rpartition(":")[2])
 
 
 def image_user():
-    """The numbers of the image's user and group. Kubernetes cannot tell of a name that it is not root's."""
+    """The ids of the image's user and group. From a name, Kubernetes cannot verify that it is not root."""
     (line,) = re.findall(r"^USER (.*)$", DOCKERFILE, re.MULTILINE)
     ensure(re.fullmatch(r"[1-9]\d*:[1-9]\d*", line), f"the image's user is not given in numbers: {line}")
     user, group = line.split(":")
@@ -40,7 +40,7 @@ def image_user():
 
 
 def check_image(juice, base):
-    """Has the image a user without rights, does it refuse to run without brokers, and is it built without the tests?"""
+    """The image has an unprivileged user, refuses to run without brokers, and is built without the tests."""
     user, group = image_user()
     ensure(f"EXPOSE {http_port()}\n" in DOCKERFILE, f"the image does not expose {http_port()}")
     done = subprocess.run(
@@ -52,7 +52,7 @@ def check_image(juice, base):
 
 
 def check_build_without_tests():
-    """Do the package's products need nothing beside Sources?"""
+    """The package's products need only Sources."""
     ensure(not re.search(r"^COPY .*\bTests\b", DOCKERFILE, re.MULTILINE), "a change of a test builds the image anew")
     with tempfile.TemporaryDirectory(prefix="juice-image-") as folder:
         shutil.copy(ROOT / "Package.swift", folder)
@@ -63,7 +63,7 @@ def check_build_without_tests():
 
 
 def check_kafka_probe(probe, servers):
-    """Does the health check of Kafka's container hold with a broker, and fail without one? It asks the embedded one."""
+    """The health check of Kafka's container passes with a broker (the embedded one), and fails without one."""
     ensure(probe[:3] == ["CMD", "bash", "-c"] and "/bin/kafka-" not in probe[3], "the health check may start a JVM")
     host, _, port = servers.partition(":")
     for port, expected in ((port, 0), ("1", 1)):

@@ -1,4 +1,4 @@
-"""docker-compose.yml and the Kubernetes manifests, by themselves and beside each other and the image."""
+"""Checks of docker-compose.yml and the Kubernetes manifests, also against each other and the image."""
 
 import json
 import math
@@ -13,21 +13,21 @@ from basics import DEPLOY, ROOT, ensure, read_yaml, run
 from image import VOLUMES, http_port, image_environment, image_user
 
 COMPOSE = ROOT / "docker-compose.yml"
-# Each is named like all that is in it.
+# Each is named like the objects in it.
 MANIFESTS = [DEPLOY / "kubernetes" / f"{name}.yaml" for name in ("juice-maker", "juice-kiosk", "juice-restock-bot")]
 POD_MONITOR = DEPLOY / "kubernetes" / "podmonitor.yaml"
-# The oldest that still has all that is used, and the newest that is known.
+# The oldest version that has every field in use, and the newest known one.
 KUBERNETES_VERSIONS = ("1.31", "1.37")
 
 
 def settings(juice, base, environment):
-    """What `juice config` makes of an environment in which nothing else is set: values by name."""
+    """The values by name that `juice config` prints for an environment with nothing else set."""
     entries = json.loads(run(juice, "config", "--json", env=base | image_environment() | environment))
     return {entry["name"]: entry.get("value") for entry in entries}
 
 
 def check_compose(juice, base):
-    """Does docker-compose.yml follow the schema, and does juice take what its services are given?"""
+    """docker-compose.yml follows the schema, and juice accepts the settings of its services."""
     run(Path(sys.executable).parent / "check-jsonschema", "--builtin-schema", "vendor.compose-spec", COMPOSE)
     compose = read_yaml(COMPOSE)
     port = http_port()
@@ -54,9 +54,9 @@ def check_compose(juice, base):
 
 
 def check_targets(compose, port):
-    """Does Prometheus look where the services show themselves?"""
+    """Prometheus scrapes the services where they serve metrics."""
     jobs = {job["job_name"]: job for job in read_yaml(DEPLOY / "prometheus" / "prometheus.yml")["scrape_configs"]}
-    # By name, and so each of its instances.
+    # By DNS name, so every instance.
     places = jobs.pop("juice-maker")["dns_sd_configs"]
     ensure(places == [{"names": ["juice"], "type": "A", "port": port}], f"Prometheus looks for the service at {places}")
     for name, job in jobs.items():
@@ -68,14 +68,14 @@ def check_targets(compose, port):
 
 
 def check_scaling(service, port):
-    """Can there be more than one container of a service?"""
+    """A service can have more than one container."""
     ensure(service["ports"] == [f"127.0.0.1::{port}"], f"port {port} is not published, or at one port for all")
     ensure("container_name" not in service and "hostname" not in service, "the containers are called alike")
     ensure("JUICE_INSTANCE_ID" not in service["environment"], "the instances are called alike")
 
 
 def check_volumes(name, service):
-    """Does something lie on each volume of the image? On any other Docker puts a new one each time, and leaves it behind."""
+    """Each volume of the image has a mount. For any other Docker creates a new volume each time, and leaves it behind."""
     covered = {place.split(":")[0] for place in service.get("tmpfs", [])}
     covered |= {volume.split(":")[1] for volume in service.get("volumes", [])}
     left = set(VOLUMES.get(service["image"].split(":")[0], [])) - covered
@@ -83,7 +83,7 @@ def check_volumes(name, service):
 
 
 def check_container(name, service):
-    """Can the container neither write to its image nor gain rights, nor take all the memory there is?"""
+    """The container cannot write to its image or gain privileges, and has a memory limit."""
     ensure(service.get("read_only") is True, f"{name} can write to its root file system")
     ensure(service.get("cap_drop") == ["ALL"] and "cap_add" not in service, f"{name} keeps capabilities")
     ensure(service.get("security_opt") == ["no-new-privileges:true"], f"{name} may gain rights")
@@ -95,7 +95,7 @@ def check_container(name, service):
 
 
 def check_grafana_password(compose):
-    """Does Grafana start with a password of the operator's only, and is that one not in the repository?"""
+    """Grafana starts only with the operator's own password, which is not in the repository."""
     grafana = compose["services"]["grafana"]
     environment = grafana["environment"]
     ensure("GF_SECURITY_ADMIN_PASSWORD" not in environment, "the password of Grafana is in docker-compose.yml")
@@ -103,7 +103,7 @@ def check_grafana_password(compose):
     place = environment.get("GF_SECURITY_ADMIN_PASSWORD__FILE")
     ensure(secret and place == f"/run/secrets/{secret}", "Grafana starts with its default password")
     file = compose["secrets"][secret].get("file", "")
-    # Docker can hand a container that cannot be written to no secret but a file.
+    # In a read-only container, Docker can only mount secrets that are files.
     ensure(file.startswith("./"), f"the password of Grafana is not in a file of this folder: {file}")
     name = file.removeprefix("./")
     for ignored in (".gitignore", ".dockerignore"):
@@ -112,7 +112,7 @@ def check_grafana_password(compose):
 
 
 def check_staff_token(services):
-    """Does the kiosk read the token that is made for it at the first start, and cannot write it?"""
+    """The kiosk reads the token that is created at the first start, and cannot write it."""
     kiosk, (volume,) = services["kiosk"], services["staff-token"]["volumes"]
     folder = kiosk["environment"]["JUICE_STAFF_TOKEN_FILE"].rpartition("/")[0]
     ensure(volume == f"staff-token:{folder}" and kiosk["volumes"] == [f"{volume}:ro"], "the staff token is elsewhere")
@@ -120,7 +120,7 @@ def check_staff_token(services):
 
 
 def check_kubernetes(juice, base):
-    """Do the manifests follow Kubernetes' schemas, fit each other, and say what juice takes?"""
+    """The manifests follow Kubernetes' schemas, fit each other, and have settings that juice accepts."""
     monitors = {document["metadata"]["name"]: document for document in yaml.safe_load_all(POD_MONITOR.read_text())}
     ensure(set(monitors) == {path.stem for path in MANIFESTS}, "a PodMonitor is missing or too many")
     count = 0
@@ -134,7 +134,7 @@ def check_kubernetes(juice, base):
 
 
 def check_objects(name, objects, monitor, juice, base):
-    """Do the objects of a manifest fit each other?"""
+    """The objects of a manifest fit each other."""
     workload = objects.get("StatefulSet") or objects["Deployment"]
     template = workload["spec"]["template"]
     pod, labels = template["spec"], template["metadata"]["labels"]
@@ -166,7 +166,7 @@ def check_objects(name, objects, monitor, juice, base):
 
 
 def check_http(container, template, objects, monitor):
-    """Does everybody look where the process shows itself, and where the image serves HTTP?"""
+    """Probes and Prometheus use the port where the image serves HTTP."""
     ports = {entry["name"]: entry["containerPort"] for entry in container["ports"]}
     given = {entry["name"]: entry.get("value", "") for entry in container["env"]}
     own = given.get("JUICE_ADMIN_HTTP")
@@ -182,7 +182,7 @@ def check_http(container, template, objects, monitor):
 
 
 def check_rights(pod, container):
-    """Has the pod no right that it does not need, and can it still read its secret?"""
+    """The pod has no privilege that it does not need, and can read its secret."""
     given = pod["securityContext"]
     ensure((given["runAsUser"], given["runAsGroup"]) == image_user(), "the pod runs as another user or group")
     ensure(given["runAsNonRoot"] is True, "the pod may run as root")
@@ -201,17 +201,17 @@ def check_rights(pod, container):
     for volume in pod["volumes"]:
         if "secret" in volume:
             ensure(volume["secret"].get("defaultMode") == 0o400, f"others may read the volume {volume['name']}")
-            # Files of secrets belong to root: without the group the service could not read them either.
+            # Files of secrets belong to root: without the group the service could not read them.
             ensure(given.get("fsGroup") == given["runAsGroup"], "the service may not read its secret")
 
 
 def check_network(policy, container, config_map):
-    """Does the network policy let through what the service needs, and nothing else?"""
+    """The network policy allows what the service needs, and nothing else."""
     ensure(set(policy["policyTypes"]) == {"Ingress", "Egress"}, "the policy leaves a direction open")
     for rule in policy["ingress"] + policy["egress"]:
         peers = rule.get("from", []) + rule.get("to", [])
         ensure(peers and all(peers), f"the policy is open to everybody: {rule}")
-        # An empty selector takes all there are.
+        # An empty selector matches everything.
         empty = [peer for peer in peers for selector in peer.values() if not any(selector.values())]
         ensure(not empty, f"the policy selects everybody: {rule}")
     ports = {("TCP", port["name"]) for port in container["ports"]}
@@ -222,13 +222,13 @@ def check_network(policy, container, config_map):
 
 
 def allowed(rules_of_policy):
-    """What the rules of a network policy let through: protocols and ports. One without ports lets everything through."""
+    """The protocols and ports that rules of a network policy allow. A rule without ports allows everything."""
     ports = [port for rule in rules_of_policy for port in rule.get("ports", [{"protocol": "any", "port": "any"}])]
     return {(port["protocol"], port["port"]) if "endPort" not in port else ("range", port["port"]) for port in ports}
 
 
 def check_memory(limit):
-    """Does the alert know the limit?"""
+    """The alert uses the memory limit."""
     (rule,) = (rule for rule in rules() if rule.get("alert") == "JuiceMemoryHigh")
     threshold = math.prod(float(factor) for factor in rule["expr"].partition(">")[2].split("*"))
     number, unit = re.fullmatch(r"(\d+)(Mi|Gi)", limit).groups()
@@ -237,7 +237,7 @@ def check_memory(limit):
 
 
 def check_settings(juice, base, container, config_map, mounts):
-    """Does juice take the settings? Its files are laid out as they are mounted, below a folder that is not the root."""
+    """juice accepts the settings, with its files laid out as mounted, below another folder than the root."""
     with tempfile.TemporaryDirectory() as root:
         for place in mounts:
             Path(root + place).mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""The page of /metrics, and its description in docs/METRICS.md."""
+"""Checks /metrics against its description in docs/METRICS.md."""
 
 import collections
 import re
@@ -8,12 +8,12 @@ from basics import ROOT, ensure
 
 DOCUMENT = ROOT / "docs" / "METRICS.md"
 
-# Only Linux tells these of a process.
+# Only Linux has these.
 LINUX_ONLY = {
     "process_open_fds", "process_resident_memory_bytes", "process_threads", "process_virtual_memory_bytes",
 }  # fmt: skip
 
-# Labels whose values are told.
+# Labels whose values are documented.
 ENUMERATED = {"result", "outcome", "client", "kind"}
 
 INTRODUCTION = """\
@@ -38,7 +38,7 @@ TABLE = """\
 
 
 class MetricsPage:
-    """The metrics on a page."""
+    """The metrics on a page of /metrics."""
 
     def __init__(self, text):
         self.helps = dict(re.findall(r"^# HELP (\S+) (.*)$", text, re.MULTILINE))
@@ -50,12 +50,12 @@ class MetricsPage:
                 self.labels[self.family(name)][label].add(value)
 
     def family(self, name):
-        """The metric that a name on the page belongs to."""
+        """The metric that a series name belongs to."""
         stem = re.sub("_(bucket|sum|count)$", "", name)
         return stem if self.types.get(stem) == "histogram" else name
 
     def rows(self, names):
-        """The rows of a table of these metrics."""
+        """The table rows of these metrics."""
         rows = []
         for name in sorted(names):
             labels = "; ".join(
@@ -68,7 +68,7 @@ class MetricsPage:
 
 
 def document(pages):
-    """docs/METRICS.md as it should be: what commands have in common, and what each has by itself."""
+    """The expected docs/METRICS.md: the metrics of all commands, then those of each."""
     common = set.intersection(*(set(page.types) for page in pages.values()))
     text = INTRODUCTION + "\n## All of them\n" + TABLE + next(iter(pages.values())).rows(common)
     for command, page in pages.items():
@@ -77,7 +77,7 @@ def document(pages):
 
 
 def check_document(pages, write):
-    """Is docs/METRICS.md what the pages of the commands show?"""
+    """docs/METRICS.md matches the pages of the commands."""
     for command, page in pages.items():
         nameless = page.types.keys() - page.helps.keys()
         ensure(not nameless, f"{command} has metrics without help: {', '.join(sorted(nameless))}")

@@ -1,4 +1,4 @@
-"""The processes that are checked against each other: juice with its embedded broker, and Prometheus."""
+"""The processes of the checks: juice with its embedded broker, and Prometheus."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from basics import Fault, Hopeless, eventually
 
 
 class Process:
-    """A process whose output is kept, and which is ended with the block that it is used in."""
+    """A process whose output is kept. It ends with its `with` block."""
 
     def __init__(self, command, env=None):
         self.command = command
@@ -22,7 +22,7 @@ class Process:
         self.process = subprocess.Popen(
             command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
-        # Read all the time, so that the process never waits for somebody to do so.
+        # Read all the time, so that the process never blocks on its output.
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
@@ -31,20 +31,20 @@ class Process:
             self.output.append(line)
 
     def find(self, pattern):
-        """What the first group of the pattern matches in the output so far."""
+        """The first group of the pattern's match in the output so far."""
         found = re.search(pattern, "".join(self.output))
         if not found:
             self.ensure_running()
         return found and found[1]
 
     def ensure_running(self):
-        """Raises what it printed when it has ended."""
+        """Raises its output if it has ended."""
         if self.process.poll() is not None:
             self.reader.join(5)
             raise Hopeless(f"{self.command[0]} ended with {self.process.returncode}:\n{''.join(self.output)}")
 
     def stop(self):
-        """Asks the process to end, and sees to it."""
+        """Terminates the process, by force if needed."""
         if self.process.poll() is None:
             self.process.terminate()
         try:
@@ -62,20 +62,20 @@ class Process:
 
 
 class Juice(Process):
-    """A juice command that shows its health and metrics at a port that the system chooses."""
+    """A juice command that serves health and metrics at a port chosen by the system."""
 
     def __init__(self, juice, env, *arguments):
         self.name = f"juice {arguments[0]}"
         super().__init__([juice, *arguments], env)
 
     def wait_until_ready(self):
-        """Waits until it is reached, and says so of itself."""
+        """Waits until it can be reached and reports that it is ready."""
         eventually(f"{self.name} says where HTTP is", self.find_address)
         eventually(f"{self.name} is ready", lambda: fetch(f"http://{self.address}/health/ready"))
         fetch(f"http://{self.address}/health/live")
 
     def find_address(self):
-        """Finds the address at which it shows itself. A kiosk has another, which it says for itself."""
+        """Finds the address of health and metrics. A kiosk also prints the address of its page."""
         page = self.find(r"kiosk is at http://(\S+)/") if "kiosk" in self.name else None
         addresses = set(re.findall(r"HTTP at http://(\S+)", "".join(self.output))) - {page}
         self.ensure_running()
@@ -91,7 +91,7 @@ class Juice(Process):
 
 def service(juice, env):
     """`juice serve` with a broker of its own."""
-    # Librdkafka's statistics come more often than usual: the lag and more is known from them.
+    # More frequent librdkafka statistics than usual: lag and other metrics come from them.
     return Juice(juice, env, "serve", "--http", "127.0.0.1:0", "--kafka-property", "statistics.interval.ms=500")
 
 
@@ -106,7 +106,7 @@ def restock_bot(juice, env):
 
 
 class Prometheus(Process):
-    """A Prometheus of this configuration, which keeps its data in a folder."""
+    """A Prometheus with this configuration and data folder."""
 
     def __init__(self, prometheus, configuration, folder):
         self.address = f"127.0.0.1:{free_port()}"
@@ -135,16 +135,16 @@ class Prometheus(Process):
         return answer["data"]
 
     def query(self, expression):
-        """The series that an expression comes to now."""
+        """The series that an expression gives now."""
         return self.ask("query", query=expression)["result"]
 
     def alerts(self):
-        """The names of the alerts that are about to fire, or do."""
+        """The names of pending and firing alerts."""
         return {alert["labels"]["alertname"] for alert in self.ask("alerts")["alerts"]}
 
 
 def fetch(url, errors=False):
-    """What is at an address; an error's page only where asked for."""
+    """The page at an address; an error page only if asked for."""
     try:
         with urllib.request.urlopen(url, timeout=10) as answer:
             return answer.read().decode()
@@ -158,13 +158,13 @@ def fetch(url, errors=False):
 
 
 def free_port():
-    """A port that nobody listens on."""
+    """A free port."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         return listener.getsockname()[1]
 
 
 def clean_environment(runtime):
-    """This process' environment without any settings of juice, and with a place of its own for juice's run files."""
+    """This process' environment without settings of juice, and with another folder for juice's run files."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("JUICE_")}
     return kept | {"XDG_RUNTIME_DIR": str(runtime)}

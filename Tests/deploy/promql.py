@@ -1,4 +1,4 @@
-"""What an expression of Prometheus is made of, as far as the checks want to know."""
+"""Finds the series and metrics in a PromQL expression."""
 
 import re
 
@@ -9,8 +9,8 @@ WORDS = {"and", "or", "unless", "bool", "offset", "inf", "nan"}
 
 
 def selectors(expression):
-    """The expression's series: metrics' names, each with what stands behind it in braces."""
-    # What holds names of labels, or none at all, is taken out first. Lengths stay, so that places do.
+    """The series of the expression: metric names, each with its matchers in braces."""
+    # First blank out matchers, strings, ranges and label lists, at the same length to keep positions.
     text = re.sub(MATCHERS, blank, expression)
     for pattern in (TEXT, r"\[[^\]]*\]", r"\b(?:by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)"):
         text = re.sub(pattern, blank, text)
@@ -27,5 +27,5 @@ def blank(match):
 
 
 def metrics(expression):
-    """The names of the metrics in it."""
+    """The names of the metrics in the expression."""
     return {name for name, _ in selectors(expression)}

@@ -1,4 +1,4 @@
-"""What the project takes from others: exact versions, hashes, licenses and the list of components."""
+"""Checks of dependencies: exact versions, hashes, licenses and the list of components."""
 
 import json
 import re
@@ -13,7 +13,7 @@ import components  # noqa: E402
 
 
 def check_pins(folder):
-    """Are all packages exact, and those of Python known by their hashes, with all that they bring along?"""
+    """All package versions are exact, and all Python packages have hashes, indirect ones included."""
     asked = re.findall(r'\.package\(\s*url: "([^"]+)",\s*(.*?)\),?\n', (ROOT / "Package.swift").read_text())
     ensure(asked, "Package.swift asks for no packages")
     pins = json.loads((folder.parents[2] / "Package.resolved").read_text())["pins"]
@@ -33,7 +33,7 @@ def check_pins(folder):
 
 
 def check_hashes(lock):
-    """Has each package of the list one version and its hashes, and is each there that requirements.in names?"""
+    """Each package of the list has one version and hashes, and every package of requirements.in is in it."""
     place = lock.relative_to(ROOT)
     entries = re.sub(r"\\\n", " ", re.sub(r"^\s*#.*\n", "", lock.read_text(), flags=re.MULTILINE)).splitlines()
     listed = set()
@@ -56,7 +56,7 @@ def normalized(name):
 
 
 def check_licenses(folder):
-    """Has docs/LICENSES.md the licenses of all that is linked, and does the image bring it along?"""
+    """docs/LICENSES.md has the licenses of everything linked, and the image contains it."""
     found = components.components(folder)
     actual = components.DOCUMENT.read_text()
     expected = components.document(found)
@@ -70,10 +70,10 @@ def check_licenses(folder):
 
 
 def check_sbom(folder):
-    """Does the list of components follow CycloneDX' schema, and has it all that is linked?"""
+    """The list of components follows CycloneDX' schema, and has everything that is linked."""
     found = components.components(folder)
     document = components.sbom(found, "0.0.0")
-    # The schema takes any text for the version.
+    # The schema accepts any text as version.
     ensure(document["specVersion"] == SchemaVersion.V1_6.to_version(), "the list of components is of another version")
     fault = JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(document))
     ensure(fault is None, f"the list of components is not CycloneDX 1.6: {fault}")
