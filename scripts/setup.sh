@@ -11,7 +11,7 @@ fail() {
 minimum="6.2"
 command -v swift >/dev/null || fail "no Swift toolchain found; install Swift $minimum or newer from https://www.swift.org/install"
 version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9]+).*/\1/p' | head -n 1)
-[ -n "$version" ] || fail "\`swift --version\` says nothing; mend the toolchain or install Swift $minimum or newer from https://www.swift.org/install"
+[ -n "$version" ] || fail "\`swift --version\` says nothing; repair the toolchain or install Swift $minimum or newer from https://www.swift.org/install"
 [ "$(printf '%s\n' "$minimum" "$version" | sort -V | head -n 1)" = "$minimum" ] ||
     fail "Swift $version is too old; install Swift $minimum or newer from https://www.swift.org/install"
 
