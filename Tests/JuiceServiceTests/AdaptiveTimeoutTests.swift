@@ -3,11 +3,11 @@ import Testing
 @testable import JuiceService
 
 @Suite struct AdaptiveTimeoutTests {
-    @Test(arguments: [(false, [2, 4, 8, 8]), (true, [2, 2, 2, 2])])
-    func itGrowsLessWhereABrokerMayBeDead(isConnectionLost: Bool, seconds: [Int]) {
+    @Test(arguments: [(0, [2, 4, 8, 8]), (1, [2, 2, 2, 2])])
+    func itGrowsLessWhereABrokerMayBeDead(closedConnections: Int, seconds: [Int]) {
         var timeout = AdaptiveTimeout()
         let grown = seconds.map { _ in
-            timeout.timedOut(isConnectionLost: isConnectionLost)
+            timeout.timedOut(closedConnections: closedConnections)
             return timeout.current
         }
         #expect(grown == seconds.map { .seconds($0) })
@@ -16,14 +16,22 @@ import Testing
     /// A broker that was slow and then died is not waited for as one that is slow.
     @Test func aLossShortensIt() {
         var timeout = AdaptiveTimeout()
-        for _ in 0..<3 { timeout.timedOut(isConnectionLost: false) }
-        timeout.timedOut(isConnectionLost: true)
+        for _ in 0..<3 { timeout.timedOut() }
+        timeout.timedOut(closedConnections: 1)
         #expect(timeout.current == .seconds(2))
+    }
+
+    /// Only connections lost since the last answer count.
+    @Test func anAnswerForgivesALoss() {
+        var timeout = AdaptiveTimeout()
+        timeout.answered(closedConnections: 1)
+        for _ in 0..<3 { timeout.timedOut(closedConnections: 1) }
+        #expect(timeout.current == .seconds(8))
     }
 
     @Test func answersShrinkItStepByStep() {
         var timeout = AdaptiveTimeout()
-        for _ in 0..<3 { timeout.timedOut(isConnectionLost: false) }
+        for _ in 0..<3 { timeout.timedOut() }
         let shrunk = (0..<4).map { _ in
             timeout.answered()
             return timeout.current

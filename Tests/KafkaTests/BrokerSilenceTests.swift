@@ -13,10 +13,10 @@ import Testing
     private func isTooLong(
         _ silence: BrokerSilence,
         after time: Duration,
-        isConnectionLost: Bool = true
+        _ connections: BrokerSilence.Connections = .broken
     ) -> Bool {
         do throws(KafkaError) {
-            try silence.check(isConnectionLost: isConnectionLost, at: start + time)
+            try silence.check(connections, at: start + time)
             return false
         } catch {
             #expect(error.remedy == .startOver)
@@ -28,7 +28,7 @@ import Testing
         let silence = BrokerSilence(least: .seconds(2), most: .seconds(10))
         silence.began(at: start)
         #expect(!isTooLong(silence, after: .seconds(1.9)))
-        silence.ended(at: start + .seconds(1.9))
+        silence.confirmed(at: start + .seconds(1.9))
         #expect(!isTooLong(silence, after: .seconds(3.8)))
         #expect(isTooLong(silence, after: .seconds(3.9)))
     }
@@ -46,8 +46,8 @@ import Testing
         let silence = BrokerSilence(least: .seconds(2), most: .seconds(10))
         for _ in 0..<2 {
             silence.began(at: start)
-            #expect(!isTooLong(silence, after: .seconds(9.9), isConnectionLost: false))
-            #expect(isTooLong(silence, after: .seconds(10), isConnectionLost: false))
+            #expect(!isTooLong(silence, after: .seconds(9.9), .intact))
+            #expect(isTooLong(silence, after: .seconds(10), .intact))
         }
         #expect(silence.limit == .seconds(2))
     }

@@ -22,10 +22,10 @@ import Testing
     func aBrokenConnectionAndABackoffAreSuspect(version: Int32, took: Int, closed: Int, isSuspect: Bool) {
         var lateRequests = LateRequestGuard(backoff: .milliseconds(100), version: version)
         lateRequests.began(closedConnections: 4)
-        let isNews = lateRequests.took(.milliseconds(took), closedConnections: 4 + closed)
+        let isNews = lateRequests.took(.milliseconds(took), for: .commit, closedConnections: 4 + closed)
         #expect(isNews == isSuspect)
         #expect(lateRequests.isSuspect == isSuspect)
-        let isToldAgain = lateRequests.took(.seconds(10), closedConnections: 4 + closed)
+        let isToldAgain = lateRequests.took(.seconds(10), for: .commit, closedConnections: 4 + closed)
         #expect(!isToldAgain || !isSuspect)
     }
 
@@ -33,16 +33,16 @@ import Testing
     @Test func theCallsOfATransactionCountTogether() {
         var lateRequests = LateRequestGuard(backoff: .milliseconds(100), version: 0x0200_02ff)
         lateRequests.began(closedConnections: 0)
-        let first = lateRequests.took(.milliseconds(450), sendsOffsets: true, closedConnections: 0)
+        let first = lateRequests.took(.milliseconds(450), for: .sendOffsets, closedConnections: 0)
         #expect(!first)
-        let second = lateRequests.took(.milliseconds(50), sendsOffsets: true, closedConnections: 1)
+        let second = lateRequests.took(.milliseconds(50), for: .sendOffsets, closedConnections: 1)
         #expect(second && lateRequests.mayLeaveOffsets)
         // The next one begins with nothing under way.
         lateRequests = LateRequestGuard(backoff: .milliseconds(100), version: 0x0200_02ff)
         lateRequests.began(closedConnections: 0)
-        _ = lateRequests.took(.milliseconds(450), closedConnections: 0)
+        _ = lateRequests.took(.milliseconds(450), for: .commit, closedConnections: 0)
         lateRequests.began(closedConnections: 1)
-        let later = lateRequests.took(.milliseconds(450), closedConnections: 1)
+        let later = lateRequests.took(.milliseconds(450), for: .commit, closedConnections: 1)
         #expect(!later)
     }
 

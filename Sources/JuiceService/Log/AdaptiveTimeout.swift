@@ -1,17 +1,24 @@
-/// How long a call waits that librdkafka cannot resume. From a slow broker each attempt would have its answer too late, so each
+/// How long to wait for a call that librdkafka cannot resume. A slow broker would answer each attempt too late, so each attempt
 /// waits longer than the one before.
 struct AdaptiveTimeout {
     private(set) var current = shortest
+    /// How many connections the client had lost when it last got an answer.
+    private var closedConnections = 0
 
     static let shortest = Duration.seconds(1)
     private static let longest = Duration.seconds(8)
-    /// The broker that is waited for may be dead, and its successor has to be asked instead.
+    /// Once a connection broke, the broker may be dead, and its successor has to be asked instead.
     private static let longestAfterLoss = Duration.seconds(2)
 
-    /// - Parameter isConnectionLost: whether a connection was closed since the last answer.
-    mutating func timedOut(isConnectionLost: Bool) {
-        current = min(current * 2, isConnectionLost ? Self.longestAfterLoss : Self.longest)
+    /// - Parameter closedConnections: how many connections the client has lost since it was made; 0 where that makes no difference.
+    mutating func timedOut(closedConnections: Int = 0) {
+        let isLost = closedConnections != self.closedConnections
+        current = min(current * 2, isLost ? Self.longestAfterLoss : Self.longest)
     }
 
-    mutating func answered() { current = max(Self.shortest, current / 2) }
+    /// - Parameter closedConnections: as in ``timedOut(closedConnections:)``.
+    mutating func answered(closedConnections: Int = 0) {
+        current = max(Self.shortest, current / 2)
+        self.closedConnections = closedConnections
+    }
 }

@@ -154,7 +154,7 @@ extension CommandInput {
             metadata = try consumer.metadata(topics: topics.inputs, timeout: metadataTimeout.current)
             metadataTimeout.answered()
         } catch {
-            if error.code == .timedOut { metadataTimeout.timedOut(isConnectionLost: false) }
+            if error.code == .timedOut { metadataTimeout.timedOut() }
             try note(error)
             return nil
         }

@@ -3,34 +3,32 @@ import JuiceEngine
 import Kafka
 import Logging
 
-/// The engine's log on Kafka: a membership of the consumer group and two transactional producers.
+/// The engine's log on Kafka: a member of the consumer group and two transactional producers.
 ///
-/// It belongs to one worker thread. Calls wait for at most a second or so where librdkafka heeds its timeouts; what takes
-/// longer ends with ``LogError/Remedy/retry`` and is resumed by the same call.
+/// It belongs to one worker thread. Where librdkafka honours its timeouts, a call waits for about a second at most. A call that
+/// takes longer ends with ``LogError/Remedy/retry``, and the same call resumes it.
 final class KafkaCommandLog: CommandLog {
-    private let configuration: ServiceConfiguration
-    private let worker: Int
+    let configuration: ServiceConfiguration
+    let worker: Int
+    let hooks: ClientHooks
+    let topics: TopicPreparation.Ready
     private let watch: BrokerWatch
-    private let hooks: ClientHooks
     private let metrics: WorkerMetrics?
-    private let topics: TopicPreparation.Ready
 
-    private var input: CommandInput
-    /// When the group was last joined anew for no reason that is known.
+    private(set) var input: CommandInput
+    let transactions: TransactionSession
+    var restorePointReader: RestorePointReader?
+    var changelog: ChangelogReader?
+    /// When the log last joined the group again without knowing why it was fenced.
     private var rejoinedAt: ContinuousClock.Instant?
-    private let transactions: TransactionSession
-    private var restorePointReader: RestorePointReader?
-    private var changelog: ChangelogReader?
-    /// What the open transaction commits; the embedded broker has to be told twice.
+    /// The offsets that the open transaction commits.
     private var sentOffsets: [TopicPartition: Offset] = [:]
 
-    /// For calls that go on in the background and are resumed when made again.
+    /// For calls that go on in the background and are resumed by the next attempt.
     private static let callTimeout = Duration.seconds(1)
-    /// For the queries of a restore, which begin anew with each attempt.
-    private var lookupTimeout = AdaptiveTimeout()
-    /// How many connections the group's client had lost when a call last had its answer.
-    private var closedConnections = 0
-    /// Being fenced twice within this time is another process's doing.
+    /// For the lookups of a restore, which begin again with each attempt.
+    private(set) var lookupTimeout = AdaptiveTimeout()
+    /// If the log is fenced twice within this time, another process uses its instance id.
     private static let rivalWindow = Duration.seconds(60)
 
     /// Joins the consumer group.
@@ -68,7 +66,7 @@ final class KafkaCommandLog: CommandLog {
     func name(of topic: InputTopic) -> String { configuration.topics[topic] }
 
     func leave() {
-        // Producers first: a consumer that has left can no longer be the reason for anything they commit.
+        // Producers first: once the consumer has left the group, they must not commit anything in its name.
         transactions.drop()
         endRestore()
         input.close()
@@ -94,11 +92,11 @@ extension KafkaCommandLog {
         try LogError.rethrowing { () throws(KafkaError) in try input.start(at: offsets(positions)) }
     }
 
-    /// Joins the group anew after a membership is beyond recovery.
+    /// Joins the group again after the membership was lost for good.
     ///
-    /// "Fenced" may mean that another process took over this instance's id. But a member whose session timed out, since the
-    /// coordinator was gone for as long, may be fenced by its own former self, and that as often as brokers fail. Whoever is
-    /// fenced without that has a rival, if it happens twice.
+    /// "Fenced" may mean that another process uses this instance's id. But if the session timed out because the coordinator was
+    /// gone for too long, a member may be fenced by its own earlier membership, as often as brokers fail. If it is fenced twice
+    /// without a session timeout, it has a rival.
     private func rejoin(after error: KafkaError) throws(LogError) -> PollResult {
         guard error.code == .fencedInstanceID else { throw LogError(.stop, error.description) }
         if input.consumer.sessionTimedOut {
@@ -140,61 +138,6 @@ extension KafkaCommandLog {
     }
 }
 
-// MARK: - Restoring
-
-extension KafkaCommandLog {
-    func restorePoints(
-        of partitions: [Int32],
-        retention: Timestamp
-    ) throws(LogError) -> (points: [RestorePoint], leaderless: [Int32: String]) {
-        guard let share = input.share else { throw LogError(.startOver, "the partitions were given up") }
-        let found = try waiting { () throws(KafkaError) in
-            let reader =
-                if let restorePointReader {
-                    restorePointReader
-                } else {
-                    try RestorePointReader(
-                        configuration: configuration,
-                        worker: worker,
-                        ownIDs: transactions.transactionalIDs,
-                        partitionCount: topics.partitionCount,
-                        group: input.consumer,
-                        hooks: hooks
-                    )
-                }
-            restorePointReader = reader
-            return try reader.read(
-                partitions,
-                of: share,
-                retention: retention,
-                now: now,
-                timeout: lookupTimeout.current
-            )
-        }
-        restorePointReader = nil
-        answered()
-        return found
-    }
-
-    func openChangelog(_ positions: [ChangelogPosition]) throws(LogError) {
-        try LogError.rethrowing { () throws(KafkaError) in
-            changelog = try ChangelogReader(positions: positions, configuration: configuration, hooks: hooks)
-        }
-    }
-
-    func readChangelog() throws(LogError) -> ChangelogBatch {
-        guard let changelog else { throw LogError(.startOver, "the changelog is not open") }
-        return try LogError.rethrowing { () throws(KafkaError) in
-            try changelog.read(timeout: .milliseconds(100))
-        }
-    }
-
-    private func endRestore() {
-        restorePointReader = nil
-        changelog = nil
-    }
-}
-
 // MARK: - Transactions
 
 extension KafkaCommandLog {
@@ -208,7 +151,7 @@ extension KafkaCommandLog {
     }
 
     func produce(_ record: OutputRecord) throws(LogError) {
-        // The dead letters may have fewer partitions than the commands.
+        // The dead-letter topic may have fewer partitions than the inputs.
         let partition =
             record.topic == .deadLetters ? record.partition % topics.deadLetterPartitions : record.partition
         try call { () throws(KafkaError) in
@@ -263,26 +206,23 @@ extension KafkaCommandLog {
         }
     }
 
-    /// Waits longer the next time for what took too long.
-    private func waiting<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
+    /// Makes a call. If it times out, the next lookup may take longer.
+    func waiting<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
         try LogError.rethrowing { () throws(KafkaError) in
             do throws(KafkaError) {
                 return try body()
             } catch {
                 if error.code == .timedOut {
-                    lookupTimeout.timedOut(
-                        isConnectionLost: input.consumer.closedConnections != closedConnections
-                    )
+                    lookupTimeout.timedOut(closedConnections: input.consumer.closedConnections)
                 }
                 throw error
             }
         }
     }
 
-    private func answered() {
-        lookupTimeout.answered()
-        closedConnections = input.consumer.closedConnections
-        // A slow broker may never answer a probe in time.
+    func answered() {
+        lookupTimeout.answered(closedConnections: input.consumer.closedConnections)
+        // A slow broker may never answer a probe in time, so every answer counts.
         watch.reached()
     }
 }

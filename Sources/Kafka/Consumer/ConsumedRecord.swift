@@ -6,11 +6,11 @@ public struct ConsumedRecord {
 
     /// The topic's name, copied.
     public var topic: String { String(cString: rd_kafka_topic_name(message.pointee.rkt)) }
-    /// Equal for records of the same topic from the same consumer: a cheap stand-in for its name.
+    /// Equal for records of the same topic from the same consumer: cheaper to compare than the name.
     public var topicIdentity: OpaquePointer? { message.pointee.rkt }
     /// The partition's number.
     public var partition: Int32 { message.pointee.partition }
-    /// Where the record stands in its partition.
+    /// The record's offset in its partition.
     public var offset: Offset { message.pointee.offset }
 
     /// The key's bytes; nil is Kafka's null key.
@@ -23,29 +23,29 @@ public struct ConsumedRecord {
         message.pointee.payload.map { UnsafeRawBufferPointer(start: $0, count: message.pointee.len) }
     }
 
-    /// When the record was made, or appended, in milliseconds since 1970; nil where the broker kept no time.
+    /// When the record was created or appended, in milliseconds since 1970; nil if the broker stored no timestamp.
     public var timestamp: Int64? {
         var kind = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE
         let milliseconds = rd_kafka_message_timestamp(message, &kind)
         return kind == RD_KAFKA_TIMESTAMP_NOT_AVAILABLE ? nil : milliseconds
     }
 
-    /// The headers, copied; empty, and cheap, for a record that has none.
+    /// The headers, copied. Empty, without a copy, for a record that has none.
     public var headers: [RecordHeader] { RecordHeader.all(of: message) }
 }
 
-/// What one poll brought: records and, among them, what librdkafka had to say about partitions.
+/// The result of one poll: records and, in between, events and errors of partitions.
 ///
-/// Everything in it is a view into librdkafka's memory, valid until the consumer polls again.
+/// All elements are views into librdkafka's memory, valid until the consumer polls again.
 public struct RecordBatch: RandomAccessCollection {
-    /// One thing a consumer received.
+    /// A record, an event or an error.
     public enum Element {
         /// A record.
         case record(ConsumedRecord)
-        /// A partition is read to its end; `next` is the offset its next record will have. Only reported with
+        /// The partition has been read to its end; its next record will have the offset `next`. Only reported with
         /// `enable.partition.eof`.
         case endOfPartition(TopicPartition, next: Offset)
-        /// Something went wrong, with a partition where one is known.
+        /// An error, with the partition it concerns if known.
         case failure(TopicPartition?, KafkaError)
     }
 
@@ -73,7 +73,8 @@ public struct RecordBatch: RandomAccessCollection {
         }
         return .failure(partition, Self.error(of: message, at: partition))
     }
-    /// librdkafka's sentence, after the name of what it is about.
+
+    /// librdkafka's message, prefixed with the topic or partition it concerns.
     private static func error(
         of message: UnsafePointer<rd_kafka_message_t>,
         at partition: TopicPartition?

@@ -1,22 +1,27 @@
-/// How long a transaction goes on without a sign of life from any broker.
+/// How long a transaction goes on while no broker confirms anything.
 ///
-/// A broker that died without a word is noticed by the controller after seconds. librdkafka waits for it as long as the
-/// transaction may last, and what other brokers could take waits with it. So a transaction that hears nothing after a
-/// connection broke is given up early. What hears nothing over sound connections has a slow broker, and is waited for.
+/// The controller takes seconds to notice that a broker has died. librdkafka waits for that broker as long as the transaction
+/// may last, and requests to other brokers wait with it. So a transaction is given up early if it hears nothing after a
+/// connection broke. If its connections are intact, a broker is merely slow, and the transaction waits for it.
 public final class BrokerSilence {
+    /// What has become of a client's connections since its last commit.
+    enum Connections {
+        case intact
+        case broken
+    }
+
     private let least: Duration
     private let most: Duration
-    /// How long it may last once a connection broke.
+    /// How long a silence may last once a connection has broken.
     private(set) var limit: Duration
     private var since = ContinuousClock.now
-    /// The longest that ended with a sign of life in the present transaction.
+    /// The longest silence of the current transaction that a confirmation ended.
     private var longest = Duration.zero
 
     /// - Parameters:
-    ///   - least: how long a silence may last after a connection broke. After each that was given up, the next may last twice
-    ///     as long.
-    ///   - most: how long it may last at all: longer than a transaction may, so that librdkafka can say what happened. But some
-    ///     of its calls may never end.
+    ///   - least: how long a silence may last after a connection broke. Each time one lasts too long, the limit doubles.
+    ///   - most: how long a silence may last in any case. It exceeds the transaction timeout, so that librdkafka can report what
+    ///     happened, and is needed because some of its calls may never return.
     public init(least: Duration = .seconds(2), most: Duration = .seconds(20)) {
         (self.least, self.most) = (least, most)
         limit = least
@@ -28,23 +33,22 @@ public final class BrokerSilence {
     }
 
     /// A broker confirmed something.
-    func ended(at now: ContinuousClock.Instant = .now) {
+    func confirmed(at now: ContinuousClock.Instant = .now) {
         longest = max(longest, now - since)
         since = now
     }
 
-    /// The transaction is committed. Room is left for silences twice as long as those that it had.
+    /// The transaction is committed. The limit falls again, but to no less than twice its longest silence.
     func committed(at now: ContinuousClock.Instant = .now) {
-        ended(at: now)
+        confirmed(at: now)
         limit = max(least, min(limit, longest * 2))
     }
 
-    /// - Parameter isConnectionLost: whether one broke since the last commit.
-    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver`` once it has lasted too long.
-    func check(isConnectionLost: Bool, at now: ContinuousClock.Instant = .now) throws(KafkaError) {
-        let allowed = isConnectionLost ? limit : most
+    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver`` once the silence has lasted too long.
+    func check(_ connections: Connections, at now: ContinuousClock.Instant = .now) throws(KafkaError) {
+        let allowed = connections == .intact ? most : limit
         guard now - since >= allowed else { return }
-        if isConnectionLost { limit = min(limit * 2, most) }
+        if connections == .broken { limit = min(limit * 2, most) }
         throw KafkaError(
             code: .timedOut,
             message: "no broker confirmed anything of the transaction for \(allowed / .seconds(1)) s",

@@ -1,70 +1,72 @@
 import CRdKafka
 
-/// Finds the producers of which a transactional request may still be on its way.
+/// Detects that a producer may have left a transactional request on its way to a broker.
 ///
-/// librdkafka gives up on a request whose connection broke and sends it again, and no call tells. The first copy may reach
-/// the broker later, in a later transaction of the same producer id and epoch, and be carried out there: a late EndTxn ends
-/// that transaction half-done, a late TxnOffsetCommit adds positions that are not its own. That takes a connection that was closed,
-/// and no request is sent again sooner than after a backoff. So where one was closed in a transaction, and its calls took as long, the
-/// producer is a suspect. One that takes over the transactional id from itself has another epoch, and under that the broker
-/// refuses whatever is late.
+/// When a connection breaks, librdkafka gives up on the request and sends it again; no call reports that. The first copy may
+/// reach the broker in a later transaction of the same producer id and epoch and take effect there: a late EndTxn ends that
+/// transaction half-done, a late TxnOffsetCommit adds positions that are not its own. It takes a closed connection for that,
+/// and librdkafka never resends sooner than after a backoff. So a producer is a suspect if a connection closed during its
+/// transaction and the transaction's calls took at least that long. A suspect takes its transactional id over from itself:
+/// that raises the epoch, and brokers refuse whatever arrives late under the old one.
 ///
-/// One refusal does harm all the same: the group coordinator of Apache Kafka 3.9 lets a refused TxnOffsetCommit wipe the offsets
-/// that the open transaction of the same producer id has sent, whatever the epoch. (The one of 4.0 does not.) So a producer
-/// that may have left a TxnOffsetCommit behind goes on under another transactional id, which is another producer id.
+/// Even a refusal can do harm: the group coordinator of Apache Kafka 3.9, unlike 4.0, lets a refused TxnOffsetCommit wipe the
+/// offsets that the open transaction of the same producer id has sent, whatever the epoch. So a producer that may have left a
+/// TxnOffsetCommit behind moves on to another transactional id, which has another producer id.
 struct LateRequestGuard {
     /// A transaction whose calls took this long may have sent a request twice.
     let threshold: Duration
-    /// One that spent as long sending offsets may have sent a TxnOffsetCommit twice.
+    /// A transaction that spent this long sending offsets may have sent a TxnOffsetCommit twice.
     let offsetThreshold: Duration
-    /// Whether any request may be on its way.
+    /// Whether any request may still be on its way.
     private(set) var isSuspect = false
-    /// Whether a TxnOffsetCommit may be.
+    /// Whether a TxnOffsetCommit may still be on its way.
     private(set) var mayLeaveOffsets = false
 
-    /// How many connections the client had lost before the transaction.
+    /// How many connections the client had lost when the transaction began.
     private var closedBefore = 0
-    /// What the transaction's calls took, also those that were made again.
+    /// How long the transaction's calls have taken, repeated calls included.
     private var taken = Duration.zero
     private var takenByOffsets = Duration.zero
 
-    /// librdkafka's fixed backoff before it sends a TxnOffsetCommit again.
+    /// librdkafka's fixed backoff before it resends a TxnOffsetCommit.
     private static let offsetBackoff = Duration.milliseconds(500)
 
     /// - Parameters:
     ///   - backoff: librdkafka's `retry.backoff.ms`.
-    ///   - version: librdkafka's, as `rd_kafka_version()` tells it. From 2.3 on a backoff is up to 20 % shorter.
+    ///   - version: librdkafka's version, as `rd_kafka_version()` returns it. From 2.3 on, a backoff is up to 20 % shorter.
     init(backoff: Duration, version: Int32) {
         let isJittered = version >= 0x0203_0000
         threshold = isJittered ? backoff * 4 / 5 : backoff
         offsetThreshold = isJittered ? Self.offsetBackoff * 4 / 5 : Self.offsetBackoff
     }
 
-    /// For the running librdkafka and a client of it.
+    /// For a client of the running librdkafka.
     init(of client: OpaquePointer) {
         var text = ErrorText()
         var size = 512
         _ = text.withBuffer { buffer, _ in
             rd_kafka_conf_get(rd_kafka_conf(client), "retry.backoff.ms", buffer, &size)
         }
-        // Without a number every call is suspect, which is slow and safe.
+        // Without a number every call is suspicious, which is slow but safe.
         self.init(backoff: .milliseconds(Int(text.text) ?? 0), version: rd_kafka_version())
     }
 
-    /// A transaction begins. Nothing of those before is unanswered.
+    /// A transaction begins. No request of an earlier one is unanswered.
     mutating func began(closedConnections: Int) {
         (closedBefore, taken, takenByOffsets) = (closedConnections, .zero, .zero)
     }
 
-    /// Takes note of how long a call took that may have sent transactional requests.
+    /// Adds up the time that calls of the transaction took.
     ///
-    /// - Parameters:
-    ///   - sendsOffsets: whether offsets were among them.
-    ///   - closedConnections: how many the client has lost by now, in its whole life.
-    /// - Returns: whether that makes the producer a suspect, which it was not before.
-    mutating func took(_ duration: Duration, sendsOffsets: Bool = false, closedConnections: Int) -> Bool {
+    /// - Parameter closedConnections: how many connections the client has lost since it was made.
+    /// - Returns: whether this call made the producer a suspect.
+    mutating func took(
+        _ duration: Duration,
+        for call: TransactionalCall,
+        closedConnections: Int
+    ) -> Bool {
         taken += duration
-        if sendsOffsets { takenByOffsets += duration }
+        if call == .sendOffsets { takenByOffsets += duration }
         guard closedConnections != closedBefore else { return false }
         if takenByOffsets >= offsetThreshold { mayLeaveOffsets = true }
         guard !isSuspect, taken >= threshold else { return false }

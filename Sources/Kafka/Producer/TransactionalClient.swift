@@ -1,28 +1,34 @@
 import CRdKafka
 
-/// One librdkafka client of a ``TransactionalProducer``, which has several, one after the other.
+/// A call of a transaction that waits for brokers.
+enum TransactionalCall: String {
+    case sendOffsets = "sending offsets"
+    case commit = "committing"
+}
+
+/// One librdkafka client of a ``TransactionalProducer``.
 struct TransactionalClient {
     let handle: ClientHandle
     let transactionalID: String
     var lateRequests: LateRequestGuard
-    /// Whether the transactional id is taken over. Asking again would be an error.
+    /// Whether the client holds its transactional id. Asking for it again would be an error.
     var isReady = false
-    /// Makes the calls that wait for brokers.
-    private let calls = CallThread(name: "transaction")
-    /// Whether the last of them sent offsets.
-    private var lastCallSendsOffsets = false
+    private let thread = CallThread(name: "transaction")
+    private var lastCall: TransactionalCall?
+    /// How many connections the client had lost by its last commit.
+    private var closedConnectionsAtCommit = 0
 
     private let configuration: KafkaConfiguration
     private let hooks: ClientHooks
     private let madeAt = ContinuousClock.now
-    /// Since when its id is asked for, by this client and by those that it took the place of.
+    /// When this client, or the first of those it replaced, began to ask for the id.
     private var askedSince = ContinuousClock.now
-    /// How many clients it took the place of, one after the other.
+    /// How many clients it replaced, one after the other.
     private var predecessors = 0
 
-    /// How long the first client waits for its transactional id before another takes its place; each waits twice as long.
+    /// How long the first client waits for its id before another replaces it. Each replacement waits twice as long.
     private static let firstPause = Duration.milliseconds(50)
-    /// librdkafka asks again half a second after an answer; some of that is left for the clocks.
+    /// librdkafka asks again half a second after an answer. The rest is a margin for clocks.
     private static let libraryRetryInterval = Duration.milliseconds(450)
 
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
@@ -33,8 +39,8 @@ struct TransactionalClient {
     ) throws(KafkaError) {
         let configuration = configuration.merging(["transactional.id": transactionalID])
         handle = try ClientHandle(.producer, configuration: configuration, hooks: hooks) {
-            // Failed deliveries fail the transaction, so the reports themselves say nothing new. But without this
-            // callback rd_kafka_flush, and with it every commit, waits in steps of 10 ms.
+            // A failed delivery fails the transaction, so the reports carry no news. But without this callback
+            // rd_kafka_flush, and so every commit, waits in steps of 10 ms.
             rd_kafka_conf_set_dr_msg_cb($0) { _, _, _ in }
         }
         lateRequests = LateRequestGuard(of: handle.pointer)
@@ -49,12 +55,13 @@ struct TransactionalClient {
 extension TransactionalClient {
     /// Waits for the transactional id.
     ///
-    /// The coordinator may have something to finish first, such as the markers of the transaction before. librdkafka would ask
-    /// again after half a second; a client made anew does it at once. It takes the place of one that has its answer and does
-    /// not ask again yet: a request that is still on its way would fence the successor.
+    /// The coordinator may have work to finish first, such as writing the markers of the previous transaction. librdkafka would
+    /// ask again after half a second; a new client asks at once. It replaces only a client that has its answer and is not
+    /// asking: a request still on its way would fence the replacement.
     ///
-    /// - Parameter decisionTimeout: for how long in all, while what was open under the id cannot be ended; nil is for ever.
-    /// - Returns: whether the client has the id, and not whether it should go on asking without being waited for.
+    /// - Parameter decisionTimeout: how long to wait in total while the coordinator cannot end the transaction left open under
+    ///   the id; nil waits without limit.
+    /// - Returns: true once the client holds the id; false if it should go on asking in the background.
     mutating func takesOverID(timeout: Duration, decisionTimeout: Duration?) throws(KafkaError) -> Bool {
         let deadline = ContinuousClock.now + timeout
         var isBusy = true
@@ -80,7 +87,7 @@ extension TransactionalClient {
         }
     }
 
-    /// One call of librdkafka's, which goes on in the background after a timeout.
+    /// Makes one call to librdkafka, which goes on in the background after a timeout.
     func askForID(timeout: Duration) throws(KafkaError) {
         let error = KafkaError(
             consuming: rd_kafka_init_transactions(handle.pointer, timeout.milliseconds)
@@ -104,30 +111,38 @@ extension TransactionalClient {
 // MARK: - Calls that wait for brokers
 
 extension TransactionalClient {
-    /// Whether a call is under way.
-    var isCalling: Bool { calls.isBusy }
+    /// Whether a call is in progress.
+    var isCalling: Bool { thread.isBusy }
 
-    /// Whether a request that sends offsets may be left behind if the client is dropped now.
-    var mayLeaveOffsets: Bool { lateRequests.mayLeaveOffsets || (isCalling && lastCallSendsOffsets) }
+    /// Whether dropping the client now may leave a request with offsets behind.
+    var mayLeaveOffsets: Bool { lateRequests.mayLeaveOffsets || (isCalling && lastCall == .sendOffsets) }
 
-    /// Makes a call on the thread for that, unless one is under way.
+    /// Begins a call on the client's thread, unless one is in progress.
     ///
-    /// librdkafka must be given as long as the transaction may last. A call that times out leaves requests behind that fail when
-    /// the transaction is over, and a commit that is resumed may take an earlier result for its own. Either ends the process, in
-    /// all versions up to 2.16: an assertion in `rd_kafka_txn_set_state` fails.
+    /// librdkafka must be given as long as the transaction may last. A call that times out leaves requests behind that fail once
+    /// the transaction is over, and a resumed commit may mistake an earlier result for its own. In all versions up to 2.16
+    /// either ends the process: an assertion in `rd_kafka_txn_set_state` fails.
     mutating func begin(
-        sendsOffsets: Bool,
+        _ call: TransactionalCall,
         _ body: @escaping @Sendable (OpaquePointer) -> OpaquePointer?
     ) {
-        guard !calls.isBusy else { return }
-        lastCallSendsOffsets = sendsOffsets
+        guard !thread.isBusy else { return }
+        lastCall = call
         nonisolated(unsafe) let handle = handle
-        calls.begin { () throws(KafkaError) in
+        thread.begin { () throws(KafkaError) in
             guard let error = KafkaError(consuming: body(handle.pointer)) else { return }
             throw handle.explained(error.code == .timedOut ? error.requiringAbort : error)
         }
     }
 
-    /// What came of the call that is under way; nil when that is not known within `timeout`.
-    func outcome(within timeout: Duration) -> CallThread.Outcome? { calls.outcome(within: timeout) }
+    /// The outcome of the call in progress; nil if it has not returned within `timeout`.
+    func outcome(within timeout: Duration) -> CallThread.Outcome? { thread.outcome(within: timeout) }
+
+    /// The transaction was committed.
+    mutating func committed() { closedConnectionsAtCommit = handle.closedConnections }
+
+    /// Whether a connection has broken since the last commit.
+    var connections: BrokerSilence.Connections {
+        handle.closedConnections == closedConnectionsAtCommit ? .intact : .broken
+    }
 }

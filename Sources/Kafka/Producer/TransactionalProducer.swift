@@ -1,16 +1,16 @@
 import CRdKafka
 
-/// A producer whose records, together with the offsets of what they answer, become visible all at once or never.
+/// A producer whose records become visible all at once or never, together with the consumer offsets they answer.
 ///
-/// It belongs to one thread. Every error says by its ``KafkaError/remedy`` what to do next:
-/// - ``KafkaError/Remedy/retry``: the same call again with the same arguments;
-/// - ``KafkaError/Remedy/startOver``: the transaction is given up, and whether it was committed only the broker knows.
-///   ``initTransactions(timeout:)`` begins anew, with a new client, which takes the transactional id over.
+/// It belongs to one thread. The ``KafkaError/remedy`` of every error says what to do next:
+/// - ``KafkaError/Remedy/retry``: make the same call again with the same arguments;
+/// - ``KafkaError/Remedy/startOver``: the transaction is lost, and only the broker knows whether it was committed. Begin again
+///   with ``initTransactions(timeout:)``, which takes the transactional id over with a new client.
 ///
-/// A request of an earlier transaction may arrive late and must not count in a later one. So a producer of which one may be
-/// on its way takes its transactional id over from itself before the next transaction: see `LateRequestGuard`. By then
-/// somebody else may have used the id. A transaction that sends offsets is refused where that matters; without a group to be
-/// a member of, ask ``isReady`` before each and find out anew what is left to do.
+/// A late request of an earlier transaction must not count in a later one. If one may still be on its way, the producer takes
+/// its transactional id over from itself before the next transaction: see `LateRequestGuard`. Another process may have used
+/// the id in between. A transaction that sends offsets is refused if that matters. Without a consumer group, check ``isReady``
+/// before each transaction and, if it is false, find out anew what is left to do.
 ///
 /// ```swift
 /// try producer.initTransactions(timeout: .seconds(1))
@@ -20,42 +20,25 @@ import CRdKafka
 /// try producer.commit(timeout: .seconds(1))
 /// ```
 public final class TransactionalProducer {
-    private let configuration: KafkaConfiguration
     private let hooks: ClientHooks
-    private let decisionTimeout: Duration?
     private let silence: BrokerSilence?
-    /// What was not confirmed when that was last asked.
+    private var clients: TransactionalClients
+    /// How many records were unconfirmed when the queue was last looked at.
     private var unconfirmed: Int32 = 0
-    /// How many connections the client had lost by the last commit.
-    private var closedConnections = 0
-    private var client: TransactionalClient?
-    /// Which of several transactional ids is in use. The first is the configured one, the others have this number appended.
-    private var generation = 0
-    /// So many, since brokers keep each for days. Whatever is late must be later than that many ids were left behind.
-    private static let generations = 8
-    /// How long it is waited before it is looked whether brokers confirm anything.
-    private static let step = Duration.milliseconds(100)
-    /// Whether the owner has called ``initTransactions(timeout:)`` with success since it dropped the last client.
+    /// Whether ``initTransactions(timeout:)`` has succeeded since the last ``drop()``.
     private var isInitialised = false
-    /// Clients that take over ids which were left behind, so that what is late there is refused.
-    private var fences: [TransactionalClient] = []
-    /// Those that nobody waits for any longer. What was open under their ids is decided, but cannot be ended yet.
-    private var dangling: [TransactionalClient] = []
-    private var danglingAskedAt = ContinuousClock.now
-    /// Clients that were dropped in the middle of a call, to be freed when it has ended.
-    private var stuck: [TransactionalClient] = []
-    /// What was produced to each topic and is not handed to librdkafka yet.
-    private var topics: [TransactionalTopic] = []
+    /// How often a waiting call looks whether brokers confirm anything.
+    private static let step = Duration.milliseconds(100)
 
     /// A producer that must be initialised before its first transaction.
     ///
     /// - Parameters:
     ///   - configuration: needs `transactional.id`, the name under which a successor fences this producer.
-    ///   - hooks: told what no call returns.
-    ///   - decisionTimeout: how long the transactional id is waited for while the coordinator cannot end what was open under it,
-    ///     for example since a partition in it has no leader. Then the producer goes on under another. Nil waits on, as
-    ///     whoever keeps others out by the id alone must.
-    ///   - silence: when a transaction that no broker confirms anything of is given up. Nil waits as long as librdkafka does.
+    ///   - hooks: receives what no call returns.
+    ///   - decisionTimeout: how long to wait for the transactional id while the coordinator cannot end the transaction left open
+    ///     under it, for example because one of its partitions has no leader. After that the producer uses another id. Nil waits
+    ///     without limit, as it must if the id alone keeps other processes out.
+    ///   - silence: when to give up a transaction of which no broker confirms anything. Nil waits as long as librdkafka does.
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     public init(
         configuration: KafkaConfiguration,
@@ -63,114 +46,72 @@ public final class TransactionalProducer {
         decisionTimeout: Duration? = nil,
         silence: BrokerSilence? = nil
     ) throws(KafkaError) {
-        self.configuration = configuration
         self.hooks = hooks
         self.silence = silence
-        self.decisionTimeout = decisionTimeout
-        client = try makeClient(id: transactionalID)
+        clients = try TransactionalClients(
+            configuration: configuration,
+            hooks: hooks,
+            decisionTimeout: decisionTimeout
+        )
     }
 
-    deinit { dropClient() }
+    deinit { clients.dropCurrent() }
 
     /// A topic to produce to; make it once and keep it.
     ///
     /// - Parameters:
     ///   - name: the topic's name.
     ///   - properties: librdkafka's topic properties for this topic alone, such as `compression.type`.
+    /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     public func topic(
         _ name: String,
         properties: [String: String] = [:]
     ) throws(KafkaError) -> TransactionalTopic {
         let topic = TransactionalTopic(name: name, properties: properties)
-        if let client, client.isReady { try topic.connect(to: client.handle) }
-        topics.append(topic)
+        try clients.add(topic)
         return topic
     }
 
-    /// The name under which a successor ends what this producer leaves open.
-    public var transactionalID: String { Self.transactionalID(configured, generation: generation) }
+    /// The id under which a successor ends what this producer leaves open.
+    public var transactionalID: String { clients.transactionalID }
 
-    private var configured: String { configuration["transactional.id"] ?? "" }
-
-    /// Under which id a producer goes on that has left so many behind.
+    /// The id that a producer configured with `configured` uses after it has moved on `generation` times.
     public static func transactionalID(_ configured: String, generation: Int) -> String {
-        generation % generations == 0 ? configured : "\(configured)/\(generation % generations)"
+        TransactionalClients.transactionalID(configured, generation: generation)
     }
 
-    /// Whether transactions can begin at once.
-    public var isReady: Bool {
-        fences.isEmpty && (client.map { $0.isReady && !$0.lateRequests.isSuspect } ?? false)
-    }
+    /// Whether a transaction can begin without asking for the transactional id first.
+    public var isReady: Bool { clients.isReady }
 
-    /// Takes over the transactional id: fences its former user and ends what that left open.
+    /// Takes over the transactional id: fences the producer that used it and ends the transaction it left open.
     ///
-    /// A call that ends with ``KafkaError/Remedy/retry`` is resumed by the next, and goes on in the background until then.
+    /// A call that ends with ``KafkaError/Remedy/retry`` goes on in the background, and the next call resumes it.
     public func initTransactions(timeout: Duration) throws(KafkaError) {
-        if client?.lateRequests.isSuspect ?? false { leaveClient() }
-        if client == nil { client = try makeClient(id: transactionalID) }
-        // Both ask at the same time: each goes on in the background after its call has ended.
-        if !fences.isEmpty { _ = try? initClient(timeout: .milliseconds(1)) }
-        while !fences.isEmpty {
-            let last = fences.count - 1
-            if try !takesOverID(&fences[last], timeout) { dangling.append(fences[last]) }
-            fences.removeLast()
-        }
-        try initClient(timeout: timeout)
+        try clients.takeOverID(timeout: timeout)
         isInitialised = true
     }
 
-    private func initClient(timeout: Duration) throws(KafkaError) {
-        while var asking = client, !asking.isReady {
-            defer { client = asking }
-            if try takesOverID(&asking, timeout) {
-                for topic in topics { try topic.connect(to: asking.handle) }
-                asking.isReady = true
-            } else {
-                dangling.append(asking)
-                nextGeneration()
-                asking = try makeClient(id: transactionalID)
-            }
-        }
-    }
-
-    /// - Returns: whether the client has its id, and not whether it should go on asking without being waited for.
-    private func takesOverID(
-        _ client: inout TransactionalClient,
-        _ timeout: Duration
-    ) throws(KafkaError) -> Bool {
-        let mayBeLeft = dangling.count < Self.generations - 1
-        return try client.takesOverID(timeout: timeout, decisionTimeout: mayBeLeft ? decisionTimeout : nil)
-    }
-
-    private func nextGeneration() {
-        repeat {
-            generation = (generation + 1) % Self.generations
-        } while dangling.contains { $0.transactionalID == transactionalID }
-    }
-
-    /// Lets go of the client and all it has under way; ``initTransactions(timeout:)`` makes another.
+    /// Drops the client and everything it has in progress; ``initTransactions(timeout:)`` makes another.
     public func drop() {
         isInitialised = false
-        leaveClient()
+        clients.leaveCurrent()
     }
 
-    private func leaveClient() {
-        if let client, client.mayLeaveOffsets {
-            let former = transactionalID
-            nextGeneration()
-            // Where librdkafka refuses to make a client, the next call that makes one says so.
-            if let fence = try? makeClient(id: former) { fences.append(fence) }
-        }
-        dropClient()
-    }
+    /// Serves the hooks, waiting for at most `timeout`. Events of a client that is never polled, such as its statistics, pile
+    /// up without limit.
+    public func poll(timeout: Duration) { clients.poll(timeout: timeout) }
+}
 
-    /// Begins a transaction. A local call, unless a suspect has to be replaced first.
+// MARK: - A transaction
+
+extension TransactionalProducer {
+    /// Begins a transaction. This is a local call unless the transactional id has to be taken over first.
     public func begin(timeout: Duration = .seconds(1)) throws(KafkaError) {
         if isInitialised, !isReady { try initTransactions(timeout: timeout) }
-        for topic in topics { topic.batch?.removeAll() }
-        let handle = try ready
-        client?.lateRequests.began(closedConnections: handle.closedConnections)
-        try check(rd_kafka_begin_transaction(handle.pointer))
+        for topic in clients.topics { topic.batch?.removeAll() }
+        let handle = try clients.ready.handle
+        clients.current?.lateRequests.began(closedConnections: handle.closedConnections)
+        try check(rd_kafka_begin_transaction(handle.pointer), of: handle)
         unconfirmed = 0
         silence?.began()
     }
@@ -178,170 +119,111 @@ public final class TransactionalProducer {
     /// Makes the group's committed offsets part of the transaction.
     ///
     /// - Parameters:
-    ///   - offsets: of each partition, the next offset to read.
-    ///   - metadata: kept beside each offset.
-    ///   - membership: the generation to which the partitions belong, so that the broker can refuse it later.
-    ///   - timeout: how long to wait. After ``KafkaError/Remedy/retry``, such as at its end, the same call goes on waiting.
+    ///   - offsets: the next offset to read of each partition.
+    ///   - metadata: text to store beside each offset.
+    ///   - membership: the membership as of the assignment; the broker refuses the offsets once the group has moved on.
+    ///   - timeout: how long to wait. After ``KafkaError/Remedy/retry``, for example a timeout, the same call goes on waiting.
     public func sendOffsets(
         _ offsets: [TopicPartition: Offset],
         metadata: String = "",
         membership: ConsumerGroupMetadata,
         timeout: Duration
     ) throws(KafkaError) {
-        let handle = try ready
-        try handOver()
-        // The thread of the call alone uses these until it has ended.
+        let handle = try clients.ready.handle
+        try flushBatches()
+        // Until the call has returned, only its thread uses these.
         nonisolated(unsafe) let list = PartitionList(offsets: offsets, metadata: metadata)
         nonisolated(unsafe) let membership = membership
         do throws(KafkaError) {
-            try timed("sending offsets", sendsOffsets: true) { () throws(KafkaError) in
-                try call(timeout: timeout, sendsOffsets: true) { producer in
-                    list.withPointer {
-                        rd_kafka_send_offsets_to_transaction(producer, $0, membership.pointer, -1)
-                    }
+            try make(.sendOffsets, timeout: timeout) { producer in
+                list.withPointer {
+                    rd_kafka_send_offsets_to_transaction(producer, $0, membership.pointer, -1)
                 }
             }
         } catch {
-            // The transaction failed meanwhile. librdkafka tells why to whoever begins one now, which it refuses.
-            if error.code == .state { try check(rd_kafka_begin_transaction(handle.pointer)) }
+            // The transaction has failed in the meantime. librdkafka gives the reason when it refuses to begin another one.
+            if error.code == .state { try check(rd_kafka_begin_transaction(handle.pointer), of: handle) }
             throw error
-        }
-    }
-
-    /// Makes a call, or goes on waiting for the one that is under way.
-    private func call(
-        timeout: Duration,
-        sendsOffsets: Bool = false,
-        _ body: @escaping @Sendable (OpaquePointer) -> OpaquePointer?
-    ) throws(KafkaError) {
-        var client = try readyClient
-        client.begin(sendsOffsets: sendsOffsets, body)
-        self.client = client
-        try waiting(timeout) { client.outcome(within: $0) }
-    }
-
-    /// Waits for an outcome in short steps, and in between looks whether any broker confirms anything.
-    private func waiting(
-        _ timeout: Duration,
-        _ wait: (Duration) -> CallThread.Outcome?
-    ) throws(KafkaError) {
-        let handle = try ready
-        let deadline = ContinuousClock.now + timeout
-        while true {
-            if let outcome = wait(min(Self.step, max(.zero, deadline - .now))) {
-                try outcome.get()
-                silence?.ended()
-                return
-            }
-            rd_kafka_poll(handle.pointer, 0)
-            let left = rd_kafka_outq_len(handle.pointer)
-            if left < unconfirmed { silence?.ended() }
-            unconfirmed = left
-            try silence?.check(isConnectionLost: handle.closedConnections != closedConnections)
-            guard ContinuousClock.now < deadline else { throw KafkaError(code: .timedOut, isRetriable: true) }
         }
     }
 
     /// Waits for all deliveries, then commits. When it returns, the transaction is committed.
     ///
-    /// After ``KafkaError/Remedy/retry``, such as at the end of `timeout`, the same call goes on waiting.
+    /// After ``KafkaError/Remedy/retry``, for example a timeout, the same call goes on waiting.
     public func commit(timeout: Duration) throws(KafkaError) {
-        let handle = try ready
-        // Records may take long for reasons of their own, which must not make the producer a suspect.
+        _ = try clients.ready
+        // Outside the measured call: deliveries may be slow for reasons of their own and must not make the producer a suspect.
         try flush(timeout: timeout)
-        try timed("committing") { () throws(KafkaError) in
-            try call(timeout: timeout) { rd_kafka_commit_transaction($0, -1) }
-        }
+        try make(.commit, timeout: timeout) { rd_kafka_commit_transaction($0, -1) }
         silence?.committed()
-        closedConnections = handle.closedConnections
+        clients.current?.committed()
     }
 
-    /// Waits until everything that was produced is written, if not yet decided about. A commit does so by itself.
+    /// Waits until every record is written, though not yet committed. ``commit(timeout:)`` does this itself.
     public func flush(timeout: Duration) throws(KafkaError) {
-        let handle = try ready
-        try handOver()
-        try waiting(timeout) { step in
-            guard let error = KafkaError(rd_kafka_flush(handle.pointer, step.milliseconds)) else {
+        let client = try clients.ready
+        try flushBatches()
+        try wait(for: client, timeout) { step in
+            guard let error = KafkaError(rd_kafka_flush(client.handle.pointer, step.milliseconds)) else {
                 return .success(())
             }
             return error.code == .timedOut ? nil : .failure(error)
         }
     }
 
-    /// Serves the hooks, waiting for at most `timeout`. A client that is not polled keeps what it has to tell, statistics
-    /// among it, without end.
-    public func poll(timeout: Duration) {
-        if let client { rd_kafka_poll(client.handle.pointer, timeout.milliseconds) }
-        // librdkafka 2.16 may never end the call; what such a client has to tell must not pile up.
-        for client in stuck { rd_kafka_poll(client.handle.pointer, 0) }
-        stuck.removeAll { $0.outcome(within: .zero) != nil }
-        // Each call asks the coordinator at once.
-        guard !dangling.isEmpty, .now - danglingAskedAt > .seconds(1) else { return }
-        danglingAskedAt = .now
-        dangling.removeAll { client in
-            do throws(KafkaError) {
-                try client.askForID(timeout: .milliseconds(1))
-                return true
-            } catch {
-                return error.remedy != .retry
-            }
-        }
-    }
-}
-
-// MARK: - The client
-
-extension TransactionalProducer {
-    private static let notInitialised = KafkaError(code: .state, message: "no producer is initialised")
-
-    /// The client, once its transactional id is taken over.
-    private var readyClient: TransactionalClient {
-        get throws(KafkaError) {
-            guard let client, client.isReady else { throw Self.notInitialised }
-            return client
-        }
+    private func flushBatches() throws(KafkaError) {
+        for topic in clients.topics { try topic.batch?.flush() }
     }
 
-    private var ready: ClientHandle { get throws(KafkaError) { try readyClient.handle } }
-
-    private func makeClient(id: String) throws(KafkaError) -> TransactionalClient {
-        try TransactionalClient(transactionalID: id, configuration: configuration, hooks: hooks)
-    }
-
-    private func dropClient() {
-        closedConnections = 0
-        for topic in topics { topic.disconnect() }
-        if let client, client.isCalling { stuck.append(client) }
-        client = nil
-    }
-
-    private func handOver() throws(KafkaError) {
-        for topic in topics { try topic.batch?.flush() }
-    }
-
-    private func timed(
-        _ name: String,
-        sendsOffsets: Bool = false,
-        _ call: () throws(KafkaError) -> Void
+    /// Makes a call that waits for brokers, or goes on waiting for the one in progress.
+    private func make(
+        _ call: TransactionalCall,
+        timeout: Duration,
+        _ body: @escaping @Sendable (OpaquePointer) -> OpaquePointer?
     ) throws(KafkaError) {
         let start = ContinuousClock.now
-        defer {
-            let duration = ContinuousClock.now - start
-            let closed = client?.handle.closedConnections ?? 0
-            if client?.lateRequests.took(duration, sendsOffsets: sendsOffsets, closedConnections: closed)
-                ?? false
-            {
-                hooks.logger.debug(
-                    "a connection broke while \(name): a request may have been sent twice; taking the id over anew"
-                )
-                hooks.onSuspect?()
-            }
-        }
-        try call()
+        defer { checkForLateRequests(of: call, since: start) }
+        let client = try clients.ready
+        clients.current?.begin(call, body)
+        try wait(for: client, timeout) { client.outcome(within: $0) }
     }
 
-    private func check(_ error: OpaquePointer?) throws(KafkaError) {
+    /// Waits for an outcome in short steps and checks after each whether any broker confirms anything.
+    private func wait(
+        for client: TransactionalClient,
+        _ timeout: Duration,
+        _ outcome: (Duration) -> CallThread.Outcome?
+    ) throws(KafkaError) {
+        let deadline = ContinuousClock.now + timeout
+        while true {
+            if let outcome = outcome(min(Self.step, max(.zero, deadline - .now))) {
+                try outcome.get()
+                silence?.confirmed()
+                return
+            }
+            rd_kafka_poll(client.handle.pointer, 0)
+            let left = rd_kafka_outq_len(client.handle.pointer)
+            if left < unconfirmed { silence?.confirmed() }
+            unconfirmed = left
+            try silence?.check(client.connections)
+            guard ContinuousClock.now < deadline else { throw KafkaError(code: .timedOut, isRetriable: true) }
+        }
+    }
+
+    private func checkForLateRequests(of call: TransactionalCall, since start: ContinuousClock.Instant) {
+        let closed = clients.current?.handle.closedConnections ?? 0
+        let duration = ContinuousClock.now - start
+        guard
+            clients.current?.lateRequests.took(duration, for: call, closedConnections: closed) ?? false
+        else { return }
+        hooks.logger.debug(
+            "a connection broke while \(call.rawValue): a request may have been sent twice; taking the id over anew"
+        )
+        hooks.onSuspect?()
+    }
+
+    private func check(_ error: OpaquePointer?, of handle: ClientHandle) throws(KafkaError) {
         guard let error = KafkaError(consuming: error) else { return }
-        throw client?.handle.explained(error) ?? error
+        throw handle.explained(error)
     }
 }
