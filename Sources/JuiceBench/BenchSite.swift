@@ -50,7 +50,7 @@ package final class BenchSite {
         isInterrupted: @escaping () -> Bool
     ) throws(Failure) {
         self.connection = connection
-        guard !connection.isEmbedded else {
+        if case .embedded = connection.origin {
             throw Failure(
                 .unavailable,
                 "the embedded broker at \(connection.bootstrapServers) is none to measure on",

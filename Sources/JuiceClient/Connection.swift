@@ -39,9 +39,9 @@ package struct Connection: Sendable {
         (self.origin, self.topics, self.properties, self.logger) = (origin, topics, properties, logger)
     }
 
-    /// Whether the broker is known to be an embedded one.
-    package var isEmbedded: Bool {
-        if case .embedded = origin { true } else { false }
+    /// What the brokers can do.
+    package var capabilities: BrokerCapabilities {
+        if case .embedded = origin { .embedded } else { .full }
     }
 }
 
@@ -64,9 +64,8 @@ extension Connection {
         return try made { () throws(KafkaError) in try Producer(configuration: configuration, hooks: hooks) }
     }
 
-    /// How long a broker may wait for records, in milliseconds. A real one answers as soon as there is something; an embedded
-    /// one only when the wait is over.
-    package var fetchWait: Int { isEmbedded ? 10 : 100 }
+    /// How long a fetch may wait for records, in milliseconds.
+    package var fetchWait: Int { capabilities.fetchWait }
 
     /// A consumer that takes part in no group and, unless told otherwise, sees only what is committed.
     ///

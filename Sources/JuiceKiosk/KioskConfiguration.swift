@@ -10,8 +10,8 @@ public struct KioskConfiguration: Sendable {
     public var topics: TopicNames
     /// The service's consumer group, whose lag the board shows.
     public var group: String
-    /// Whether the broker is an embedded one, which answers an empty fetch only when its wait is over.
-    public var isEmbedded: Bool
+    /// What the brokers can do.
+    public var capabilities: BrokerCapabilities
     /// The menu that the page shows.
     public var menu: Menu
     /// The stores that there are; nil is `main` and all that have stock.
@@ -36,7 +36,7 @@ public struct KioskConfiguration: Sendable {
         kafka: KafkaConfiguration,
         topics: TopicNames,
         group: String,
-        isEmbedded: Bool = false,
+        capabilities: BrokerCapabilities = .full,
         menu: Menu = .standard,
         stores: [String]? = nil,
         takesAnyStore: Bool = false,
@@ -49,7 +49,7 @@ public struct KioskConfiguration: Sendable {
         self.kafka = kafka
         self.topics = topics
         self.group = group
-        self.isEmbedded = isEmbedded
+        self.capabilities = capabilities
         self.menu = menu
         self.stores = stores
         self.takesAnyStore = takesAnyStore
@@ -68,7 +68,7 @@ extension KioskConfiguration {
     /// The one consumer that reads answers and stock, for all pages.
     var feed: KafkaConfiguration {
         KafkaConfiguration([
-            "fetch.wait.max.ms": isEmbedded ? "10" : "100",
+            "fetch.wait.max.ms": "\(capabilities.fetchWait)",
             "queued.max.messages.kbytes": "16384",
         ])
         .merging(kafka.properties).merging(reading)

@@ -22,8 +22,8 @@ public struct ServiceConfiguration: Sendable {
     /// More librdkafka properties for every client; they win over the service's own, except over those that
     /// exactly-once processing rests on.
     public var kafkaProperties: [String: String]
-    /// The broker is an embedded one, which forgets offsets sent in transactions.
-    public var isEmbedded: Bool
+    /// What the brokers can do.
+    public var capabilities: BrokerCapabilities
     /// The most commands in one transaction. What a transaction costs by itself, some milliseconds of librdkafka's and the
     /// broker's, is shared by so many under load; besides the duplicate window's 1,000,000 commands they just fit into a
     /// memory of 2^20.
@@ -41,7 +41,7 @@ public struct ServiceConfiguration: Sendable {
         menu: Menu = .standard,
         language: Language = .english,
         kafkaProperties: [String: String] = [:],
-        isEmbedded: Bool = false,
+        capabilities: BrokerCapabilities = .full,
         maxBatch: Int = 40_000,
         duplicateWindow: DuplicateWindow = .standard
     ) {
@@ -53,7 +53,7 @@ public struct ServiceConfiguration: Sendable {
         self.menu = menu
         self.language = language
         self.kafkaProperties = kafkaProperties
-        self.isEmbedded = isEmbedded
+        self.capabilities = capabilities
         self.maxBatch = maxBatch
         self.duplicateWindow = duplicateWindow
     }
@@ -112,8 +112,7 @@ extension ServiceConfiguration {
             "queued.max.messages.kbytes": "16384",
             "fetch.message.max.bytes": "524288",
         ])
-        // The embedded broker answers an empty fetch only when its wait is over.
-        .merging(isEmbedded ? ["fetch.wait.max.ms": "10"] : [:])
+        .merging(capabilities.answersFetchesEarly ? [:] : ["fetch.wait.max.ms": "\(capabilities.fetchWait)"])
         .merging(client.properties)
         .merging([
             "group.id": group,

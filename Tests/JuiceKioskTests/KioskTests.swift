@@ -35,7 +35,7 @@ struct KioskTests {
             configuration: ServiceConfiguration(
                 bootstrapServers: broker.bootstrapServers,
                 instanceID: "test",
-                isEmbedded: true
+                capabilities: .embedded
             ),
             logger: Self.quiet
         )
@@ -46,7 +46,7 @@ struct KioskTests {
             ]),
             topics: topics,
             group: "juice-maker",
-            isEmbedded: true,
+            capabilities: .embedded,
             staffToken: StaffToken(Self.token)
         )
         change(&configuration)

@@ -19,7 +19,6 @@ import Testing
         }
         let cluster = TestCluster(
             bootstrapServers: broker.bootstrapServers,
-            isEmbedded: true,
             broker: broker,
             topics: topics
         )

@@ -34,7 +34,6 @@ extension TestCluster {
             let broker = try EmbeddedBroker(logger: quietLogger)
             let cluster = TestCluster(
                 bootstrapServers: broker.bootstrapServers,
-                isEmbedded: true,
                 broker: broker,
                 topics: TopicNames()
             )
@@ -56,7 +55,6 @@ extension TestCluster {
         }
         let cluster = TestCluster(
             bootstrapServers: broker.bootstrapServers,
-            isEmbedded: true,
             broker: broker,
             topics: topics
         )

@@ -12,8 +12,7 @@ import TestSupport
 /// A Kafka cluster for a test: the embedded broker, or a real one.
 struct TestCluster: Sendable {
     let bootstrapServers: String
-    let isEmbedded: Bool
-    /// Kept running as long as the test.
+    /// The embedded broker, which runs as long as the test; nil for a real cluster.
     let broker: EmbeddedBroker?
     let topics: TopicNames
 
@@ -24,7 +23,6 @@ struct TestCluster: Sendable {
         for name in topics.all { try broker.createTopic(name, partitionCount: partitionCount) }
         return TestCluster(
             bootstrapServers: broker.bootstrapServers,
-            isEmbedded: true,
             broker: broker,
             topics: topics
         )
@@ -43,7 +41,6 @@ struct TestCluster: Sendable {
         )
         return TestCluster(
             bootstrapServers: bootstrapServers,
-            isEmbedded: false,
             broker: nil,
             topics: topics
         )
@@ -56,7 +53,7 @@ struct TestCluster: Sendable {
             instanceID: instanceID,
             workers: workers,
             topics: topics,
-            isEmbedded: isEmbedded
+            capabilities: broker == nil ? .full : .embedded
         )
     }
 
@@ -70,7 +67,7 @@ struct TestCluster: Sendable {
     {
         var configuration = serviceConfiguration(workers: workers)
         configuration.kafkaProperties = [
-            "heartbeat.interval.ms": "200", "session.timeout.ms": isEmbedded ? "3500" : "10000",
+            "heartbeat.interval.ms": "200", "session.timeout.ms": broker == nil ? "10000" : "3500",
         ]
         .merging(properties) { $1 }
         return configuration

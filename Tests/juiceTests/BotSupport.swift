@@ -33,7 +33,7 @@ enum EmbeddedService {
                 ServiceConfiguration(
                     bootstrapServers: embedded.bootstrapServers,
                     instanceID: "test",
-                    isEmbedded: true
+                    capabilities: .embedded
                 ),
                 logger: quiet
             )

@@ -51,7 +51,7 @@ private struct RunningService {
             configuration: ServiceConfiguration(
                 bootstrapServers: bootstrapServers,
                 instanceID: "stage",
-                isEmbedded: true
+                capabilities: .embedded
             ),
             health: ServiceHealth { isReady.yield($0) },
             logger: logger

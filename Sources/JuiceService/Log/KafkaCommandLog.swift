@@ -189,7 +189,7 @@ extension KafkaCommandLog {
     func commit() throws(LogError) {
         try call { () throws(KafkaError) in try transactions.commit(timeout: Self.callTimeout) }
         answered()
-        guard configuration.isEmbedded, !sentOffsets.isEmpty else { return }
+        guard !configuration.capabilities.storesTransactionalOffsets, !sentOffsets.isEmpty else { return }
         do throws(KafkaError) {
             try input.consumer.commit(sentOffsets)
         } catch {

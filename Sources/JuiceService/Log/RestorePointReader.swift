@@ -107,12 +107,11 @@ final class RestorePointReader {
                 isRetriable: true
             )
         }
-        // The embedded broker knows no times, and forgets everything before long by itself.
+        // A broker that cannot look up times trims its logs soon anyway.
         let starts =
-            configuration.isEmbedded
-            ? nil
-            : try horizons(places, committed, logs, now: now)
-                .mapValues { $0.start(retention: retention) }
+            configuration.capabilities.findsOffsetsByTime
+            ? try horizons(places, committed, logs, now: now).mapValues { $0.start(retention: retention) }
+            : nil
         let answers = try firstAnswers(places.results, since: starts, in: logs)
 
         func input(_ topic: InputTopic, _ number: Int32) throws(KafkaError) -> RestorePoint.Input? {

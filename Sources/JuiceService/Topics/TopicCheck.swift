@@ -38,7 +38,7 @@ public struct TopicCheck: Sendable {
 
     let names: TopicNames
     let bootstrapServers: String
-    let isEmbedded: Bool
+    let capabilities: BrokerCapabilities
     let duplicateWindow: DuplicateWindow
     /// Of how many partitions the group has served the stores so far; nil where it has not, or nobody knows.
     var servedPartitions: Int?
@@ -50,17 +50,17 @@ public struct TopicCheck: Sendable {
     /// - Parameters:
     ///   - names: the topics.
     ///   - bootstrapServers: where the topics are; the mending commands name it.
-    ///   - isEmbedded: the broker is an embedded one, which cannot describe a topic's configuration.
+    ///   - capabilities: what the brokers can do.
     ///   - duplicateWindow: how long answers must be there to be read back.
     public init(
         names: TopicNames,
         bootstrapServers: String,
-        isEmbedded: Bool = false,
+        capabilities: BrokerCapabilities = .full,
         duplicateWindow: DuplicateWindow = .standard
     ) {
         self.names = names
         self.bootstrapServers = bootstrapServers
-        self.isEmbedded = isEmbedded
+        self.capabilities = capabilities
         self.duplicateWindow = duplicateWindow
     }
 
@@ -68,8 +68,8 @@ public struct TopicCheck: Sendable {
     ///
     /// - Parameters:
     ///   - admin: asks about topics.
-    ///   - group: a consumer that can ask for the offsets of the service's group. Without it, or the right to ask, stores are
-    ///     taken to live in as many partitions as the stock topic has.
+    ///   - group: a consumer that can ask for the committed offsets of the service's group. Without it, without the right to ask
+    ///     or where brokers store no metadata, stores are assumed to live in as many partitions as the stock topic has.
     ///   - timeout: for each question.
     /// - Throws: `KafkaError` when the cluster cannot be asked now.
     public func findings(
@@ -89,11 +89,11 @@ public struct TopicCheck: Sendable {
                 replicationFactor: topic.replicationFactor
             )
         }
-        if !isEmbedded, !topics.isEmpty {
+        if capabilities.managesTopics, !topics.isEmpty {
             let configurations = try admin.configurations(ofTopics: topics.keys.sorted(), timeout: timeout)
             for (name, configuration) in configurations { topics[name]?.configuration = configuration }
         }
-        guard let group else { return findings(of: topics) }
+        guard let group, capabilities.storesTransactionalOffsets else { return findings(of: topics) }
         return try lookingForStores(in: topics, group, timeout: timeout).findings(of: topics)
     }
 
@@ -158,7 +158,7 @@ public struct TopicCheck: Sendable {
     }
 
     func warnings(of topics: [String: Description]) -> [Problem] {
-        enlargement(topics) + (isEmbedded ? [] : durability(topics))
+        enlargement(topics) + (capabilities.managesTopics ? durability(topics) : [])
     }
 
     /// Compaction leaves a store's last command, and takes no record without a key.

@@ -113,15 +113,10 @@ struct TopicPreparation: Sendable {
         let check = TopicCheck(
             names: names,
             bootstrapServers: configuration.bootstrapServers,
-            isEmbedded: configuration.isEmbedded,
+            capabilities: configuration.capabilities,
             duplicateWindow: configuration.duplicateWindow
         )
-        // The embedded broker keeps no notes.
-        let findings = try check.findings(
-            admin,
-            group: configuration.isEmbedded ? nil : group,
-            timeout: timeout
-        )
+        let findings = try check.findings(admin, group: group, timeout: timeout)
         guard findings.problems.isEmpty else { return .failure(.unfitTopics(findings.problems)) }
         let metadata = try admin.metadata(topics: [names.deadLetters], timeout: timeout)
         guard let deadLetters = metadata[names.deadLetters]?.partitionCount, deadLetters > 0 else {

@@ -29,7 +29,7 @@ struct DemoRun {
                 instanceID: "demo",
                 menu: menu,
                 language: language,
-                isEmbedded: true
+                capabilities: .embedded
             ),
             logger: logger
         )

@@ -42,7 +42,7 @@ struct KioskPlan {
                 .merging(["bootstrap.servers": connection.bootstrapServers]),
             topics: connection.topics,
             group: settings.group(),
-            isEmbedded: connection.isEmbedded,
+            capabilities: connection.capabilities,
             menu: try settings.menu(),
             stores: stores,
             takesAnyStore: try settings.boolean(.anyStore),

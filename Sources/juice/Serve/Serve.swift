@@ -39,7 +39,7 @@ struct Serve: AsyncParsableCommand {
         )
         defer { embedded.stop() }
         plan.configuration.bootstrapServers = embedded.bootstrapServers
-        plan.configuration.isEmbedded = true
+        plan.configuration.capabilities = .embedded
         StandardOutput.write(
             EmbeddedWelcome.text(embedded.bootstrapServers, topics: plan.configuration.topics)
         )

@@ -21,8 +21,8 @@ struct ServicePlan {
         let connection = try Connection(settings)
         _ = try connection.admin()
         configuration = try ServiceConfiguration(settings, kafkaProperties: connection.properties)
-        // Another process's, that is. One of its own is made for whoever names none.
-        configuration.isEmbedded = connection.isEmbedded && !configuration.bootstrapServers.isEmpty
+        // Without brokers, the command starts an embedded one and sets this itself.
+        if !configuration.bootstrapServers.isEmpty { configuration.capabilities = connection.capabilities }
         partitions = try settings.partitions()
         replicationFactor = try settings.integer(.replicationFactor, in: 1...100)
         createsTopics = try settings.boolean(.createTopics)

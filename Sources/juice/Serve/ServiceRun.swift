@@ -16,7 +16,7 @@ enum ServiceRun {
         metrics?.showReadiness(as: ServiceMetric.ready.rawValue) { health.readiness.isWell }
         let service = OrderService(
             configuration: plan.configuration,
-            topicPlan: plan.configuration.isEmbedded ? nil : plan.topicPlan,
+            topicPlan: plan.configuration.capabilities.managesTopics ? plan.topicPlan : nil,
             health: health,
             metrics: metrics?.registry,
             logger: plan.logger

@@ -45,7 +45,7 @@ struct Topics: ParsableCommand {
                 replicationFactor: try settings.integer(.replicationFactor, in: 1...100)
             )
             let timeout = try settings.timeout()
-            guard !connection.isEmbedded else {
+            guard connection.capabilities.managesTopics else {
                 throw Failure(
                     .unavailable,
                     "the embedded broker at \(connection.bootstrapServers) creates no topics on request",
@@ -111,16 +111,12 @@ struct Topics: ParsableCommand {
             let check = TopicCheck(
                 names: connection.topics,
                 bootstrapServers: connection.bootstrapServers,
-                isEmbedded: connection.isEmbedded
+                capabilities: connection.capabilities
             )
             let group = try connection.consumer(group: settings.group(), isolation: "read_uncommitted")
             defer { group.close() }
             let (findings, metadata) = try connection.ask { () throws(KafkaError) in
-                let findings = try check.findings(
-                    admin,
-                    group: connection.isEmbedded ? nil : group,
-                    timeout: timeout
-                )
+                let findings = try check.findings(admin, group: group, timeout: timeout)
                 return (findings, try admin.metadata(topics: connection.topics.all, timeout: timeout))
             }
             let topics = metadata.topics.filter { $0.partitionCount > 0 }
