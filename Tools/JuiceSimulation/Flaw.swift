@@ -1,5 +1,3 @@
-import JuiceEngine
-
 /// A way to break exactly-once processing that looks reasonable in a code review. The auditor has to find each.
 package enum Flaw: String, CaseIterable, Sendable {
     /// A failed transaction leaves the fruit taken.
@@ -26,7 +24,7 @@ package enum Flaw: String, CaseIterable, Sendable {
     case abortedRecordsRead
     /// Answers are not read back at assignment.
     case answersNotReadBack
-    /// State is kept over a rebalance, whoever had the partition meanwhile.
+    /// State is kept over a rebalance, even if another worker had the partition meanwhile.
     case stateKeptBlindly
     /// A producer goes on although one of its requests may still be on its way.
     case suspectsKept
@@ -48,26 +46,4 @@ package enum Flaw: String, CaseIterable, Sendable {
     case refillIDNotDeterministic
     /// The restock bot commits how far it has read, past shortages that are not refilled yet.
     case refillPositionNotHeld
-
-    /// The state that a worker with this flaw has.
-    var stateType: PartitionState.Type {
-        switch self {
-        case .stockNotUndone: StockNotUndone.self
-        case .answersNotUndone: AnswersNotUndone.self
-        case .stateKeptBlindly: StateKeptBlindly.self
-        default: PartitionState.self
-        }
-    }
-}
-
-private final class StockNotUndone: PartitionState {
-    override func undoStores() {}
-}
-
-private final class AnswersNotUndone: PartitionState {
-    override func undoDuplicates() {}
-}
-
-private final class StateKeptBlindly: PartitionState {
-    override func isCurrent(at point: RestorePoint) -> Bool { true }
 }

@@ -49,6 +49,7 @@ extension SimulatedLog {
             isIncomplete = false
             isInTransaction = true
             producedCount = 0
+            sentOffsets = [:]
         }
     }
 
@@ -95,11 +96,12 @@ extension SimulatedLog {
             guard cluster.group.isCurrent(membership) || flaw == .noGenerationFence else {
                 throw LogError(.startOver, "generation \(membership.generation) is over")
             }
+            sentOffsets = places(positions)
             if flaw == .offsetsOutsideTransaction {
-                cluster.commitAtOnce(places(positions))
+                cluster.commitAtOnce(sentOffsets)
             } else {
-                cluster.transactions.addOffsets(id, places(positions))
-                sent(.addOffsets(places(positions), membership), by: .sendOffsets, turn)
+                cluster.transactions.addOffsets(id, sentOffsets)
+                sent(.addOffsets(sentOffsets, membership), by: .sendOffsets, turn)
             }
         }
     }
@@ -112,6 +114,7 @@ extension SimulatedLog {
             sent(.end(isCommit: true), by: .commit, turn)
             isInTransaction = false
         }
+        ownOffsets.merge(sentOffsets) { $1 }
     }
 }
 

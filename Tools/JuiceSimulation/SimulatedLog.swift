@@ -40,6 +40,9 @@ package final class SimulatedLog: CommandLog {
     private var positions: [SimulatedCluster.Place: Offset] = [:]
     /// An end is told once, as librdkafka does.
     private var toldEnds: [SimulatedCluster.Place: Offset] = [:]
+    /// What the open transaction commits, and what this worker's transactions have committed.
+    var sentOffsets: [SimulatedCluster.Place: Offset] = [:]
+    var ownOffsets: [SimulatedCluster.Place: Offset] = [:]
     private var changelog: [SimulatedCluster.Place: (topic: ChangelogTopic, next: Offset)] = [:]
     private var lentRecords: [SimulatedPartition.Record] = []
 
@@ -250,9 +253,11 @@ extension SimulatedLog {
                 }
             }
             let stable = cluster.stableOffsets(inputs)
-            guard let committed = flaw == .unstableOffsets ? cluster.group.committed(inputs) : stable else {
+            guard var committed = flaw == .unstableOffsets ? cluster.group.committed(inputs) : stable else {
                 throw LogError(.retry, "a transaction is undecided about the offsets")
             }
+            // Hides what others have committed since, so the worker takes its own state for current.
+            if flaw == .stateKeptBlindly { committed.merge(ownOffsets) { $1 } }
             let points = partitions.filter { !leaderless.contains($0) }.map {
                 restorePoint(of: $0, committed: committed, retention: retention)
             }

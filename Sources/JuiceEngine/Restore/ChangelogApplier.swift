@@ -1,8 +1,10 @@
 import JuiceMaker
 import JuiceMessages
 
-/// Applies records of the changelogs to the state they tell of.
+/// Builds partition states from the records of the changelogs.
 final class ChangelogApplier {
+    /// How long repeats of a command are known.
+    let window: DuplicateWindow
     private let menu: Menu
     private let partitionCount: Int32
     private let stock: StockRestorer
@@ -10,12 +12,19 @@ final class ChangelogApplier {
 
     /// - Parameters:
     ///   - encoder: writes the answers whose numbers are remembered.
+    ///   - window: how long repeats of a command are known.
     ///   - partitionCount: how many partitions the stores are spread over.
-    init(encoder: AnswerEncoder, menu: Menu, partitionCount: Int32) {
+    init(encoder: AnswerEncoder, menu: Menu, window: DuplicateWindow, partitionCount: Int32) {
         self.menu = menu
+        self.window = window
         self.partitionCount = partitionCount
         stock = StockRestorer(menu: menu)
         answers = RememberedAnswerReader(encoder: encoder)
+    }
+
+    /// The state of a partition before any record is applied.
+    func emptyState(at point: RestorePoint) -> PartitionState {
+        PartitionState(point, menu: menu, window: window)
     }
 
     /// Applies records of one topic partition.

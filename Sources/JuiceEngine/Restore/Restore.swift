@@ -23,7 +23,7 @@ struct Restore {
     }
 
     private let partitions: [Int32]
-    private let factory: PartitionFactory
+    private let applier: ChangelogApplier
     /// States that are good as long as nobody commits anything for their partitions: those of before, and those restored.
     private(set) var kept: PartitionTable
     private var restored: [PartitionState] = []
@@ -37,9 +37,9 @@ struct Restore {
     private(set) var recordCount = 0
 
     /// - Parameter kept: states of before, taken up again where nothing was committed since.
-    init(partitions: [Int32], kept: PartitionTable = PartitionTable(), factory: PartitionFactory) {
+    init(partitions: [Int32], kept: PartitionTable = PartitionTable(), applier: ChangelogApplier) {
         self.partitions = partitions
-        self.factory = factory
+        self.applier = applier
         self.kept = kept
     }
 
@@ -92,7 +92,7 @@ struct Restore {
             }
             kept[point.partition] = nil
             if inputs.contains(where: { $0.1.committed == nil }) { uncommitted.insert(point.partition) }
-            let partition = PendingPartition(point, state: factory.makeState(at: point), factory.window)
+            let partition = PendingPartition(point, state: applier.emptyState(at: point), applier.window)
             pending[point.partition] = partition
             settle(partition)
         }
@@ -114,7 +114,7 @@ struct Restore {
             rest = rest[run.endIndex...]
             guard var partition = pending[first.partition] else { continue }
             let wanted = partition.wanted(of: run)
-            try factory.applier.apply(wanted, to: partition.state, now: now) { partition.note($1, of: $0) }
+            try applier.apply(wanted, to: partition.state, now: now) { partition.note($1, of: $0) }
             pending[first.partition] = partition
             recordCount += wanted.count
             if let last = wanted.last, last.offset + 1 == partition.end(of: last.topic) {

@@ -1,21 +1,20 @@
 import JuiceMaker
 
-/// What a worker knows of one partition: what its commands have made of it, and how much of that is committed. Of a partition
-/// that no store lives in, it is only how far it is read.
+/// What a worker knows of one partition: what its commands have made of it, and how much of that is committed.
 ///
-/// Its undo can be overridden, so that a test can show that leaving any part of it out is found out.
-open class PartitionState {
+/// A partition beyond those that stores live in has only its offsets.
+package final class PartitionState {
     let partition: Int32
-    final var applied: AppliedState
-    /// Lacks a topic of which nothing was ever committed. The first transaction commits both, so that later a topic without
-    /// a committed offset can only be one whose offset was lost.
+    package var applied: AppliedState
+    /// Lacks a topic until an offset of it is committed. The first transaction commits both topics, so a topic without a
+    /// committed offset can later only be one whose offset was lost.
     private var committed: InputOffsets
-    /// Whether the last commit for this partition is known to be this worker's. Until then its next one commits both topics.
+    /// Whether the last commit for this partition is known to be this worker's. Until then the next one commits both topics.
     private var isClaimed = false
     private let start: InputOffsets
 
-    /// A partition of which nothing is restored yet.
-    public required init(_ point: RestorePoint, menu: Menu, window: DuplicateWindow) {
+    /// The state before anything is restored.
+    init(_ point: RestorePoint, menu: Menu, window: DuplicateWindow) {
         partition = point.partition
         start = InputOffsets(orders: point.orders?.start, restocks: point.restocks?.start)
         committed = point.committed
@@ -30,13 +29,13 @@ open class PartitionState {
 
     private static let mostReserved: Offset = 1_000_000
 
-    /// Whether a position is further on than what is applied.
+    /// Whether a position is ahead of what is applied.
     func isBefore(_ position: InputPosition) -> Bool {
         applied.offsets[position.topic].map { $0 < position.offset } ?? false
     }
 
-    /// Whether what is committed is what this state is made of, neither more nor less, and of the same topics.
-    open func isCurrent(at point: RestorePoint) -> Bool {
+    /// Whether this state was built from exactly the committed offsets, and of the same topics.
+    func isCurrent(at point: RestorePoint) -> Bool {
         committed == point.committed && (start[.orders] == nil) == (point.orders == nil)
             && (start[.restocks] == nil) == (point.restocks == nil)
     }
@@ -48,17 +47,17 @@ open class PartitionState {
         }
     }
 
-    /// The same, of topics that moved since the last commit.
+    /// The positions to commit: those that moved since the last commit, or all until the partition is claimed.
     var uncommittedPositions: [InputPosition] {
         isClaimed ? positions.filter { committed[$0.topic] != $0.offset } : positions
     }
 
-    /// Notes that others may have committed for the partition meanwhile, though nothing else than where it stands.
+    /// Takes a state of before up again. Others may have committed for the partition meanwhile, at the same offsets.
     func resume() { isClaimed = false }
 
     /// Keeps what was applied.
     ///
-    /// - Returns: how many answers there was no memory for any more.
+    /// - Returns: how many answers were forgotten early for lack of memory.
     func commit(at time: Timestamp) -> Int {
         applied.stores.commit()
         committed = applied.offsets
@@ -68,54 +67,55 @@ open class PartitionState {
 
     /// Takes back what was applied since the last commit.
     func undo() {
-        undoStores()
-        undoDuplicates()
+        applied.stores.undo()
+        applied.duplicates.undo()
         for topic in InputTopic.allCases { applied.offsets[topic] = committed[topic] ?? start[topic] }
     }
+}
 
-    /// Takes back what was changed in the stores.
-    open func undoStores() { applied.stores.undo() }
+/// What the commands of one partition have made of it: its stores, its latest answers, and how far they are applied.
+///
+/// One value, so that a run of commands gains access to it once.
+package struct AppliedState {
+    package var stores: StoreTable
+    package var duplicates: DuplicateMemory
+    /// The next record of each topic.
+    var offsets: InputOffsets
 
-    /// Forgets the answers that were remembered.
-    open func undoDuplicates() { applied.duplicates.undo() }
+    /// Brings what a command is about to need into the processor's caches.
+    func prefetch(_ command: ReceivedCommand) {
+        duplicates.prefetch(command.fingerprint)
+        stores.prefetch(command.storeKey)
+    }
+
+    /// Marks everything below `next` as applied.
+    ///
+    /// - Returns: false if it already was, as for a record that is read again.
+    mutating func advance(_ topic: InputTopic, to next: Offset) -> Bool {
+        guard let applied = offsets[topic], next > applied else { return false }
+        offsets[topic] = next
+        return true
+    }
+}
+
+/// An offset for each input topic that has one.
+struct InputOffsets: Equatable {
+    private var orders: Offset?
+    private var restocks: Offset?
+
+    init(orders: Offset?, restocks: Offset?) {
+        self.orders = orders
+        self.restocks = restocks
+    }
+
+    subscript(topic: InputTopic) -> Offset? {
+        get { topic == .orders ? orders : restocks }
+        set { if topic == .orders { orders = newValue } else { restocks = newValue } }
+    }
 }
 
 extension RestorePoint {
     fileprivate var committed: InputOffsets {
         InputOffsets(orders: orders?.committed, restocks: restocks?.committed)
-    }
-}
-
-/// The states of a worker's partitions, found by number and always in that order.
-struct PartitionTable: Sequence {
-    private var slots: [PartitionState?] = []
-
-    init(_ states: [PartitionState] = []) {
-        for state in states { self[state.partition] = state }
-    }
-
-    subscript(partition: Int32) -> PartitionState? {
-        get { slots.indices.contains(Int(partition)) ? slots[Int(partition)] : nil }
-        set {
-            let missing = Int(partition) + 1 - slots.count
-            if missing > 0 { slots.append(contentsOf: repeatElement(nil, count: missing)) }
-            slots[Int(partition)] = newValue
-        }
-    }
-
-    func makeIterator() -> some IteratorProtocol<PartitionState> {
-        slots.lazy.compactMap { $0 }.makeIterator()
-    }
-}
-
-/// Makes partition states and restores them: what all of them have in common.
-struct PartitionFactory {
-    let menu: Menu
-    let window: DuplicateWindow
-    let stateType: PartitionState.Type
-    let applier: ChangelogApplier
-
-    func makeState(at point: RestorePoint) -> PartitionState {
-        stateType.init(point, menu: menu, window: window)
     }
 }

@@ -8,7 +8,7 @@ import JuiceMessages
 ///
 /// All levels lie in one array, a run of one level per fruit for each store: a million stores are a few large pieces of
 /// memory, not a million small ones.
-struct StoreTable {
+package struct StoreTable {
     /// One store whose stock changed since the last commit.
     private struct Change {
         let index: Int

@@ -47,7 +47,7 @@ extension Worker {
     }
 
     mutating func restore(_ assigned: [Int32]) {
-        phase = .restoring(Restore(partitions: assigned, kept: kept, factory: factory))
+        phase = .restoring(Restore(partitions: assigned, kept: kept, applier: applier))
         kept = PartitionTable()
     }
 
@@ -95,7 +95,7 @@ extension Worker {
         var restore = restore
         switch restore.action {
         case .findRestorePoints(let partitions):
-            let found = try log.restorePoints(of: partitions, retention: factory.window.retention)
+            let found = try log.restorePoints(of: partitions, retention: applier.window.retention)
             for refusal in restore.found(found.points) { stop(refusal.partition, refusal.fault) }
             for (partition, topic) in found.leaderless.sorted(by: { $0.key < $1.key }) {
                 setAside(partition, withoutLeader: topic)

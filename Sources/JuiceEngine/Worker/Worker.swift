@@ -50,14 +50,14 @@ public struct Worker<Log: CommandLog> {
     }
 
     let log: Log
-    let factory: PartitionFactory
+    let applier: ChangelogApplier
     let onEvent: (WorkerEvent) -> Void
     private var processor: CommandProcessor
     var phase = Phase.starting
     /// What the group gave this worker.
     var assignment: [Int32] = []
-    /// The state of those of them that are restored and may be read.
-    var partitions = PartitionTable()
+    /// The state of those that are restored and may be read.
+    package internal(set) var partitions = PartitionTable()
     /// The state of partitions that the group took back: good as long as nobody commits anything for them.
     var kept = PartitionTable()
     /// What failed lately, and what follows from it for the next batch.
@@ -93,38 +93,15 @@ public struct Worker<Log: CommandLog> {
         maxBatch: Int = 10_000,
         onEvent: @escaping (WorkerEvent) -> Void
     ) {
-        self.init(
-            log: log,
-            menu: menu,
-            language: language,
-            partitionCount: partitionCount,
-            window: window,
-            maxBatch: maxBatch,
-            stateType: PartitionState.self,
-            onEvent: onEvent
-        )
-    }
-
-    /// - Parameter stateType: lets a test take something out of the partitions' state and see what comes of it.
-    package init(
-        log: Log,
-        menu: Menu,
-        language: Language,
-        partitionCount: Int32,
-        window: DuplicateWindow,
-        maxBatch: Int,
-        stateType: PartitionState.Type,
-        onEvent: @escaping (WorkerEvent) -> Void
-    ) {
         self.log = log
         trouble = Trouble(maxBatch: maxBatch)
         self.onEvent = onEvent
         processor = CommandProcessor(menu: menu, language: language, partitionCount: partitionCount)
-        factory = PartitionFactory(
+        applier = ChangelogApplier(
+            encoder: processor.encoder,
             menu: menu,
             window: window,
-            stateType: stateType,
-            applier: ChangelogApplier(encoder: processor.encoder, menu: menu, partitionCount: partitionCount)
+            partitionCount: partitionCount
         )
     }
 
