@@ -1,4 +1,5 @@
 import JuiceEngine
+import JuiceMessages
 import JuiceSimulation
 import Testing
 
@@ -155,17 +156,17 @@ import Testing
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
         harness.run()
-        cluster.enlarge(.init(topic), to: 4)
+        cluster.enlarge(topic.topic, to: 4)
         let store = cluster.store(in: 1)
         let value =
             topic == .orders
             ? #"{"orderId":"a","juice":"banana"}"# : #"{"restockId":"a","add":{"kiwi":1}}"#
-        cluster.send(topic, partition: 3, key: store, value: value)
+        cluster.send(topic.topic, partition: 3, key: store, value: value)
         harness.run()
         #expect(cluster.answers(partition: 1).isEmpty)
         cluster.tellGroup(of: topic)
         harness.run()
-        cluster.send(topic, partition: 3, key: store, value: value)
+        cluster.send(topic.topic, partition: 3, key: store, value: value)
         harness.run()
         let answer = topic == .orders ? "juiceMade a" : "restocked a"
         #expect(cluster.answers(partition: 1) == [answer, "\(answer) again"])
@@ -178,7 +179,7 @@ import Testing
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
         for topic in [InputTopic.orders, .restocks] {
-            cluster.enlarge(.init(topic), to: 3)
+            cluster.enlarge(topic.topic, to: 3)
             cluster.tellGroup(of: topic)
             harness.run()
         }
@@ -192,7 +193,7 @@ import Testing
     @Test func whatIsNoCommandIsPutAsideFromAnAddedPartition() {
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
-        for topic in [SimulatedCluster.Topic.orders, .results, .stock] { cluster.enlarge(topic, to: 4) }
+        for topic in [Topic.orders, .results, .stock] { cluster.enlarge(topic, to: 4) }
         cluster.tellGroup(of: .orders)
         cluster.send(.orders, partition: 3, key: cluster.store(in: 0), value: "juice, please")
         cluster.order("a", "banana", store: cluster.store(in: 0), partition: 2)

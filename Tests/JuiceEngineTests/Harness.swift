@@ -114,7 +114,7 @@ extension SimulatedCluster {
     }
 
     func send(
-        _ topic: InputTopic,
+        _ topic: Topic,
         partition: Int32,
         key: String?,
         value: String,

@@ -55,9 +55,9 @@ struct Clients {
         let (record, partition) = (parcel.record, parcel.partition)
         // Not by reflection, which would be a thirtieth of all the simulation's work.
         let topic = record.topic == .orders ? "orders" : "restocks"
-        let place = "\(topic)[\(partition)]@\(cluster[.init(record.topic), partition].end)"
+        let place = "\(topic)[\(partition)]@\(cluster[record.topic.topic, partition].end)"
         cluster.send(
-            record.topic,
+            record.topic.topic,
             partition: partition,
             key: record.key,
             value: record.value,
@@ -143,7 +143,7 @@ struct Clients {
 
     /// Who knows the partitions that were added is not who has sent the last command.
     private func knownCount(of topic: InputTopic, _ cluster: SimulatedCluster) -> Int32 {
-        count.isMultiple(of: 3) ? cluster.partitionCount : cluster.count(of: .init(topic))
+        count.isMultiple(of: 3) ? cluster.partitionCount : cluster.count(of: topic.topic)
     }
 
     /// Most clients place a key as Java clients do, some otherwise, and without a key it is any partition's turn.

@@ -1,4 +1,5 @@
 import JuiceEngine
+import JuiceMessages
 
 /// What one run is like: how much of what happens. Drawn from the seed, and in each run some kinds of trouble are left
 /// out, since too many of them at once hide each other.
@@ -6,7 +7,7 @@ struct Scenario {
     let steps: Int
     let partitionCount: Int32
     /// How many partitions an operator adds to each topic, and from which step on.
-    let enlargements: [SimulatedCluster.Topic: (Int32, step: Int)]
+    let enlargements: [Topic: (Int32, step: Int)]
     let instances: [String]
     let storeCount: Int
     let maxBatch: Int
@@ -47,8 +48,8 @@ struct Scenario {
         }
         steps = random.number(200...1200)
         partitionCount = Int32(random.number(1...4))
-        var enlargements: [SimulatedCluster.Topic: (Int32, step: Int)] = [:]
-        for topic in SimulatedCluster.Topic.allCases where random.chance(25) {
+        var enlargements: [Topic: (Int32, step: Int)] = [:]
+        for topic in Topic.allCases where random.chance(25) {
             // In some runs they were added before anybody began.
             let step = random.chance(25) ? 0 : random.number(0...steps)
             enlargements[topic] = (Int32(random.number(1...4)), step)

@@ -1,37 +1,10 @@
 import JuiceEngine
+import JuiceMessages
 
 /// A Kafka cluster in memory, single-threaded and deterministic: partitions, a consumer group, a transaction
 /// coordinator, and a clock. Everything that takes time in a real one, such as markers and sessions, takes it at the
 /// scheduler's pleasure.
 package final class SimulatedCluster {
-    package enum Topic: Int, CaseIterable {
-        case orders, restocks, results, stock, deadLetters
-
-        package init(_ topic: InputTopic) {
-            switch topic {
-            case .orders: self = .orders
-            case .restocks: self = .restocks
-            }
-        }
-
-        package init(_ topic: OutputTopic) {
-            switch topic {
-            case .results: self = .results
-            case .stock: self = .stock
-            case .deadLetters: self = .deadLetters
-            case .orders: self = .orders
-            case .restocks: self = .restocks
-            }
-        }
-
-        package init(_ topic: ChangelogTopic) {
-            switch topic {
-            case .results: self = .results
-            case .stock: self = .stock
-            }
-        }
-    }
-
     package struct Place: Hashable, Comparable {
         package let topic: Topic
         package let partition: Int32
@@ -79,9 +52,9 @@ package final class SimulatedCluster {
     /// - Returns: whether there were any.
     @discardableResult package func tellGroup(of topic: InputTopic) -> Bool {
         guard let index = InputTopic.allCases.firstIndex(of: topic),
-            group.partitionCounts[index] < count(of: Topic(topic))
+            group.partitionCounts[index] < count(of: topic.topic)
         else { return false }
-        group.note(count(of: Topic(topic)), ofTopic: index)
+        group.note(count(of: topic.topic), ofTopic: index)
         return true
     }
 
@@ -93,26 +66,7 @@ package final class SimulatedCluster {
         self[Place(topic: topic, partition: partition)]
     }
 
-    /// Writes a command as a client does, by default with the time of day.
-    package func send(
-        _ topic: InputTopic,
-        partition: Int32,
-        key: [UInt8]?,
-        value: [UInt8]?,
-        headers: [Header] = [],
-        timestamp: Timestamp? = nil
-    ) {
-        send(
-            Topic(topic),
-            partition: partition,
-            key: key,
-            value: value,
-            headers: headers,
-            timestamp: timestamp
-        )
-    }
-
-    /// Writes a record outside any transaction, as whoever may write to the topic can.
+    /// Writes a record outside any transaction, as any client can; by default with the time of day.
     package func send(
         _ topic: Topic,
         partition: Int32,
@@ -141,8 +95,8 @@ package final class SimulatedCluster {
     /// Whether every committed record is processed, and the offsets committed up to the logs' very ends.
     package var isDrained: Bool {
         InputTopic.allCases.allSatisfy { topic in
-            (0..<count(of: Topic(topic))).allSatisfy { partition in
-                let place = Place(topic: Topic(topic), partition: partition)
+            (0..<count(of: topic.topic)).allSatisfy { partition in
+                let place = Place(topic: topic.topic, partition: partition)
                 return group.committed([place])[place, default: 0] == self[place].end
             }
         }

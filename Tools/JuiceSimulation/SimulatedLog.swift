@@ -1,4 +1,5 @@
 import JuiceEngine
+import JuiceMessages
 
 /// One worker's log on a ``SimulatedCluster``: a member of its group with two transactional ids.
 package final class SimulatedLog: CommandLog {
@@ -166,8 +167,8 @@ extension SimulatedLog {
         repeat {
             before = commands.count
             for topic in InputTopic.allCases {
-                for partition in 0..<cluster.count(of: .init(topic)) {
-                    let place = SimulatedCluster.Place(topic: .init(topic), partition: partition)
+                for partition in 0..<cluster.count(of: topic.topic) {
+                    let place = SimulatedCluster.Place(topic: topic.topic, partition: partition)
                     guard let position = positions[place] else { continue }
                     guard position >= cluster[place].start else {
                         throw LogError(.startOver, "\(topic)[\(partition)]: offset \(position) expired")
@@ -233,7 +234,7 @@ extension SimulatedLog {
     func places(_ positions: [InputPosition]) -> [SimulatedCluster.Place: Offset] {
         Dictionary(
             uniqueKeysWithValues: positions.map {
-                (SimulatedCluster.Place(topic: .init($0.topic), partition: $0.partition), $0.offset)
+                (SimulatedCluster.Place(topic: $0.topic.topic, partition: $0.partition), $0.offset)
             }
         )
     }
@@ -249,7 +250,7 @@ extension SimulatedLog {
         try call(.restorePoints) { () throws(LogError) in
             let inputs = partitions.flatMap { partition in
                 InputTopic.allCases.filter { reads($0, partition) }.map {
-                    SimulatedCluster.Place(topic: .init($0), partition: partition)
+                    SimulatedCluster.Place(topic: $0.topic, partition: partition)
                 }
             }
             let stable = cluster.stableOffsets(inputs)
@@ -272,8 +273,8 @@ extension SimulatedLog {
     ) -> RestorePoint {
         func input(_ topic: InputTopic) -> RestorePoint.Input? {
             guard reads(topic, partition) else { return nil }
-            let log = cluster[.init(topic), partition]
-            let committed = committed[.init(topic: .init(topic), partition: partition)]
+            let log = cluster[topic.topic, partition]
+            let committed = committed[.init(topic: topic.topic, partition: partition)]
             let isSkipped = flaw == .newPartitionsReadFromTheirEnd && partition >= cluster.partitionCount
             return .init(committed: committed ?? (isSkipped ? log.end : nil), log: log.start..<log.end)
         }
@@ -286,7 +287,7 @@ extension SimulatedLog {
                 results: 0..<0
             )
         }
-        func end(_ topic: SimulatedCluster.Topic) -> Offset {
+        func end(_ topic: Topic) -> Offset {
             let log = cluster[topic, partition]
             return flaw == .restoredToLastStableOffset ? log.lastStableOffset : log.end
         }
@@ -315,8 +316,8 @@ extension SimulatedLog {
             horizon.noteAnswer(at: record.timestamp)
         }
         for topic in InputTopic.allCases {
-            let log = cluster[.init(topic), partition]
-            let next = committed[.init(topic: .init(topic), partition: partition)] ?? log.start
+            let log = cluster[topic.topic, partition]
+            let next = committed[.init(topic: topic.topic, partition: partition)] ?? log.start
             let span = log.readUncommitted(
                 from: next - AnswerHorizon.lookBack,
                 max: Int(AnswerHorizon.lookBack) + 1
@@ -333,7 +334,7 @@ extension SimulatedLog {
         try call(.openChangelog) { () throws(LogError) in
             changelog = Dictionary(
                 uniqueKeysWithValues: positions.map {
-                    (.init(topic: .init($0.topic), partition: $0.partition), ($0.topic, $0.offset))
+                    (.init(topic: $0.topic.topic, partition: $0.partition), ($0.topic, $0.offset))
                 }
             )
         }

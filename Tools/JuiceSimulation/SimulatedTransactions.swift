@@ -106,11 +106,10 @@ extension SimulatedCluster {
 
     /// Dead letters may have fewer partitions than the commands.
     func place(of record: OutputRecord) -> Place {
-        let topic = Topic(record.topic)
-        let isLetter = topic == .deadLetters
+        let isLetter = record.topic == .deadLetters
         return Place(
-            topic: topic,
-            partition: isLetter ? record.partition % count(of: topic) : record.partition
+            topic: record.topic,
+            partition: isLetter ? record.partition % count(of: record.topic) : record.partition
         )
     }
 

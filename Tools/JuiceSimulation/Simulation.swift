@@ -1,5 +1,6 @@
 import JuiceAudit
 import JuiceEngine
+import JuiceMessages
 
 /// One run: instances, clients, and a scheduler that decides by chance who does the next thing and what fails. The seed
 /// decides everything.

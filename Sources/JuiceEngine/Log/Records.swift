@@ -1,35 +1,23 @@
+import JuiceMessages
+
 /// The position of a record in a partition, counted from 0.
 public typealias Offset = Int64
 
 /// A time of day, in milliseconds since 1970, as records carry it.
 public typealias Timestamp = Int64
 
-/// The topics that commands come from. For a partition that stores live in, both are read by the same worker: see ``InputShare``.
+/// The topics that commands are read from. One worker reads both of a partition that stores live in: see ``InputShare``.
 public enum InputTopic: Sendable, CaseIterable {
     /// Orders from POS systems.
     case orders
     /// Stock edits from restock bots.
     case restocks
-}
 
-/// The topics that the engine writes.
-public enum OutputTopic: Int, Sendable, CaseIterable {
-    /// One answer per command.
-    case results
-    /// The changelog: each store's whole stock after its last change.
-    case stock
-    /// Records that name no command.
-    case deadLetters
-    /// Orders, forwarded to the partition that owns their store.
-    case orders
-    /// Stock edits, forwarded likewise.
-    case restocks
-
-    /// The topic of commands like these.
-    init(forwarding topic: InputTopic) {
-        switch topic {
-        case .orders: self = .orders
-        case .restocks: self = .restocks
+    /// The same among all topics.
+    public var topic: Topic {
+        switch self {
+        case .orders: .orders
+        case .restocks: .restocks
         }
     }
 }
@@ -38,8 +26,16 @@ public enum OutputTopic: Int, Sendable, CaseIterable {
 public enum ChangelogTopic: Sendable, CaseIterable {
     /// The stores.
     case stock
-    /// The answers, from which repeats of their commands are known.
+    /// The answers. A repeat of a command is known by its answer.
     case results
+
+    /// The same among all topics.
+    public var topic: Topic {
+        switch self {
+        case .stock: .stock
+        case .results: .results
+        }
+    }
 }
 
 /// One header of a record.
@@ -62,9 +58,9 @@ public struct Header: Sendable, Equatable {
 }
 
 /// One record of a topic that the engine reads. Key and value are views, valid until more is read.
-public struct LogRecord<Topic> {
+public struct LogRecord<Source> {
     /// Where it was read.
-    public let topic: Topic
+    public let topic: Source
     /// The partition's number.
     public let partition: Int32
     /// Its position in the partition.
@@ -81,7 +77,7 @@ public struct LogRecord<Topic> {
     /// A record as the log holds it.
     @inlinable
     public init(
-        topic: Topic,
+        topic: Source,
         partition: Int32,
         offset: Offset,
         timestamp: Timestamp?,
@@ -105,7 +101,7 @@ public typealias CommandRecord = LogRecord<InputTopic>
 /// One record to write. Key and value are views that need to live only during the call.
 public struct OutputRecord {
     /// Where it goes.
-    public let topic: OutputTopic
+    public let topic: Topic
     /// The partition of the command it stems from; of a forwarded one, the partition it belongs in.
     public let partition: Int32
     /// The store; a dead letter keeps whatever key it had.
@@ -119,9 +115,9 @@ public struct OutputRecord {
 }
 
 /// The next offset to read of one partition.
-public struct LogPosition<Topic: Sendable & Hashable>: Sendable, Hashable {
-    /// The topic.
-    public let topic: Topic
+public struct LogPosition<Source: Sendable & Hashable>: Sendable, Hashable {
+    /// Where it is read.
+    public let topic: Source
     /// The partition's number.
     public let partition: Int32
     /// The next offset to read.
@@ -129,7 +125,7 @@ public struct LogPosition<Topic: Sendable & Hashable>: Sendable, Hashable {
 
     /// A position in one partition.
     @inlinable
-    public init(topic: Topic, partition: Int32, offset: Offset) {
+    public init(topic: Source, partition: Int32, offset: Offset) {
         self.topic = topic
         self.partition = partition
         self.offset = offset

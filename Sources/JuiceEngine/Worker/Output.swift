@@ -10,7 +10,7 @@ struct Output<Log: CommandLog>: ~Copyable {
 
     /// Writes a record with the buffer as its value.
     func write(
-        _ topic: OutputTopic,
+        _ topic: Topic,
         _ partition: Int32,
         key: BorrowedText,
         headers: [Header] = []

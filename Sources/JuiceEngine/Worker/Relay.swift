@@ -24,7 +24,7 @@ struct Relay {
         let origin = Header(name: HeaderName.forwardedFrom, value: "\(record.partition)/\(record.offset)")
         try log.produce(
             OutputRecord(
-                topic: OutputTopic(forwarding: record.topic),
+                topic: record.topic.topic,
                 partition: owner,
                 key: record.key,
                 value: record.value,

@@ -88,7 +88,7 @@ final class OrderDesk: Sendable {
         }
         do throws(KafkaError) {
             try client.producer.produce(
-                topic: command.topic(in: topics),
+                topic: topics[command.kind.topic],
                 key: Array(command.store.utf8),
                 value: command.value,
                 completion: finish

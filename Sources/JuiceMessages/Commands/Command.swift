@@ -12,6 +12,14 @@ public enum CommandKind: Sendable, CaseIterable {
 
     /// The longest id, in bytes.
     public static let maximumIDLength = 128
+
+    /// The topic for commands of this kind.
+    public var topic: Topic {
+        switch self {
+        case .order: .orders
+        case .restock: .restocks
+        }
+    }
 }
 
 /// A POS system's order: so many of one juice.

@@ -29,12 +29,4 @@ public struct OutgoingCommand: Sendable, Equatable {
         CommandEncoder.restock(id: id, kind, amounts, into: &buffer)
         return OutgoingCommand(kind: .restock, id: id, store: store, value: buffer.bytes)
     }
-
-    /// The topic for commands of this kind.
-    public func topic(in topics: TopicNames) -> String {
-        switch kind {
-        case .order: topics.orders
-        case .restock: topics.restocks
-        }
-    }
 }

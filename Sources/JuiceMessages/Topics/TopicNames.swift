@@ -24,5 +24,16 @@ public struct TopicNames: Sendable, Equatable {
     }
 
     /// All topics, in the order of the contract.
-    public var all: [String] { [orders, restocks, results, stock, deadLetters] }
+    public var all: [String] { Topic.allCases.map { self[$0] } }
+
+    /// The name of a topic.
+    public subscript(topic: Topic) -> String {
+        switch topic {
+        case .orders: orders
+        case .restocks: restocks
+        case .results: results
+        case .stock: stock
+        case .deadLetters: deadLetters
+        }
+    }
 }

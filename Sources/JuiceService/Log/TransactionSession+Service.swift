@@ -1,8 +1,9 @@
 import JuiceEngine
+import JuiceMessages
 import Kafka
 
 extension TransactionSession {
-    /// A worker's transactions: two producers used in turn, and the topics that they write to, by ``OutputTopic``.
+    /// A worker's transactions: two producers used in turn, and the topics that they write to, by ``Topic``.
     convenience init(
         configuration: ServiceConfiguration,
         worker: Int,
@@ -21,7 +22,7 @@ extension TransactionSession {
         }
         try self.init(
             producers,
-            topics: OutputTopic.allCases.map { topic in
+            topics: Topic.allCases.map { topic in
                 // What came compressed may be too large to be handed on without.
                 let isHandedOn = topic != .results && topic != .stock
                 return (configuration.topics[topic], isHandedOn ? ["compression.type": "zstd"] : [:])

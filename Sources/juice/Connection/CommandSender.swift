@@ -20,7 +20,7 @@ struct CommandSender {
     func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
         try connection.ask { () throws(KafkaError) in
             try producer.send(
-                topic: command.topic(in: connection.topics),
+                topic: connection.topics[command.kind.topic],
                 key: Array(command.store.utf8),
                 value: command.value,
                 timeout: deadline.remaining

@@ -80,7 +80,7 @@ struct Submission {
 
     private func sentLine(_ command: OutgoingCommand, _ delivery: Producer.Delivery) -> String {
         "sent \(word(command.kind)) \(command.id.printable) for store \(command.store.printable): "
-            + "\(command.topic(in: connection.topics)) partition \(delivery.partition) offset \(delivery.offset)"
+            + "\(connection.topics[command.kind.topic]) partition \(delivery.partition) offset \(delivery.offset)"
     }
 
     private func receipt(_ command: OutgoingCommand, _ delivery: Producer.Delivery) -> String {
@@ -96,7 +96,7 @@ struct Submission {
             orderId: command.kind == .order ? command.id : nil,
             restockId: command.kind == .restock ? command.id : nil,
             store: command.store,
-            topic: command.topic(in: connection.topics),
+            topic: connection.topics[command.kind.topic],
             partition: delivery.partition,
             offset: delivery.offset
         )

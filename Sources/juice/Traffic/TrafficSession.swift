@@ -154,7 +154,7 @@ final class TrafficSession {
     private func send(_ command: OutgoingCommand) throws(Failure) {
         try connection.ask { () throws(KafkaError) in
             try producer.produce(
-                topic: command.topic(in: connection.topics),
+                topic: connection.topics[command.kind.topic],
                 key: Array(command.store.utf8),
                 value: command.value
             ) { [deliveries] in

@@ -52,7 +52,7 @@ final class ObservedWorker {
 
     func send(_ value: String, headers: [Header] = []) {
         cluster.send(
-            InputTopic.orders,
+            .orders,
             partition: 0,
             key: Array("gangnam".utf8),
             value: Array(value.utf8),

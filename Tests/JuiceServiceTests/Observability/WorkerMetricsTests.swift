@@ -29,7 +29,7 @@ import Testing
         let stores = (0..<20).map { "store-\($0)" }
         for store in stores {
             worker.cluster.send(
-                InputTopic.orders,
+                .orders,
                 partition: 0,
                 key: Array(store.utf8),
                 value: Array(#"{"orderId":"\#(store)","juice":"kiwi"}"#.utf8)
