@@ -16,12 +16,12 @@ final class DiscardingLog: CommandLog {
 
     let now: Timestamp = 0
 
-    func poll(maxRecords: Int, wait: Bool) throws(LogError) -> PollResult {
+    func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
         guard isAssigned else {
             isAssigned = true
             return .assigned(Array(0..<partitionCount))
         }
-        guard wait else { return .records([], ends: []) }
+        guard wait == .briefly else { return .records([], ends: []) }
         var records: [CommandRecord] = []
         // No more than there are, else two of them would share their bytes.
         let numbers = next..<next + min(maxRecords, workload.count)
@@ -64,7 +64,6 @@ final class DiscardingLog: CommandLog {
     func begin() throws(LogError) {}
     func sendOffsets(_ positions: [InputPosition]) throws(LogError) {}
     func commit() throws(LogError) {}
-    func abort() throws(LogError) {}
     func name(of topic: InputTopic) -> String { "" }
     func leave() {}
 }

@@ -32,9 +32,9 @@ import Testing
         unread: [Timestamp?] = []
     ) -> Timestamp {
         var horizon = AnswerHorizon(now: Self.now)
-        for time in answers { horizon.noteAnswer(at: time) }
-        for time in read { horizon.note(.orders, at: time, isRead: true) }
-        for time in unread { horizon.note(.orders, at: time, isRead: false) }
+        for time in answers { horizon.addAnswer(at: time) }
+        for time in read { horizon.addRead(.orders, at: time) }
+        for time in unread { horizon.addUnread(.orders, at: time) }
         return horizon.start(retention: 0) - Self.now
     }
 
@@ -58,8 +58,8 @@ import Testing
 
     @Test func bothTopicsCount() {
         var horizon = AnswerHorizon(now: Self.now)
-        horizon.note(.orders, at: Self.now, isRead: false)
-        horizon.note(.restocks, at: Self.now - 500, isRead: true)
+        horizon.addUnread(.orders, at: Self.now)
+        horizon.addRead(.restocks, at: Self.now - 500)
         #expect(horizon.start(retention: 1_000) == Self.now - 1_500)
     }
 }

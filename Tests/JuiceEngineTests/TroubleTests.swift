@@ -6,7 +6,7 @@ import Testing
 /// What follows from a failure: smaller batches, a sparing treatment of single records, partitions that are set aside.
 @Suite struct TroubleTests {
     private let error = LogError(.startOver, "a test")
-    private let refusal = LogError(.startOver, "too large", isRefusalOfRecord: true)
+    private let refusal = LogError(.startOver, "too large", subject: .record)
 
     private func batch(_ count: Int, partition: Int32 = 0) -> Batch {
         Batch(
@@ -28,14 +28,14 @@ import Testing
         var trouble = Trouble(maxBatch: 100)
         var limits: [Int] = []
         while trouble.limit > 1 {
-            trouble.begins(batch(trouble.limit))
-            #expect(trouble.failed(error, isInTransaction: true, at: 0) == nil)
+            trouble.began(batch(trouble.limit))
+            #expect(trouble.failed(error, at: 0) == nil)
             limits.append(trouble.limit)
         }
         #expect(limits == [50, 25, 12, 6, 3, 1])
         #expect(trouble.failures == 6)
         for limit in [2, 4, 8, 16, 32, 64, 100, 100] {
-            trouble.begins(batch(1))
+            trouble.began(batch(1))
             #expect(trouble.committed(after: 10).isEmpty)
             #expect(trouble.limit == limit)
         }
@@ -44,29 +44,29 @@ import Testing
 
     @Test func aBatchSmallerThanTheLimitIsHalvedItself() {
         var trouble = Trouble(maxBatch: 100)
-        trouble.begins(batch(10))
-        _ = trouble.failed(error, isInTransaction: true, at: 0)
+        trouble.began(batch(10))
+        _ = trouble.failed(error, at: 0)
         #expect(trouble.limit == 5)
     }
 
     /// A transaction that takes as long as the broker waits for it will fail when it is a little larger.
     @Test func batchesThatTakeLongAreHalvedToo() {
         var trouble = Trouble(maxBatch: 100)
-        trouble.begins(batch(100))
+        trouble.began(batch(100))
         _ = trouble.committed(after: 6_000)
         #expect(trouble.limit == 50)
-        trouble.begins(batch(50))
+        trouble.began(batch(50))
         _ = trouble.committed(after: 3_000)
         #expect(trouble.limit == 50)
-        trouble.begins(batch(50))
+        trouble.began(batch(50))
         _ = trouble.committed(after: 1_000)
         #expect(trouble.limit == 100)
     }
 
     @Test func whatFailsOutsideATransactionHalvesNothing() {
         var trouble = Trouble(maxBatch: 100)
-        trouble.begins(batch(100))
-        _ = trouble.failed(error, isInTransaction: false, at: 0)
+        trouble.began(batch(100))
+        trouble.failedOutsideTransaction()
         #expect(trouble.limit == 100)
         #expect(trouble.failures == 1)
     }
@@ -75,22 +75,22 @@ import Testing
         var trouble = Trouble(maxBatch: 1)
         var treatments: [Trouble.Treatment] = []
         for _ in 0..<6 {
-            trouble.begins(batch(1))
+            trouble.began(batch(1))
             treatments.append(trouble.treatment)
-            #expect(trouble.failed(refusal, isInTransaction: true, at: 0) == nil)
+            #expect(trouble.failed(refusal, at: 0) == nil)
         }
         #expect(treatments == [.whole, .bare, .deadLetter, .truncated, .reasonOnly, .reasonOnly])
-        trouble.begins(batch(1, partition: 1))
+        trouble.began(batch(1, partition: 1))
         #expect(trouble.treatment == .whole)
-        trouble.begins(batch(2))
+        trouble.began(batch(2))
         #expect(trouble.treatment == .whole)
     }
 
     @Test func aPartitionWhoseSingleRecordsOnlyFailIsSetAsideForEverLonger() throws {
         var trouble = Trouble(maxBatch: 1)
         func fail(at now: Timestamp) -> PartitionFault? {
-            trouble.begins(batch(1, partition: 3))
-            return trouble.failed(error, isInTransaction: true, at: now)?.fault
+            trouble.began(batch(1, partition: 3))
+            return trouble.failed(error, at: now)?.fault
         }
         // Neither a few failures nor a short while are enough.
         #expect([0, 10, 20, 30].compactMap(fail).isEmpty)
@@ -104,7 +104,7 @@ import Testing
         #expect(!trouble.isAside(3, at: 25_000))
         // A clock that is set back must not keep it aside for ever.
         #expect(!trouble.isAside(3, at: 0))
-        trouble.begins(batch(1, partition: 3))
+        trouble.began(batch(1, partition: 3))
         #expect(trouble.committed(after: 1) == [3])
         #expect(!trouble.isFailing(3))
     }
@@ -114,7 +114,7 @@ import Testing
         var now: Timestamp = 0
         var looks: [Timestamp] = []
         while now < 300_000 {
-            trouble.setAside(3, isLeaderless: true, at: now)
+            trouble.setAside(3, .leaderless, at: now)
             while trouble.isAside(3, at: now) { now += 1 }
             looks.append(now)
         }

@@ -10,7 +10,7 @@ package struct LateRequest {
         /// AddOffsetsToTxn and TxnOffsetCommit, which the client sends one after the other.
         case addOffsets([SimulatedCluster.Place: Offset], SimulatedGroup.Membership)
         /// EndTxn.
-        case end(isCommit: Bool)
+        case end(SimulatedTransactions.Decision)
 
         /// The same in every run, which a dictionary's description is not.
         var text: String {
@@ -20,7 +20,7 @@ package struct LateRequest {
             case .addOffsets(let offsets, _):
                 offsets.sorted { $0.key < $1.key }
                     .map { "\($0.key.topic)[\($0.key.partition)]@\($0.value)" }.joined(separator: " ")
-            case .end(let isCommit): isCommit ? "commit" : "abort"
+            case .end(let decision): decision.rawValue
             }
         }
     }
@@ -54,7 +54,7 @@ extension SimulatedCluster {
         case .addOffsets(let offsets, let membership):
             guard group.isCurrent(membership) else { return "late \(text) is refused" }
             transactions.addOffsets(id, offsets)
-        case .end(let isCommit): transactions.decide(id, isCommit: isCommit)
+        case .end(let decision): transactions.decide(id, decision)
         }
         return "late \(text) is carried out"
     }

@@ -20,7 +20,7 @@ extension SimulatedLog {
         try call(.initTransactions) { () throws(LogError) in
             suspects = []
             if flaw == .secondPath, epochs.count == ids.count {
-                for id in ids { cluster.transactions.decide(id, isCommit: false) }
+                for id in ids { cluster.transactions.decide(id, .abort) }
                 return
             }
             epochs = []
@@ -68,7 +68,7 @@ extension SimulatedLog {
             try checkFence()
             let headerSize = record.headers.reduce(0) { $0 + ($1.value?.count ?? 0) }
             if headerSize + (record.value?.count ?? 0) > largestRecord || refuses(record) {
-                throw LogError(.startOver, "the record is refused", isRefusalOfRecord: true)
+                throw LogError(.startOver, "the record is refused", subject: .record)
             }
             producedCount += 1
             if breaks(record) || producedCount > largestTransaction {
@@ -110,8 +110,8 @@ extension SimulatedLog {
         try call(.commit) { () throws(LogError) in
             try checkFence()
             try checkCompleteness()
-            cluster.transactions.decide(id, isCommit: true)
-            sent(.end(isCommit: true), by: .commit, turn)
+            cluster.transactions.decide(id, .commit)
+            sent(.end(.commit), by: .commit, turn)
             isInTransaction = false
         }
         ownOffsets.merge(sentOffsets) { $1 }

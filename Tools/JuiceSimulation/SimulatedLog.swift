@@ -111,7 +111,7 @@ package final class SimulatedLog: CommandLog {
 // MARK: - Input
 
 extension SimulatedLog {
-    package func poll(maxRecords: Int, wait: Bool) throws(LogError) -> PollResult {
+    package func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
         try call(.poll) { () throws(LogError) in
             if let change = nextRebalance() {
                 trace?("poll: \(change)")
@@ -313,7 +313,7 @@ extension SimulatedLog {
         if flaw == .windowByReadersClock { return horizon }
         let results = cluster[.results, partition]
         for (_, record) in results.readUncommitted(from: results.end - AnswerHorizon.lookBack).records {
-            horizon.noteAnswer(at: record.timestamp)
+            horizon.addAnswer(at: record.timestamp)
         }
         for topic in InputTopic.allCases {
             let log = cluster[topic.topic, partition]
@@ -323,8 +323,11 @@ extension SimulatedLog {
                 max: Int(AnswerHorizon.lookBack) + 1
             )
             for (offset, record) in span.records {
-                horizon.note(topic, at: record.toldTimestamp, isRead: offset < next)
-                if offset >= next { break }
+                guard offset < next else {
+                    horizon.addUnread(topic, at: record.toldTimestamp)
+                    break
+                }
+                horizon.addRead(topic, at: record.toldTimestamp)
             }
         }
         return horizon

@@ -47,9 +47,9 @@ package final class SimulatedPartition {
         updateLastStableOffset()
     }
 
-    func appendMarker(_ transaction: TransactionKey, isCommit: Bool) {
+    func appendMarker(_ transaction: TransactionKey, _ decision: SimulatedTransactions.Decision) {
         undecided[transaction] = nil
-        if !isCommit { aborted.insert(transaction) }
+        if decision == .abort { aborted.insert(transaction) }
         entries.append(.marker)
         updateLastStableOffset()
     }

@@ -3,6 +3,9 @@ import JuiceEngine
 /// The transaction coordinator: who may use which transactional id, what is open, what is decided. A transaction ends in
 /// two phases, the decision and then its markers, each written at a time of the scheduler's choosing.
 package struct SimulatedTransactions {
+    /// How a transaction ends.
+    enum Decision: String { case commit, abort }
+
     private struct Coordination {
         var epoch = 0
         var number = 0
@@ -10,7 +13,7 @@ package struct SimulatedTransactions {
         var touched: Set<SimulatedCluster.Place> = []
         var offsets: [SimulatedCluster.Place: SimulatedGroup.SentOffset] = [:]
         /// Decided, but not written everywhere yet. A nil place is the group's offsets.
-        var markers: [(place: SimulatedCluster.Place?, isCommit: Bool)] = []
+        var markers: [(place: SimulatedCluster.Place?, decision: Decision)] = []
     }
 
     private var coordinations: [String: Coordination] = [:]
@@ -38,7 +41,7 @@ package struct SimulatedTransactions {
     }
 
     private mutating func abortOpen(_ id: String) {
-        if coordinations[id]?.isOpen == true { decide(id, isCommit: false) }
+        if coordinations[id]?.isOpen == true { decide(id, .abort) }
     }
 
     func isCurrent(_ id: String, epoch: Int) -> Bool { coordinations[id]?.epoch == epoch }
@@ -70,11 +73,11 @@ package struct SimulatedTransactions {
     }
 
     /// The decision. From here on it is only a matter of time.
-    mutating func decide(_ id: String, isCommit: Bool) {
+    mutating func decide(_ id: String, _ decision: Decision) {
         guard var coordination = coordinations[id], coordination.isOpen else { return }
         coordination.isOpen = false
         let places: [SimulatedCluster.Place?] = coordination.touched.sorted() + [nil]
-        coordination.markers = places.map { ($0, isCommit) }
+        coordination.markers = places.map { ($0, decision) }
         coordination.touched = []
         coordinations[id] = coordination
     }
@@ -83,10 +86,10 @@ package struct SimulatedTransactions {
     mutating func nextMarker(
         of id: String,
         using random: inout SeededGenerator
-    ) -> (place: SimulatedCluster.Place?, isCommit: Bool, key: TransactionKey)? {
+    ) -> (place: SimulatedCluster.Place?, decision: Decision, key: TransactionKey)? {
         guard let count = coordinations[id]?.markers.count, count > 0 else { return nil }
         let marker = coordinations[id]?.markers.remove(at: random.number(0...count - 1))
-        return marker.map { ($0.place, $0.isCommit, key(id)) }
+        return marker.map { ($0.place, $0.decision, key(id)) }
     }
 
     mutating func takeOffsets(of id: String) -> [SimulatedCluster.Place: SimulatedGroup.SentOffset] {
@@ -134,10 +137,10 @@ extension SimulatedCluster {
     package func writeMarker(_ id: String, using random: inout SeededGenerator) {
         guard let marker = transactions.nextMarker(of: id, using: &random) else { return }
         if let place = marker.place {
-            self[place].appendMarker(marker.key, isCommit: marker.isCommit)
+            self[place].appendMarker(marker.key, marker.decision)
         } else {
             let offsets = transactions.takeOffsets(of: id)
-            if marker.isCommit { group.commit(offsets) }
+            if marker.decision == .commit { group.commit(offsets) }
         }
     }
 

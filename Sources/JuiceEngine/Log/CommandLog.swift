@@ -32,8 +32,8 @@ public protocol CommandLog: AnyObject {
     /// The records' bytes stay valid until the next call. Nothing of an assignment is read before ``start(at:)``.
     /// - Parameters:
     ///   - maxRecords: the most commands to return.
-    ///   - wait: whether to wait a moment for something to happen.
-    func poll(maxRecords: Int, wait: Bool) throws(LogError) -> PollResult
+    ///   - wait: how long to wait for something to happen.
+    func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult
 
     /// Reads the given partitions from the given positions, and no others.
     func start(at positions: [InputPosition]) throws(LogError)
@@ -93,19 +93,35 @@ public struct LogError: Error, Sendable, Equatable {
         case stop
     }
 
+    /// What failed.
+    public enum Subject: Sendable, Equatable {
+        /// The call. Another one may succeed.
+        case call
+        /// A record: the log refused it for its contents, and would again.
+        case record
+    }
+
     /// What the worker does next.
     public let remedy: Remedy
     /// What happened, in a sentence for a person.
     public let message: String
-    /// The log refused a record for what it is, and will again.
-    public let isRefusalOfRecord: Bool
+    /// What failed.
+    public let subject: Subject
 
     /// An error with its remedy.
-    public init(_ remedy: Remedy, _ message: String, isRefusalOfRecord: Bool = false) {
+    public init(_ remedy: Remedy, _ message: String, subject: Subject = .call) {
         self.remedy = remedy
         self.message = message
-        self.isRefusalOfRecord = isRefusalOfRecord
+        self.subject = subject
     }
+}
+
+/// How long ``CommandLog/poll(maxRecords:wait:)`` waits when nothing is at hand.
+public enum PollWait: Sendable {
+    /// A moment, as the log sees fit.
+    case briefly
+    /// Not at all.
+    case never
 }
 
 /// The answer to ``CommandLog/poll(maxRecords:wait:)``.

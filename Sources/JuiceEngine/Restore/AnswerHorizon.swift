@@ -1,12 +1,11 @@
 /// How far back the answers of a partition have to be read.
 ///
-/// A repeat that is not read yet may ask for any answer that was given less than the retention before the latest command
-/// of its topic that stands before it. That is no earlier than the first command that is not read; where all are, no
-/// earlier than the latest of those that are. Either may lie far back: what is answered in a backlog is old, and in an
-/// outage nothing is answered.
+/// A repeat that is not read yet may ask for any answer given less than the retention before the latest command that
+/// precedes the repeat in its topic. That command is no older than the first unread one or, if all are read, than the
+/// latest read one. Both may lie far back: a backlog is answered late, and in an outage nothing is answered.
 public struct AnswerHorizon {
-    /// How many offsets before the end are looked at, of the answers and of what is read: of the last one alone, the time
-    /// may be nonsense, or a clock's that is behind.
+    /// How many offsets to read before the end of the answers and before the committed offset. The last record alone is
+    /// not enough: its time may be invalid, or from a clock that is behind.
     public static let lookBack: Offset = 64
 
     private struct Input {
@@ -16,39 +15,36 @@ public struct AnswerHorizon {
 
     private let now: Timestamp
     private var lastAnswer: Timestamp?
-    private var orders = Input()
-    private var restocks = Input()
+    private var inputs: [InputTopic: Input] = [:]
 
-    /// Nothing is looked at yet, at this time of day.
+    /// No record is added yet.
+    ///
+    /// - Parameter now: the time of day.
     public init(now: Timestamp) { self.now = now }
 
-    /// Takes note of one of the last answers.
-    public mutating func noteAnswer(at timestamp: Timestamp?) {
+    /// Adds one of the last answers.
+    public mutating func addAnswer(at timestamp: Timestamp?) {
         lastAnswer = max(lastAnswer ?? .min, CommandTime.effective(timestamp, readAt: now))
     }
 
-    /// Takes note of a record around the committed offset: of the last before it, or of those from it on, in order.
-    public mutating func note(_ topic: InputTopic, at timestamp: Timestamp?, isRead: Bool) {
-        switch topic {
-        case .orders: note(timestamp, isRead: isRead, &orders)
-        case .restocks: note(timestamp, isRead: isRead, &restocks)
-        }
-    }
-
-    private func note(_ timestamp: Timestamp?, isRead: Bool, _ input: inout Input) {
+    /// Adds one of the last commands before the committed offset.
+    public mutating func addRead(_ topic: InputTopic, at timestamp: Timestamp?) {
         let time = CommandTime.effective(timestamp, readAt: now)
-        if !isRead {
-            input.firstUnread = input.firstUnread ?? time
-        } else if time == timestamp {
-            // Nonsense counted as the moment of reading, and nothing tells when that was.
-            input.lastRead = max(input.lastRead ?? .min, time)
-        }
+        // An invalid time counted as the moment of reading, which is not known any more.
+        guard time == timestamp else { return }
+        inputs[topic, default: Input()].lastRead = max(inputs[topic]?.lastRead ?? .min, time)
     }
 
-    /// The answers are wanted from this time on.
+    /// Adds one of the commands from the committed offset on. Only the first of each topic counts.
+    public mutating func addUnread(_ topic: InputTopic, at timestamp: Timestamp?) {
+        guard inputs[topic]?.firstUnread == nil else { return }
+        inputs[topic, default: Input()].firstUnread = CommandTime.effective(timestamp, readAt: now)
+    }
+
+    /// The time from which on answers are wanted, in milliseconds since 1970.
     public func start(retention: Timestamp) -> Timestamp {
-        // What is read may have been sent by a clock that was ahead, but it was answered by the time of the last answer.
-        [lastAnswer, orders.firstUnread ?? orders.lastRead, restocks.firstUnread ?? restocks.lastRead]
-            .compactMap { $0 }.reduce(now, min) - retention
+        // The clock that sent a read command may have been ahead, but the last answer bounds when it was answered.
+        let times = inputs.values.map { $0.firstUnread ?? $0.lastRead } + [lastAnswer]
+        return times.compactMap { $0 }.reduce(now, min) - retention
     }
 }

@@ -10,7 +10,7 @@ extension Worker {
             restore(assignment)
             return .worked
         }
-        switch try log.poll(maxRecords: trouble.limit, wait: true) {
+        switch try log.poll(maxRecords: trouble.limit, wait: .briefly) {
         case .records(let records, let ends):
             // Markers after the last command are committed too, else a partition that is read to its end would seem to
             // lag.
@@ -29,7 +29,7 @@ extension Worker {
     ///
     /// - Returns: whether it did.
     mutating func handleRebalance() throws(LogError) -> Bool {
-        switch try log.poll(maxRecords: 1, wait: false) {
+        switch try log.poll(maxRecords: 1, wait: .never) {
         case .assigned(let assigned): take(assigned)
         case .revoked: giveUpPartitions()
         // Left over from before: nothing is read on until `start`, and these will be read again.
@@ -137,7 +137,7 @@ extension Worker {
     }
 
     private mutating func setAside(_ partition: Int32, withoutLeader topic: String) {
-        let isNews = trouble.setAside(partition, isLeaderless: true, at: log.now)
+        let isNews = trouble.setAside(partition, .leaderless, at: log.now)
         guard isNews else { return }
         let fault = PartitionFault(.leader(topic: topic), "\(topic) [\(partition)] has no leader")
         onEvent(.partitionFailing(partition, fault))

@@ -144,7 +144,7 @@ public struct Worker<Log: CommandLog> {
         case .beginning(let batch):
             try log.begin()
             begunAt = log.now
-            trouble.begins(batch)
+            trouble.began(batch)
             phase = .processing(batch)
             return .worked
         case .processing(let batch):
@@ -222,13 +222,15 @@ extension Worker {
             return .backOff(attempt: min(failedCalls, Self.longestRetryBackoff))
         case .startOver:
             onEvent(.startingOver(error))
-            if let failing = trouble.failed(error, isInTransaction: isInTransaction, at: log.now) {
+            if !isInTransaction {
+                trouble.failedOutsideTransaction()
+            } else if let failing = trouble.failed(error, at: log.now) {
                 onEvent(.partitionFailing(failing.partition, failing.fault))
             }
             keepStates()
             if case .starting = phase {} else { phase = .startingOver }
             // A batch that is halved because of a record will sooner or later leave that record alone.
-            return error.isRefusalOfRecord ? .worked : .backOff(attempt: trouble.failures)
+            return error.subject == .record ? .worked : .backOff(attempt: trouble.failures)
         case .stop:
             onEvent(.failed(error))
             log.leave()

@@ -82,12 +82,15 @@ struct AnswerHorizons {
     private mutating func note(_ record: ConsumedRecord, of partition: TopicPartition) -> Bool {
         switch places[partition] {
         case .answers:
-            horizons[partition.partition]?.noteAnswer(at: record.timestamp)
+            horizons[partition.partition]?.addAnswer(at: record.timestamp)
             return true
         case .commands(let topic, let next, let end):
-            let isRead = record.offset < next
-            horizons[partition.partition]?.note(topic, at: record.timestamp, isRead: isRead)
-            return !isRead || next >= end
+            guard record.offset < next else {
+                horizons[partition.partition]?.addUnread(topic, at: record.timestamp)
+                return true
+            }
+            horizons[partition.partition]?.addRead(topic, at: record.timestamp)
+            return next >= end
         case nil:
             return false
         }

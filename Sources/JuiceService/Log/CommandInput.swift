@@ -62,13 +62,13 @@ final class CommandInput {
     var membership: ConsumerGroupMetadata? { member.membership }
 
     /// What happened next, or the error that ended this membership.
-    func poll(maxRecords: Int, wait: Bool) throws(LogError) -> Result<PollResult, KafkaError> {
-        if wait, watch.needsProbe { watch.probe(consumer) }
+    func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> Result<PollResult, KafkaError> {
+        if wait == .briefly, watch.needsProbe { watch.probe(consumer) }
 
         if let assigned = try takeAssignment() { return .success(assigned) }
         let event: GroupConsumer.Event
         do throws(KafkaError) {
-            event = try member.poll(maxRecords: maxRecords, timeout: wait ? waitingTime : .zero)
+            event = try member.poll(maxRecords: maxRecords, timeout: wait == .briefly ? waitingTime : .zero)
         } catch {
             return .failure(error)
         }
@@ -84,7 +84,7 @@ final class CommandInput {
         case .records(let batch):
             // It stops fetching while its queue holds `queued.min.messages`. Otherwise the queue would have to hold a second's
             // worth of records, some 500 bytes each.
-            if wait, batch.count == maxRecords {
+            if wait == .briefly, batch.count == maxRecords {
                 consumer.fetchOn(from: startedPartitions, timeout: .milliseconds(50))
             }
             return .success(try takeIn(batch))

@@ -76,7 +76,7 @@ final class KafkaCommandLog: CommandLog {
 // MARK: - Input
 
 extension KafkaCommandLog {
-    func poll(maxRecords: Int, wait: Bool) throws(LogError) -> PollResult {
+    func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
         transactions.poll()
         switch try input.poll(maxRecords: maxRecords, wait: wait) {
         case .success(let result):

@@ -13,7 +13,7 @@ extension LogError {
         self.init(
             remedy,
             error.description + error.code.neededRights,
-            isRefusalOfRecord: error.code.isRefusalOfRecord
+            subject: error.code.isRefusalOfRecord ? .record : .call
         )
     }
 

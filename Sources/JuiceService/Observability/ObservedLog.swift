@@ -32,7 +32,7 @@ final class ObservedLog<Base: CommandLog>: CommandLog {
 // MARK: - Input and restoring
 
 extension ObservedLog {
-    func poll(maxRecords: Int, wait: Bool) throws(LogError) -> PollResult {
+    func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
         let result = try base.poll(maxRecords: maxRecords, wait: wait)
         if case .records(let records, _) = result {
             if metrics != nil {
