@@ -210,9 +210,10 @@ sanitize: setup ## Run the tests with thread and address sanitizer, the soak wit
 	@echo "LeakSanitizer on the soak"
 	@ASAN_OPTIONS=detect_leaks=1 .build/asan/debug/soak
 
-lint: setup ## Check the format of the source files
-	@echo "Checking the format"
+lint: setup ## Check the layout of the source files, and the house rules that a machine can see
+	@echo "Checking the format and the house rules"
 	@$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tools Tests Examples Fuzz
+	@python3 scripts/house_rules.py
 
 format: setup ## Format the source files
 	@$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tools Tests Examples Fuzz

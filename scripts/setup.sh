@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks that a Swift toolchain is there, and installs librdkafka and a C compiler if they are missing. Arguments name more to install:
-# `python` (with virtual environments), `kcat`, `browser` (Chromium, its driver and a font for Korean).
+# Checks that a Swift toolchain is there, and installs librdkafka and a C compiler if they are missing. Arguments name more
+# to install: `python` (with virtual environments), `kcat`, `browser` (Chromium, its driver and a font for Korean).
 set -euo pipefail
 
 fail() {
@@ -11,7 +11,8 @@ fail() {
 minimum="6.2"
 command -v swift >/dev/null || fail "no Swift toolchain found; install Swift $minimum or newer from https://www.swift.org/install"
 version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9]+).*/\1/p' | head -n 1)
-[ -n "$version" ] || fail "\`swift --version\` says nothing; repair the toolchain or install Swift $minimum or newer from https://www.swift.org/install"
+[ -n "$version" ] ||
+    fail "\`swift --version\` says nothing; repair the toolchain or install $minimum or newer from https://www.swift.org/install"
 [ "$(printf '%s\n' "$minimum" "$version" | sort -V | head -n 1)" = "$minimum" ] ||
     fail "Swift $version is too old; install Swift $minimum or newer from https://www.swift.org/install"
 

@@ -7,7 +7,6 @@ accepts for that reason are counted by rule.
 """
 
 import argparse
-import collections
 import json
 import pathlib
 import re
@@ -16,58 +15,11 @@ import warnings
 
 import jsonschema
 import referencing
-import referencing.jsonschema
-import yaml
+
+from documents import SCHEMAS, Contract, problem
+from messages import Messages
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SCHEMAS = ("order", "restock", "answer", "stock", "menu", "dead-letter-headers")
-
-
-class Contract:
-    """The documents, and validators for their parts."""
-
-    def __init__(self, docs):
-        self.docs = docs
-        self.registry = referencing.Registry(retrieve=self.read)
-        self.asyncapi = self.read((docs / "asyncapi.yaml").as_uri()).contents
-        self.schemas = {name: self.read(self.uri(name)).contents for name in SCHEMAS}
-        self.validators = {name: self.validator(self.uri(name)) for name in SCHEMAS}
-
-    def uri(self, schema):
-        return (self.docs / "schemas" / f"{schema}.json").as_uri()
-
-    def read(self, uri):
-        path = pathlib.Path(uri.removeprefix("file://"))
-        contents = yaml.safe_load(path.read_bytes()) if path.suffix == ".yaml" else json.loads(path.read_bytes())
-        return referencing.Resource(contents, referencing.jsonschema.DRAFT7)
-
-    def validator(self, uri):
-        return jsonschema.Draft7Validator({"$ref": uri}, registry=self.registry)
-
-    def resolve(self, reference, base):
-        """The target of a reference in one of the documents."""
-        return self.registry.resolver(base_uri=base).lookup(reference).contents
-
-
-def problem(validator, value):
-    """Why a schema refuses a value, and where in it; None if it accepts the value."""
-    errors = list(validator.iter_errors(value))
-    if not errors:
-        return None
-    error = max(errors, key=jsonschema.exceptions.relevance)
-    while error.validator in ("oneOf", "anyOf") and error.context:
-        # Report the alternative that was probably meant: the one of the same type, or with the fewest errors.
-        alternatives = collections.defaultdict(list)
-        for cause in error.context:
-            alternatives[cause.relative_schema_path[0]].append(cause)
-        error = min(alternatives.values(), key=lambda causes: (any_const(causes), len(causes)))
-        error = max(error, key=jsonschema.exceptions.relevance)
-    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path)
-    return f"at {place.lstrip('.') or 'the root'}: {error.message[:300]}"
-
-
-def any_const(errors):
-    return any(error.validator == "const" for error in errors)
 
 
 def nodes(document, place=""):
@@ -179,102 +131,6 @@ def check_pages(contract):
             fault = problem(contract.validators[schema], value) if schema else "is no message"
             if fault:
                 yield f"{page}, {line[:120]} {fault}"
-
-
-# Messages
-
-
-class Repeated(Exception):
-    """A name is given twice in an object."""
-
-
-def parse(text):
-    """The document in a value. Like the service, it skips a byte order mark and refuses NaN."""
-
-    def refuse(name):
-        raise ValueError(f"{name} is not JSON")
-
-    return json.loads(text.removeprefix("\ufeff"), parse_constant=refuse)
-
-
-def beyond_schema(text):
-    """The rule that makes the service refuse a value and that JSON Schema cannot express; None if there is none."""
-
-    def note(pairs):
-        if len({name for name, _ in pairs}) < len(pairs):
-            raise Repeated
-        return dict(pairs)
-
-    try:
-        value = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=note)
-    except Repeated:
-        return "a name given twice"
-    if len(text.encode()) > 64 * 1024:
-        return "more than 64 KiB"
-    texts, numbers, depth = [], [], 0
-    todo = [(value, 1)]
-    while todo:
-        node, level = todo.pop()
-        depth = max(depth, level)
-        if isinstance(node, (dict, list)):
-            todo += [(child, level + 1) for child in (node.values() if isinstance(node, dict) else node)]
-            texts += node if isinstance(node, dict) else []
-        elif isinstance(node, str):
-            texts.append(node)
-        elif isinstance(node, float):
-            numbers.append(node)
-    if any(len(text) <= 128 < len(text.encode("utf-8", "surrogatepass")) for text in texts):
-        return "at most 128 characters, but more bytes"
-    if any(number.is_integer() for number in numbers):
-        return "a whole number with fraction or exponent"
-    if depth > 128:
-        return "more than 128 levels"
-    return None
-
-
-class Messages:
-    """The results for the messages read so far."""
-
-    def __init__(self, contract):
-        self.contract = contract
-        self.counts = collections.Counter()
-        self.beyond = collections.Counter()
-        self.seen = {"type": set(), "reason": set(), "juice.error.code": set()}
-
-    def check(self, sample):
-        """The disagreement about a message, or None."""
-        schema, text, valid = sample["schema"], sample["value"], sample.get("valid")
-        try:
-            value = parse(text)
-            fault = problem(self.contract.validators[schema], value)
-        except ValueError as error:
-            value, fault = None, f"is not JSON: {error}"
-        verdict = {True: "valid", False: "refused", None: "left to the menu"}[valid]
-        reason = beyond_schema(text) if valid is False and fault is None else None
-        if valid is None or (fault is None) == valid or reason:
-            self.counts[schema, sample["origin"], verdict] += 1
-            self.beyond[reason] += reason is not None
-            if valid:
-                for field, values in self.seen.items():
-                    values |= {value[field]} if isinstance(value, dict) and field in value else set()
-            return None
-        says = "the schema takes it" if fault is None else f"the schema refuses it {fault}"
-        return (
-            f"{schema}.json: {sample['origin']} message is {verdict} by the service ({sample['note']}),"
-            f" {says}\n    {text[:1000]}"
-        )
-
-    def unseen(self):
-        """Values that the schemas allow and no valid message had: the service never writes them, or the samples miss them."""
-        answers = self.contract.schemas["answer"]["definitions"].values()
-        properties = [definition.get("properties", {}) for definition in answers]
-        properties.append(self.contract.schemas["dead-letter-headers"]["properties"])
-        for field, seen in self.seen.items():
-            allowed = set()
-            for schema in (each[field] for each in properties if field in each):
-                allowed |= set(schema.get("enum", [schema.get("const")]))
-            for value in sorted(allowed - seen):
-                yield f"the schemas allow {field} {value}, which no message had"
 
 
 def main():

@@ -17,7 +17,8 @@ import tempfile
 import threading
 import time
 
-from check import ROOT, Contract, problem
+from check import ROOT
+from documents import Contract, problem
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 PATIENCE = 60  # Seconds; nothing here takes more than a few.

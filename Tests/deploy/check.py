@@ -128,7 +128,8 @@ def with_lag(page):
 def check_names(pages):
     """Every metric in rules and dashboard exists."""
     recorded = {rule["record"] for rule in rules() if "record" in rule}
-    known = set().union(*(page.names for page in pages)) | recorded | PROMETHEUS_OWN | (LINUX_ONLY if sys.platform != "linux" else set())
+    known = set().union(*(page.names for page in pages)) | recorded | PROMETHEUS_OWN
+    known |= LINUX_ONLY if sys.platform != "linux" else set()
     asked = [(f"{RULES.name}, {rule.get('alert') or rule['record']}", rule["expr"]) for rule in rules()]
     asked += [(f"panel {query.panel}", query.expression) for query in queries()]
     asked += [(f"variable {label}", series) for series, label in variable_queries()]

@@ -1,0 +1,99 @@
+"""Compares what the schemas say of messages with what the service says."""
+
+import collections
+import json
+
+from documents import problem
+
+
+class Repeated(Exception):
+    """A name is given twice in an object."""
+
+
+def parse(text):
+    """The document in a value. Like the service, it skips a byte order mark and refuses NaN."""
+
+    def refuse(name):
+        raise ValueError(f"{name} is not JSON")
+
+    return json.loads(text.removeprefix("\ufeff"), parse_constant=refuse)
+
+
+def beyond_schema(text):
+    """The rule that makes the service refuse a value and that JSON Schema cannot express; None if there is none."""
+
+    def note(pairs):
+        if len({name for name, _ in pairs}) < len(pairs):
+            raise Repeated
+        return dict(pairs)
+
+    try:
+        value = json.loads(text.removeprefix("\ufeff"), object_pairs_hook=note)
+    except Repeated:
+        return "a name given twice"
+    if len(text.encode()) > 64 * 1024:
+        return "more than 64 KiB"
+    texts, numbers, depth = [], [], 0
+    todo = [(value, 1)]
+    while todo:
+        node, level = todo.pop()
+        depth = max(depth, level)
+        if isinstance(node, (dict, list)):
+            todo += [(child, level + 1) for child in (node.values() if isinstance(node, dict) else node)]
+            texts += node if isinstance(node, dict) else []
+        elif isinstance(node, str):
+            texts.append(node)
+        elif isinstance(node, float):
+            numbers.append(node)
+    if any(len(text) <= 128 < len(text.encode("utf-8", "surrogatepass")) for text in texts):
+        return "at most 128 characters, but more bytes"
+    if any(number.is_integer() for number in numbers):
+        return "a whole number with fraction or exponent"
+    if depth > 128:
+        return "more than 128 levels"
+    return None
+
+
+class Messages:
+    """The results for the messages read so far."""
+
+    def __init__(self, contract):
+        self.contract = contract
+        self.counts = collections.Counter()
+        self.beyond = collections.Counter()
+        self.seen = {"type": set(), "reason": set(), "juice.error.code": set()}
+
+    def check(self, sample):
+        """The disagreement about a message, or None."""
+        schema, text, valid = sample["schema"], sample["value"], sample.get("valid")
+        try:
+            value = parse(text)
+            fault = problem(self.contract.validators[schema], value)
+        except ValueError as error:
+            value, fault = None, f"is not JSON: {error}"
+        verdict = {True: "valid", False: "refused", None: "left to the menu"}[valid]
+        reason = beyond_schema(text) if valid is False and fault is None else None
+        if valid is None or (fault is None) == valid or reason:
+            self.counts[schema, sample["origin"], verdict] += 1
+            self.beyond[reason] += reason is not None
+            if valid:
+                for field, values in self.seen.items():
+                    values |= {value[field]} if isinstance(value, dict) and field in value else set()
+            return None
+        says = "the schema takes it" if fault is None else f"the schema refuses it {fault}"
+        return (
+            f"{schema}.json: {sample['origin']} message is {verdict} by the service ({sample['note']}),"
+            f" {says}\n    {text[:1000]}"
+        )
+
+    def unseen(self):
+        """Values that the schemas allow and no valid message had: the service never writes them, or the samples miss them."""
+        answers = self.contract.schemas["answer"]["definitions"].values()
+        properties = [definition.get("properties", {}) for definition in answers]
+        properties.append(self.contract.schemas["dead-letter-headers"]["properties"])
+        for field, seen in self.seen.items():
+            allowed = set()
+            for schema in (each[field] for each in properties if field in each):
+                allowed |= set(schema.get("enum", [schema.get("const")]))
+            for value in sorted(allowed - seen):
+                yield f"the schemas allow {field} {value}, which no message had"
