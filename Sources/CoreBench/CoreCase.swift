@@ -69,21 +69,27 @@ extension CoreCase {
     private static func encode(_ workload: OrderWorkload) -> CoreCase {
         let (menu, maker) = (OrderWorkload.menu, JuiceMaker(menu: OrderWorkload.menu))
         let encoder = AnswerEncoder(menu: menu)
+        let id = BorrowedText("pos-7-000000000000")
         var store = FruitStore(menu: menu)
-        let outcomes = menu.juices.indices.map { maker.make($0, quantity: 1, from: &store) }
+        let orders = menu.juices.indices.map { OrderCommand(id: id, juice: $0, quantity: 1) }
+        let outcomes = orders.map { maker.make($0.juice, quantity: $0.quantity, from: &store) }
         let left = store
+        var content = AnswerContent()
         var next = 0
-        return CoreCase(name: "encode", summary: "an answer to bytes") { count in
+        func encode(_ numbers: Range<Int>, _ content: inout AnswerContent) -> Int {
             var buffer = OutputBuffer()
-            for number in next..<next + count {
+            for number in numbers {
                 let juice = number % outcomes.count
-                let order = OrderCommand(id: BorrowedText("pos-7-000000000000"), juice: juice, quantity: 1)
-                let name = BorrowedText(workload.key(of: number))
+                let head = AnswerHead(.order, id: id, store: BorrowedText(workload.key(of: number)))
                 buffer.removeAll()
-                encoder.answer(order, outcomes[juice], store: name, left: left, into: &buffer)
+                content.set(orders[juice], outcomes[juice], by: maker, left: left)
+                encoder.write(content, head, into: &buffer)
             }
+            return buffer.count
+        }
+        return CoreCase(name: "encode", summary: "an answer to bytes") { count in
+            keep(encode(next..<next + count, &content))
             next += count
-            keep(buffer.count)
         }
     }
 
@@ -93,23 +99,31 @@ extension CoreCase {
         )
         let encoder = AnswerEncoder(menu: OrderWorkload.menu)
         var stores = workload.makeStores()
+        var content = AnswerContent()
         var next = 0
-        func answer(_ number: Int, from store: inout FruitStore, into buffer: inout OutputBuffer) {
-            guard case .command(let order) = decoder.decodeOrder(workload.value(of: number)) else { return }
-            let name = BorrowedText(workload.key(of: number))
+        func apply(_ order: OrderCommand, to store: inout FruitStore, _ content: inout AnswerContent) {
             let outcome = maker.make(order.juice, quantity: order.quantity, from: &store)
-            encoder.answer(order, outcome, store: name, left: store, into: &buffer)
+            content.set(order, outcome, by: maker, left: store)
         }
-        func answer(_ numbers: Range<Int>, from stores: inout [FruitStore]) -> Int {
+        func answer(
+            _ numbers: Range<Int>,
+            from stores: inout [FruitStore],
+            _ content: inout AnswerContent
+        ) -> Int {
             var buffer = OutputBuffer()
             for number in numbers {
+                guard case .command(let order) = decoder.decodeOrder(workload.value(of: number)) else {
+                    continue
+                }
+                apply(order, to: &stores[workload.store(of: number)], &content)
+                let store = BorrowedText(workload.key(of: number))
                 buffer.removeAll()
-                answer(number, from: &stores[workload.store(of: number)], into: &buffer)
+                encoder.write(content, AnswerHead(.order, id: order.id, store: store), into: &buffer)
             }
             return buffer.count
         }
         return CoreCase(name: "order", summary: "decode + apply + encode") { count in
-            keep(answer(next..<next + count, from: &stores))
+            keep(answer(next..<next + count, from: &stores, &content))
             next += count
         }
     }
@@ -120,18 +134,25 @@ extension CoreCase {
 extension CoreCase {
     private static func remember(_ workload: OrderWorkload) -> CoreCase {
         var memory = DuplicateMemory(window: workload.window)
-        let encoder = AnswerEncoder(menu: OrderWorkload.menu)
-        let store = FruitStore(menu: OrderWorkload.menu)
+        let (maker, store) = (
+            JuiceMaker(menu: OrderWorkload.menu), FruitStore(menu: OrderWorkload.menu)
+        )
         let ids = OrderIDs()
+        var content = AnswerContent()
         var next = 0
-        func remember(_ numbers: Range<Int>, in memory: inout DuplicateMemory) {
+        func remember(
+            _ numbers: Range<Int>,
+            in memory: inout DuplicateMemory,
+            _ content: inout AnswerContent
+        ) {
             for number in numbers {
                 let id = ids.id(of: number)
                 let key = BorrowedText(workload.key(of: number))
                 let fingerprint = CommandFingerprint(.order, store: key, id: id)
                 let order = OrderCommand(id: id, juice: 1, quantity: 1)
+                content.set(order, .made, by: maker, left: store)
                 guard memory.firstAnswer(to: fingerprint, sentAt: 0) == nil,
-                    let compact = encoder.compactJuiceMade(order, left: store)
+                    let compact = CompactAnswer(content)
                 else { continue }
                 memory.remember(.order, fingerprint, compact, sentAt: 0)
                 if number % 1000 == 0 { memory.commit(at: 0) }
@@ -139,9 +160,9 @@ extension CoreCase {
         }
         return CoreCase(
             name: "remember",
-            summary: "look an order up in the duplicate memory, and note its answer"
+            summary: "look an order up in the duplicate memory, and keep its answer"
         ) { count in
-            remember(next..<next + count, in: &memory)
+            remember(next..<next + count, in: &memory, &content)
             next += count
         }
     }
@@ -193,22 +214,6 @@ extension CoreCase {
 }
 
 // MARK: - Help
-
-extension AnswerEncoder {
-    @inline(__always)
-    fileprivate func answer(
-        _ order: OrderCommand,
-        _ outcome: JuiceMaker.Outcome,
-        store: BorrowedText,
-        left: FruitStore,
-        into buffer: inout OutputBuffer
-    ) {
-        switch outcome {
-        case .made: juiceMade(order, store: store, left: left, into: &buffer)
-        case .outOfStock(let short): outOfStock(order, store: store, shortages: short, into: &buffer)
-        }
-    }
-}
 
 extension OrderWorkload {
     /// One that is full after the first lap.

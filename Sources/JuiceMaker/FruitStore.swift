@@ -73,7 +73,8 @@ extension FruitStore {
 }
 
 extension FruitStore {
-    func has(_ ingredient: Ingredient, times quantity: Int) -> Bool {
+    /// Whether there is enough of a fruit for so many juices.
+    public func has(_ ingredient: Ingredient, times quantity: Int) -> Bool {
         self[ingredient.fruit] >= ingredient.amount * quantity
     }
 

@@ -2,7 +2,7 @@
 public struct JuiceMaker: Sendable {
     /// The juices it can make.
     public let menu: Menu
-    /// Those of the menu, at hand without the rest of each juice.
+    /// The menu's, without the rest of each juice: reading one counts fewer references.
     private let recipes: [[Ingredient]]
 
     /// How many juices one order may ask for.
@@ -18,20 +18,26 @@ public struct JuiceMaker: Sendable {
     public enum Outcome {
         /// The juices were made and their fruits taken.
         case made
-        /// At least one fruit was short and nothing was taken.
-        case outOfStock(Shortages)
+        /// The store is short of at least one fruit, and nothing was taken: ``FruitStore/has(_:times:)`` tells which.
+        case outOfStock
     }
 
-    /// Makes `quantity` juices, or none: either every fruit they need is there and all of it is taken, or the
-    /// store is left as it is and the outcome names every fruit that is short.
+    /// The ingredients of the juice at this index on the menu.
+    public func recipe(of juice: Int) -> [Ingredient] { recipes[juice] }
+
+    /// Makes `quantity` juices, or none: takes all the fruits they need, or leaves the store as it is.
     ///
-    /// Takes no memory. `juice` is an index of ``Menu/juices``, `quantity` one of ``quantities`` and `store`
-    /// of the same menu; anything else is a mistake of the caller.
+    /// Allocates no memory.
+    ///
+    /// - Parameters:
+    ///   - juice: an index of ``Menu/juices``.
+    ///   - quantity: one of ``quantities``.
+    ///   - store: a store of the same menu.
     public func make(_ juice: Int, quantity: Int, from store: inout FruitStore) -> Outcome {
         precondition(Self.quantities.contains(quantity), "a juice is ordered 1 to 100 at a time")
         let recipe = recipes[juice]
         for ingredient in recipe where !store.has(ingredient, times: quantity) {
-            return .outOfStock(Shortages(recipe: recipe, quantity: quantity, store: store))
+            return .outOfStock
         }
         store.take(recipe, times: quantity)
         return .made

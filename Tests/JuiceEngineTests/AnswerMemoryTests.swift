@@ -13,14 +13,15 @@ import Testing
         _ count: Int,
         of kind: CommandKind = .order,
         in memory: inout DuplicateMemory,
-        _ write: (Int, BorrowedText, inout OutputBuffer) -> Void
+        _ write: (Int, AnswerHead, inout OutputBuffer) -> Void
     ) {
         var buffer = OutputBuffer()
         for number in 0..<count {
             BorrowedText.withText("\(number)") { id in
                 buffer.removeAll()
-                write(number, id, &buffer)
-                let answer = memory.keep(buffer.unsafeBytes, to: kind, id: id, store: store)
+                let head = AnswerHead(kind, id: id, store: store)
+                write(number, head, &buffer)
+                let answer = memory.keep(buffer.unsafeBytes, head)
                 let command = CommandFingerprint(kind, store: store, id: id)
                 memory.remember(kind, command, answer, sentAt: 0)
             }
@@ -33,17 +34,20 @@ import Testing
             let command = CommandFingerprint(kind, store: store, id: id)
             guard let answer = memory.firstAnswer(to: command, sentAt: 0) else { return nil }
             var buffer = OutputBuffer()
-            return memory.write(answer, id: id, store: store, into: &buffer) ? buffer.text : nil
+            let head = AnswerHead(kind, id: id, store: store)
+            return memory.write(answer, head, into: &buffer) ? buffer.text : nil
         }
     }
 
     @Test func answersInAnotherLanguageTakeAlmostNothing() {
         var memory = DuplicateMemory(window: DuplicateWindow(age: 1, count: 10_000))
         let korean = AnswerEncoder(menu: .standard, language: .korean)
-        remember(5_000, in: &memory) { number, id, buffer in
-            let order = OrderCommand(id: id, juice: number % 7, quantity: number % 100 + 1)
+        remember(5_000, in: &memory) { number, head, buffer in
+            let order = OrderCommand(id: head.id, juice: number % 7, quantity: number % 100 + 1)
             if let left = try? FruitStore(levels: (0..<5).map { $0 * number }) {
-                korean.juiceMade(order, store: store, left: left, into: &buffer)
+                var content = AnswerContent()
+                content.set(order, .made, by: JuiceMaker(menu: .standard), left: left)
+                korean.write(content, head, into: &buffer)
             }
         }
         #expect(memory.commit(at: 0) == 0)
@@ -59,10 +63,10 @@ import Testing
         var memory = DuplicateMemory(window: window)
         let encoder = AnswerEncoder(menu: .standard)
         let text = String(repeating: "\u{1}", count: 59)
-        remember(2_000, in: &memory) { number, id, buffer in
+        remember(2_000, in: &memory) { number, head, buffer in
             let letters = String(decoding: "\(10_000 + number)".utf8.map { $0 + 49 }, as: UTF8.self)
             let rejection = Rejection.unknownJuice(text + letters)
-            encoder.rejected(.order, id: id, store: store, rejection: rejection, into: &buffer)
+            encoder.write(rejection, head, into: &buffer)
         }
         #expect(memory.commit(at: 0) == 0)
         #expect(memory.count == 2_000)
@@ -79,10 +83,10 @@ import Testing
         let window = DuplicateWindow(age: 1, count: 30_000)
         var memory = DuplicateMemory(window: window)
         let encoder = AnswerEncoder(menu: .standard)
-        remember(12_000, in: &memory) { number, id, buffer in
+        remember(12_000, in: &memory) { number, head, buffer in
             let text = (0..<12).map { "\(1000 + number + $0)" }.joined(separator: "a")
             let rejection = Rejection.unknownJuice(text)
-            encoder.rejected(.order, id: id, store: store, rejection: rejection, into: &buffer)
+            encoder.write(rejection, head, into: &buffer)
         }
         #expect(memory.commit(at: 0) == 0)
         #expect(memory.count == 12_000)
@@ -101,10 +105,12 @@ import Testing
         let encoder = AnswerEncoder(menu: menu)
         let left = try FruitStore(levels: (0..<40).map { 1_000_000 + $0 })
         let edit = StockEdit(.set, (0..<40).map { StockEdit.Entry(fruit: $0, amount: 1_000_000 + $0) })
+        var content = AnswerContent()
+        content.set(edit, left: left)
         let window = DuplicateWindow(age: 1, count: 10_000)
         var memory = DuplicateMemory(window: window)
-        remember(7_000, of: .restock, in: &memory) { _, id, buffer in
-            encoder.restocked(RestockCommand(id: id, edit: edit), store: store, left: left, into: &buffer)
+        remember(7_000, of: .restock, in: &memory) { _, head, buffer in
+            encoder.write(content, head, into: &buffer)
         }
         let forgotten = memory.commit(at: 0)
         #expect(forgotten > 0)

@@ -17,26 +17,25 @@ import Testing
 
     private let encoder = AnswerEncoder(menu: .standard)
     private let name = BorrowedText("any")
+    private var head: AnswerHead { AnswerHead(.order, id: name, store: name) }
 
     /// The answer with this number: juice made for the even ones, and for the odd ones a rejection with a text of its own.
-    private func write(_ number: Int, duplicate: Bool = true, into buffer: inout OutputBuffer) {
-        if let compact = compact(number) {
-            encoder.write(compact, id: name, store: name, duplicate: duplicate, into: &buffer)
+    private func write(_ number: Int, isDuplicate: Bool = true, into buffer: inout OutputBuffer) {
+        let head = isDuplicate ? head.duplicate : head
+        if let content = content(number) {
+            encoder.write(content, head, into: &buffer)
         } else {
-            encoder.rejected(
-                .order,
-                id: name,
-                store: name,
-                rejection: .unknownJuice(number % 4 == 1 ? "juice \(number)" : Self.letters(number)),
-                duplicate: duplicate,
-                into: &buffer
-            )
+            let rejection = Rejection.unknownJuice(number % 4 == 1 ? "juice \(number)" : Self.letters(number))
+            encoder.write(rejection, head, into: &buffer)
         }
     }
 
-    private func compact(_ number: Int) -> CompactAnswer? {
+    private func content(_ number: Int) -> AnswerContent? {
         guard number % 2 == 0, let left = try? FruitStore(levels: [0, 0, 0, number, 0]) else { return nil }
-        return encoder.compactJuiceMade(OrderCommand(id: name, juice: 2, quantity: 1), left: left)
+        var content = AnswerContent()
+        let order = OrderCommand(id: name, juice: 2, quantity: 1)
+        content.set(order, .made, by: JuiceMaker(menu: .standard), left: left)
+        return content
     }
 
     private static func letters(_ number: Int) -> String {
@@ -58,10 +57,9 @@ import Testing
         isRestored: Bool = false
     ) {
         var buffer = OutputBuffer()
-        write(answer, duplicate: false, into: &buffer)
+        write(answer, isDuplicate: false, into: &buffer)
         let compact =
-            compact(answer)
-            ?? memory.keep(buffer.unsafeBytes, to: .order, id: name, store: name)
+            content(answer).flatMap { CompactAnswer($0) } ?? memory.keep(buffer.unsafeBytes, head)
         if isRestored {
             memory.restore(.order, command, compact, answeredAt: time)
         } else {
@@ -77,8 +75,9 @@ import Testing
     ) -> String? {
         guard let answer = memory.firstAnswer(to: command, sentAt: time) else { return nil }
         var buffer = OutputBuffer()
-        if !memory.write(answer, id: name, store: name, into: &buffer) {
-            encoder.write(answer, id: name, store: name, duplicate: true, into: &buffer)
+        var content = AnswerContent()
+        if !memory.write(answer, head.duplicate, into: &buffer), encoder.unpack(answer, into: &content) {
+            encoder.write(content, head.duplicate, into: &buffer)
         }
         return buffer.text
     }
@@ -190,7 +189,7 @@ import Testing
 
     @Test func aMillionCommandsTakeFortyTwoBytesEach() throws {
         var memory = DuplicateMemory(window: .standard)
-        let kept = try #require(compact(10))
+        let kept = try #require(content(10).flatMap { CompactAnswer($0) })
         // As many as there are, and a batch that is not committed yet.
         for id in 0..<1_010_000 { memory.remember(.order, command(id), kept, sentAt: 0) }
         memory.commit(at: 0)

@@ -25,7 +25,7 @@ import Testing
             var store = try FruitStore(levels: levels)
 
             let needed = ingredient.amount * quantity
-            let shortages = shortages(maker.make(juice, quantity: quantity, from: &store))
+            let shortages = shortages(making: juice, quantity, from: &store)
             #expect(shortages == ["\(ingredient.fruit): \(needed - 1) of \(needed)"])
             #expect(store.levels == levels)
         }
@@ -34,21 +34,14 @@ import Testing
     @Test func everyShortFruitIsNamedInTheOrderOfTheRecipe() throws {
         let juice = try #require(maker.menu.juiceIndex(id: "mangoKiwi"))
         var store = try FruitStore(levels: [10, 10, 10, 0, 1])
-        #expect(shortages(maker.make(juice, quantity: 1, from: &store)) == ["4: 1 of 2", "3: 0 of 1"])
-        #expect(shortages(maker.make(juice, quantity: 100, from: &store)) == ["4: 1 of 200", "3: 0 of 100"])
+        #expect(shortages(making: juice, 1, from: &store) == ["4: 1 of 2", "3: 0 of 1"])
+        #expect(shortages(making: juice, 100, from: &store) == ["4: 1 of 200", "3: 0 of 100"])
         #expect(store.levels == [10, 10, 10, 0, 1])
     }
 
     @Test func aNewStoreCannotMakeStrawberryJuice() {
         var store = FruitStore(menu: .standard)
-        #expect(shortages(maker.make(0, quantity: 1, from: &store)) == ["0: 10 of 16"])
-    }
-
-    @Test func shortagesAreThoseOfTheMomentOfTheOrder() throws {
-        var store = try FruitStore(levels: [15, 0, 0, 0, 0])
-        let outcome = maker.make(0, quantity: 1, from: &store)
-        try store.apply(StockEdit(.set, [StockEdit.Entry(fruit: 0, amount: 100)]))
-        #expect(shortages(outcome) == ["0: 15 of 16"])
+        #expect(shortages(making: 0, 1, from: &store) == ["0: 10 of 16"])
     }
 
     @Test func theLargestRecipeTimesTheLargestQuantityFits() throws {
@@ -64,9 +57,10 @@ import Testing
         )
         var store = try FruitStore(levels: [FruitStore.maximumLevel])
         let maker = JuiceMaker(menu: menu)
-        let outcome = maker.make(0, quantity: 100, from: &store)
-        #expect(shortages(outcome) == ["0: 1000000000 of 100000000000"])
-        #expect(shortages(maker.make(0, quantity: 1, from: &store)) == nil)
+        #expect(
+            shortages(making: 0, 100, from: &store, by: maker) == ["0: 1000000000 of 100000000000"]
+        )
+        #expect(shortages(making: 0, 1, from: &store, by: maker) == nil)
         #expect(store.levels == [0])
     }
 
@@ -79,8 +73,15 @@ import Testing
         return levels
     }
 
-    private func shortages(_ outcome: JuiceMaker.Outcome) -> [String]? {
-        guard case .outOfStock(let shortages) = outcome else { return nil }
-        return shortages.map { "\($0.fruit): \($0.inStock) of \($0.needed)" }
+    /// The fruits that are short if the juices cannot be made; nil if they are made.
+    private func shortages(
+        making juice: Int,
+        _ quantity: Int,
+        from store: inout FruitStore,
+        by maker: JuiceMaker = JuiceMaker(menu: .standard)
+    ) -> [String]? {
+        guard maker.make(juice, quantity: quantity, from: &store) == .outOfStock else { return nil }
+        return maker.recipe(of: juice).filter { !store.has($0, times: quantity) }
+            .map { "\($0.fruit): \(store[$0.fruit]) of \($0.amount * quantity)" }
     }
 }

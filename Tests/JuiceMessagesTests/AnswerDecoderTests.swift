@@ -13,63 +13,29 @@ import Testing
     @Test(arguments: Language.allCases, [false, true])
     func whatTheEncoderWritesIsReadBack(language: Language, duplicate: Bool) throws {
         let encoder = AnswerEncoder(menu: .standard, language: language)
-        let store = BorrowedText("강남\n")
-        let id = BorrowedText("\"1\"")
-        var levels = FruitStore(menu: .standard)
-        let maker = JuiceMaker(menu: .standard)
-        let order = OrderCommand(id: id, juice: 4, quantity: 1)
-        var answers: [Answer] = []
-
-        // The first is made, the second finds no strawberries.
-        for _ in 1...2 {
-            let outcome = maker.make(order.juice, quantity: 1, from: &levels)
-            answers.append(
-                try decode(
-                    written { buffer in
-                        switch outcome {
-                        case .made:
-                            encoder.juiceMade(
-                                order,
-                                store: store,
-                                left: levels,
-                                duplicate: duplicate,
-                                into: &buffer
-                            )
-                        case .outOfStock(let shortages):
-                            encoder.outOfStock(
-                                order,
-                                store: store,
-                                shortages: shortages,
-                                duplicate: duplicate,
-                                into: &buffer
-                            )
-                        }
-                    }
-                )
-            )
+        func head(_ command: CommandKind) -> AnswerHead {
+            let head = AnswerHead(command, id: BorrowedText("\"1\""), store: BorrowedText("강남\n"))
+            return duplicate ? head.duplicate : head
         }
-        let restock = RestockCommand(id: id, edit: StockEdit(.add, [StockEdit.Entry(fruit: 0, amount: 0)]))
-        answers.append(
-            try decode(
-                written {
-                    encoder.restocked(restock, store: store, left: levels, duplicate: duplicate, into: &$0)
-                }
-            )
+        func decode(_ content: AnswerContent, _ command: CommandKind) throws -> Answer {
+            try self.decode(written { encoder.write(content, head(command), into: &$0) })
+        }
+
+        let samples = AnswerSamples()
+        var content = AnswerContent()
+        content.set(
+            StockEdit(.add, [StockEdit.Entry(fruit: 0, amount: 0)]),
+            left: try FruitStore(levels: [0, 9, 10, 10, 10])
         )
+        // The first is made, the second finds no strawberries.
+        var answers = [
+            try decode(try samples.content(4, levels: [10, 10, 10, 10, 10]), .order),
+            try decode(try samples.content(4, levels: [0, 9, 10, 10, 10]), .order),
+            try decode(content, .restock),
+        ]
         for kind in CommandKind.allCases {
             answers.append(
-                try decode(
-                    written {
-                        encoder.rejected(
-                            kind,
-                            id: id,
-                            store: store,
-                            rejection: .badQuantity,
-                            duplicate: duplicate,
-                            into: &$0
-                        )
-                    }
-                )
+                try self.decode(written { encoder.write(.badQuantity, head(kind), into: &$0) })
             )
         }
 

@@ -13,42 +13,37 @@ import Testing
         menu: Menu = .standard,
         _ language: Language,
         id: StaticString = "pos-7-000123",
-        duplicate: Bool = false
+        isDuplicate: Bool = false
     ) throws -> String {
         let index = try #require(menu.juiceIndex(id: juice))
-        let order = OrderCommand(id: BorrowedText(id), juice: index, quantity: quantity)
-        let encoder = AnswerEncoder(menu: menu, language: language)
-        var store = try FruitStore(levels: levels)
-        let storeID = BorrowedText("gangnam")
-        let outcome = JuiceMaker(menu: menu).make(index, quantity: quantity, from: &store)
-        return written { buffer in
-            switch outcome {
-            case .made:
-                encoder.juiceMade(order, store: storeID, left: store, duplicate: duplicate, into: &buffer)
-            case .outOfStock(let shortages):
-                encoder.outOfStock(
-                    order,
-                    store: storeID,
-                    shortages: shortages,
-                    duplicate: duplicate,
-                    into: &buffer
-                )
-            }
-        }
+        let samples = AnswerSamples(menu: menu, language: language)
+        let content = try samples.content(index, quantity, levels: levels)
+        let head = AnswerHead(.order, id: BorrowedText(id), store: BorrowedText("gangnam"))
+        return written { samples.encoder.write(content, isDuplicate ? head.duplicate : head, into: &$0) }
     }
 
     private func restocked(
         _ edit: StockEdit,
         levels: [Int],
         _ language: Language,
-        duplicate: Bool = false
+        isDuplicate: Bool = false
     ) throws -> String {
-        let store = try FruitStore(levels: levels)
-        let restock = RestockCommand(id: BorrowedText("bot-1-42"), edit: edit)
-        return written {
-            AnswerEncoder(menu: .standard, language: language)
-                .restocked(restock, store: BorrowedText("main"), left: store, duplicate: duplicate, into: &$0)
-        }
+        let encoder = AnswerEncoder(menu: .standard, language: language)
+        var content = AnswerContent()
+        content.set(edit, left: try FruitStore(levels: levels))
+        let head = AnswerHead(.restock, id: BorrowedText("bot-1-42"), store: BorrowedText("main"))
+        return written { encoder.write(content, isDuplicate ? head.duplicate : head, into: &$0) }
+    }
+
+    private func rejected(
+        _ rejection: Rejection,
+        _ command: CommandKind = .order,
+        _ language: Language = .english,
+        isDuplicate: Bool = false
+    ) -> String {
+        let encoder = AnswerEncoder(menu: .standard, language: language)
+        let head = AnswerHead(command, id: BorrowedText("1"), store: BorrowedText("gangnam"))
+        return written { encoder.write(rejection, isDuplicate ? head.duplicate : head, into: &$0) }
     }
 
     @Test(arguments: [Language.english, .korean])
@@ -121,19 +116,10 @@ import Testing
 
     @Test(arguments: [Language.english, .korean])
     func rejected(_ language: Language) {
-        func rejected(_ kind: CommandKind, _ rejection: Rejection) -> String {
-            written {
-                AnswerEncoder(menu: .standard, language: language).rejected(
-                    kind,
-                    id: BorrowedText("1"),
-                    store: BorrowedText("gangnam"),
-                    rejection: rejection,
-                    into: &$0
-                )
-            }
-        }
-        #expect(rejected(.order, .unknownJuice("durian")) == GoldenAnswers.rejectedOrder[language])
-        #expect(rejected(.restock, .unknownFruit("durian")) == GoldenAnswers.rejectedRestock[language])
+        #expect(rejected(.unknownJuice("durian"), .order, language) == GoldenAnswers.rejectedOrder[language])
+        #expect(
+            rejected(.unknownFruit("durian"), .restock, language) == GoldenAnswers.rejectedRestock[language]
+        )
     }
 
     @Test func stock() throws {
@@ -152,22 +138,13 @@ import Testing
     @Test func aDuplicateSaysSoAfterItsType() throws {
         let levels = [10, 10, 10, 10, 10]
         let edit = StockEdit(.set, [StockEdit.Entry(fruit: 0, amount: 10)])
-        let answers = [false, true].map { duplicate in
+        let answers = [false, true].map { isDuplicate in
             Result {
                 [
-                    try answer("kiwi", levels: levels, .english, duplicate: duplicate),
-                    try answer("strawberry", levels: levels, .english, duplicate: duplicate),
-                    try restocked(edit, levels: levels, .english, duplicate: duplicate),
-                    written {
-                        AnswerEncoder(menu: .standard).rejected(
-                            .order,
-                            id: BorrowedText("1"),
-                            store: BorrowedText("main"),
-                            rejection: .badQuantity,
-                            duplicate: duplicate,
-                            into: &$0
-                        )
-                    },
+                    try answer("kiwi", levels: levels, .english, isDuplicate: isDuplicate),
+                    try answer("strawberry", levels: levels, .english, isDuplicate: isDuplicate),
+                    try restocked(edit, levels: levels, .english, isDuplicate: isDuplicate),
+                    rejected(.badQuantity, isDuplicate: isDuplicate),
                 ]
             }
         }

@@ -29,24 +29,19 @@ struct AnswerSamples {
         id: String = "pos-7-000123",
         store: String = "gangnam"
     ) throws -> AnswerSample {
+        let content = try content(juice, quantity, levels: levels)
+        return sample(content, .order, id: id, store: store)
+    }
+
+    /// What comes of an order of a store at these levels.
+    func content(_ juice: Int, _ quantity: Int = 1, levels: [Int]) throws -> AnswerContent {
         var fruits = try FruitStore(levels: levels)
-        return BorrowedText.withText(id) { orderID in
-            BorrowedText.withText(store) { storeID in
-                let order = OrderCommand(id: orderID, juice: juice, quantity: quantity)
-                var compact: CompactAnswer?
-                let value = written { buffer in
-                    switch JuiceMaker(menu: menu).make(juice, quantity: quantity, from: &fruits) {
-                    case .made:
-                        encoder.juiceMade(order, store: storeID, left: fruits, into: &buffer)
-                        compact = encoder.compactJuiceMade(order, left: fruits)
-                    case .outOfStock(let shortages):
-                        encoder.outOfStock(order, store: storeID, shortages: shortages, into: &buffer)
-                        compact = encoder.compactOutOfStock(order, shortages: shortages)
-                    }
-                }
-                return AnswerSample(command: .order, id: id, store: store, value: value, compact: compact)
-            }
-        }
+        let maker = JuiceMaker(menu: menu)
+        let order = OrderCommand(id: BorrowedText("any"), juice: juice, quantity: quantity)
+        let outcome = maker.make(juice, quantity: quantity, from: &fruits)
+        var content = AnswerContent()
+        content.set(order, outcome, by: maker, left: fruits)
+        return content
     }
 
     /// Sets these fruits to these levels.
@@ -58,29 +53,33 @@ struct AnswerSamples {
         var fruits = FruitStore(menu: menu)
         let edit = StockEdit(.set, levels.map { StockEdit.Entry(fruit: $0.fruit, amount: $0.level) })
         try fruits.apply(edit)
-        return BorrowedText.withText(id) { restockID in
-            BorrowedText.withText(store) { storeID in
-                let restock = RestockCommand(id: restockID, edit: edit)
-                let value = written {
-                    encoder.restocked(restock, store: storeID, left: fruits, into: &$0)
-                }
-                let compact = encoder.compactRestocked(restock, left: fruits)
-                return AnswerSample(command: .restock, id: id, store: store, value: value, compact: compact)
-            }
-        }
+        var content = AnswerContent()
+        content.set(edit, left: fruits)
+        return sample(content, .restock, id: id, store: store)
     }
 
     func rejection(of command: CommandKind) -> AnswerSample {
-        let value = written {
-            encoder.rejected(
-                command,
-                id: BorrowedText("1"),
-                store: BorrowedText("main"),
-                rejection: .badQuantity,
-                into: &$0
-            )
-        }
+        let head = AnswerHead(command, id: BorrowedText("1"), store: BorrowedText("main"))
+        let value = written { encoder.write(.badQuantity, head, into: &$0) }
         return AnswerSample(command: command, id: "1", store: "main", value: value, compact: nil)
+    }
+
+    private func sample(
+        _ content: AnswerContent,
+        _ command: CommandKind,
+        id: String,
+        store: String
+    ) -> AnswerSample {
+        let value = withHead(command, id: id, store: store) { head in
+            written { encoder.write(content, head, into: &$0) }
+        }
+        return AnswerSample(
+            command: command,
+            id: id,
+            store: store,
+            value: value,
+            compact: CompactAnswer(content)
+        )
     }
 
     /// A random order or restock of a random store, with a random id.
@@ -101,17 +100,32 @@ struct AnswerSamples {
     }
 }
 
+/// Calls `body` with the head of an answer, valid during the call.
+func withHead<Result>(
+    _ command: CommandKind,
+    id: String,
+    store: String,
+    _ body: (AnswerHead) throws -> Result
+) rethrows -> Result {
+    try BorrowedText.withText(id) { id in
+        try BorrowedText.withText(store) { store in try body(AnswerHead(command, id: id, store: store)) }
+    }
+}
+
+extension AnswerSample {
+    /// Calls `body` with the head of the answer, valid during the call.
+    func withHead<Result>(_ body: (AnswerHead) throws -> Result) rethrows -> Result {
+        try JuiceMessagesTests.withHead(command, id: id, store: store, body)
+    }
+}
+
 extension AnswerEncoder {
-    /// What a compact answer is written as, `nil` if it cannot be one of the menu.
-    func text(_ answer: CompactAnswer, of sample: AnswerSample, duplicate: Bool = false) -> String? {
-        var isOfMenu = false
-        let text = BorrowedText.withText(sample.id) { id in
-            BorrowedText.withText(sample.store) { store in
-                written {
-                    isOfMenu = write(answer, id: id, store: store, duplicate: duplicate, into: &$0)
-                }
-            }
+    /// What a compact answer is written as; `nil` if it cannot be one of the menu.
+    func text(_ answer: CompactAnswer, of sample: AnswerSample, isDuplicate: Bool = false) -> String? {
+        var content = AnswerContent()
+        guard unpack(answer, into: &content) else { return nil }
+        return sample.withHead { head in
+            written { write(content, isDuplicate ? head.duplicate : head, into: &$0) }
         }
-        return isOfMenu ? text : nil
     }
 }

@@ -10,30 +10,22 @@ import Testing
         let numbers: [Int]
     }
 
-    private func take(_ sample: AnswerSample, clipsMessage: Bool = false) -> Taken {
+    private func take(
+        _ sample: AnswerSample,
+        message: AnswerTemplate.MessageLength = .whole
+    ) -> Taken {
         var numbers: [Int] = []
-        let template = BorrowedText.withText(sample.id) { id in
-            BorrowedText.withText(sample.store) { store in
-                [UInt8](sample.value).withUnsafeBytes {
-                    AnswerTemplate(
-                        of: $0,
-                        to: sample.command,
-                        id: id,
-                        store: store,
-                        clipsMessage: clipsMessage,
-                        numbers: &numbers
-                    )
-                }
+        let template = sample.withHead { head in
+            [UInt8](sample.value).withUnsafeBytes {
+                AnswerTemplate(of: $0, head, message: message, numbers: &numbers)
             }
         }
         return Taken(template: template, numbers: numbers)
     }
 
     private func text(_ taken: Taken, of sample: AnswerSample) -> String {
-        BorrowedText.withText(sample.id) { id in
-            BorrowedText.withText(sample.store) { store in
-                written { taken.template.write(id: id, store: store, numbers: taken.numbers, into: &$0) }
-            }
+        sample.withHead { head in
+            written { taken.template.write(head, numbers: taken.numbers, into: &$0) }
         }
     }
 
@@ -98,13 +90,13 @@ import Testing
         let long = sample(
             #"{"type":"rejected","orderId":"r","store":"s","reason":"unknownJuice","message":"no juice is called \"x\""}"#
         )
-        let clipped = take(long, clipsMessage: true)
+        let clipped = take(long, message: .clipped)
         #expect(
             text(clipped, of: long)
                 == #"{"type":"rejected","duplicate":true,"orderId":"r","store":"s","reason":"unknownJuice","message":"…"}"#
         )
         // Without a message there is nothing to clip.
         let short = sample(#"{"type":"rejected","orderId":"r","store":"s","reason":"unknownJuice"}"#)
-        #expect(text(take(short, clipsMessage: true), of: short) == duplicate(short.value))
+        #expect(text(take(short, message: .clipped), of: short) == duplicate(short.value))
     }
 }

@@ -39,7 +39,7 @@ import Testing
             let compact = try #require(answer.compact, "\(answer.value)")
             #expect(samples.encoder.text(compact, of: answer) == answer.value)
             #expect(
-                samples.encoder.text(compact, of: answer, duplicate: true)
+                samples.encoder.text(compact, of: answer, isDuplicate: true)
                     == answer.value.replacing(#"","#, with: #"","duplicate":true,"#, maxReplacements: 1)
             )
         }
@@ -122,9 +122,9 @@ import Testing
         ] as [[Int]]
     )
     func numbersAreReadBack(numbers: [Int]) throws {
-        let answer = try #require(CompactAnswer(.outOfStock, compact(numbers)))
+        let answer = try #require(CompactAnswer(.templated, compact(numbers)))
         var reader = answer.numbers
-        #expect(answer.kind == .outOfStock)
+        #expect(answer.kind == .templated)
         #expect(numbers.map { _ in reader.next() } == numbers)
         #expect((0..<3).map { _ in reader.next() } == [0, 0, 0])
     }
@@ -136,6 +136,6 @@ import Testing
         ] as [[Int]]
     )
     func whatDoesNotFitIsNoAnswer(numbers: [Int]) {
-        #expect(CompactAnswer(.juiceMade, compact(numbers)) == nil)
+        #expect(CompactAnswer(.templated, compact(numbers)) == nil)
     }
 }

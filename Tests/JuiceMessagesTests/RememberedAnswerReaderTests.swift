@@ -36,16 +36,16 @@ import Testing
                 let sample = try samples.random(&generator)
                 let values = [
                     sample.value,
-                    sample.compact.flatMap { samples.encoder.text($0, of: sample, duplicate: true) },
+                    sample.compact.flatMap { samples.encoder.text($0, of: sample, isDuplicate: true) },
                 ]
                 for (value, isDuplicate) in zip(values, [false, true]) {
                     guard let value else { continue }
                     try [UInt8](value).withUnsafeBytes { bytes in
                         let answer = try reader.read(bytes)
-                        #expect(answer.command == sample.command)
-                        #expect(String(answer.id) == sample.id)
-                        #expect(String(answer.store) == sample.store)
-                        #expect(answer.isDuplicate == isDuplicate)
+                        #expect(answer.head.command == sample.command)
+                        #expect(String(answer.head.id) == sample.id)
+                        #expect(String(answer.head.store) == sample.store)
+                        #expect(answer.head.isDuplicate == isDuplicate)
                         #expect(answer.compact == sample.compact)
                         #expect(try stranger.read(bytes).compact == nil)
                     }
@@ -57,10 +57,10 @@ import Testing
     @Test(arguments: CommandKind.allCases)
     func aRejectionNeedsATemplate(command: CommandKind) throws {
         try read(AnswerSamples().rejection(of: command).value) { answer in
-            #expect(answer.command == command)
-            #expect(answer.id == BorrowedText("1"))
-            #expect(answer.store == BorrowedText("main"))
-            #expect(!answer.isDuplicate)
+            #expect(answer.head.command == command)
+            #expect(answer.head.id == BorrowedText("1"))
+            #expect(answer.head.store == BorrowedText("main"))
+            #expect(!answer.head.isDuplicate)
             #expect(answer.compact == nil)
         }
     }
@@ -171,18 +171,12 @@ import Testing
             written { buffer in
                 [UInt8](value).withUnsafeBytes { bytes in
                     var numbers: [Int] = []
-                    let template = AnswerTemplate(
-                        of: bytes,
-                        to: answer.command,
-                        id: answer.id,
-                        store: answer.store,
-                        numbers: &numbers
-                    )
-                    template.write(id: answer.id, store: answer.store, numbers: numbers, into: &buffer)
+                    let template = AnswerTemplate(of: bytes, answer.head, numbers: &numbers)
+                    template.write(answer.head, numbers: numbers, into: &buffer)
                 }
             }
         }
-        #expect(try read(again) { $0.isDuplicate })
+        #expect(try read(again) { $0.head.isDuplicate })
     }
 
     @Test(

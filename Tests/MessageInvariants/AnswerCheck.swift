@@ -29,19 +29,20 @@ public final class AnswerCheck: InvariantCheck {
         } catch {
             return
         }
-        try requireName(answer.id)
-        try requireName(answer.store)
+        let head = answer.head
+        try requireName(head.id)
+        try requireName(head.store)
         if let decoded {
-            try require(decoded.command == answer.command, "another command: \(decoded)")
-            try require(decoded.id.utf8.elementsEqual(answer.id.bytes), "another id: \(decoded)")
-            try require(decoded.store.utf8.elementsEqual(answer.store.bytes), "another store: \(decoded)")
-            try require(decoded.isDuplicate == answer.isDuplicate, "another duplicate: \(decoded)")
+            try require(decoded.command == head.command, "another command: \(decoded)")
+            try require(decoded.id.utf8.elementsEqual(head.id.bytes), "another id: \(decoded)")
+            try require(decoded.store.utf8.elementsEqual(head.store.bytes), "another store: \(decoded)")
+            try require(decoded.isDuplicate == head.isDuplicate, "another duplicate: \(decoded)")
         }
         if let compact = answer.compact {
             try require(decoded != nil, "a compact answer that is none")
-            try check(compact, of: answer, value)
+            try check(compact, head, value)
         }
-        if !answer.isDuplicate, !saysWhetherDuplicate(value) { try checkRepeat(of: answer, value) }
+        if !head.isDuplicate, !saysWhetherDuplicate(value) { try checkRepeat(of: answer, value) }
     }
 
     /// How an answer that was written here is remembered.
@@ -63,40 +64,34 @@ public final class AnswerCheck: InvariantCheck {
 
     private func check(
         _ compact: CompactAnswer,
-        of answer: RememberedAnswer,
+        _ head: AnswerHead,
         _ value: UnsafeRawBufferPointer
     ) throws(InvariantViolation) {
-        for duplicate in [false, true] {
-            let again = written {
-                encoder.write(compact, id: answer.id, store: answer.store, duplicate: duplicate, into: &$0)
-            }
-            if duplicate == answer.isDuplicate {
+        var content = AnswerContent()
+        try require(encoder.unpack(compact, into: &content), "not of the menu it was packed under")
+        let first = AnswerHead(head.command, id: head.id, store: head.store)
+        for other in [first, first.duplicate] {
+            let again = written { encoder.write(content, other, into: &$0) }
+            if other.isDuplicate == head.isDuplicate {
                 try require(
                     again.elementsEqual(value),
                     "written differently: \(String(decoding: again, as: UTF8.self))"
                 )
             } else {
-                try require(decoder.decodeOwn(again).isDuplicate == duplicate, "not marked as a duplicate")
+                let isDuplicate = try decoder.decodeOwn(again).isDuplicate
+                try require(isDuplicate == other.isDuplicate, "not marked as a duplicate")
             }
         }
     }
 
-    // What its template makes of it is the answer again, with its mark put between the bytes.
+    // Its template must give the same answer again, marked as a duplicate.
     private func checkRepeat(
         of answer: RememberedAnswer,
         _ value: UnsafeRawBufferPointer
     ) throws(InvariantViolation) {
         var numbers: [Int] = []
-        let template = AnswerTemplate(
-            of: value,
-            to: answer.command,
-            id: answer.id,
-            store: answer.store,
-            numbers: &numbers
-        )
-        let again = written {
-            template.write(id: answer.id, store: answer.store, numbers: numbers, into: &$0)
-        }
+        let template = AnswerTemplate(of: value, answer.head, numbers: &numbers)
+        let again = written { template.write(answer.head, numbers: numbers, into: &$0) }
         let end = value.firstIndex(of: UInt8(ascii: ",")) ?? value.endIndex
         let marked = value[..<end] + Array(#","duplicate":true"#.utf8) + value[end...]
         try require(
@@ -105,8 +100,9 @@ public final class AnswerCheck: InvariantCheck {
         )
         let isSame = again.withUnsafeBytes { bytes in
             guard let read = try? second.read(bytes) else { return false }
-            return read.isDuplicate && read.command == answer.command && read.id == answer.id
-                && read.store == answer.store && read.compact == answer.compact
+            return read.head.isDuplicate && read.head.command == answer.head.command
+                && read.head.id == answer.head.id && read.head.store == answer.head.store
+                && read.compact == answer.compact
         }
         try require(isSame, "not the same answer again: \(String(decoding: again, as: UTF8.self))")
     }

@@ -44,18 +44,12 @@ public final class CommandCheck: InvariantCheck {
         try require(isSame, "not the same order: \(String(decoding: again, as: UTF8.self))")
 
         // Enough for some orders and not for others.
+        let (maker, head) = (JuiceMaker(menu: menu), AnswerHead(.order, id: order.id, store: store))
         var fruits = FruitStore(menu: menu)
-        let value: [UInt8]
-        let compact: CompactAnswer?
-        switch JuiceMaker(menu: menu).make(order.juice, quantity: order.quantity, from: &fruits) {
-        case .made:
-            value = written { encoder.juiceMade(order, store: store, left: fruits, into: &$0) }
-            compact = encoder.compactJuiceMade(order, left: fruits)
-        case .outOfStock(let shortages):
-            value = written { encoder.outOfStock(order, store: store, shortages: shortages, into: &$0) }
-            compact = encoder.compactOutOfStock(order, shortages: shortages)
-        }
-        try check(value, answers: .order, order.id, compact)
+        var content = AnswerContent()
+        let outcome = maker.make(order.juice, quantity: order.quantity, from: &fruits)
+        content.set(order, outcome, by: maker, left: fruits)
+        try check(written { encoder.write(content, head, into: &$0) }, head, CompactAnswer(content))
     }
 
     private func check(_ restock: RestockCommand) throws(InvariantViolation) {
@@ -84,8 +78,10 @@ public final class CommandCheck: InvariantCheck {
         } catch {
             return try check(.restock, restock.id, Rejection(error))
         }
-        let value = written { encoder.restocked(restock, store: store, left: fruits, into: &$0) }
-        try check(value, answers: .restock, restock.id, encoder.compactRestocked(restock, left: fruits))
+        let head = AnswerHead(.restock, id: restock.id, store: store)
+        var content = AnswerContent()
+        content.set(restock.edit, left: fruits)
+        try check(written { encoder.write(content, head, into: &$0) }, head, CompactAnswer(content))
     }
 
     private func check(
@@ -94,26 +90,24 @@ public final class CommandCheck: InvariantCheck {
         _ rejection: Rejection
     ) throws(InvariantViolation) {
         try requireName(id)
-        let value = written {
-            encoder.rejected(kind, id: id, store: store, rejection: rejection, into: &$0)
-        }
+        let head = AnswerHead(kind, id: id, store: store)
+        let value = written { encoder.write(rejection, head, into: &$0) }
         // Whatever was sent: 128 bytes of id and 1,024 of echo, each six bytes when escaped, and a sentence.
         try require(value.count < 8 * 1024, "a rejection of \(value.count) bytes")
-        try check(value, answers: kind, id, nil)
+        try check(value, head, nil)
         let outcome = try answerDecoder.decodeOwn(value).outcome
         try require(outcome == .rejected(reason: rejection.reason.rawValue), "\(outcome)")
     }
 
     private func check(
         _ value: [UInt8],
-        answers kind: CommandKind,
-        _ id: BorrowedText,
+        _ head: AnswerHead,
         _ compact: CompactAnswer?
     ) throws(InvariantViolation) {
         let answer = try answerDecoder.decodeOwn(value)
-        try require(answer.command == kind && !answer.isDuplicate, "\(answer)")
-        try require(answer.id.utf8.elementsEqual(id.bytes), "\(answer)")
-        try require(answer.store.utf8.elementsEqual(store.bytes), "\(answer)")
+        try require(answer.command == head.command && !answer.isDuplicate, "\(answer)")
+        try require(answer.id.utf8.elementsEqual(head.id.bytes), "\(answer)")
+        try require(answer.store.utf8.elementsEqual(head.store.bytes), "\(answer)")
         let remembered = try answers.compact(of: value)
         try require(
             remembered == compact,

@@ -43,18 +43,13 @@ final class Shop {
     private func answers(to decoded: Decoded<OrderCommand>, store: BorrowedText) -> [String] {
         switch decoded {
         case .command(let order):
-            switch maker.make(order.juice, quantity: order.quantity, from: &fruits) {
-            case .made:
-                revision += 1
-                return variants {
-                    $0.juiceMade(order, store: store, left: fruits, duplicate: $1, into: &$2)
-                }
-            case .outOfStock(let shortages):
-                return variants {
-                    $0.outOfStock(order, store: store, shortages: shortages, duplicate: $1, into: &$2)
-                }
-            }
-        case .rejected(let id, let rejection): return rejections(.order, id, store, rejection)
+            let outcome = maker.make(order.juice, quantity: order.quantity, from: &fruits)
+            if outcome == .made { revision += 1 }
+            var content = AnswerContent()
+            content.set(order, outcome, by: maker, left: fruits)
+            return answers(content, AnswerHead(.order, id: order.id, store: store))
+        case .rejected(let id, let rejection):
+            return answers(rejection, AnswerHead(.order, id: id, store: store))
         case .undecodable: return []
         }
     }
@@ -62,30 +57,36 @@ final class Shop {
     private func answers(to decoded: Decoded<RestockCommand>, store: BorrowedText) -> [String] {
         switch decoded {
         case .command(let restock):
+            let head = AnswerHead(.restock, id: restock.id, store: store)
             do throws(StockEditError) {
                 try fruits.apply(restock.edit)
             } catch {
-                return rejections(.restock, restock.id, store, Rejection(error))
+                return answers(Rejection(error), head)
             }
             revision += 1
-            return variants { $0.restocked(restock, store: store, left: fruits, duplicate: $1, into: &$2) }
-        case .rejected(let id, let rejection): return rejections(.restock, id, store, rejection)
+            var content = AnswerContent()
+            content.set(restock.edit, left: fruits)
+            return answers(content, head)
+        case .rejected(let id, let rejection):
+            return answers(rejection, AnswerHead(.restock, id: id, store: store))
         case .undecodable: return []
         }
     }
 
-    private func rejections(
-        _ kind: CommandKind,
-        _ id: BorrowedText,
-        _ store: BorrowedText,
-        _ rejection: Rejection
-    ) -> [String] {
-        variants { $0.rejected(kind, id: id, store: store, rejection: rejection, duplicate: $1, into: &$2) }
+    private func answers(_ content: AnswerContent, _ head: AnswerHead) -> [String] {
+        variants(of: head) { $0.write(content, $1, into: &$2) }
     }
 
-    private func variants(_ write: (AnswerEncoder, Bool, inout OutputBuffer) -> Void) -> [String] {
-        encoders.map { encoder in written { write(encoder, false, &$0) } }
-            + [written { write(encoders[0], true, &$0) }]
+    private func answers(_ rejection: Rejection, _ head: AnswerHead) -> [String] {
+        variants(of: head) { $0.write(rejection, $1, into: &$2) }
+    }
+
+    private func variants(
+        of head: AnswerHead,
+        _ write: (AnswerEncoder, AnswerHead, inout OutputBuffer) -> Void
+    ) -> [String] {
+        encoders.map { encoder in written { write(encoder, head, &$0) } }
+            + [written { write(encoders[0], head.duplicate, &$0) }]
     }
 }
 

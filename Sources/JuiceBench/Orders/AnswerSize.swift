@@ -12,6 +12,7 @@ enum AnswerSize {
         )
         var orders = BenchOrders(stores: stores)
         var fruits: [[UInt8]: FruitStore] = [:]
+        var content = AnswerContent()
         var answers = OutputBuffer()
         var bytes = 0
         for number in 0..<count {
@@ -21,13 +22,10 @@ enum AnswerSize {
             value.withUnsafeBytes { value in
                 store.withUnsafeBytes { store in
                     guard case .command(let order) = decoder.decodeOrder(value) else { return }
-                    let store = BorrowedText(store)
-                    switch maker.make(order.juice, quantity: order.quantity, from: &left) {
-                    case .made:
-                        encoder.juiceMade(order, store: store, left: left, into: &answers)
-                    case .outOfStock(let shortages):
-                        encoder.outOfStock(order, store: store, shortages: shortages, into: &answers)
-                    }
+                    let outcome = maker.make(order.juice, quantity: order.quantity, from: &left)
+                    content.set(order, outcome, by: maker, left: left)
+                    let head = AnswerHead(.order, id: order.id, store: BorrowedText(store))
+                    encoder.write(content, head, into: &answers)
                 }
             }
             bytes += answers.count

@@ -28,25 +28,13 @@ struct AnswerTemplates {
     var isOverBudget: Bool { byteCount > budget }
 
     /// Keeps an answer, until ``remove(_:)``.
-    mutating func add(
-        _ answer: UnsafeRawBufferPointer,
-        to command: CommandKind,
-        id: BorrowedText,
-        store: BorrowedText
-    ) -> CompactAnswer {
+    mutating func add(_ answer: UnsafeRawBufferPointer, _ head: AnswerHead) -> CompactAnswer {
         var list: [Int] = []
-        var template = AnswerTemplate(of: answer, to: command, id: id, store: store, numbers: &list)
+        var template = AnswerTemplate(of: answer, head, numbers: &list)
         let needed = needed(for: template, list)
         if needed > 0, byteCount + needed > budget / 2, AnswerTemplate.isRejection(answer) {
             list = []
-            template = AnswerTemplate(
-                of: answer,
-                to: command,
-                id: id,
-                store: store,
-                clipsMessage: true,
-                numbers: &list
-            )
+            template = AnswerTemplate(of: answer, head, message: .clipped, numbers: &list)
         }
         let place = use(template)
         if let compact = CompactAnswer(template: place, numbers: list) { return compact }
@@ -72,20 +60,15 @@ struct AnswerTemplates {
 
     /// Writes the answer to a repeat.
     ///
-    /// - Returns: false, having written nothing, for an answer that has no template.
-    func write(
-        _ answer: CompactAnswer,
-        id: BorrowedText,
-        store: BorrowedText,
-        into buffer: inout OutputBuffer
-    ) -> Bool {
+    /// - Returns: false, having written nothing, if the answer has no template.
+    func write(_ answer: CompactAnswer, _ head: AnswerHead, into buffer: inout OutputBuffer) -> Bool {
         guard let templated = answer.templated, let kept = templates[templated.template] else { return false }
         let list =
             switch templated.numbers {
             case .here(let list): list
             case .elsewhere(let place): numbers[place]?.numbers ?? []
             }
-        kept.template.write(id: id, store: store, numbers: list, into: &buffer)
+        kept.template.write(head, numbers: list, into: &buffer)
         return true
     }
 

@@ -86,26 +86,18 @@ package struct DuplicateMemory {
         return ring[position].answer
     }
 
-    /// Makes an answer compact that no encoder writes, to be remembered at once.
-    package mutating func keep(
-        _ answer: UnsafeRawBufferPointer,
-        to command: CommandKind,
-        id: BorrowedText,
-        store: BorrowedText
-    ) -> CompactAnswer {
-        templates.add(answer, to: command, id: id, store: store)
+    /// Keeps the template of an answer that has no compact content. The answer must be remembered at once.
+    ///
+    /// - Returns: the answer, as it is to be remembered.
+    package mutating func keep(_ answer: UnsafeRawBufferPointer, _ head: AnswerHead) -> CompactAnswer {
+        templates.add(answer, head)
     }
 
-    /// Writes the answer to a repeat, if it is one that was made compact here.
+    /// Writes an answer that has a template.
     ///
-    /// - Returns: false, having written nothing, for one that the encoder writes.
-    package func write(
-        _ answer: CompactAnswer,
-        id: BorrowedText,
-        store: BorrowedText,
-        into buffer: inout OutputBuffer
-    ) -> Bool {
-        templates.write(answer, id: id, store: store, into: &buffer)
+    /// - Returns: false, having written nothing, for an answer that has a content instead.
+    package func write(_ answer: CompactAnswer, _ head: AnswerHead, into buffer: inout OutputBuffer) -> Bool {
+        templates.write(answer, head, into: &buffer)
     }
 
     /// Remembers the answer to a command that was sent at this time. It is the command's first answer from now on: one

@@ -101,14 +101,13 @@ final class ChangelogApplier {
         to duplicates: inout DuplicateMemory,
         now: Timestamp
     ) {
-        guard let value = record.value, let answer = try? answers.read(value), !answer.isDuplicate else {
+        guard let value = record.value, let answer = try? answers.read(value), !answer.head.isDuplicate else {
             return
         }
         duplicates.restore(
-            answer.command,
-            CommandFingerprint(answer.command, store: answer.store, id: answer.id),
-            answer.compact
-                ?? duplicates.keep(value, to: answer.command, id: answer.id, store: answer.store),
+            answer.head.command,
+            CommandFingerprint(answer.head.command, store: answer.head.store, id: answer.head.id),
+            answer.compact ?? duplicates.keep(value, answer.head),
             answeredAt: min(record.timestamp ?? now, now)
         )
     }

@@ -1,19 +1,20 @@
 import JuiceMaker
 import JuiceMessages
 
-/// Carries out commands: changes the store of each and writes its answer. A repeat gets its first answer again, a
-/// command of another partition's store is forwarded there, and what cannot be decoded is put aside as a dead letter.
+/// Carries out commands: changes the store of each and writes its answer.
 ///
-/// In steady state it allocates nothing for an order: texts are views into the record, the answer is written into a
-/// buffer that is kept.
+/// A repeat gets its first answer again, a command for a store of another partition is forwarded there, and a record that
+/// cannot be decoded becomes a dead letter.
+///
+/// In steady state an order allocates nothing: its texts are views into the record, and its answer is written from one
+/// content into one buffer, both of which are used again.
 struct CommandProcessor {
     let encoder: AnswerEncoder
     private let maker: JuiceMaker
-    /// Two, used in turn: the next record is read before the present one is done with.
+    /// Two, used in turn: the next record is read before the present one is answered.
     private let readers: [CommandReader]
-
     private let relay = Relay()
-    /// How the records are to be treated; of a batch of several, as ``Trouble/Treatment/whole``.
+    /// How to treat the records; ``Trouble/Treatment/whole`` for a batch of several.
     var treatment = Trouble.Treatment.whole
 
     /// - Parameter partitionCount: how many partitions the stores are spread over.
@@ -23,11 +24,11 @@ struct CommandProcessor {
         readers = (0..<2).map { _ in CommandReader(menu: menu, partitionCount: partitionCount) }
     }
 
-    /// Answers records of one partition and applies them to its state, or hands them on. Those that were applied before
-    /// are passed over.
+    /// Answers records of one partition and applies them to its state, or hands them on. Records that were applied before
+    /// are skipped.
     ///
-    /// Each record is read one ahead, and what it is going to need is fetched from memory meanwhile: among a million
-    /// stores and ids, nothing is in the caches by chance.
+    /// Each record is read one ahead, and its store and its place among the duplicates are prefetched meanwhile: among a
+    /// million stores and ids they are rarely in the caches.
     func process(
         _ records: ArraySlice<CommandRecord>,
         at time: Timestamp,
@@ -35,7 +36,7 @@ struct CommandProcessor {
         output: inout Output<some CommandLog>,
         summary: inout TransactionSummary
     ) throws(LogError) {
-        // Not as a slice: a look at an element of that copies it and counts its references.
+        // Not as a slice: accessing an element would copy it and count its references.
         try records.withUnsafeBufferPointer { (records) throws(LogError) in
             try process(records, at: time, state: &state, output: &output, summary: &summary)
         }
@@ -49,6 +50,7 @@ struct CommandProcessor {
         summary: inout TransactionSummary
     ) throws(LogError) {
         guard !records.isEmpty else { return }
+        var answer = AnswerContent()
         var ahead = read(records, at: records.startIndex, state)
         for index in records.indices {
             let next = index + 1 < records.endIndex ? read(records, at: index + 1, state) : .end
@@ -74,16 +76,22 @@ struct CommandProcessor {
                     summary: &summary
                 )
             case .command(let command, let content):
-                answer(
+                write(
                     command,
                     content,
                     sentAt: sent,
                     state: &state,
-                    buffer: &output.buffer,
+                    &answer,
+                    into: &output.buffer,
                     summary: &summary
                 )
                 let headers = treatment == .whole ? records[index].headers.ofTraces : []
-                try output.write(.results, records[index].partition, key: command.store, headers: headers)
+                try output.write(
+                    .results,
+                    records[index].partition,
+                    key: command.head.store,
+                    headers: headers
+                )
             case .misrouted(let owner):
                 try relay.forward(
                     records[index],
@@ -114,121 +122,108 @@ struct CommandProcessor {
         if case .command(let command, _) = reading { state.prefetch(command) }
         return reading
     }
-
-    private func answer(
-        _ command: ReceivedCommand,
-        _ content: CommandContent,
-        sentAt time: Timestamp,
-        state: inout AppliedState,
-        buffer: inout OutputBuffer,
-        summary: inout TransactionSummary
-    ) {
-        buffer.removeAll()
-        if let firstAnswer = state.duplicates.firstAnswer(to: command.fingerprint, sentAt: time) {
-            if !state.duplicates.write(firstAnswer, id: command.id, store: command.store, into: &buffer) {
-                encoder.write(
-                    firstAnswer,
-                    id: command.id,
-                    store: command.store,
-                    duplicate: true,
-                    into: &buffer
-                )
-            }
-            summary.duplicates += 1
-        } else {
-            let answer =
-                carryOut(command, content, on: &state.stores, &buffer, &summary)
-                ?? state.duplicates.keep(
-                    buffer.unsafeBytes,
-                    to: command.kind,
-                    id: command.id,
-                    store: command.store
-                )
-            state.duplicates.remember(command.kind, command.fingerprint, answer, sentAt: time)
-        }
-    }
 }
 
 // MARK: - Answers
 
 extension CommandProcessor {
-    /// - Returns: the answer, which the buffer has, if the encoder can write it again from its numbers.
-    private func carryOut(
+    /// Writes the answer to a command: its first one again, or the one that it gets from being carried out.
+    private func write(
         _ command: ReceivedCommand,
         _ content: CommandContent,
-        on stores: inout StoreTable,
-        _ buffer: inout OutputBuffer,
+        sentAt time: Timestamp,
+        state: inout AppliedState,
+        _ answer: inout AnswerContent,
+        into buffer: inout OutputBuffer,
+        summary: inout TransactionSummary
+    ) {
+        buffer.removeAll()
+        if let first = state.duplicates.firstAnswer(to: command.fingerprint, sentAt: time) {
+            let head = command.head.duplicate
+            if !state.duplicates.write(first, head, into: &buffer), encoder.unpack(first, into: &answer) {
+                encoder.write(answer, head, into: &buffer)
+            }
+            summary.duplicates += 1
+        } else {
+            let compact =
+                writeFirst(command, content, &state.stores, &answer, into: &buffer, &summary)
+                ?? state.duplicates.keep(buffer.unsafeBytes, command.head)
+            state.duplicates.remember(command.head.command, command.fingerprint, compact, sentAt: time)
+        }
+    }
+
+    /// - Returns: the answer, unless it is a rejection or too large to be compact.
+    private func writeFirst(
+        _ command: ReceivedCommand,
+        _ content: CommandContent,
+        _ stores: inout StoreTable,
+        _ answer: inout AnswerContent,
+        into buffer: inout OutputBuffer,
         _ summary: inout TransactionSummary
     ) -> CompactAnswer? {
+        do throws(Rejection) {
+            try carryOut(content, on: command.storeKey, &stores, &answer, &summary)
+        } catch {
+            encoder.write(error, command.head, into: &buffer)
+            summary.rejected += 1
+            return nil
+        }
+        encoder.write(answer, command.head, into: &buffer)
+        return CompactAnswer(answer)
+    }
+
+    /// Changes the store, and sets the answer.
+    private func carryOut(
+        _ content: CommandContent,
+        on store: ByteKeyTable.Key,
+        _ stores: inout StoreTable,
+        _ answer: inout AnswerContent,
+        _ summary: inout TransactionSummary
+    ) throws(Rejection) {
         switch content {
-        case .make(let order): make(order, for: command, &stores, &buffer, &summary)
-        case .apply(let restock): apply(restock, to: command, &stores, &buffer, &summary)
-        case .reject(let rejection): reject(command, rejection, &buffer, &summary)
+        case .make(let order): make(order, from: store, &stores, &answer, &summary)
+        case .apply(let restock): try apply(restock.edit, to: store, &stores, &answer, &summary)
+        case .reject(let rejection): throw rejection
         }
     }
 
     private func make(
         _ order: OrderCommand,
-        for command: ReceivedCommand,
+        from store: ByteKeyTable.Key,
         _ stores: inout StoreTable,
-        _ buffer: inout OutputBuffer,
+        _ answer: inout AnswerContent,
         _ summary: inout TransactionSummary
-    ) -> CompactAnswer? {
-        var compact: CompactAnswer?
-        stores.update(command.storeKey) { fruits in
-            switch maker.make(order.juice, quantity: order.quantity, from: &fruits) {
-            case .made:
-                encoder.juiceMade(order, store: command.store, left: fruits, into: &buffer)
-                compact = encoder.compactJuiceMade(order, left: fruits)
-                summary.juicesMade += 1
-                return true
-            case .outOfStock(let shortages):
-                encoder.outOfStock(order, store: command.store, shortages: shortages, into: &buffer)
-                compact = encoder.compactOutOfStock(order, shortages: shortages)
-                summary.outOfStock += 1
-                return false
+    ) {
+        stores.update(store) { fruits in
+            let outcome = maker.make(order.juice, quantity: order.quantity, from: &fruits)
+            answer.set(order, outcome, by: maker, left: fruits)
+            switch outcome {
+            case .made: summary.juicesMade += 1
+            case .outOfStock: summary.outOfStock += 1
             }
+            return outcome == .made
         }
-        return compact
     }
 
     private func apply(
-        _ restock: RestockCommand,
-        to command: ReceivedCommand,
+        _ edit: StockEdit,
+        to store: ByteKeyTable.Key,
         _ stores: inout StoreTable,
-        _ buffer: inout OutputBuffer,
+        _ answer: inout AnswerContent,
         _ summary: inout TransactionSummary
-    ) -> CompactAnswer? {
-        var compact: CompactAnswer?
-        stores.update(command.storeKey) { fruits in
+    ) throws(Rejection) {
+        var rejection: Rejection?
+        stores.update(store) { fruits in
             do throws(StockEditError) {
-                try fruits.apply(restock.edit)
+                try fruits.apply(edit)
             } catch {
-                compact = reject(command, Rejection(error), &buffer, &summary)
+                rejection = Rejection(error)
                 return false
             }
-            encoder.restocked(restock, store: command.store, left: fruits, into: &buffer)
-            compact = encoder.compactRestocked(restock, left: fruits)
-            summary.restocked += 1
+            answer.set(edit, left: fruits)
             return true
         }
-        return compact
-    }
-
-    private func reject(
-        _ command: ReceivedCommand,
-        _ rejection: Rejection,
-        _ buffer: inout OutputBuffer,
-        _ summary: inout TransactionSummary
-    ) -> CompactAnswer? {
-        encoder.rejected(
-            command.kind,
-            id: command.id,
-            store: command.store,
-            rejection: rejection,
-            into: &buffer
-        )
-        summary.rejected += 1
-        return nil
+        if let rejection { throw rejection }
+        summary.restocked += 1
     }
 }

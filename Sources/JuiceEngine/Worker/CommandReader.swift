@@ -3,41 +3,38 @@ import JuiceMessages
 
 /// What every command has.
 struct ReceivedCommand {
-    let kind: CommandKind
-    let store: BorrowedText
+    /// The head of its answer.
+    let head: AnswerHead
     let storeKey: ByteKeyTable.Key
-    let id: BorrowedText
     let fingerprint: CommandFingerprint
 
     init(_ kind: CommandKind, store: BorrowedText, id: BorrowedText) {
-        self.kind = kind
-        self.store = store
-        self.id = id
+        head = AnswerHead(kind, id: id, store: store)
         storeKey = ByteKeyTable.Key(store.bytes)
         fingerprint = CommandFingerprint(kind, store: store, id: id)
     }
 }
 
-/// What a command asks for. Apart from what every one has, which is passed on without counting references.
+/// What a command asks for. Kept apart from ``ReceivedCommand``, which can be passed on without counting references.
 enum CommandContent {
     case make(OrderCommand)
     case apply(RestockCommand)
     case reject(Rejection)
 }
 
-/// Finds out what a record is, by itself: it knows nothing of what came before.
+/// Decodes a record of the input topics. It knows nothing of earlier records.
 ///
-/// What it returns is valid until it reads again.
+/// A reading is valid until the next one.
 struct CommandReader {
-    /// What a record turned out to be.
+    /// What a record is.
     enum Reading {
-        /// A command to be carried out.
+        /// A command to carry out.
         case command(ReceivedCommand, CommandContent)
         /// A command for a store of another partition.
         case misrouted(owner: Int32)
-        /// No command, and why.
+        /// Not a command, with the reason.
         case undecodable(DeadLetterReason)
-        /// No record: there are no more.
+        /// There is no further record.
         case end
     }
 
@@ -50,7 +47,7 @@ struct CommandReader {
         self.partitionCount = partitionCount
     }
 
-    /// - Parameters: what it takes of a record. The record itself is not handed over: that would count references.
+    /// Takes the fields of a record one by one: passing the record would count references.
     func read(
         _ topic: InputTopic,
         _ partition: Int32,
@@ -63,7 +60,7 @@ struct CommandReader {
             case .orders: decodeOrder(value, for: store)
             case .restocks: decodeRestock(value, for: store)
             }
-        // What cannot be decoded is put aside where it was read.
+        // An undecodable record becomes a dead letter of the partition it was read from.
         guard case .command = reading else { return reading }
         let owner = Murmur2.partition(of: store.bytes, count: partitionCount)
         return owner == partition ? reading : .misrouted(owner: owner)

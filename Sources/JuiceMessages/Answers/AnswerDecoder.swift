@@ -12,39 +12,40 @@ public final class AnswerDecoder {
     /// The answer in the value of a record.
     public func decode(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> Answer {
         let object = try reader.readObject(value)
-        let command = try object.answeredCommand()
+        let head = try object.answerHead()
         return Answer(
-            command: command,
-            id: String(try object.text(command.idField)),
-            store: String(try object.text("store")),
+            command: head.command,
+            id: String(head.id),
+            store: String(head.store),
             outcome: try outcome(of: object),
-            isDuplicate: try object.isDuplicateAnswer(),
+            isDuplicate: head.isDuplicate,
             message: String(try object.text("message"))
         )
     }
 
     private func outcome(of answer: JSONObject) throws(MalformedMessage) -> Answer.Outcome {
-        let type = String(try answer.text("type"))
-        switch type {
-        case "juiceMade":
+        let type = try answer.text("type")
+        switch AnswerContent.Kind(type: type) {
+        case .juiceMade:
             return .juiceMade(
                 juice: String(try answer.text("juice")),
                 quantity: try answer.integer("quantity", from: JuiceMaker.quantities),
                 used: try answer.amounts("used"),
                 left: try answer.amounts("left")
             )
-        case "outOfStock":
+        case .outOfStock:
             return .outOfStock(
                 juice: String(try answer.text("juice")),
                 quantity: try answer.integer("quantity", from: JuiceMaker.quantities),
                 missing: try missing(in: answer)
             )
-        case "restocked":
+        case .restocked:
             return .restocked(left: try answer.amounts("left"))
-        case "rejected":
+        case nil:
+            guard type == BorrowedText(AnswerEncoder.rejectedType) else {
+                throw MalformedMessage("type", "no answer has this type")
+            }
             return .rejected(reason: String(try answer.text("reason")))
-        default:
-            throw MalformedMessage("type", "no answer has this type")
         }
     }
 
@@ -60,23 +61,5 @@ public final class AnswerDecoder {
         }
         guard !missing.isEmpty else { throw MalformedMessage("missing", "must not be empty") }
         return missing
-    }
-}
-
-// What all answers have.
-extension JSONObject {
-    /// Whether this answers an order or a restock.
-    func answeredCommand() throws(MalformedMessage) -> CommandKind {
-        switch (member(CommandKind.order.idField), member(CommandKind.restock.idField)) {
-        case (.value, .absent): return .order
-        case (.absent, .value): return .restock
-        default: throw MalformedMessage("", "must have either an orderId or a restockId, once")
-        }
-    }
-
-    /// Whether this is an answer given again.
-    func isDuplicateAnswer() throws(MalformedMessage) -> Bool {
-        if case .absent = member("duplicate") { return false }
-        return try boolean("duplicate")
     }
 }

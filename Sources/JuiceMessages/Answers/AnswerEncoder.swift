@@ -2,20 +2,23 @@ import JuiceMaker
 
 /// Writes the answers and the stock records of one menu, as JSON without spaces.
 ///
-/// Every method appends one record to a buffer; with a buffer that has grown to its size, answering an order
-/// takes no memory. A `duplicate` answer, given again for a repeated command, has `"duplicate":true` after
-/// its type.
-public struct AnswerEncoder: Sendable {
+/// Every method appends one record to a buffer; once the buffer has grown to its size, answering an order allocates no
+/// memory. An answer given again to a repeat has `"duplicate":true` after its type.
+///
+/// A class, because copying its tables for a call would cost more than the shortest answer's pieces.
+public final class AnswerEncoder: Sendable {
     /// The language of the messages.
     public let language: Language
 
     let phrasebook: Phrasebook
-    let fragments: Fragments
-    let fruits: [FruitFragments]
-    let juices: [JuiceFragments]
+    private let fragments: Fragments
+    private let fruits: [FruitFragments]
+    private let juices: [JuiceFragments]
     // Those of all juices, one behind the other.
-    let ingredients: [IngredientFragments]
-    let phrases: PhraseFragments
+    private let ingredients: [Ingredient]
+    private let types: (juiceMade: TypeFragments, outOfStock: TypeFragments, restocked: TypeFragments)
+    private let phrases: PhraseFragments
+    private let stock: StockTemplate
 
     /// An encoder of answers about this menu's juices and fruits, with messages in this language.
     public init(menu: Menu, language: Language = .english) {
@@ -23,82 +26,39 @@ public struct AnswerEncoder: Sendable {
         let phrasebook = Phrasebook(menu: menu, language: language)
         var fragments = Fragments()
         var juices: [JuiceFragments] = []
-        var ingredients: [IngredientFragments] = []
+        var ingredients: [Ingredient] = []
         for (index, juice) in menu.juices.enumerated() {
             let first = ingredients.count
-            for ingredient in juice.recipe {
-                let isFirst = ingredients.count == first
-                ingredients.append(IngredientFragments(ingredient, isFirst: isFirst, menu, &fragments))
-            }
+            ingredients += juice.recipe
             juices.append(JuiceFragments(index, first..<ingredients.count, phrasebook, &fragments))
         }
         fruits = menu.fruits.indices.map { FruitFragments(fruit: $0, phrasebook, &fragments) }
+        types = (
+            TypeFragments(.juiceMade, &fragments), TypeFragments(.outOfStock, &fragments),
+            TypeFragments(.restocked, &fragments)
+        )
         phrases = PhraseFragments(phrasebook, &fragments)
+        stock = StockTemplate(menu: menu)
         self.juices = juices
         self.ingredients = ingredients
         self.fragments = fragments
         self.phrasebook = phrasebook
     }
 
-    /// Answers an order whose juices were made, `left` being the store after it.
-    public func juiceMade(
-        _ order: OrderCommand,
-        store: BorrowedText,
-        left: FruitStore,
-        duplicate: Bool = false,
-        into buffer: inout OutputBuffer
-    ) {
-        juiceMade(
-            AnswerHead(id: order.id, store: store, isDuplicate: duplicate),
-            juice: order.juice,
-            quantity: order.quantity,
-            into: &buffer
-        ) { left[$0.fruit] }
+    /// Writes the answer to a command that was carried out, or to an order that was short of fruit.
+    public func write(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
+        switch content.kind {
+        case .juiceMade: writeJuiceMade(content, head, into: &buffer)
+        case .outOfStock: writeOutOfStock(content, head, into: &buffer)
+        case .restocked: writeRestocked(content, head, into: &buffer)
+        }
     }
 
-    /// Answers an order that was short of fruit.
-    public func outOfStock(
-        _ order: OrderCommand,
-        store: BorrowedText,
-        shortages: Shortages,
-        duplicate: Bool = false,
-        into buffer: inout OutputBuffer
-    ) {
-        outOfStock(
-            AnswerHead(id: order.id, store: store, isDuplicate: duplicate),
-            juice: order.juice,
-            quantity: order.quantity,
-            missing: shortages,
-            into: &buffer
-        )
-    }
-
-    /// Answers a restock that the store took, `left` being the store after it.
-    public func restocked(
-        _ restock: RestockCommand,
-        store: BorrowedText,
-        left: FruitStore,
-        duplicate: Bool = false,
-        into buffer: inout OutputBuffer
-    ) {
-        restocked(
-            AnswerHead(id: restock.id, store: store, isDuplicate: duplicate),
-            left: RestockedLevels(restock.edit, left),
-            into: &buffer
-        )
-    }
-
-    /// Answers a command that nothing came of.
-    public func rejected(
-        _ kind: CommandKind,
-        id: BorrowedText,
-        store: BorrowedText,
-        rejection: Rejection,
-        duplicate: Bool = false,
-        into buffer: inout OutputBuffer
-    ) {
-        let head = AnswerHead(id: id, store: store, isDuplicate: duplicate)
-        begin(Self.rejectedType, kind, head, into: &buffer)
+    /// Writes the answer to a command that had no effect.
+    public func write(_ rejection: Rejection, _ head: AnswerHead, into buffer: inout OutputBuffer) {
+        buffer.append(type: Self.rejectedType, isDuplicate: head.isDuplicate)
+        buffer.append(idFieldOf: head.command)
+        buffer.append(idAndStoreOf: head)
         buffer.append(#"","reason":"#)
         buffer.append(quoted: rejection.reason.rawValue)
         buffer.append(#","message":"#)
@@ -113,173 +73,132 @@ public struct AnswerEncoder: Sendable {
         levels: FruitStore,
         into buffer: inout OutputBuffer
     ) {
-        buffer.append(#"{"store":""#)
-        buffer.append(escaped: store)
-        buffer.append(#"","revision":"#)
-        buffer.append(decimal: revision)
-        for fruit in fruits.indices {
-            append(fruit == 0 ? fruits[fruit].firstStock : fruits[fruit].next, into: &buffer)
-            buffer.append(decimal: levels[fruit])
-        }
-        buffer.append("}}")
-    }
-}
-
-/// What tells an answer from others of its kind.
-struct AnswerHead {
-    let id: BorrowedText
-    let store: BorrowedText
-    let isDuplicate: Bool
-}
-
-/// A fruit there was not enough of, from wherever it is known.
-protocol ShortFruit {
-    var fruit: Int { get }
-    var needed: Int { get }
-    var inStock: Int { get }
-}
-
-extension Shortage: ShortFruit {}
-
-/// The fruits that a restock named, at their levels after it.
-struct RestockedLevels: Sequence, IteratorProtocol {
-    private var entries: IndexingIterator<[StockEdit.Entry]>
-    private let store: FruitStore
-
-    init(_ edit: StockEdit, _ store: FruitStore) {
-        entries = edit.entries.makeIterator()
-        self.store = store
+        stock.write(store: store, revision: revision, levels: levels, into: &buffer)
     }
 
-    mutating func next() -> (fruit: Int, level: Int)? {
-        guard let entry = entries.next() else { return nil }
-        return (entry.fruit, store[entry.fruit])
-    }
+    /// The type of an answer to a command that had no effect.
+    static var rejectedType: StaticString { "rejected" }
 }
 
-// The answers, from numbers that come from a store or from a compact answer.
 extension AnswerEncoder {
-    func juiceMade(
+    private func writeJuiceMade(
+        _ content: AnswerContent,
         _ head: AnswerHead,
-        juice: Int,
-        quantity: Int,
-        into buffer: inout OutputBuffer,
-        left: (IngredientFragments) -> Int
+        into buffer: inout OutputBuffer
     ) {
-        let juice = juices[juice]
-        begin(#"{"type":"juiceMade""#, .order, head, into: &buffer)
+        let juice = juices[content.juice]
+        begin(types.juiceMade, head, into: &buffer)
         append(juice.id, into: &buffer)
-        buffer.append(decimal: quantity)
+        buffer.append(decimal: content.quantity)
         for place in juice.ingredients {
             let ingredient = ingredients[place]
-            append(ingredient.used, into: &buffer)
-            buffer.append(decimal: ingredient.amount * quantity)
+            let isFirst = place == juice.ingredients.lowerBound
+            append(
+                isFirst ? fruits[ingredient.fruit].firstUsed : fruits[ingredient.fruit].next,
+                into: &buffer
+            )
+            buffer.append(decimal: ingredient.amount * content.quantity)
         }
-        for place in juice.ingredients {
-            let ingredient = ingredients[place]
-            append(ingredient.left, into: &buffer)
-            buffer.append(decimal: left(ingredient))
+        for place in 0..<content.count {
+            let (fruit, isFirst) = (content[place].fruit, place == 0)
+            append(isFirst ? fruits[fruit].firstLeftAfterUsed : fruits[fruit].next, into: &buffer)
+            buffer.append(decimal: content[place].level)
         }
-        if quantity == 1 {
+        if content.quantity == 1 {
             append(juice.madeOne, into: &buffer)
         } else {
             append(juice.madeSeveral.before, into: &buffer)
-            buffer.append(decimal: quantity)
+            buffer.append(decimal: content.quantity)
             append(juice.madeSeveral.after, into: &buffer)
         }
     }
 
-    func outOfStock(
+    private func writeOutOfStock(
+        _ content: AnswerContent,
         _ head: AnswerHead,
-        juice: Int,
-        quantity: Int,
-        missing: some Sequence<some ShortFruit>,
         into buffer: inout OutputBuffer
     ) {
-        begin(#"{"type":"outOfStock""#, .order, head, into: &buffer)
-        append(juices[juice].id, into: &buffer)
-        buffer.append(decimal: quantity)
-        var count = 0
-        for short in missing {
-            let fruit = fruits[short.fruit]
-            append(count == 0 ? fruit.firstShort : fruit.nextShort, into: &buffer)
-            buffer.append(decimal: short.needed)
+        let juice = juices[content.juice]
+        begin(types.outOfStock, head, into: &buffer)
+        append(juice.id, into: &buffer)
+        buffer.append(decimal: content.quantity)
+        var following = 0
+        for place in 0..<content.count where content[place].isTold {
+            let (fruit, isFirst) = (content[place].fruit, following == 0)
+            append(isFirst ? fruits[fruit].firstShort : fruits[fruit].nextShort, into: &buffer)
+            let needed = ingredients[juice.ingredients.lowerBound + place].amount * content.quantity
+            buffer.append(decimal: needed)
             buffer.append(#","inStock":"#)
-            buffer.append(decimal: short.inStock)
-            count += 1
+            buffer.append(decimal: content[place].level)
+            following += 1
         }
         append(phrases.outOfStock.before, into: &buffer)
-        var following = count
-        for short in missing {
+        for place in 0..<content.count where content[place].isTold {
             following -= 1
-            append(fruits[short.fruit].listed(followedBy: following), into: &buffer)
+            append(fruits[content[place].fruit].listed(followedBy: following), into: &buffer)
         }
         append(phrases.outOfStock.after, into: &buffer)
     }
 
-    func restocked(
+    private func writeRestocked(
+        _ content: AnswerContent,
         _ head: AnswerHead,
-        left: some Sequence<(fruit: Int, level: Int)>,
         into buffer: inout OutputBuffer
     ) {
-        begin(#"{"type":"restocked""#, .restock, head, into: &buffer)
-        var isFirst = true
-        for (fruit, level) in left {
+        begin(types.restocked, head, into: &buffer)
+        for place in 0..<content.count {
+            let (fruit, isFirst) = (content[place].fruit, place == 0)
             append(isFirst ? fruits[fruit].firstLeft : fruits[fruit].next, into: &buffer)
-            buffer.append(decimal: level)
-            isFirst = false
+            buffer.append(decimal: content[place].level)
         }
         append(phrases.restocked, into: &buffer)
-        isFirst = true
-        for (fruit, level) in left {
-            if !isFirst { buffer.append(", ") }
-            append(fruits[fruit].level.before, into: &buffer)
-            buffer.append(decimal: level)
-            append(fruits[fruit].level.after, into: &buffer)
-            isFirst = false
+        for place in 0..<content.count {
+            if place > 0 { buffer.append(", ") }
+            append(fruits[content[place].fruit].level.before, into: &buffer)
+            buffer.append(decimal: content[place].level)
+            append(fruits[content[place].fruit].level.after, into: &buffer)
         }
         buffer.append(#""}"#)
     }
 
-    // What answers have in common. It leaves off within the string of the store: the pieces that come next
-    // begin with its closing quote.
-    private func begin(
-        _ type: StaticString,
-        _ kind: CommandKind,
-        _ head: AnswerHead,
-        into buffer: inout OutputBuffer
-    ) {
-        buffer.append(type)
-        if head.isDuplicate { buffer.append(Self.duplicateMember) }
-        Self.append(kind, id: head.id, store: head.store, into: &buffer)
+    // What all answers begin with. It leaves the store's string open: the next piece closes it.
+    private func begin(_ type: TypeFragments, _ head: AnswerHead, into buffer: inout OutputBuffer) {
+        append(type.beginning(of: head), into: &buffer)
+        buffer.append(idAndStoreOf: head)
     }
-
-    static func append(
-        _ kind: CommandKind,
-        id: BorrowedText,
-        store: BorrowedText,
-        into buffer: inout OutputBuffer
-    ) {
-        append(kind, into: &buffer)
-        buffer.append(escaped: id)
-        buffer.append(storeMember)
-        buffer.append(escaped: store)
-    }
-
-    static func append(_ kind: CommandKind, into buffer: inout OutputBuffer) {
-        switch kind {
-        case .order: buffer.append(#","orderId":""#)
-        case .restock: buffer.append(#","restockId":""#)
-        }
-    }
-
-    static var storeMember: StaticString { #"","store":""# }
-
-    static var rejectedType: StaticString { #"{"type":"rejected""# }
-
-    static var duplicateMember: StaticString { #","duplicate":true"# }
 
     private func append(_ fragment: Fragment, into buffer: inout OutputBuffer) {
         buffer.append(fragment, of: fragments)
+    }
+}
+
+// MARK: - Compact answers
+
+extension AnswerEncoder {
+    /// Unpacks an answer that was packed under the same menu.
+    ///
+    /// - Returns: false if it cannot be an answer by this menu, or if it needs a template. The content means nothing then.
+    public func unpack(_ answer: CompactAnswer, into content: inout AnswerContent) -> Bool {
+        guard let kind = answer.kind.content else { return false }
+        let offset = kind.packingOffset
+        var numbers = answer.numbers
+        switch kind {
+        case .juiceMade, .outOfStock:
+            let (juice, quantity) = (numbers.next(), numbers.next())
+            guard juices.indices.contains(juice), JuiceMaker.quantities.contains(quantity) else {
+                return false
+            }
+            content.begin(kind, juice: juice, quantity: quantity)
+            for place in juices[juice].ingredients {
+                content.append(ingredients[place].fruit, numbers.next() - offset)
+            }
+            return (0..<content.count).contains { content[$0].isTold }
+        case .restocked:
+            var named = FruitSet(bits: numbers.next())
+            guard named.isOfMenu(fruits: fruits.count) else { return false }
+            content.begin(kind)
+            while let fruit = named.popFirst() { content.append(fruit, numbers.next() - offset) }
+            return true
+        }
     }
 }

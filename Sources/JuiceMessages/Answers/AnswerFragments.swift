@@ -1,14 +1,16 @@
 import JuiceMaker
 
 // The pieces of answers that the menu and the language fix, cut where a text or a number of the single answer
-// comes in. Each is as long as it can be: what an answer costs is the number of its pieces.
+// comes in. Each is as long as possible: the cost of an answer is the number of its pieces.
 
 /// What answers say of one fruit.
 struct FruitFragments {
-    /// `","left":{"kiwi":`
+    /// `,"used":{"kiwi":`
+    let firstUsed: Fragment
+    /// After the fruits that were used: `},"left":{"kiwi":`
+    let firstLeftAfterUsed: Fragment
+    /// After the store: `","left":{"kiwi":`
     let firstLeft: Fragment
-    /// `,"stock":{"kiwi":`
-    let firstStock: Fragment
     /// `,"kiwi":`
     let next: Fragment
     /// `,"fruit":"kiwi","missing":[{"fruit":"kiwi","needed":`
@@ -23,8 +25,9 @@ struct FruitFragments {
 
     init(fruit: Int, _ phrasebook: Phrasebook, _ fragments: inout Fragments) {
         let id = phrasebook.menu.fruits[fruit].id
+        firstUsed = fragments.add { $0.append(#","used":{"#, key: id) }
+        firstLeftAfterUsed = fragments.add { $0.append(#"},"left":{"#, key: id) }
         firstLeft = fragments.add { $0.append(#"","left":{"#, key: id) }
-        firstStock = fragments.add { $0.append(#","stock":{"#, key: id) }
         next = fragments.add { $0.append(",", key: id) }
         firstShort = fragments.add {
             $0.append(#","fruit":"#)
@@ -50,31 +53,13 @@ struct FruitFragments {
         last = fragments.add { $0.append(escaped: listed.last) }
     }
 
-    /// The fruit in the message that names what is short, where so many are still to come.
+    /// The fruit in the message that lists what is short, by how many fruits follow it.
     func listed(followedBy following: Int) -> Fragment {
         switch following {
         case 0: last
         case 1: beforeLast
         default: beforeOthers
         }
-    }
-}
-
-/// What answers say of one ingredient of a juice.
-struct IngredientFragments {
-    let fruit: Int
-    let amount: Int
-    /// `,"used":{"kiwi":` if it is the first, else `,"kiwi":`
-    let used: Fragment
-    /// `},"left":{"kiwi":` if it is the first, else `,"kiwi":`
-    let left: Fragment
-
-    init(_ ingredient: Ingredient, isFirst: Bool, _ menu: Menu, _ fragments: inout Fragments) {
-        let id = menu.fruits[ingredient.fruit].id
-        fruit = ingredient.fruit
-        amount = ingredient.amount
-        used = fragments.add { $0.append(isFirst ? #","used":{"# : ",", key: id) }
-        left = fragments.add { $0.append(isFirst ? #"},"left":{"# : ",", key: id) }
     }
 }
 
@@ -140,9 +125,31 @@ struct PhraseFragments {
     }
 }
 
+/// How answers of one type begin, up to the id.
+struct TypeFragments {
+    /// `{"type":"juiceMade","orderId":"`
+    private let first: Fragment
+    /// `{"type":"juiceMade","duplicate":true,"orderId":"`
+    private let duplicate: Fragment
+
+    init(_ kind: AnswerContent.Kind, _ fragments: inout Fragments) {
+        func beginning(isDuplicate: Bool) -> Fragment {
+            fragments.add {
+                $0.append(type: kind.type, isDuplicate: isDuplicate)
+                $0.append(idFieldOf: kind.command)
+            }
+        }
+        first = beginning(isDuplicate: false)
+        duplicate = beginning(isDuplicate: true)
+    }
+
+    /// The beginning of a first answer, or of one that is given again.
+    func beginning(of head: AnswerHead) -> Fragment { head.isDuplicate ? duplicate : first }
+}
+
 extension OutputBuffer {
-    // What stands before a member of an object, and the member's name.
-    fileprivate mutating func append(_ before: StaticString, key: String) {
+    // What comes before a member of an object, and the member's name.
+    mutating func append(_ before: StaticString, key: String) {
         append(before)
         append(quoted: key)
         append(":")

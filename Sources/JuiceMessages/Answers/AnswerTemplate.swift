@@ -1,10 +1,10 @@
-/// What answers to repeats have in common: an answer whose id, store and numbers are left blank.
+/// The answer to a repeat with its id, store and numbers left blank, which many answers share.
 ///
-/// It takes any answer, whatever menu, language or version wrote it: a rejection, or one whose numbers mean nothing to
-/// the menu at hand. Filled in with its id, store and numbers it is that answer again, byte by byte, with
-/// `"duplicate":true` after its type.
+/// Any answer can be taken apart this way, whatever menu, language or version wrote it: a rejection, or one whose numbers
+/// mean nothing under the present menu. With its id, store and numbers filled in it is that answer again, byte by byte,
+/// with `"duplicate":true` after its type.
 public struct AnswerTemplate: Sendable, Hashable {
-    /// UTF-8, with a byte for each blank that is none.
+    /// UTF-8, with a byte that UTF-8 never has for each blank.
     private let bytes: [UInt8]
 
     private enum Blank: UInt8 {
@@ -12,27 +12,31 @@ public struct AnswerTemplate: Sendable, Hashable {
         case store
         /// The next number.
         case number
-        /// The next of the same numbers, from the first on: most messages repeat what the fields say.
+        /// The next of the same numbers, counted from the first again: most messages repeat what the fields say.
         case repeatedNumber
+    }
+
+    /// How much of an answer's message a template keeps.
+    public enum MessageLength: Sendable {
+        /// All of it.
+        case whole
+        /// Nothing but an "…", so that answers whose messages quote their senders share a template.
+        case clipped
     }
 
     /// The template of an answer, and what it leaves blank.
     ///
-    /// An answer whose id and store do not stand where this project writes them is a template for itself alone.
+    /// If id and store do not stand where this project writes them, nothing is left blank.
     ///
     /// - Parameters:
-    ///   - answer: its value, in UTF-8.
-    ///   - command: what it answers.
-    ///   - id: the command's id.
-    ///   - store: the store that it was for.
-    ///   - clipsMessage: leaves the message away, but for an "…".
-    ///   - numbers: takes the numbers.
+    ///   - answer: the answer's value, in UTF-8.
+    ///   - head: the answer's head.
+    ///   - message: how much of the message to keep.
+    ///   - numbers: the numbers that were left blank are appended to it.
     public init(
         of answer: UnsafeRawBufferPointer,
-        to command: CommandKind,
-        id: BorrowedText,
-        store: BorrowedText,
-        clipsMessage: Bool = false,
+        _ head: AnswerHead,
+        message length: MessageLength = .whole,
         numbers: inout [Int]
     ) {
         // The type is the first member of every answer, and no type has a comma in it.
@@ -40,18 +44,19 @@ public struct AnswerTemplate: Sendable, Hashable {
         var rest = UnsafeRawBufferPointer(rebasing: answer[type...])
         var template = OutputBuffer(capacity: answer.count + 32)
         template.append(UnsafeRawBufferPointer(rebasing: answer[..<type]))
-        template.append(AnswerEncoder.duplicateMember)
+        template.append(AnswerHead.duplicateMember)
 
         var names = OutputBuffer()
-        AnswerEncoder.append(command, id: id, store: store, into: &names)
+        names.append(idFieldOf: head.command)
+        names.append(idAndStoreOf: head)
         if rest.begins(with: names.unsafeBytes) {
-            AnswerEncoder.append(command, into: &template)
+            template.append(idFieldOf: head.command)
             template.append(byte: Blank.id.rawValue)
-            template.append(AnswerEncoder.storeMember)
+            template.append(AnswerHead.storeMember)
             template.append(byte: Blank.store.rawValue)
             rest = UnsafeRawBufferPointer(rebasing: rest[names.count...])
             var end = StaticString("")
-            if clipsMessage, let message = rest.end(of: #","message":""#) {
+            if length == .clipped, let message = rest.end(of: #","message":""#) {
                 rest = UnsafeRawBufferPointer(rebasing: rest[..<message])
                 end = #"…"}"#
             }
@@ -63,12 +68,14 @@ public struct AnswerTemplate: Sendable, Hashable {
         bytes = template.bytes
     }
 
-    /// How many bytes it has.
+    /// Its length in bytes.
     public var count: Int { bytes.count }
 
     /// Whether an answer, as this project writes it, is a rejection.
     public static func isRejection(_ answer: UnsafeRawBufferPointer) -> Bool {
-        answer.begins(with: BorrowedText(AnswerEncoder.rejectedType).bytes)
+        var beginning = OutputBuffer()
+        beginning.append(type: AnswerEncoder.rejectedType, isDuplicate: false)
+        return answer.begins(with: beginning.unsafeBytes)
     }
 
     private static func append(
@@ -100,7 +107,7 @@ public struct AnswerTemplate: Sendable, Hashable {
         template.append(UnsafeRawBufferPointer(rebasing: rest[copied...]))
     }
 
-    /// The number that is written with just these digits.
+    /// The number, if these digits are how it is written: without leading zeros.
     private static func number(in digits: UnsafeRawBufferPointer) -> Int? {
         guard digits.count == 1 || digits.first != UInt8(ascii: "0") else { return nil }
         var number = 0
@@ -118,22 +125,16 @@ extension AnswerTemplate {
     /// Writes the answer to a repeat.
     ///
     /// - Parameters:
-    ///   - id: the command's id.
-    ///   - store: the store that it was for.
-    ///   - numbers: those that were left blank; whatever comes after them is 0.
-    ///   - buffer: gets it.
-    public func write(
-        id: BorrowedText,
-        store: BorrowedText,
-        numbers: [Int],
-        into buffer: inout OutputBuffer
-    ) {
+    ///   - head: the head of the answer.
+    ///   - numbers: the numbers that were left blank; any beyond them are 0.
+    ///   - buffer: the answer is appended to it.
+    public func write(_ head: AnswerHead, numbers: [Int], into buffer: inout OutputBuffer) {
         var (next, repeated) = (numbers.makeIterator(), numbers.makeIterator())
         for byte in bytes {
             switch Blank(rawValue: byte) {
             case nil: buffer.append(byte: byte)
-            case .id: buffer.append(escaped: id)
-            case .store: buffer.append(escaped: store)
+            case .id: buffer.append(escaped: head.id)
+            case .store: buffer.append(escaped: head.store)
             case .number: buffer.append(decimal: next.next() ?? 0)
             case .repeatedNumber: buffer.append(decimal: repeated.next() ?? 0)
             }
@@ -146,7 +147,7 @@ extension UnsafeRawBufferPointer {
         count >= bytes.count && UnsafeRawBufferPointer(rebasing: self[..<bytes.count]).hasSameBytes(as: bytes)
     }
 
-    /// The place behind the first occurrence of a text.
+    /// The index after the first occurrence of a text.
     fileprivate func end(of text: StaticString) -> Int? {
         let text = BorrowedText(text).bytes
         return indices.first { UnsafeRawBufferPointer(rebasing: self[$0...]).begins(with: text) }

@@ -1,25 +1,27 @@
-/// The answer to a command, in 16 bytes: what is remembered of it, for a million of them.
+/// An answer in 16 bytes, of which a million are remembered.
 ///
-/// It holds the numbers that the answer does not share with others; the id and the store are known from the command.
-/// Juices, fruits and ingredients are their places on the menu, so it means something only to an encoder of the menu
-/// it was made with; a template, to whoever keeps the template. `CompactAnswer?` takes 16 bytes as well.
+/// It holds an ``AnswerContent``, or else the number of an ``AnswerTemplate`` and what fills its blanks; the command brings
+/// the id and the store. It can be unpacked only under the menu it was packed under, and only beside the templates that
+/// its number counts. `CompactAnswer?` takes 16 bytes as well.
 ///
-/// - A juice that was made: juice, quantity, the level of each ingredient's fruit.
-/// - A juice that was out of stock: juice, quantity, for each ingredient 0, or how many there were of its fruit plus 1
-///   if it was short.
-/// - A restock: a bit for each fruit it named, the level of each of them.
-/// - Any other answer: the number of its ``AnswerTemplate``, and what that leaves blank; or, if that is too much, the
-///   number under which it is kept.
+/// - Juice made: juice, quantity, the level of each ingredient's fruit.
+/// - Out of stock: juice, quantity, and for each ingredient its level plus 1 if it was short, else 0.
+/// - Restocked: a bit for each fruit it named, and the level of each.
+/// - Templated: the template's number and the numbers for its blanks or, if they do not fit, the number under which
+///   these are kept.
 public struct CompactAnswer: Sendable, Equatable {
-    enum Kind: UInt8 {
-        case juiceMade
-        case outOfStock
-        case restocked
+    enum Kind: Equatable {
+        case content(AnswerContent.Kind)
         case templated
         case templatedElsewhere
+
+        /// The kind of content; nil for an answer that needs a template.
+        var content: AnswerContent.Kind? {
+            if case .content(let kind) = self { kind } else { nil }
+        }
     }
 
-    // An enum, in whose unused values `Optional` finds room for `nil`. With it, the other four are 16 bytes.
+    // An enum, whose unused values `Optional` takes for `nil`. With it, the other four are 16 bytes.
     let kind: Kind
     private let byte0: UInt8
     private let bytes1To2: UInt16
@@ -46,6 +48,59 @@ public struct CompactAnswer: Sendable, Equatable {
 
     /// The numbers, from the first one on.
     var numbers: CompactNumbers.Reader { CompactNumbers.Reader(rest: bits) }
+}
+
+// MARK: - Contents
+
+extension CompactAnswer {
+    /// Packs what an answer says; `nil` if it does not fit.
+    public init?(_ content: AnswerContent) {
+        var numbers = CompactNumbers()
+        switch content.kind {
+        case .juiceMade, .outOfStock:
+            numbers.append(content.juice)
+            numbers.append(content.quantity)
+        case .restocked:
+            var named = FruitSet()
+            for place in 0..<content.count where !named.insert(content[place].fruit) { return nil }
+            numbers.append(named.bits)
+        }
+        let offset = content.kind.packingOffset
+        for place in 0..<content.count { numbers.append(content[place].level + offset) }
+        self.init(.content(content.kind), numbers)
+    }
+}
+
+extension AnswerContent.Kind {
+    /// What packing adds to a level: in an out-of-stock answer 0 stands for "enough".
+    var packingOffset: Int { self == .outOfStock ? 1 : 0 }
+}
+
+/// The fruits that a restock named, a bit for each.
+struct FruitSet {
+    private(set) var bits: Int
+
+    init(bits: Int = 0) {
+        self.bits = bits
+    }
+
+    /// Adds a fruit that comes after all the others; `false` if it does not, or if there is no bit for it.
+    mutating func insert(_ fruit: Int) -> Bool {
+        guard (0..<Int.bitWidth - 1).contains(fruit), bits >> fruit == 0 else { return false }
+        bits |= 1 << fruit
+        return true
+    }
+
+    mutating func popFirst() -> Int? {
+        guard bits != 0 else { return nil }
+        defer { bits &= bits - 1 }
+        return bits.trailingZeroBitCount
+    }
+
+    /// Whether a menu of so many fruits has all of them, and there is one.
+    func isOfMenu(fruits: Int) -> Bool {
+        bits > 0 && bits >> fruits == 0
+    }
 }
 
 // MARK: - Templates
@@ -87,7 +142,7 @@ extension CompactAnswer {
     public var templated: Templated? {
         let template = UInt32(truncatingIfNeeded: bits)
         switch kind {
-        case .juiceMade, .outOfStock, .restocked:
+        case .content:
             return nil
         case .templated:
             var reader = CompactNumbers.Reader(rest: bits >> 32)

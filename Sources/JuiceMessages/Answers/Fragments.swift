@@ -1,4 +1,4 @@
-/// A piece of JSON that is the same in every answer: a place in a table of such pieces.
+/// A piece of JSON that is the same in every record: its place in a table of ``Fragments``.
 struct Fragment {
     fileprivate let start: Int
     fileprivate let end: Int
@@ -6,9 +6,8 @@ struct Fragment {
 
 /// All the pieces an encoder writes again and again, escaped once.
 ///
-/// They lie in one array and are known by their places, because a million small reads of many arrays would be
-/// as many reference counts.
-struct Fragments {
+/// They lie in one array and are known by their places: an array for each would count references at every read.
+struct Fragments: Sendable {
     private var bytes: [UInt8] = []
 
     /// Keeps what `append` puts into the table.
@@ -21,7 +20,8 @@ struct Fragments {
     }
 
     /// Calls `body` with the bytes of a fragment.
-    func withBytes(of fragment: Fragment, _ body: (UnsafeRawBufferPointer) -> Void) {
+    @inline(__always)
+    func withBytes<Result>(of fragment: Fragment, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[fragment.start..<fragment.end])) }
     }
 }
