@@ -1,29 +1,30 @@
 import Kafka
 
-/// Of each partition of the results topic the offset of the next answer.
+/// The offset of the next answer in each partition of the results topic.
 package typealias Positions = [TopicPartition: Offset]
 
-/// What a restock bot needs of Kafka, and nothing else. There are two: Kafka, and a simulated log in the tests.
+/// What a restock bot needs of Kafka, and nothing else. Tests run the same bot on a simulated log.
 package protocol AnswerLog: AnyObject {
-    /// What happened next; waits a moment for something to happen. The answers' bytes stay valid until the next call.
+    /// Waits a moment for answers or a rebalance. The bytes of the answers stay valid until the next call.
     func poll() throws(KafkaError) -> AnswerPoll
-    /// From where to read what the group gave this bot: the committed positions, or the oldest answers where none was
-    /// committed, or what was has expired. Nil before the group gave it anything.
+    /// Where to begin in the assigned partitions: at the committed positions or, where none is committed or it has expired,
+    /// at the oldest answers. Nil before the first assignment.
     func positions() throws(KafkaError) -> Positions?
     /// Reads these partitions from these positions, and no others.
     func start(at positions: Positions) throws(KafkaError)
-    /// Writes refills. Returns only when all are known to be written; after an error some may be, or be later.
+    /// Writes refills. Returns once all are acknowledged; after an error, some may be written all the same, even later.
     func send(_ refills: [Refill]) throws(KafkaError)
-    /// Commits positions, unless the partitions were given to another bot.
+    /// Commits positions. Fails if the partitions belong to another bot by now.
     func commit(_ positions: Positions) throws(KafkaError)
-    /// Leaves the group and lets everything go. No call follows.
+    /// Leaves the group and closes all clients. No call follows.
     func leave()
 }
 
+/// What a poll returned.
 package enum AnswerPoll {
-    /// The group gave this bot partitions, or took them back. Nothing is read any more.
+    /// The group assigned or revoked partitions. Nothing is read until ``AnswerLog/start(at:)``.
     case rebalanced
-    /// The answers at hand, and the partitions that are read to their ends with them.
+    /// The answers at hand, and the partitions that are now read to their ends.
     case answers([AnswerRecord], ends: Positions)
 }
 

@@ -1,6 +1,6 @@
 import Metrics
 
-/// The metrics of a restock bot: their names, units included, and what they say.
+/// The metrics of a restock bot, by name and unit.
 package enum BotMetric: String, CaseIterable, Sendable {
     case ready = "juice_bot_ready"
     case partitions = "juice_bot_partitions"
@@ -10,7 +10,7 @@ package enum BotMetric: String, CaseIterable, Sendable {
     case refills = "juice_bot_refills_total"
     case restarts = "juice_bot_restarts_total"
 
-    /// What it counts or measures, in a sentence.
+    /// What the metric counts or measures, in a sentence.
     package var help: String {
         switch self {
         case .ready: "1 while brokers answer and the bot reads what its group gave it, else 0."
@@ -26,7 +26,7 @@ package enum BotMetric: String, CaseIterable, Sendable {
     }
 }
 
-/// What a restock bot counts, through swift-metrics. It belongs to the bot's thread.
+/// Reports what a restock bot does through swift-metrics. Used on the bot's thread only.
 package final class BotMetrics {
     private let partitions: Gauge
     private let unreadPartitions: Gauge
@@ -37,7 +37,7 @@ package final class BotMetrics {
     private let rejected: Counter
     private let restarts: Counter
 
-    /// Metrics without values.
+    /// Registers the metrics; gauges begin at 0.
     package init(factory: any MetricsFactory) {
         func gauge(_ metric: BotMetric) -> Gauge {
             let gauge = Gauge(label: metric.rawValue, factory: factory)
@@ -55,8 +55,8 @@ package final class BotMetrics {
         restarts = Counter(label: BotMetric.restarts.rawValue, factory: factory)
     }
 
-    /// Takes note of what the bot did.
-    package func note(_ event: BotEvent) {
+    /// Counts what the bot did.
+    package func count(_ event: BotEvent) {
         switch event {
         case .sent(let refills): sent.increment(by: refills.count)
         case .answered: answered.increment()
@@ -66,8 +66,8 @@ package final class BotMetrics {
         }
     }
 
-    /// Takes note of how things are after a step.
-    package func note(_ work: BotWork) {
+    /// Records what the bot has to do after a step.
+    package func record(_ work: BotWork) {
         partitions.record(work.partitions)
         unreadPartitions.record(work.unreadPartitions)
         shortStores.record(work.shortStores)

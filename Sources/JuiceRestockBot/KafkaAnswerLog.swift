@@ -7,11 +7,12 @@ package final class KafkaAnswerLog: AnswerLog {
     private let topic: String
     private let configuration: KafkaConfiguration
     private let hooks: ClientHooks
-    /// Nil after a record that was not confirmed: an expired or fatal producer would confirm none any more.
+    /// Nil after a record was not acknowledged: a producer that expired or met a fatal error would deliver none any more.
     private var producer: Producer?
 
-    /// A bot that joins its group at the first poll. It is no static member: the same command twice on one host is two members.
-    /// The broker may hold back an empty fetch for `fetchWait` milliseconds.
+    /// A log that joins the group at the first poll, as a dynamic member, so that one host can run several bots.
+    ///
+    /// - Parameter fetchWait: how long a broker may hold back an empty fetch, in milliseconds.
     package init(
         base: KafkaConfiguration,
         group: String,
@@ -23,14 +24,14 @@ package final class KafkaAnswerLog: AnswerLog {
         let fetching = ["fetch.wait.max.ms": "\(fetchWait)", "queued.max.messages.kbytes": "16384"]
         let configuration = KafkaConfiguration(fetching).merging(base.properties).merging(["group.id": group])
         reader = GroupReader(of: [topics.results], configuration: configuration, watch: watch, hooks: hooks)
-        // What was decided longer ago than that is decided anew.
+        // A refill that is not delivered within this time is decided again.
         self.configuration = KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "5000"])
             .merging(base.properties).merging(["enable.idempotence": "true"])
         (topic, self.hooks) = (topics.restocks, hooks)
     }
 
     package func poll() throws(KafkaError) -> AnswerPoll {
-        // A client that is not polled keeps all that it has to tell.
+        // Events of a client wait until it is polled.
         producer?.poll(timeout: .zero)
         guard case .records(let all, let ends) = try reader.poll(maxRecords: 10_000) else {
             return .rebalanced
@@ -46,9 +47,9 @@ package final class KafkaAnswerLog: AnswerLog {
     package func send(_ refills: [Refill]) throws(KafkaError) {
         if producer == nil { producer = try Producer(configuration: configuration, hooks: hooks) }
         let client = producer
-        // Kept only if all is confirmed. What is not is taken back with it, as far as it can be.
+        // Kept only if all records are acknowledged. Dropping it withdraws those still in its queue.
         producer = nil
-        // The partition that owns the store is the one whose answers told of it.
+        // A store's answers and its restocks have the same partition.
         try client?.send(
             refills.map {
                 let (key, value) = (Array($0.store.utf8), $0.value)

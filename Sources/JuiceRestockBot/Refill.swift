@@ -1,22 +1,24 @@
 import JuiceMessages
 
-/// One restock that the bot sends: what a store is short of.
+/// A restock that the bot sends for what a store is short of.
 public struct Refill: Sendable, Equatable {
-    /// So many of one fruit: how many there were when it was decided, and how many are added. Steps leave room for whatever
-    /// happens to the stock meanwhile.
+    /// One fruit of a refill. The amount is added to whatever the level is on arrival, since orders may change it meanwhile.
     public struct Entry: Sendable, Equatable {
         package let fruit: String
+        /// The level when the refill was decided.
         package let level: Int
         let target: Int
+        /// How many to add.
         package var amount: Int { target - level }
     }
 
+    /// The restock's id: see ``RefillIDs``.
     package var id: String
-    /// The one that owns the store.
+    /// The partition that owns the store.
     package let partition: Int32
     package let store: String
-    /// When the answer of the id was written, in milliseconds since 1970. The record carries it: so a copy that is sent much
-    /// later counts as sent at the same time, and is known as a repeat.
+    /// When the answer that the id names was written, in milliseconds since 1970. The record carries this time, so that a copy
+    /// sent much later counts as sent at the same time and is recognised as a repeat.
     package let time: Int64
     package let entries: [Entry]
 
@@ -29,10 +31,11 @@ public struct Refill: Sendable, Equatable {
     }
 }
 
-/// What the bots call the restocks of a partition: `juice-restock-bot/3-1042` refills a store since the answer at offset 1042 of
-/// partition 3. It follows from the answers alone: whoever decides again decides the same id, and the service makes it once.
+/// The ids of a partition's refills: `juice-restock-bot/3-1042` is decided by the answer at offset 1042 of partition 3.
+///
+/// An id follows from the answers alone. A bot that reads them again decides the same id, and the service makes it once.
 public struct RefillIDs: Sendable {
-    /// The longest name of a group, in bytes: what is left of the 128 bytes of an id.
+    /// The longest group name, in bytes: what the 128 bytes of an id leave for it.
     public static let maximumGroupLength = CommandKind.maximumIDLength - "/-".utf8.count - 10 - 19
 
     let partition: Int32
@@ -42,13 +45,14 @@ public struct RefillIDs: Sendable {
         (self.partition, prefix) = (partition, "\(group)/\(partition)-")
     }
 
+    /// The id of the refill decided by the answer at an offset.
     package subscript(offset: Int64) -> String { "\(prefix)\(offset)" }
 
     /// The offset in an id of one of these restocks; nil for any other id.
     func offset(in id: String) -> Int64? {
         let number = String(id.utf8.dropFirst(prefix.utf8.count)) ?? ""
         guard let offset = Int64(number), offset >= 0 else { return nil }
-        // Another beginning, signs and leading zeros make another id.
+        // Ids with another prefix, a sign or leading zeros are not this group's.
         return self[offset].utf8.elementsEqual(id.utf8) ? offset : nil
     }
 }

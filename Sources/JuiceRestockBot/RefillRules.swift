@@ -1,16 +1,20 @@
 import JuiceMaker
 
-/// When a fruit is refilled, and up to where.
+/// When a fruit is refilled, and to which level.
 public struct RefillRules: Sendable, Equatable {
-    /// A fruit with at most so many left is short.
+    /// A fruit is short at this level and below.
     public let low: Int
-    /// What a refill brings a fruit up to.
+    /// The level that a refill aims at.
     public let target: Int
-    /// By their bytes: as `String` "é" would be the same in one and in two code points.
+    /// As bytes: compared as `String`, "é" would equal itself in one and in two code points.
     private let stores: Set<[UInt8]>?
     private let fruits: Set<[UInt8]>?
 
-    /// Rules; nil unless 0 ≤ `low` < `target` ≤ `FruitStore.maximumLevel`. Stores and fruits are those watched; nil is all.
+    /// Rules; nil unless 0 ≤ `low` < `target` ≤ `FruitStore.maximumLevel`.
+    ///
+    /// - Parameters:
+    ///   - stores: the stores to watch; nil for all.
+    ///   - fruits: the fruits to watch; nil for all.
     public init?(low: Int, target: Int, stores: [String]? = nil, fruits: [String]? = nil) {
         guard low >= 0, low < target, target <= FruitStore.maximumLevel else { return nil }
         (self.low, self.target) = (low, target)

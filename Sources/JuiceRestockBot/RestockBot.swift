@@ -1,18 +1,18 @@
 import JuiceMessages
 import Kafka
 
-/// Sends refills for what answers show to be short: each at least once, under an id that follows from the answers, so that the
-/// service makes it once.
+/// Sends refills for shortages that answers show. Each is sent at least once, under an id that follows from the answers, so
+/// that the service makes it once.
 ///
-/// - It decides about a partition only when it has read that to its end, and sends in the same step. A bot that was paused
-///   hears first what happened meanwhile.
-/// - It commits positions only up to the oldest answer that shows a shortage without an answered refill. So a successor sees that
-///   answer too, and decides the same.
-/// - Whatever goes wrong, it forgets all it knows and reads again from the committed positions.
+/// - It decides about a partition only at its end, and sends in the same step. So a paused bot first reads what happened
+///   meanwhile.
+/// - It commits positions only up to the oldest answer that shows a shortage without an answered refill. So a successor reads
+///   that answer again and decides the same.
+/// - After any error it discards its state and reads again from the committed positions.
 ///
 /// It is a state machine: a driver may stop, crash or interleave bots between any two steps.
 package struct RestockBot<Log: AnswerLog> {
-    /// How a step went: go on, go on after so long, or the bot cannot go on.
+    /// How a step went: go on, go on after a pause, or the bot cannot go on.
     package enum Step { case worked, backOff(Duration), failed(KafkaError) }
 
     private let log: Log
@@ -20,22 +20,26 @@ package struct RestockBot<Log: AnswerLog> {
     private let group: String
     private let onEvent: (BotEvent) -> Void
     private let decoder = AnswerDecoder()
-    /// What is known of the partitions that the group gave this bot; nil before they are read.
+    /// The state of the assigned partitions; nil before reading has begun.
     private var watches: [TopicPartition: ShortageWatch]?
-    /// Those that are not read to their end, as far as is known.
+    /// Those not known to be read to their ends.
     private var unread: Set<TopicPartition> = []
     private var committed: Positions = [:]
     private var committedAt = ContinuousClock.now
     private var backoff = Backoff()
 
-    /// A bot of that group, whose name is part of every refill's id. `onEvent` is called from within steps.
+    /// A bot that has not begun.
+    ///
+    /// - Parameters:
+    ///   - group: the consumer group, whose name is part of every refill's id.
+    ///   - onEvent: called from within ``step(now:)``.
     package init(log: Log, rules: RefillRules, group: String, onEvent: @escaping (BotEvent) -> Void) {
         (self.log, self.rules, self.group, self.onEvent) = (log, rules, group, onEvent)
     }
 
-    /// How many refills that it has sent have no answer.
+    /// How many of the refills it sent have no answer yet.
     package var underway: Int { watches?.values.reduce(0) { $0 + $1.underway } ?? 0 }
-    /// What it has to do; nil before it reads what its group gave it.
+    /// What it has to do; nil before it reads its assignment.
     package var work: BotWork? {
         watches.map { watches in
             BotWork(
@@ -46,10 +50,10 @@ package struct RestockBot<Log: AnswerLog> {
             )
         }
     }
-    /// Whether everything that the answers show to be short is refilled and answered.
+    /// Whether every shortage in the answers is refilled and that answered.
     package var isSettled: Bool { unread.isEmpty && watches?.values.allSatisfy(\.isSettled) ?? false }
 
-    /// Does the next thing. Positions are committed every 5 seconds.
+    /// Polls once and acts on it. Commits positions every 5 seconds.
     package mutating func step(now: ContinuousClock.Instant = .now) -> Step {
         do throws(KafkaError) {
             try advance(now)
@@ -62,19 +66,22 @@ package struct RestockBot<Log: AnswerLog> {
         }
     }
 
-    /// Leaves, and commits what it can before, so that a successor need not read it again. No step follows.
-    package mutating func stop(commits: Bool) {
-        if commits { try? commit(.now) }
-        log.leave()
+    /// Commits what it can, so that a successor need not read it again, and leaves the group. No step follows.
+    package mutating func commitAndLeave() {
+        try? commit(.now)
+        leave()
     }
+
+    /// Leaves the group. No step follows.
+    package func leave() { log.leave() }
 
     private mutating func advance(_ now: ContinuousClock.Instant) throws(KafkaError) {
         guard case .answers(let answers, let ends) = try log.poll() else { return watches = nil }
         guard watches != nil else { return try begin(now) }
-        for answer in answers { note(answer) }
+        for answer in answers { read(answer) }
         for (partition, next) in ends {
             unread.remove(partition)
-            watches?[partition]?.passed(next)
+            watches?[partition]?.advance(to: next)
         }
         try refill(ends.keys.sorted { $0.partition < $1.partition })
         if now - committedAt > .seconds(5) { try commit(now) }
@@ -91,17 +98,17 @@ package struct RestockBot<Log: AnswerLog> {
         onEvent(.watching(unread.map(\.partition).sorted()))
     }
 
-    private mutating func note(_ record: AnswerRecord) {
+    private mutating func read(_ record: AnswerRecord) {
         unread.insert(record.partition)
-        watches?[record.partition]?.passed(record.offset + 1)
-        // What is no answer that this version knows says nothing of the stock either.
+        watches?[record.partition]?.advance(to: record.offset + 1)
+        // A record that is not a known answer tells nothing about the stock.
         guard let value = record.value, let answer = try? decoder.decode(value) else { return }
-        let events = watches?[record.partition]?.note(answer, at: (record.offset, record.time)) ?? []
+        let events = watches?[record.partition]?.apply(answer, at: (record.offset, record.time)) ?? []
         for event in events { onEvent(event) }
     }
 
     private mutating func refill(_ partitions: [TopicPartition]) throws(KafkaError) {
-        let refills = partitions.flatMap { watches?[$0]?.takeRefills() ?? [] }
+        let refills = partitions.flatMap { watches?[$0]?.startRefills() ?? [] }
         if !refills.isEmpty {
             try log.send(refills)
             onEvent(.sent(refills))
@@ -123,25 +130,33 @@ package struct RestockBot<Log: AnswerLog> {
 
 /// What a bot has to do.
 package struct BotWork {
+    /// Partitions assigned to it.
     let partitions: Int
-    /// Those that are not read to their ends.
+    /// Partitions that are not read to their ends.
     let unreadPartitions: Int
-    /// Those that are short of something that can be refilled, or whose refill has no answer.
+    /// Stores with a shortage that can be refilled, or with a refill that has no answer.
     let shortStores: Int
     /// Refills without an answer.
     package let underway: Int
 
-    /// That of a bot that reads nothing.
+    /// The work of a bot that reads nothing.
     package static let none = BotWork(partitions: 0, unreadPartitions: 0, shortStores: 0, underway: 0)
 }
 
-/// What somebody may want to know of a bot.
+/// What a bot did, for logs and metrics.
 package enum BotEvent {
+    /// It reads these partitions.
     case watching([Int32])
+    /// An order needs more of a fruit than the target, so no refill can serve it.
     case beyondTarget(fruit: String, needed: Int)
+    /// It sent refills, and all are acknowledged.
     case sent([Refill])
-    /// A refill has an answer. The service may not have taken it.
-    case answered, rejected(Answer)
-    /// Nothing is known any more, until all is read to the end and what that shows is sent.
-    case lost(KafkaError), recovered
+    /// A refill has its answer, which may be a rejection.
+    case answered
+    /// The service rejected a refill.
+    case rejected(Answer)
+    /// It discarded its state after an error, and reads again from the committed positions.
+    case lost(KafkaError)
+    /// It has read all partitions to their ends again, and sent what they are short of.
+    case recovered
 }

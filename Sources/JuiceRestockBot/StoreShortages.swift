@@ -1,6 +1,6 @@
-/// What one store is short of, and what its next refill is named after.
+/// What one store is short of, and which answer its next refill is named after.
 ///
-/// All of it but ``isUnderway`` follows from the answers alone, wherever reading began, if it began no later than ``heldFrom``.
+/// All of it but ``isUnderway`` follows from the answers alone, provided reading began no later than ``heldFrom``.
 struct StoreShortages {
     /// An answer, and when it was written.
     typealias Point = (offset: Int64, time: Int64)
@@ -8,30 +8,30 @@ struct StoreShortages {
     private struct Shortage {
         let fruit: String
         var level: Int
-        /// What an order needed that there was too little for; nil where the level alone is the shortage.
+        /// How much an order needed in vain; nil if only the level is low.
         var needed: Int?
         /// The answer that showed it.
         var since: Int64
-        /// The service has rejected a refill of this fruit alone at this level.
+        /// Whether the service rejected a refill of this fruit alone at this level.
         var isRefused = false
     }
 
     private let name: String
     private let rules: RefillRules
     private var shortages: [Shortage] = []
-    /// What the next refill is named after: the first answer that showed a shortage, or the last that answered a refill.
+    /// The answer that the next refill is named after: the first to show a shortage, or the last to answer a refill.
     private var origin: Point?
-    /// Where a successor has to begin to find the same origin; nil where it need not know of the store.
+    /// Where a successor must begin to find the same origin; nil if the store needs no successor's attention.
     private(set) var heldFrom: Int64?
-    /// The answer with which somebody else ended the last shortage. A refill for it may be on its way all the same, sent by
-    /// a bot that had not read so far. So the origin is kept: should the store be short again, one id covers both.
+    /// The answer by which a foreign restock ended the last shortage. Another bot that had not read that far may still have
+    /// sent a refill. So the origin is kept: if the store runs short again, one id covers both.
     private var ended: Int64?
     /// Whether this bot has sent a refill that has no answer.
     private(set) var isUnderway = false
-    /// A refill is all or nothing: after a rejection the fruits are sent one by one, so that one that cannot be refilled does
-    /// not keep the others empty.
+    /// Whether fruits are refilled one by one. A refill is all or nothing, so after a rejection a fruit that cannot be
+    /// refilled must not keep the others short.
     private var refillsSingly = false
-    /// What the refill named after ``origin`` is of, whoever sent it and whenever; nil where that cannot be told.
+    /// The only fruit of the refill named after ``origin``, from any bot; nil if it may be of several.
     private var only: String?
 
     init(name: String, rules: RefillRules) { (self.name, self.rules) = (name, rules) }
@@ -40,22 +40,22 @@ struct StoreShortages {
     var isSettled: Bool { !isUnderway && open.isEmpty }
     private var open: [Shortage] { shortages.filter { !$0.isRefused } }
 
-    /// Takes note of a fruit's level, and of what an order needed of it in vain.
-    mutating func note(_ level: Int, of fruit: String, needed: Int?, at offset: Int64) {
+    /// Sets a fruit's level, and how much an order needed of it in vain.
+    mutating func update(_ level: Int, of fruit: String, needed: Int?, at offset: Int64) {
         var shortage = Shortage(fruit: fruit, level: level, since: offset)
         let index = shortages.firstIndex { $0.fruit == fruit } ?? shortages.endIndex
         if index < shortages.endIndex { shortage = shortages.remove(at: index) }
-        // A rejected refill is not sent again before the stock changes.
+        // A rejected refill is sent again only after the stock has changed.
         if level != shortage.level { shortage.isRefused = false }
         shortage.level = level
         shortage.needed = [shortage.needed, needed].compactMap { $0 }.max()
-        // Above the target nothing is refilled, whatever is ordered.
+        // No order makes a fruit short above the target.
         if let needed = shortage.needed, level >= min(needed, rules.target) { shortage.needed = nil }
         if level <= rules.low || shortage.needed != nil { shortages.insert(shortage, at: index) }
     }
 
-    /// Takes note that the levels of an answer are noted.
-    mutating func noted(_ point: Point) {
+    /// Ends the update of the levels of one answer.
+    mutating func finishUpdate(at point: Point) {
         if open.isEmpty {
             ended = ended ?? point.offset
         } else if origin == nil {
@@ -67,14 +67,14 @@ struct StoreShortages {
         if !open.contains(where: { $0.fruit == only }) || open.count > 1 && !refillsSingly { only = nil }
     }
 
-    /// Forgets a shortage that somebody else ended, once no refill for it can be on its way: when one is answered that was sent by
-    /// a bot that had read of the end. Restocks of a partition are answered in the order in which they were sent.
+    /// Forgets a shortage that a foreign restock ended, once no refill for it can be under way: when a refill is answered that
+    /// was decided after that end. Restocks of a partition are answered in the order in which they were sent.
     mutating func forgetEnded(answered: Int64) {
         if !isUnderway, let ended, ended < answered { renew(after: nil) }
     }
 
-    /// Takes note that a refill of these fruits has arrived, whoever sent it; their levels are noted already. Orders that were
-    /// short of them have had their refill. Whether others took it is for the next order to find out.
+    /// A refill of these fruits arrived, from any bot; their levels are already set. It serves the orders that were short. If
+    /// others took the fruit, the next order shows that.
     mutating func refilled(_ fruits: [String], at point: Point) {
         for index in shortages.indices.reversed() {
             shortages[index].isRefused = false
@@ -87,7 +87,7 @@ struct StoreShortages {
         renew(after: point)
     }
 
-    /// Takes note that the service would not take the refill that is named after the answer at `offset`.
+    /// The service rejected the refill named after the answer at `offset`.
     mutating func rejected(_ offset: Int64, at point: Point) {
         if offset == origin?.offset, let index = shortages.firstIndex(where: { $0.fruit == only }) {
             shortages[index].isRefused = true
@@ -97,15 +97,15 @@ struct StoreShortages {
         renew(after: point)
     }
 
-    /// Gives the next refill another name than those before: none of them is on its way.
+    /// Names the next refill after another answer: none of the earlier refills is under way.
     private mutating func renew(after point: Point?) {
         if shortages.isEmpty { (heldFrom, refillsSingly) = (nil, false) }
         (origin, ended, isUnderway) = (open.isEmpty ? nil : point, nil, false)
         only = refillsSingly || open.count == 1 ? open.first?.fruit : nil
     }
 
-    /// What to send now; nil while the answer to an earlier refill is not there.
-    mutating func takeRefill(_ ids: RefillIDs) -> Refill? {
+    /// The refill to send now; nil while an earlier one has no answer.
+    mutating func startRefill(_ ids: RefillIDs) -> Refill? {
         guard !isUnderway, let origin, let first = open.first else { return nil }
         isUnderway = true
         let chosen = refillsSingly ? [open.first { $0.fruit == only } ?? first] : open

@@ -15,18 +15,18 @@ struct BotHealthTests {
         let health = BotHealth { brokers.outage.withLock { $0 } }
         let waiting = "the bot waits for its share of the stores"
         #expect(health.readiness == [waiting])
-        health.stepped(isReading: true)
+        health.stepped(work: BotWork.none)
         #expect(health.readiness == [])
         let error = KafkaError(code: .timedOut, isRetriable: true)
-        health.note(.lost(error))
-        health.stepped(isReading: false)
+        health.handle(.lost(error))
+        health.stepped(work: nil)
         #expect(health.readiness == ["\(waiting): \(error.message)"])
         brokers.outage.withLock { $0 = "no Kafka broker answers" }
         #expect(health.readiness == ["no Kafka broker answers"])
         brokers.outage.withLock { $0 = nil }
-        health.note(.recovered)
+        health.handle(.recovered)
         #expect(health.readiness == [waiting])
-        health.stepped(isReading: true)
+        health.stepped(work: BotWork.none)
         #expect(health.readiness == [])
     }
 
@@ -34,7 +34,7 @@ struct BotHealthTests {
         let health = BotHealth { nil }
         let begun = ContinuousClock.now
         #expect(health.liveness(at: begun + .seconds(3600)) == [])
-        health.stepped(isReading: false)
+        health.stepped(work: nil)
         #expect(health.liveness(at: begun + .seconds(60)) == [])
         #expect(health.liveness(at: begun + .seconds(3600)).count == 1)
     }

@@ -10,10 +10,10 @@ struct BotMetricsTests {
         let registry = PrometheusRegistry()
         let metrics = BotMetrics(factory: registry)
         let refill = Refill(id: "g/0-1", partition: 0, store: "s", time: 0, entries: [])
-        metrics.note(.sent([refill, refill]))
-        metrics.note(.answered)
-        metrics.note(.lost(KafkaError(code: .timedOut, isRetriable: true)))
-        metrics.note(BotWork(partitions: 4, unreadPartitions: 3, shortStores: 2, underway: 1))
+        metrics.count(.sent([refill, refill]))
+        metrics.count(.answered)
+        metrics.count(.lost(KafkaError(code: .timedOut, isRetriable: true)))
+        metrics.record(BotWork(partitions: 4, unreadPartitions: 3, shortStores: 2, underway: 1))
         let text = registry.text()
         for line in [
             "juice_bot_partitions 4", "juice_bot_unread_partitions 3", "juice_bot_short_stores 2",
@@ -24,7 +24,7 @@ struct BotMetricsTests {
         ] {
             #expect(text.contains("\(line)\n"))
         }
-        metrics.note(.none)
+        metrics.record(.none)
         #expect(registry.text().contains("juice_bot_partitions 0\n"))
     }
 }

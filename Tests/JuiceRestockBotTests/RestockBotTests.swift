@@ -125,7 +125,7 @@ struct RestockBotTests {
         for _ in 0..<3 {
             var (bot, _) = try bot(log)
             for _ in 0..<3 { _ = bot.step() }
-            bot.stop(commits: true)
+            bot.commitAndLeave()
             #expect(log.committed == 1, "the unanswered refill holds the position back")
         }
         #expect(log.sent.map { $0.map(\.id) } == Array(repeating: ["bot/0-1"], count: 3))
@@ -134,7 +134,7 @@ struct RestockBotTests {
         log.answers += [Self.refilled("bot/0-1")]
         var (bot, _) = try bot(log)
         for _ in 0..<3 { _ = bot.step() }
-        bot.stop(commits: true)
+        bot.commitAndLeave()
         #expect(log.sent.count == 3)
         #expect(log.committed == 3)
         #expect(log.calls.suffix(3) == ["start 1", "commit 3", "leave"])
@@ -203,7 +203,7 @@ struct RestockBotTests {
         _ = bot.step()
         #expect(bot.underway == 0)
         #expect(!bot.isSettled)
-        bot.stop(commits: true)
+        bot.commitAndLeave()
         #expect(log.committed == nil, "they are another's")
     }
 }

@@ -211,15 +211,15 @@ struct ShortageWatchTests {
         for step in story.steps {
             switch step {
             case .sends(let expected):
-                #expect(watch.takeRefills().map(Self.text) == expected)
+                #expect(watch.startRefills().map(Self.text) == expected)
                 Self.expectSameOfSuccessors(rules, answers, upTo: watch.safePosition())
             case .safe(let expected): #expect(watch.safePosition() == expected)
             case .settled(let expected): #expect(watch.isSettled == expected)
             default:
                 let answer = try #require(Self.answer(step))
-                _ = watch.note(answer, at: Self.point(answers.count))
+                _ = watch.apply(answer, at: Self.point(answers.count))
                 answers.append(answer)
-                watch.passed(Int64(answers.count))
+                watch.advance(to: Int64(answers.count))
             }
         }
     }
@@ -236,9 +236,9 @@ struct ShortageWatchTests {
         let decisions = (0...Int(safe)).map { start in
             var successor = watch(rules, from: Int64(start))
             for (offset, answer) in answers.enumerated().dropFirst(start) {
-                _ = successor.note(answer, at: point(offset))
+                _ = successor.apply(answer, at: point(offset))
             }
-            return successor.takeRefills().map(text)
+            return successor.startRefills().map(text)
         }
         #expect(Set(decisions).count == 1, "\(decisions)")
     }
@@ -288,7 +288,7 @@ struct ShortageWatchTests {
     @Test func itTellsWhatBecameOfARefill() throws {
         var watch = Self.watch(try #require(RefillRules(low: 5, target: 30)), from: 0)
         func events(_ step: Step, _ offset: Int) throws -> [String] {
-            watch.note(try #require(Self.answer(step)), at: Self.point(offset)).map { event in
+            watch.apply(try #require(Self.answer(step)), at: Self.point(offset)).map { event in
                 switch event {
                 case .beyondTarget(let fruit, let needed): "\(needed) \(fruit)"
                 case .rejected(let answer): "rejected \(answer.id)"
@@ -297,7 +297,7 @@ struct ShortageWatchTests {
             }
         }
         #expect(try events(.short("a", fruit: "kiwi", needed: 31, inStock: 1), 0) == ["31 kiwi"])
-        let refill = try #require(watch.takeRefills().first)
+        let refill = try #require(watch.startRefills().first)
         #expect(refill.id == "bot/7-0")
         #expect(refill.partition == 7)
         #expect(
@@ -312,9 +312,12 @@ struct ShortageWatchTests {
     @Test func itForgetsWhatIsWell() throws {
         var watch = Self.watch(try #require(RefillRules(low: 5, target: 30)), from: 0)
         for offset in 0..<100 {
-            _ = watch.note(try #require(Self.answer(.made("\(offset)", ["kiwi": 6]))), at: Self.point(offset))
+            _ = watch.apply(
+                try #require(Self.answer(.made("\(offset)", ["kiwi": 6]))),
+                at: Self.point(offset)
+            )
         }
-        watch.passed(100)
+        watch.advance(to: 100)
         #expect(watch.safePosition() == 100)
         #expect(
             Mirror(reflecting: watch).children.contains {

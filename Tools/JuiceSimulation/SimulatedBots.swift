@@ -90,19 +90,19 @@ struct SimulatedBots {
     private mutating func disturb(at time: Int) {
         if bots.count < 3, random.chance(start) { startBot() }
         if random.chance(kill), let bot = random.pick(bots) {
-            note(bot, "is killed")
+            log(bot, "is killed")
             bots.removeAll { $0 === bot }
             // It may be found dead at once, or later.
             if random.chance(50) { group.members.remove(bot.log.name) }
         }
         if random.chance(stop), let bot = random.pick(bots) {
-            note(bot, "stops")
-            bot.machine.stop(commits: true)
+            log(bot, "stops")
+            bot.machine.commitAndLeave()
             bots.removeAll { $0 === bot }
         }
         if random.chance(pause), let bot = random.pick(bots) {
             bot.pausedUntil = time + random.number(5...200)
-            note(bot, "is paused until \(bot.pausedUntil)")
+            log(bot, "is paused until \(bot.pausedUntil)")
             if random.chance(70) { group.members.remove(bot.log.name) }
         }
         if random.chance(5) { removeDead() }
@@ -122,7 +122,7 @@ struct SimulatedBots {
         }
     }
 
-    private func note(_ bot: Bot, _ text: String) { trace?("    \(bot.log.name): \(text)") }
+    private func log(_ bot: Bot, _ text: String) { trace?("    \(bot.log.name): \(text)") }
 
     private mutating func startBot() {
         count += 1
@@ -144,7 +144,7 @@ struct SimulatedBots {
     private func step(_ bot: Bot) {
         let elapsed = Duration.milliseconds(50 * (cluster.now - beginningTime))
         if case .failed(let error) = bot.machine.step(now: beginning + elapsed) {
-            note(bot, "fails: \(error)")
+            log(bot, "fails: \(error)")
         }
     }
 }

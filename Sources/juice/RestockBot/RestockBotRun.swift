@@ -61,12 +61,12 @@ struct RestockBotRun {
         )
         var bot = JuiceRestockBot.RestockBot(log: log, rules: plan.rules, group: plan.group) { [show] event in
             botLog.log(event)
-            health.note(event)
-            metrics?.note(event)
+            health.handle(event)
+            metrics?.count(event)
             if case .sent(let refills) = event { refills.forEach(show) }
         }
         // Where no broker answers, a commit would wait for one.
-        defer { bot.stop(commits: !watch.needsProbe) }
+        defer { if watch.needsProbe { bot.leave() } else { bot.commitAndLeave() } }
         while !isEnded() {
             if let deadline {
                 if bot.isSettled { return }
@@ -74,8 +74,8 @@ struct RestockBotRun {
             }
             let step = bot.step()
             let work = bot.work
-            health.stepped(isReading: work != nil)
-            metrics?.note(work ?? .none)
+            health.stepped(work: work)
+            metrics?.record(work ?? .none)
             switch step {
             case .worked: botLog.waits(for: bot.underway, now: .now)
             case .backOff(let pause): Thread.sleep(forTimeInterval: pause / .seconds(1))
