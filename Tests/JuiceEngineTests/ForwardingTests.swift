@@ -164,7 +164,7 @@ import Testing
         cluster.send(topic.topic, partition: 3, key: store, value: value)
         harness.run()
         #expect(cluster.answers(partition: 1).isEmpty)
-        cluster.tellGroup(of: topic)
+        cluster.announcePartitions(of: topic)
         harness.run()
         cluster.send(topic.topic, partition: 3, key: store, value: value)
         harness.run()
@@ -180,7 +180,7 @@ import Testing
         let cluster = harness.cluster
         for topic in [InputTopic.orders, .restocks] {
             cluster.enlarge(topic.topic, to: 3)
-            cluster.tellGroup(of: topic)
+            cluster.announcePartitions(of: topic)
             harness.run()
         }
         cluster.restock("a", #""add":{"kiwi":1}"#, store: cluster.store(in: 0), partition: 2)
@@ -194,7 +194,7 @@ import Testing
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
         for topic in [Topic.orders, .results, .stock] { cluster.enlarge(topic, to: 4) }
-        cluster.tellGroup(of: .orders)
+        cluster.announcePartitions(of: .orders)
         cluster.send(.orders, partition: 3, key: cluster.store(in: 0), value: "juice, please")
         cluster.order("a", "banana", store: cluster.store(in: 0), partition: 2)
         harness.run()

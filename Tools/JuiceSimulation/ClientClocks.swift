@@ -1,17 +1,17 @@
 import JuiceEngine
 
-/// What the clients' clocks say: most of them the time of day, some another, some nonsense.
+/// The clocks of clients: most are right, some are skewed, some return invalid times.
 struct ClientClocks {
     // How often, in percent of the commands.
     private let skewed: Double
     private let nonsense: Double
     private let late: Double
 
-    /// By how much the clocks that are ahead or behind are, in milliseconds.
+    /// The skews of clocks, in milliseconds.
     private let skews: [Timestamp]
     private let longestDelay: Int
 
-    /// - Parameter age: of the duplicate window, in milliseconds: clocks differ and records come late by some of those.
+    /// - Parameter age: of the duplicate window, in milliseconds; skews and delays are multiples of it.
     init(age: Timestamp, using random: inout SeededGenerator) {
         func rate(_ most: Double) -> Double {
             random.chance(50) ? 0 : Double.random(in: 0...most, using: &random)
@@ -24,7 +24,7 @@ struct ClientClocks {
         longestDelay = random.chance(50) ? Int(age) / 2 : most
     }
 
-    /// What a command says that is sent now, by some client.
+    /// The timestamp of a command that some client sends now.
     func timestamp(at now: Timestamp, using random: inout SeededGenerator) -> Timestamp {
         if random.chance(nonsense) {
             return random.pick([-1, 0, -10_000_000_000_000, .min, .max, now - 700_000_000, now + 1]) ?? 0

@@ -1,8 +1,8 @@
 import JuiceEngine
 import JuiceMessages
 
-/// POS systems and restock bots: they write commands, repeat some of them, and do not agree on where a store's records
-/// belong. Some write what is no command at all.
+/// POS systems and restock bots: they write commands, repeat some, and disagree on which partition a store's records belong
+/// in. Some write records that are no commands.
 struct Clients {
     private struct Record {
         let topic: InputTopic
@@ -11,7 +11,7 @@ struct Clients {
         var headers: [Header] = []
     }
 
-    /// A record on its way.
+    /// A record with its destination.
     private struct Parcel {
         let record: Record
         let partition: Int32
@@ -19,17 +19,16 @@ struct Clients {
     }
 
     private let scenario: Scenario
-    /// What could not be delivered yet.
+    /// Records that could not be delivered yet.
     private var held: [Parcel] = []
     private var written: [Record] = []
     private var count = 0
 
     init(_ scenario: Scenario) { self.scenario = scenario }
 
-    /// Sends a command. While no broker answers it is held back, and later delivered with the time of now, among others
-    /// that are new.
+    /// Sends a command. While no broker answers, it is held back and delivered later with its original timestamp.
     ///
-    /// - Returns: what was written and where, for the trace.
+    /// - Returns: a line for the trace.
     mutating func send(to cluster: SimulatedCluster, using random: inout SeededGenerator) -> String {
         if !cluster.isDown, !held.isEmpty, random.chance(50) {
             return deliver(held.removeFirst(), to: cluster)
@@ -45,7 +44,7 @@ struct Clients {
         return "client: holds back \(Self.text(record.value))"
     }
 
-    /// Delivers all that was held back.
+    /// Delivers all records that were held back.
     mutating func deliverAll(to cluster: SimulatedCluster) -> [String] {
         defer { held = [] }
         return held.map { deliver($0, to: cluster) }
@@ -53,7 +52,7 @@ struct Clients {
 
     private func deliver(_ parcel: Parcel, to cluster: SimulatedCluster) -> String {
         let (record, partition) = (parcel.record, parcel.partition)
-        // Not by reflection, which would be a thirtieth of all the simulation's work.
+        // Not by reflection, which took a thirtieth of the simulation's time.
         let topic = record.topic == .orders ? "orders" : "restocks"
         let place = "\(topic)[\(partition)]@\(cluster[record.topic.topic, partition].end)"
         cluster.send(
@@ -72,8 +71,8 @@ struct Clients {
         bytes.map { String(decoding: $0.prefix(100), as: UTF8.self) } ?? "null"
     }
 
-    /// Two commands in a row share an id: mostly of two stores or kinds, which makes them two commands, else a repeat that
-    /// says something else.
+    /// Two consecutive commands share an id. Mostly they differ in store or kind and so are two commands; otherwise the second
+    /// is a repeat with other contents.
     private var id: Int { count / 2 }
 
     private mutating func nextRecord(using random: inout SeededGenerator) -> Record {
@@ -127,7 +126,7 @@ struct Clients {
             let keys = [Array(repeating: UInt8(ascii: "k"), count: 129), [0xC3, 0x28]]
             return Record(topic: .orders, key: random.pick(keys) ?? [], value: order)
         case 1:
-            // Says that it was forwarded; where it lands by chance, it may well be misplaced.
+            // It claims to be forwarded, and may land in the wrong partition.
             let forged = Header(name: HeaderName.forwardedFrom, value: "9/\(count)")
             return Record(topic: .orders, key: Array("store-1".utf8), value: order, headers: [forged])
         default:
@@ -141,12 +140,12 @@ struct Clients {
         }
     }
 
-    /// Who knows the partitions that were added is not who has sent the last command.
+    /// Some clients do not know of added partitions yet.
     private func knownCount(of topic: InputTopic, _ cluster: SimulatedCluster) -> Int32 {
         count.isMultiple(of: 3) ? cluster.partitionCount : cluster.count(of: topic.topic)
     }
 
-    /// Most clients place a key as Java clients do, some otherwise, and without a key it is any partition's turn.
+    /// Most clients partition keys as Java clients do, some differently. Records without a key go anywhere.
     private func partition(of key: [UInt8]?, _ count: Int32, using random: inout SeededGenerator) -> Int32 {
         guard let key, !random.chance(scenario.foreign) else {
             return Int32(random.number(0...Int(count) - 1))

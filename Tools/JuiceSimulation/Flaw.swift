@@ -1,49 +1,49 @@
-/// A way to break exactly-once processing that looks reasonable in a code review. The auditor has to find each.
+/// A way to break exactly-once processing that would pass a code review. The auditor must find each.
 package enum Flaw: String, CaseIterable, Sendable {
-    /// A failed transaction leaves the fruit taken.
+    /// A failed transaction leaves its changes in the stock.
     case stockNotUndone
-    /// A failed transaction leaves its answers remembered, so that commands read again seem to be repeats.
+    /// A failed transaction leaves its answers in the memory, so commands that are read again look like repeats.
     case answersNotUndone
-    /// After a failed transaction, reading goes on where it was.
+    /// After a failed transaction, reading continues where it was.
     case notRewound
-    /// State is restored up to the last stable offset, not to the log's true end.
+    /// State is restored up to the last stable offset, not to the true end of the log.
     case restoredToLastStableOffset
-    /// Committed offsets are taken although a transaction is undecided about them.
+    /// Committed offsets are read while a transaction on them is undecided.
     case unstableOffsets
-    /// Offsets are committed at once, not by the transaction.
+    /// Offsets are committed immediately, outside the transaction.
     case offsetsOutsideTransaction
-    /// Forwarded commands are written at once, not by the transaction.
+    /// Forwarded commands are written immediately, outside the transaction.
     case forwardedOutsideTransaction
-    /// Offsets are sent as whoever owns the partitions now, not as at assignment.
+    /// Offsets are sent with the current membership, not the one at assignment.
     case noGenerationFence
-    /// A producer goes on although a successor took over its transactional id.
+    /// A producer continues after a successor took over its transactional id.
     case noProducerFence
-    /// A record that could not be delivered does not keep the transaction from being committed.
+    /// A transaction is committed although one of its records was not delivered.
     case failedDeliveryIgnored
-    /// Commands and changelogs are read with what was aborted.
+    /// Commands and changelogs are read with `read_uncommitted`.
     case abortedRecordsRead
-    /// Answers are not read back at assignment.
+    /// Answers are not restored at assignment.
     case answersNotReadBack
     /// State is kept over a rebalance, even if another worker had the partition meanwhile.
     case stateKeptBlindly
-    /// A producer goes on although one of its requests may still be on its way.
+    /// A producer continues although one of its requests may still be under way.
     case suspectsKept
-    /// A suspect is replaced before its own next transaction, and not before the other producer's.
+    /// A suspect is replaced before its own next transaction, not already before the other producer's.
     case suspectReplacedInItsTurn
-    /// Only calls that took much longer than a client takes to send a request again make a producer a suspect.
+    /// A producer becomes a suspect only after a call much longer than the client's resend time.
     case suspectThresholdTooHigh
-    /// After a failed transaction the producers abort it and go on under the same epoch.
+    /// After a failed transaction the producers abort it and continue in the same epoch.
     case secondPath
-    /// How old a command is, and how far back answers are wanted, is told by the clock of whoever reads.
+    /// The age of commands and the answer horizon depend on the reader's clock.
     case windowByReadersClock
-    /// The restocks of a partition are read by whoever was given them, even if another has its orders.
+    /// A worker reads the restocks assigned to it, even if another has the partition's orders.
     case restocksReadAsGiven
-    /// Partitions that were added are read from their ends on, past what was sent before they were assigned.
+    /// Added partitions are read from their ends, past what was sent before they were assigned.
     case newPartitionsReadFromTheirEnd
-    /// Markers at a log's end are never passed, so that the partition seems to lag for ever.
+    /// Markers at the end of a log are never passed, so the partition seems to lag for ever.
     case markersNotPassed
-    /// The restock bot names a refill after how far it has read.
+    /// The restock bot names a refill after its read position.
     case refillIDNotDeterministic
-    /// The restock bot commits how far it has read, past shortages that are not refilled yet.
+    /// The restock bot commits its read position, past shortages that are not refilled yet.
     case refillPositionNotHeld
 }

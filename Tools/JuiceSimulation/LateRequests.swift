@@ -1,18 +1,18 @@
 import JuiceEngine
 
-/// A transactional request that the client gave up on and sent again, while the first copy is still on its way.
+/// The first copy of a transactional request that the client gave up on and resent.
 package struct LateRequest {
     enum Kind {
         /// InitProducerId.
         case takeOver
         /// AddPartitionsToTxn.
         case addPartition(SimulatedCluster.Place)
-        /// AddOffsetsToTxn and TxnOffsetCommit, which the client sends one after the other.
+        /// AddOffsetsToTxn and TxnOffsetCommit, which the client sends in sequence.
         case addOffsets([SimulatedCluster.Place: Offset], SimulatedGroup.Membership)
         /// EndTxn.
         case end(SimulatedTransactions.Decision)
 
-        /// The same in every run, which a dictionary's description is not.
+        /// Sorted, since a dictionary's description differs between runs.
         var text: String {
             switch self {
             case .takeOver: "takeover"
@@ -31,9 +31,9 @@ package struct LateRequest {
 }
 
 extension SimulatedCluster {
-    /// Lets one of the late requests arrive. The broker judges it by id and epoch, and knows no transactions within an epoch.
+    /// Delivers one of the late requests. The broker checks id and epoch only: it cannot tell transactions of one epoch apart.
     ///
-    /// A late Produce is not among them: its sequence number gives it away.
+    /// A late Produce is not simulated, since its sequence number identifies it.
     ///
     /// - Returns: what became of it, for the trace.
     package func receiveLateRequest(using random: inout SeededGenerator) -> String? {
@@ -41,7 +41,7 @@ extension SimulatedCluster {
         let request = lateRequests.remove(at: random.number(0...lateRequests.count - 1))
         let (id, text) = (request.transactionalID, "\(request.kind.text) of \(request.transactionalID)")
         if case .takeOver = request.kind {
-            // It asks for a new epoch, whoever has the present one.
+            // InitProducerId asks for a new epoch, whatever the current one is.
             _ = transactions.takeOver(id)
             return "late \(text) fences it"
         }

@@ -1,21 +1,20 @@
 import JuiceEngine
 import JuiceMessages
 
-/// What one run is like: how much of what happens. Drawn from the seed, and in each run some kinds of trouble are left
-/// out, since too many of them at once hide each other.
+/// The parameters of one run, drawn from the seed. Each run leaves some faults out, since too many at once hide each other.
 struct Scenario {
     let steps: Int
     let partitionCount: Int32
-    /// How many partitions an operator adds to each topic, and from which step on.
+    /// How many partitions an operator adds to each topic, and at which step.
     let enlargements: [Topic: (Int32, step: Int)]
     let instances: [String]
     let storeCount: Int
     let maxBatch: Int
     var window: DuplicateWindow
     let clocks: ClientClocks
-    /// The most time that one step takes, in milliseconds: in some runs many windows pass, and backlogs grow old.
+    /// The longest time of one step, in milliseconds. In some runs many windows pass, and backlogs grow old.
     var stepTime: Int
-    /// The most by which the clock leaps, in milliseconds.
+    /// The longest leap of the clock, in milliseconds.
     let leapTime: Int
 
     // How often, in percent of the steps.
@@ -29,12 +28,12 @@ struct Scenario {
     let timeOut: Double
     let compaction: Double
     let leap: Double
-    /// How often a request that was held back arrives.
+    /// The arrival of a request that was held back.
     let lateArrival: Double
-    /// Of the steps of a worker.
+    // The same of a worker's steps.
     let fault: Double
     let lostDelivery: Double
-    /// Requests that are held back and sent again.
+    /// Requests that are held back and resent.
     let heldBack: Double
 
     // How often, in percent of the commands.
@@ -50,7 +49,7 @@ struct Scenario {
         partitionCount = Int32(random.number(1...4))
         var enlargements: [Topic: (Int32, step: Int)] = [:]
         for topic in Topic.allCases where random.chance(25) {
-            // In some runs they were added before anybody began.
+            // In some runs they are added before anyone begins.
             let step = random.chance(25) ? 0 : random.number(0...steps)
             enlargements[topic] = (Int32(random.number(1...4)), step)
         }

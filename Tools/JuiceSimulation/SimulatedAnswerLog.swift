@@ -2,11 +2,11 @@ import JuiceEngine
 import JuiceRestockBot
 import Kafka
 
-/// The group of the bots, and what they have on its way.
+/// The bots' consumer group, and the refills under way.
 final class SimulatedBotGroup {
     var members: SimulatedGroup
     var committed: [Int32: Offset] = [:]
-    /// Refills that no broker has taken yet, in the order in which they were sent to each partition.
+    /// Refills that no broker has received yet, in the order of sending.
     var inFlight: [(partition: Int32, refill: Refill)] = []
 
     init(partitionCount: Int32) { members = SimulatedGroup(partitionCounts: [partitionCount]) }
@@ -16,14 +16,14 @@ final class SimulatedBotGroup {
 final class SimulatedAnswerLog: AnswerLog {
     enum Call: CaseIterable { case poll, positions, start, commit }
 
-    /// What becomes of a refill that is sent.
+    /// The fate of a refill that is sent.
     enum Fate: CaseIterable {
         case confirmed
-        /// It is written, and then written again by a retry.
+        /// It is written twice, the second time by a retry.
         case twice
         case lost
         case unconfirmed
-        /// It arrives after the bot has given it up, and so do those that are sent to the partition until then.
+        /// It arrives after the bot gave it up, as do later refills for the same partition until then.
         case late
     }
 
@@ -34,15 +34,15 @@ final class SimulatedAnswerLog: AnswerLog {
     private var membership: SimulatedGroup.Membership?
     /// The next answer to read.
     private var next: Positions = [:]
-    private var toldEnds: Positions = [:]
+    private var reportedEnds: Positions = [:]
     private var lent: [SimulatedPartition.Record] = []
     private var hasBegun = false
 
-    /// The call that fails; a commit may have been carried out all the same.
+    /// The call that fails. A commit may take effect all the same.
     var fault: (call: Call, isDone: Bool)?
-    /// Asked for each refill.
+    /// Called for each refill.
     var fate: () -> Fate = { .confirmed }
-    /// The most answers of a partition that one poll returns.
+    /// The most answers of one partition in a poll.
     var maxRecords = 1
     var trace: ((String) -> Void)?
 
@@ -50,7 +50,7 @@ final class SimulatedAnswerLog: AnswerLog {
         (self.name, self.cluster, self.group, self.flaw) = (name, cluster, group, flaw)
     }
 
-    /// Whether it reads what the group gives it at present, and has read all of that.
+    /// Whether it has the current assignment and has read all of it.
     var isAtEnds: Bool {
         guard let membership, hasBegun, group.members.isCurrent(membership) else { return false }
         return next.allSatisfy { $1 == cluster[.results, $0.partition].lastStableOffset }
@@ -78,7 +78,7 @@ final class SimulatedAnswerLog: AnswerLog {
         return read()
     }
 
-    /// As a consumer of librdkafka does: first everything is given up, then the new share comes.
+    /// Rebalances as an eager consumer: first everything is revoked, then the new share is assigned.
     private func rebalance() -> AnswerPoll {
         (next, hasBegun) = ([:], false)
         if membership != nil {
@@ -103,8 +103,8 @@ final class SimulatedAnswerLog: AnswerLog {
                 lent.append(record)
                 answers.append((partition, offset, record.timestamp, record.value?.view))
             }
-            if end == log.lastStableOffset, toldEnds[partition] != end {
-                (toldEnds[partition], ends[partition]) = (end, end)
+            if end == log.lastStableOffset, reportedEnds[partition] != end {
+                (reportedEnds[partition], ends[partition]) = (end, end)
             }
         }
         for answer in answers {
@@ -129,7 +129,7 @@ final class SimulatedAnswerLog: AnswerLog {
     func start(at positions: Positions) throws(KafkaError) {
         try check(.start)
         trace?("start: " + positions.map { "\($0.partition)@\($1)" }.sorted().joined(separator: " "))
-        (next, toldEnds, hasBegun) = (positions, [:], true)
+        (next, reportedEnds, hasBegun) = (positions, [:], true)
     }
 
     func send(_ refills: [Refill]) throws(KafkaError) {
@@ -181,7 +181,7 @@ final class SimulatedAnswerLog: AnswerLog {
 }
 
 extension SimulatedCluster {
-    /// Writes a refill as its bot has said.
+    /// Writes a refill.
     func write(_ refill: Refill) {
         self[.restocks, refill.partition].append(
             .init(

@@ -2,8 +2,8 @@ import JuiceAudit
 import JuiceRestockBot
 import Kafka
 
-/// Restock bots beside the workers, in some of the runs: they come, go, are killed and paused, and what they send gets lost,
-/// arrives late or twice. They have a random generator of their own, so that runs without them stay as they are.
+/// Restock bots beside the workers, in some runs. They start, stop, crash and pause, and their refills get lost, arrive late or
+/// twice. They have their own random generator, so that runs without them stay the same.
 struct SimulatedBots {
     private final class Bot {
         let log: SimulatedAnswerLog
@@ -35,13 +35,13 @@ struct SimulatedBots {
     private let pause: Double
     private let rebalance: Double
     private let arrival: Double
-    /// The committed positions are set back.
+    /// Resets of committed positions.
     private let rewind: Double
     private let fault: Double
     /// In percent of the refills.
     private let unlucky: Double
 
-    /// Nil for the runs that have no bots.
+    /// Nil for runs without bots.
     init?(seed: UInt64, _ cluster: SimulatedCluster, flaw: Flaw?, trace: ((String) -> Void)?) {
         var random = SeededGenerator(seed: ~seed)
         guard random.chance(25) else { return nil }
@@ -66,7 +66,7 @@ struct SimulatedBots {
         beginningTime = cluster.now
     }
 
-    /// Lets something happen, at a step of the simulation.
+    /// Lets a bot act, at a step of the simulation.
     mutating func step(at time: Int) {
         disturb(at: time)
         guard random.chance(turn), let bot = random.pick(bots.filter { $0.pausedUntil <= time }) else {
@@ -92,7 +92,7 @@ struct SimulatedBots {
         if random.chance(kill), let bot = random.pick(bots) {
             log(bot, "is killed")
             bots.removeAll { $0 === bot }
-            // It may be found dead at once, or later.
+            // Its session may expire now or later.
             if random.chance(50) { group.members.remove(bot.log.name) }
         }
         if random.chance(stop), let bot = random.pick(bots) {
@@ -140,7 +140,7 @@ struct SimulatedBots {
         }
     }
 
-    /// Positions are committed every five seconds, of which there are few in a run: here every tenth of one.
+    /// A bot commits positions every five seconds. Its clock is 50 times as fast, so that a run has enough commits.
     private func step(_ bot: Bot) {
         let elapsed = Duration.milliseconds(50 * (cluster.now - beginningTime))
         if case .failed(let error) = bot.machine.step(now: beginning + elapsed) {
@@ -152,11 +152,11 @@ struct SimulatedBots {
 // MARK: - Long outages
 
 extension SimulatedBots {
-    /// Whether the clock may leap. Windows may pass while refills lie unread, but not between two copies of one: what the service
-    /// has forgotten by then it makes again, and may.
+    /// Whether the clock may leap. A window may pass while refills lie unread, but not between two copies of one: the service
+    /// would rightly make the second copy again.
     var allowLeaps: Bool {
         (0..<cluster.partitionCount).allSatisfy { partition in
-            // An answer that is written and not committed may be of any.
+            // An uncommitted answer may be of any refill.
             let results = cluster[.results, partition]
             guard results.lastStableOffset == results.end else { return false }
             let place = SimulatedCluster.Place(topic: .restocks, partition: partition)
@@ -177,7 +177,7 @@ extension SimulatedBots {
 // MARK: - The end
 
 extension SimulatedBots {
-    /// A step without any trouble.
+    /// A step without faults.
     mutating func stepCalmly() {
         removeDead()
         if bots.isEmpty { startBot() }
@@ -191,10 +191,10 @@ extension SimulatedBots {
         }
     }
 
-    /// Whether the bots have read everything and have nothing left to refill.
+    /// Whether the bots are at the ends of all partitions and have nothing left to refill.
     var isDone: Bool { !bots.isEmpty && bots.allSatisfy { $0.log.isAtEnds && $0.machine.isSettled } }
 
-    /// What is wrong with what they did.
+    /// The faults of their refills.
     func faults(in topics: AuditTopics) -> [String] {
         RefillAudit(of: topics, by: RefillAuditRules(group: "bots", low: rules.low, target: rules.target))
             .faults.map(\.description)

@@ -1,9 +1,8 @@
 import JuiceEngine
 import JuiceMessages
 
-/// A Kafka cluster in memory, single-threaded and deterministic: partitions, a consumer group, a transaction
-/// coordinator, and a clock. Everything that takes time in a real one, such as markers and sessions, takes it at the
-/// scheduler's pleasure.
+/// A Kafka cluster in memory, single-threaded and deterministic: partitions, a consumer group, a transaction coordinator and
+/// a clock. The scheduler decides how long anything takes that takes time in a real cluster, such as markers and sessions.
 package final class SimulatedCluster {
     package struct Place: Hashable, Comparable {
         package let topic: Topic
@@ -14,7 +13,7 @@ package final class SimulatedCluster {
             self.partition = partition
         }
 
-        /// The same order in every run, which that of a dictionary is not.
+        /// Sorting makes runs repeatable: the order of a dictionary is not.
         package static func < (first: Place, second: Place) -> Bool {
             (first.partition, first.topic.rawValue) < (second.partition, second.topic.rawValue)
         }
@@ -24,11 +23,11 @@ package final class SimulatedCluster {
     package let partitionCount: Int32
     /// Milliseconds since 1970.
     package var now: Timestamp = 1_700_000_000_000
-    /// Whether no broker answers at present.
+    /// Whether no broker answers.
     package var isDown = false
     package var group: SimulatedGroup
     package var transactions = SimulatedTransactions()
-    /// Requests that were sent twice, and of which the first copy has not arrived yet.
+    /// First copies of requests that were resent, still under way.
     package var lateRequests: [LateRequest] = []
     /// By topic, then by number.
     private var partitions: [[SimulatedPartition]]
@@ -39,22 +38,22 @@ package final class SimulatedCluster {
         partitions = Topic.allCases.map { _ in (0..<partitionCount).map { _ in SimulatedPartition() } }
     }
 
-    /// How many partitions a topic has.
+    /// The number of a topic's partitions.
     package func count(of topic: Topic) -> Int32 { Int32(partitions[topic.rawValue].count) }
 
-    /// Adds partitions, as an operator can. The group hears of them later.
+    /// Adds partitions, as an operator would. The group learns of them later.
     package func enlarge(_ topic: Topic, to count: Int32) {
         while self.count(of: topic) < count { partitions[topic.rawValue].append(SimulatedPartition()) }
     }
 
-    /// Lets the group hear of an input's new partitions.
+    /// Makes an input's new partitions known to the group.
     ///
     /// - Returns: whether there were any.
-    @discardableResult package func tellGroup(of topic: InputTopic) -> Bool {
+    @discardableResult package func announcePartitions(of topic: InputTopic) -> Bool {
         guard let index = InputTopic.allCases.firstIndex(of: topic),
             group.partitionCounts[index] < count(of: topic.topic)
         else { return false }
-        group.note(count(of: topic.topic), ofTopic: index)
+        group.setPartitionCount(count(of: topic.topic), ofTopic: index)
         return true
     }
 
@@ -86,13 +85,13 @@ package final class SimulatedCluster {
         )
     }
 
-    /// Committed offsets, unless a transaction is undecided about one of them.
+    /// The committed offsets; nil while a transaction on one of them is undecided.
     func stableOffsets(_ places: [Place]) -> [Place: Offset]? {
         guard transactions.undecidedOffsets.isDisjoint(with: places) else { return nil }
         return group.committed(places)
     }
 
-    /// Whether every committed record is processed, and the offsets committed up to the logs' very ends.
+    /// Whether the committed offsets are at the ends of all inputs.
     package var isDrained: Bool {
         InputTopic.allCases.allSatisfy { topic in
             (0..<count(of: topic.topic)).allSatisfy { partition in

@@ -1,25 +1,25 @@
 import JuiceEngine
 
-/// A consumer group of static members: who they are, how they share the partitions of some topics, and what is committed.
+/// A consumer group of static members: membership, the assignment of some topics, and committed offsets.
 package struct SimulatedGroup {
-    /// What a member proves itself with. An earlier self has the same name and another number.
+    /// Identifies a member. Its earlier selves have the same name and other numbers.
     struct Membership: Hashable {
         let name: String
         let number: Int
         let generation: Int
     }
 
-    /// An offset and its place among all that were ever sent. Of two transactions the one that sent later wins, in
-    /// whichever order their markers are written: so does Apache Kafka, by the offsets' own place in the group's log.
+    /// An offset and its position among all offsets ever sent. As in Apache Kafka, which orders them by their records in the
+    /// group's log, the offset sent last wins, whatever the order of the transactions' markers.
     struct SentOffset {
         let offset: Offset
         let sequence: Int
     }
 
-    /// How many partitions each topic has, as far as the group knows.
+    /// The number of each topic's partitions known to the group.
     private(set) var partitionCounts: [Int32]
     private(set) var generation = 0
-    /// Names in the order of joining, with the number of each one's latest self.
+    /// Names in the order of joining, with the number of each member's latest self.
     package private(set) var members: [(name: String, number: Int)] = []
     /// By name, then by topic.
     private var assignments: [String: [[Int32]]] = [:]
@@ -28,14 +28,13 @@ package struct SimulatedGroup {
 
     init(partitionCounts: [Int32]) { self.partitionCounts = partitionCounts }
 
-    /// Hears of new partitions of a topic, and shares all out anew.
-    mutating func note(_ count: Int32, ofTopic index: Int) {
+    /// Learns of new partitions of a topic, and rebalances.
+    mutating func setPartitionCount(_ count: Int32, ofTopic index: Int) {
         partitionCounts[index] = count
         rebalance()
     }
 
-    /// Lets a member in. One that is known by its name gets its former share back and nobody else is disturbed; its
-    /// former self is fenced.
+    /// Adds a member. A known name gets its former assignment back without a rebalance, and its former self is fenced.
     mutating func join(_ name: String) -> Membership {
         joinCount += 1
         if let index = members.firstIndex(where: { $0.name == name }) {
@@ -47,14 +46,14 @@ package struct SimulatedGroup {
         return Membership(name: name, number: joinCount, generation: generation)
     }
 
-    /// What happens to a member that leaves, or is not heard of for the session timeout.
+    /// Removes a member that leaves or whose session expires.
     package mutating func remove(_ name: String) {
         guard members.contains(where: { $0.name == name }) else { return }
         members.removeAll { $0.name == name }
         rebalance()
     }
 
-    /// Begins a new generation and shares out the partitions by range, each topic by itself.
+    /// Begins a new generation. Each topic's partitions are assigned by range.
     package mutating func rebalance() {
         generation += 1
         assignments = [:]
@@ -68,12 +67,12 @@ package struct SimulatedGroup {
         }
     }
 
-    /// By topic.
+    /// A member's partitions, by topic.
     func assignment(of name: String) -> [[Int32]] {
         assignments[name] ?? partitionCounts.map { _ in [] }
     }
 
-    /// Whether a member is still who it was, whatever the generation.
+    /// Whether a member is not fenced, in whatever generation.
     func isMember(_ membership: Membership) -> Bool {
         members.contains { $0.name == membership.name && $0.number == membership.number }
     }
@@ -90,6 +89,6 @@ package struct SimulatedGroup {
         offsets.filter { places.contains($0.key) }.mapValues(\.offset)
     }
 
-    /// What a broker does with a group that was idle for too long.
+    /// Expires the offsets, as for a group that was idle for too long.
     package mutating func forgetOffsets() { offsets = [:] }
 }

@@ -38,10 +38,10 @@ extension SimulatedLog {
 
     package func begin() throws(LogError) {
         try call(.begin) { () throws(LogError) in
-            // The other producer's turn, unless it cannot begin at once.
+            // Producers take turns, unless the next one cannot begin at once.
             let next = [1 - turn, turn].first(where: isReady) ?? 1 - turn
             try replace(next)
-            // Like a broker, none while its last markers are being written.
+            // As on a broker, no transaction begins while the markers of the last one are being written.
             if cluster.transactions.hasUnwrittenMarkers(ids[next]) {
                 throw LogError(.retry, "concurrent transactions")
             }
@@ -121,11 +121,11 @@ extension SimulatedLog {
 // MARK: - Late requests
 
 extension SimulatedLog {
-    /// Kafka's client sends no request again sooner than this, in milliseconds; offsets later still.
+    /// The shortest time after which the client resends a request, in milliseconds.
     private static let shortestResend = 100
 
-    /// A request was sent. If the network held it back, the client has sent it again, which took its time, and the first copy
-    /// may arrive whenever the scheduler likes, or be lost.
+    /// Records a request. If the network held it back, the client resent it, and the first copy arrives whenever the scheduler
+    /// decides, or never.
     private func sent(_ kind: LateRequest.Kind, by call: Call, _ turn: Int) {
         guard let latency = heldBack(call) else { return }
         trace?("\(call): sent twice, took \(latency) ms")

@@ -1,30 +1,30 @@
 import JuiceEngine
 
-/// A producer's transaction: the numbers by which its records and its marker find each other.
+/// Identifies a producer's transaction, in its records and its markers.
 struct TransactionKey: Hashable {
     let transactionalID: String
     let number: Int
 }
 
-/// One partition's log: records, and the markers that decide about those of a transaction.
+/// One partition's log: records, and the markers that end their transactions.
 package final class SimulatedPartition {
     package struct Record {
         package let key: StableBytes?
         package let value: StableBytes?
         package let headers: [Header]
-        /// Kafka's -1 stands for none.
+        /// Milliseconds since 1970; as in Kafka, -1 is none.
         package let timestamp: Timestamp
-        /// Nil for a record outside any transaction, as clients write them.
+        /// Nil for a record outside any transaction, as clients write.
         let transaction: TransactionKey?
 
-        /// As a consumer tells it.
-        var toldTimestamp: Timestamp? { timestamp == -1 ? nil : timestamp }
+        /// The timestamp as a consumer returns it.
+        var visibleTimestamp: Timestamp? { timestamp == -1 ? nil : timestamp }
     }
 
     private enum Entry {
         case record(Record)
         case marker
-        /// Compaction took the record; the offset stays taken.
+        /// Compaction removed the record; its offset stays used.
         case gone
     }
 
@@ -36,7 +36,7 @@ package final class SimulatedPartition {
 
     package var end: Offset { Offset(entries.count) }
 
-    /// Everything below this offset is decided.
+    /// The transactions of all records below this offset are decided.
     private(set) var lastStableOffset: Offset = 0
 
     func append(_ record: Record) {
@@ -72,7 +72,7 @@ package final class SimulatedPartition {
         return (records, next)
     }
 
-    /// Everything, as a consumer that forgot its isolation level sees it.
+    /// All records, as a consumer with `read_uncommitted` sees them.
     func readUncommitted(
         from offset: Offset,
         max: Int = .max
@@ -91,7 +91,7 @@ package final class SimulatedPartition {
         record.transaction.map { !aborted.contains($0) } ?? true
     }
 
-    /// The oldest committed or undecided record from a time on.
+    /// The offset of the first record at or after a time, committed or not.
     func firstOffset(since time: Timestamp) -> Offset? {
         for offset in start..<end {
             if case .record(let record) = entries[Int(offset)], record.timestamp >= time { return offset }
@@ -99,7 +99,7 @@ package final class SimulatedPartition {
         return nil
     }
 
-    /// Takes away what a later committed record of the same key makes void, and what was aborted.
+    /// Removes aborted records, and those with a later committed record of the same key.
     func compact() {
         var seen: Set<[UInt8]> = []
         for offset in (start..<lastStableOffset).reversed() {

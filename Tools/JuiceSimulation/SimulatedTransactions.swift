@@ -1,7 +1,7 @@
 import JuiceEngine
 
-/// The transaction coordinator: who may use which transactional id, what is open, what is decided. A transaction ends in
-/// two phases, the decision and then its markers, each written at a time of the scheduler's choosing.
+/// The transaction coordinator: epochs of transactional ids, open and decided transactions. A transaction ends in two phases,
+/// the decision and then the markers, each written when the scheduler decides.
 package struct SimulatedTransactions {
     /// How a transaction ends.
     enum Decision: String { case commit, abort }
@@ -12,7 +12,7 @@ package struct SimulatedTransactions {
         var isOpen = false
         var touched: Set<SimulatedCluster.Place> = []
         var offsets: [SimulatedCluster.Place: SimulatedGroup.SentOffset] = [:]
-        /// Decided, but not written everywhere yet. A nil place is the group's offsets.
+        /// Markers still to be written. A nil place is the group's offsets.
         var markers: [(place: SimulatedCluster.Place?, decision: Decision)] = []
     }
 
@@ -21,10 +21,10 @@ package struct SimulatedTransactions {
 
     package var ids: [String] { coordinations.keys.sorted() }
 
-    /// Partitions about whose offsets a transaction is undecided, or decided without having said so yet.
+    /// Partitions whose offsets are part of a transaction that is undecided, or whose marker is not written yet.
     var undecidedOffsets: Set<SimulatedCluster.Place> { Set(coordinations.values.flatMap(\.offsets.keys)) }
 
-    /// Takes over a transactional id: aborts what is open, fences older epochs.
+    /// Takes over a transactional id: aborts its open transaction and fences older epochs.
     ///
     /// - Returns: the new epoch, or nil while markers of a decided transaction are unwritten.
     mutating func takeOver(_ id: String) -> Int? {
@@ -33,7 +33,7 @@ package struct SimulatedTransactions {
         return hasUnwrittenMarkers(id) ? nil : coordinations[id]?.epoch
     }
 
-    /// What a coordinator does when a transaction has been open for too long.
+    /// Aborts a transaction that has been open for too long.
     package mutating func timeOut(_ id: String) {
         guard coordinations[id]?.isOpen == true else { return }
         coordinations[id]?.epoch += 1
@@ -48,7 +48,7 @@ package struct SimulatedTransactions {
 
     package func hasUnwrittenMarkers(_ id: String) -> Bool { coordinations[id]?.markers.isEmpty == false }
 
-    /// Makes a partition part of the open transaction, or of a new one.
+    /// Adds a partition to the open transaction, or to a new one.
     mutating func touch(_ id: String, _ place: SimulatedCluster.Place) -> TransactionKey {
         open(id)
         coordinations[id]?.touched.insert(place)
@@ -72,7 +72,7 @@ package struct SimulatedTransactions {
         coordinations[id]?.number += 1
     }
 
-    /// The decision. From here on it is only a matter of time.
+    /// Decides the transaction. Its markers follow.
     mutating func decide(_ id: String, _ decision: Decision) {
         guard var coordination = coordinations[id], coordination.isOpen else { return }
         coordination.isOpen = false
@@ -82,7 +82,7 @@ package struct SimulatedTransactions {
         coordinations[id] = coordination
     }
 
-    /// Takes a marker that is due off the list: by its place in it, or nil for the first.
+    /// Removes one of the markers that are due, at random.
     mutating func nextMarker(
         of id: String,
         using random: inout SeededGenerator
@@ -92,7 +92,7 @@ package struct SimulatedTransactions {
         return marker.map { ($0.place, $0.decision, key(id)) }
     }
 
-    mutating func takeOffsets(of id: String) -> [SimulatedCluster.Place: SimulatedGroup.SentOffset] {
+    mutating func removeOffsets(of id: String) -> [SimulatedCluster.Place: SimulatedGroup.SentOffset] {
         defer { coordinations[id]?.offsets = [:] }
         return coordinations[id]?.offsets ?? [:]
     }
@@ -128,7 +128,7 @@ extension SimulatedCluster {
         )
     }
 
-    /// Commits offsets without any transaction.
+    /// Commits offsets outside any transaction.
     func commitAtOnce(_ offsets: [Place: Offset]) {
         group.commit(offsets.mapValues { transactions.sent($0) })
     }
@@ -139,7 +139,7 @@ extension SimulatedCluster {
         if let place = marker.place {
             self[place].appendMarker(marker.key, marker.decision)
         } else {
-            let offsets = transactions.takeOffsets(of: id)
+            let offsets = transactions.removeOffsets(of: id)
             if marker.decision == .commit { group.commit(offsets) }
         }
     }

@@ -5,9 +5,9 @@ import JuiceMessages
 /// The engine's real worker on a simulated log, driven step by step.
 package final class SimulatedWorker {
     package let log: SimulatedLog
-    /// It does nothing before this step of the simulation.
+    /// It is paused until this step of the simulation.
     var pausedUntil = 0
-    /// Until then its requests are held back.
+    /// Its requests are held back until this step.
     var troubledUntil = -1
     private var worker: Worker<SimulatedLog>
     private let undoBreaker: UndoBreaker?

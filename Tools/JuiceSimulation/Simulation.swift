@@ -2,11 +2,11 @@ import JuiceAudit
 import JuiceEngine
 import JuiceMessages
 
-/// One run: instances, clients, and a scheduler that decides by chance who does the next thing and what fails. The seed
-/// decides everything.
+/// One run of instances, clients and a scheduler that decides at random who acts next and what fails. The seed determines
+/// everything.
 ///
-/// The engine under test is the real one. Everything it talks to is simulated, and what comes of it is judged from the
-/// committed records alone, by an auditor that knows the contract and not the engine.
+/// The engine under test is the real one. Everything around it is simulated, and an auditor that knows the contract and not the
+/// engine judges the committed records.
 package struct Simulation {
     private let scenario: Scenario
     private let cluster: SimulatedCluster
@@ -19,20 +19,20 @@ package struct Simulation {
     private var bots: SimulatedBots?
     private var time = 0
 
-    /// What workers said that they never should.
+    /// Events that no worker may ever report.
     private final class Journal {
         var faults: [String] = []
     }
 
     /// - Parameters:
-    ///   - flaw: what is wrong with the engine.
-    ///   - trace: told of everything that happens.
+    ///   - flaw: what to break in the engine; nil for nothing.
+    ///   - trace: called with a line for everything that happens.
     package init(seed: UInt64, flaw: Flaw? = nil, trace: ((String) -> Void)? = nil) {
         var random = SeededGenerator(seed: seed)
         var scenario = Scenario(using: &random)
         cluster = SimulatedCluster(partitionCount: scenario.partitionCount)
         bots = SimulatedBots(seed: seed, cluster, flaw: flaw, trace: trace)
-        // Bots need a window that is longer than copies of a refill lie unread, but for leaps of the clock.
+        // With bots, the window must outlast the copies of a refill that lie unread, apart from leaps of the clock.
         if bots != nil { (scenario.window, scenario.stepTime) = (.standard, 10) }
         self.scenario = scenario
         clients = Clients(scenario)
@@ -42,9 +42,9 @@ package struct Simulation {
         self.trace = trace
     }
 
-    /// Runs with faults, then without until all is done, then has the outcome audited.
+    /// Runs with faults, then without any until all work is done, then audits the outcome.
     ///
-    /// - Returns: what is wrong with it; empty when all is well.
+    /// - Returns: the faults found; empty if there are none.
     package mutating func run() -> [String] {
         trace?("\(scenario)")
         while time < scenario.steps {
@@ -68,14 +68,14 @@ package struct Simulation {
         return journal.faults + audit.faults.map(\.description) + (bots?.faults(in: topics) ?? [])
     }
 
-    private func note(_ text: @autoclosure () -> String) { trace?("\(time) \(text())") }
+    private func log(_ text: @autoclosure () -> String) { trace?("\(time) \(text())") }
 }
 
 // MARK: - Workers
 
 extension Simulation {
     private mutating func start(_ name: String) {
-        note("\(name): starts")
+        log("\(name): starts")
         let worker = SimulatedWorker(
             cluster,
             member: name,
@@ -111,11 +111,11 @@ extension Simulation {
         worker.log.lostReply = { _ in nil }
         worker.log.heldBack = { _ in nil }
         if random.chance(scenario.lostDelivery) { worker.log.losesDelivery = true }
-        // A troubled network is so for a while, so that several requests of one transaction are late.
+        // Network trouble lasts a while, so that several requests of one transaction are late.
         if random.chance(scenario.heldBack) { worker.troubledUntil = time + random.number(0...20) }
         if time <= worker.troubledUntil {
             let factor = random.number(1...20)
-            // Offsets are sent again after half a second, all else after a tenth.
+            // Offsets are resent after half a second, other requests after a tenth.
             worker.log.heldBack = { ($0 == .sendOffsets ? 500 : 100) * factor }
         }
         guard random.chance(scenario.fault), let call = random.pick(SimulatedLog.Call.allCases) else {
@@ -123,7 +123,7 @@ extension Simulation {
         }
         let mayFailUnsent: [LogError.Remedy] =
             call == .produce ? [.startOver] : [.retry, .startOver]
-        // What may have happened cannot be called failed: it can be asked for again, or looked up.
+        // A call that may have taken effect cannot count as failed: it is made again, or its outcome is looked up.
         let isSent = call != .produce && SimulatedLog.Call.transactional.contains(call) && random.chance(50)
         let remedy = random.pick(isSent ? [.retry, .startOver] : mayFailUnsent) ?? .retry
         var isDue = true
@@ -141,28 +141,28 @@ extension Simulation {
 extension Simulation {
     private mutating func disturb() {
         cluster.now += Int64(random.number(0...scenario.stepTime))
-        // Most time passes while nothing goes on.
+        // Most time passes while nothing happens.
         if random.chance(cluster.isDown ? 5 : scenario.leap), bots?.allowLeaps ?? true {
             cluster.now += Int64(random.number(0...scenario.leapTime))
         }
         if random.chance(scenario.command) {
             let sent = clients.send(to: cluster, using: &random)
-            note(sent)
+            log(sent)
         }
-        // There has to be someone for anything to happen.
+        // Without workers nothing would happen.
         if workers.isEmpty || random.chance(scenario.crash) { startOrCrash() }
         if random.chance(scenario.stop) { random.pick(workers.values.sorted(by: Self.byName))?.requestStop() }
         if random.chance(scenario.pause) { pause() }
         if random.chance(scenario.rebalance) {
-            note("the group begins a new generation")
+            log("the group begins a new generation")
             cluster.group.rebalance()
         }
         if random.chance(cluster.isDown ? 10 : scenario.outage) {
             cluster.isDown.toggle()
-            note(cluster.isDown ? "no broker answers any more" : "the brokers answer again")
+            log(cluster.isDown ? "no broker answers any more" : "the brokers answer again")
         }
         if random.chance(scenario.timeOut), let id = random.pick(cluster.transactions.ids) {
-            note("\(id) times out")
+            log("\(id) times out")
             cluster.transactions.timeOut(id)
         }
         if random.chance(scenario.marker) {
@@ -170,23 +170,23 @@ extension Simulation {
             if let id = random.pick(due) { cluster.writeMarker(id, using: &random) }
         }
         if random.chance(scenario.lateArrival), let arrival = cluster.receiveLateRequest(using: &random) {
-            note(arrival)
+            log(arrival)
         }
         enlarge()
         if random.chance(scenario.compaction) {
             let partition = Int32(random.number(0...Int(scenario.partitionCount) - 1))
-            note("stock[\(partition)] is compacted")
+            log("stock[\(partition)] is compacted")
             cluster[.stock, partition].compact()
         }
     }
 
-    /// The group hears of new partitions some time after the senders, and of one topic's sooner than of the other's.
+    /// The group learns of new partitions later than the senders, and of the topics at different times.
     private mutating func enlarge() {
         for (topic, (added, step)) in scenario.enlargements where step == time {
             cluster.enlarge(topic, to: scenario.partitionCount + added)
         }
         for topic in InputTopic.allCases where random.chance(2) && !cluster.isDown {
-            if cluster.tellGroup(of: topic) { note("the group hears of new partitions of \(topic)") }
+            if cluster.announcePartitions(of: topic) { log("the group hears of new partitions of \(topic)") }
         }
     }
 
@@ -197,33 +197,33 @@ extension Simulation {
     private mutating func startOrCrash() {
         guard let name = random.pick(scenario.instances) else { return }
         guard workers.removeValue(forKey: name) != nil else { return start(name) }
-        note("\(name): crashes")
-        // It may be back before anybody notices, or be found dead.
+        log("\(name): crashes")
+        // It may return before its session expires.
         if random.chance(50) { cluster.group.remove(name) }
     }
 
-    /// Nothing tells a process that it was paused. Meanwhile the group may have given its partitions away.
+    /// A paused process does not notice the pause. Meanwhile the group may give its partitions away.
     private mutating func pause() {
         guard let worker = random.pick(workers.values.sorted(by: Self.byName)) else { return }
         worker.pausedUntil = time + random.number(5...200)
-        note("\(worker.log.member): is paused until \(worker.pausedUntil)")
+        log("\(worker.log.member): is paused until \(worker.pausedUntil)")
         if random.chance(70) { cluster.group.remove(worker.log.member) }
     }
 
-    /// Ends all trouble and lets the workers catch up.
+    /// Ends all faults and lets the workers catch up.
     ///
-    /// - Returns: whether they did, within a bound that is generous for the number of commands there can be.
+    /// - Returns: whether they did within a generous number of rounds.
     private mutating func settle() -> Bool {
-        note("all trouble ends")
+        log("all trouble ends")
         cluster.isDown = false
         cluster.lateRequests = []
-        for line in clients.deliverAll(to: cluster) { note(line) }
+        for line in clients.deliverAll(to: cluster) { log(line) }
         for id in cluster.transactions.ids { cluster.transactions.timeOut(id) }
-        for topic in InputTopic.allCases { cluster.tellGroup(of: topic) }
+        for topic in InputTopic.allCases { cluster.announcePartitions(of: topic) }
         for (name, _) in cluster.group.members where workers[name] == nil { cluster.group.remove(name) }
         for round in 0..<(500 + 20 * scenario.steps) {
             time += 1
-            // Fast enough that partitions which were set aside are tried again.
+            // Fast enough for partitions that are set aside to be tried again.
             cluster.now += 100
             if workers.isEmpty { start("instance-1") }
             cluster.writeAllMarkers()
@@ -242,7 +242,7 @@ extension Simulation {
 }
 
 extension SimulatedCluster {
-    /// Everything that was committed, as the auditor wants it.
+    /// All committed records, for the auditor.
     fileprivate var auditTopics: AuditTopics {
         func records(_ topic: Topic) -> [[AuditRecord]] {
             (0..<count(of: topic)).map { partition in

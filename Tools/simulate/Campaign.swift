@@ -3,7 +3,7 @@ import Foundation
 import JuiceSimulation
 import Synchronization
 
-/// Many seeds, shared out among threads.
+/// Runs many seeds on several threads.
 struct Campaign {
     let from: UInt64
     let count: Int
@@ -11,14 +11,14 @@ struct Campaign {
     let mostFailures: Int
     let flaw: Flaw?
 
-    /// What the threads share.
+    /// The state shared by the threads.
     private final class Progress: Sendable {
         let next = Atomic(0)
         let done = Atomic(0)
         let failures = Mutex<[(seed: UInt64, faults: [String])]>([])
     }
 
-    /// - Throws: ``ExitCode/failure`` when a seed failed.
+    /// - Throws: ``ExitCode/failure`` if a seed failed.
     func run() throws {
         let progress = Progress()
         let start = ContinuousClock.now

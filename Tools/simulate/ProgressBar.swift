@@ -1,12 +1,12 @@
 import Foundation
 
-/// One line that is drawn over itself on a terminal, and nothing elsewhere.
+/// A line that is redrawn on a terminal, and nothing elsewhere.
 struct ProgressBar {
     let total: Int
     private let width = 40
     private static let isTerminal = isatty(STDERR_FILENO) == 1
 
-    /// What removes the bar before something else is printed.
+    /// The characters that erase the bar before something else is printed.
     static var erase: String { isTerminal ? "\r\u{1B}[K" : "" }
 
     func show(_ done: Int, failures: Int) {

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import JuiceSimulation
 
-/// Runs the engine in simulations of a Kafka cluster, one for each seed, and prints the seeds that break the contract.
+/// Runs the engine on a simulated Kafka cluster, once per seed, and prints the seeds that break the contract.
 @main
 struct Simulate: ParsableCommand {
     static let configuration = CommandConfiguration(
