@@ -1,17 +1,17 @@
-/// Matches the answers of one kind in one partition with its commands: one for each, and in their order.
+/// Matches the answers of one kind in one partition with their commands: one for each, in the same order.
 ///
-/// Where they part, it looks for the nearest place at which they meet again, so that what is told is the one answer
-/// that is missing or too many, and not everything behind it.
+/// Where the two sequences diverge, it looks for the nearest point at which they agree again, so that only the missing or
+/// surplus answer is reported and not everything after it.
 struct Alignment {
     enum Match {
         case command(Command)
-        /// The command was passed over: its answer comes too late.
+        /// The command was passed over earlier: its answer is late.
         case late(Command)
         /// No command is left for this answer.
         case none
     }
 
-    /// How many answers are looked at to find where they meet the commands again.
+    /// How many answers to look ahead for the point of agreement.
     static let lookahead = 64
 
     private let commands: [Command]
@@ -28,7 +28,7 @@ struct Alignment {
 
     /// Finds the command of an answer to this identity.
     ///
-    /// - Parameter distanceToDue: how many answers further on the one that is due is, `nil` when it is not near.
+    /// - Parameter distanceToDue: how many answers ahead the due one is; nil if it is beyond ``lookahead``.
     mutating func match(_ identity: Int, distanceToDue: Int?) -> Match {
         if due == identity {
             next += 1

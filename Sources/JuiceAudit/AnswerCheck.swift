@@ -1,8 +1,8 @@
-/// Compares an answer, which a reader has just read, with what had to come of its command.
+/// Compares the answer that a reader has just read with what its command must result in.
 struct AnswerCheck {
     let json: JSONReader
 
-    /// The first difference, or `nil` when the answer says exactly this and no more.
+    /// The first difference; nil if the answer says exactly this and no more.
     func difference(from outcome: Outcome, before: Levels, after: Levels) -> String? {
         if let difference = text("type", outcome.type) { return difference }
         let message = json.value("message").flatMap(json.string)
@@ -38,7 +38,7 @@ struct AnswerCheck {
         json.value("type").flatMap(json.string).map { isSame($0, type) } ?? false
     }
 
-    /// The levels as the answer says that it has left them, `nil` when it says of no change.
+    /// The levels that the answer claims to have left; nil if it claims no change.
     func claimed(from levels: Levels) -> Levels? {
         guard let left = json.value("left"), json.tokens[left].kind == .object else { return nil }
         var claimed = levels
@@ -80,7 +80,7 @@ struct AnswerCheck {
         return number == expected ? nil : "its \(name) is \(number), should be \(expected)"
     }
 
-    /// Compares an object of fruits, their order included.
+    /// Compares an object of fruits, including their order.
     func amounts(_ name: StaticString, _ expected: [(fruit: Int, amount: Int)]) -> String? {
         guard let object = json.value(name), json.tokens[object].kind == .object else {
             return "it has no \(name)"

@@ -1,7 +1,7 @@
-/// Decides from what is in the topics whether the contract was kept.
+/// Judges by the committed records alone whether the contract was kept.
 ///
-/// It knows the contract and nothing of the service, and shares no code with it. The topics must be whole: nothing of
-/// them expired, all commands answered, and no transaction open.
+/// It knows only the contract, and shares no code with the service. The topics must be complete: no record expired, all
+/// commands answered, and no transaction open.
 ///
 /// ```swift
 /// let audit = Audit(of: topics, by: AuditRules(partitionCount: 8))
@@ -10,10 +10,10 @@
 public struct Audit: Sendable {
     /// Every way in which the contract is broken; empty when it was kept.
     public let faults: [Fault]
-    /// What was there.
+    /// What the topics held.
     public let counts: AuditCounts
 
-    /// Looks at all records of the five topics.
+    /// Audits all records of the five topics.
     public init(of topics: AuditTopics, by rules: AuditRules) {
         var counts = AuditCounts()
         let intake = Intake(topics, rules)

@@ -10,9 +10,9 @@ public struct AuditCounts: Sendable, Hashable {
     public var duplicates = 0
     /// Commands that were forwarded to the partition of their store.
     public var forwarded = 0
-    /// Records that were put aside.
+    /// Records that became dead letters.
     public var deadLetters = 0
-    /// Stores that were named by a command.
+    /// Stores that a command named.
     public var stores = 0
     /// First answers "juice made".
     public var juicesMade = 0

@@ -1,12 +1,12 @@
 /// One committed record, as a consumer with `read_committed` sees it.
 public struct AuditRecord: Sendable, Hashable {
-    /// Its place in the partition.
+    /// Its offset in the partition.
     public let offset: Int64
     /// Milliseconds since 1970.
     public let timestamp: Int64
-    /// The key, `nil` when there is none.
+    /// The key; nil if there is none.
     public let key: [UInt8]?
-    /// The value, `nil` when there is none.
+    /// The value; nil if there is none.
     public let value: [UInt8]?
     /// The headers in their order.
     public let headers: [AuditHeader]
@@ -31,13 +31,29 @@ public struct AuditRecord: Sendable, Hashable {
 public struct AuditHeader: Sendable, Hashable {
     /// The header's name.
     public let name: String
-    /// Its value, `nil` when there is none.
+    /// Its value; nil if there is none.
     public let value: [UInt8]?
 
     /// A header.
     public init(_ name: String, _ value: [UInt8]?) {
         self.name = name
         self.value = value
+    }
+}
+
+extension [AuditHeader] {
+    /// The trace headers that an answer must carry over from its command.
+    var traces: [AuditHeader] {
+        var room = Contract.mostTraceBytes
+        let fitting = filter { header in
+            let size = header.value?.count ?? 0
+            guard Contract.traceHeaders.contains(header.name),
+                size <= Swift.min(Contract.longestTraceHeader, room)
+            else { return false }
+            room -= size
+            return true
+        }
+        return Array(fitting.prefix(Contract.mostTraceHeaders))
     }
 }
 
@@ -51,12 +67,11 @@ public enum AuditTopic: String, Sendable, Hashable {
     case results
     /// Each store's stock.
     case stock
-    /// Records that name no command.
+    /// Records that have no answer.
     case deadLetters = "dead-letters"
 }
 
-/// The committed records of the five topics: of each topic its partitions, of each partition the records in offset
-/// order.
+/// The committed records of the five topics, by partition and in offset order.
 public struct AuditTopics: Sendable {
     /// Orders, by partition.
     public var orders: [[AuditRecord]]

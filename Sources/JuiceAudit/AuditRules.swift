@@ -1,12 +1,12 @@
-/// What the service was told, as far as the contract depends on it.
+/// The service's settings that the contract depends on.
 public struct AuditRules: Sendable {
-    /// How many partitions stores live in. Topics may have more: what lands there is forwarded, and nothing is answered there.
+    /// How many partitions stores live in. Topics may have more: commands there are forwarded, and none is answered there.
     public var partitionCount: Int
     /// For how many milliseconds a repeated id must be recognised, by the timestamps of the commands.
     public var memoryWindow: Int64
     /// For how many further ids of its partition a repeated id must be recognised.
     public var memoryCount: Int
-    /// What the names of all topics begin with.
+    /// The prefix of all topic names.
     public var topicPrefix: String
 
     /// The rules of a service with these settings; the defaults are the service's.

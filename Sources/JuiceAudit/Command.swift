@@ -1,12 +1,12 @@
 /// A command that must be answered in the partition where it is.
 struct Command {
-    /// Its place among the records of its topic and partition.
+    /// Its index among the records of its topic and partition.
     let index: Int
     let store: Int
     let identity: Int
     let task: Task
 
-    /// What a store is told to do.
+    /// What the command asks of its store.
     enum Task {
         case make(juice: Int, quantity: Int)
         case add([Contract.Amount])
@@ -20,8 +20,7 @@ struct CommandReader {
     enum Reading {
         /// A command and its id, which is valid until the reader reads again.
         case command(id: UnsafeBufferPointer<UInt8>, Command.Task)
-        /// Not a command. Any of the codes is right: of a document that is both too deep and not JSON, the one is as
-        /// true as the other.
+        /// Not a command. Any of the codes is right: a document may be both too deep and not JSON.
         case undecodable([DeadLetterCode])
     }
 
@@ -48,7 +47,7 @@ struct CommandReader {
         }
     }
 
-    /// What a command holds under a name, `null` being nothing.
+    /// A member of a command; `null` counts as absent.
     private enum Field {
         case absent, repeated
         case value(Int)

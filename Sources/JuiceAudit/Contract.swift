@@ -35,12 +35,12 @@ enum Contract {
     static let longestTraceHeader = 8 * 1024
     static let mostTraceHeaders = 8
     static let mostTraceBytes = 16 * 1024
-    /// What a dead letter that the broker would not take whole keeps of key and of value.
+    /// How many bytes of key and of value a truncated dead letter keeps.
     static let truncatedHalf = 128 * 1024
 
-    /// How far back a timestamp is believed, in milliseconds.
+    /// The oldest valid age of a timestamp, in milliseconds.
     static let oldestTimestamp: Int64 = 604_800_000
-    /// How long after the window a repeat may come that was sent within it, if the window is no shorter.
+    /// How long after the window a repeat sent within it may arrive, in milliseconds, unless the window is shorter.
     static let longestDelay: Int64 = 300_000
 
     static let forwardedFrom = "juice.forwarded.from"
@@ -53,7 +53,7 @@ enum Contract {
     static let sourceOffset = "juice.source.offset"
 }
 
-/// The two things a store is told to do.
+/// The kinds of commands.
 enum CommandKind: Int, CaseIterable {
     case order
     case restock
@@ -76,11 +76,11 @@ enum CommandKind: Int, CaseIterable {
 /// Why a record cannot be answered.
 enum DeadLetterCode: String {
     case emptyValue, tooLarge, notJSON, tooDeep, missingID, badID, badStore, misplaced
-    /// The broker refused the answer, of which the topics show nothing: any command may have it.
+    /// The broker refused the answer. The topics do not show that, so any command may have this code.
     case unanswerable
 }
 
-/// Why nothing came of a command.
+/// Why a command was rejected.
 enum RejectionReason: String {
     case unknownJuice, unknownFruit, badQuantity, badAmount
     case wouldGoNegative, wouldOverflow, emptyRestock, badCommand

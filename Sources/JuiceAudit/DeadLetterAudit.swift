@@ -1,4 +1,4 @@
-/// Every record that cannot be answered is put aside exactly once, as it was, and nothing else is.
+/// Checks that every record that cannot be answered has exactly one dead letter with its contents, and no other has one.
 struct DeadLetterAudit {
     private(set) var list = FaultList()
     private(set) var count = 0
@@ -35,7 +35,7 @@ struct DeadLetterAudit {
         }
     }
 
-    /// The commands that were put aside since the broker refused their answers.
+    /// The commands that became dead letters because the broker refused their answers.
     static func unanswerable(_ topics: AuditTopics, _ rules: AuditRules) -> Set<Place> {
         let code = Array(DeadLetterCode.unanswerable.rawValue.utf8)
         let letters = topics.deadLetters.joined().lazy.filter { record in
@@ -44,8 +44,8 @@ struct DeadLetterAudit {
         return Set(letters.compactMap { source(of: $0, rules) })
     }
 
-    /// The service's own headers are the last five: a record that was sent in again from the dead letters has others
-    /// of the same names before them.
+    /// The service's own headers, which are the last five. A record that was sent again from the dead letters has others of the
+    /// same names before them.
     private static func own(_ record: AuditRecord) -> [AuditHeader]? {
         let own = record.headers.suffix(5)
         let names: Set = [
@@ -96,7 +96,7 @@ struct DeadLetterAudit {
         }
     }
 
-    /// A record that came compressed may be larger than the broker takes it back.
+    /// A record that came compressed may be too large for the broker when it is written uncompressed.
     private mutating func checkTruncated(
         _ letter: Letter,
         from source: Place,

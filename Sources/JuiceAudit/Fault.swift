@@ -1,23 +1,23 @@
 /// One way in which the topics break the contract.
 public struct Fault: Sendable, Hashable, CustomStringConvertible {
-    /// What kind of promise is broken.
+    /// In which way the contract is broken.
     public let category: Category
     /// The topic of the record that shows it.
     public let topic: AuditTopic
     /// Its partition.
     public let partition: Int
-    /// Its offset, `nil` when it is a record that is not there.
+    /// Its offset; nil if the record is missing.
     public let offset: Int64?
     /// What is wrong, in English.
     public let problem: String
 
-    /// The kinds of broken promises, as the verdict counts them.
+    /// The ways to break the contract, as the verdict counts them.
     public enum Category: String, Sendable, Hashable, CaseIterable {
-        /// Something that must be there is not.
+        /// A record that must exist does not.
         case missing
-        /// Something is there once too often, or was done once too often.
+        /// A record exists once too often, or a command was carried out once too often.
         case doubled
-        /// Something is there, but not as it must be.
+        /// A record exists, but is not as it must be.
         case wrong
     }
 
@@ -28,7 +28,7 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Where faults are collected while one partition of one topic is looked at.
+/// Collects the faults of one audit.
 struct FaultList {
     private(set) var faults: [Fault] = []
 
@@ -45,7 +45,7 @@ struct FaultList {
     }
 }
 
-/// Text from records as faults show it: in quotes, and not too long.
+/// Text from records as faults show it: quoted, and cut after 64 bytes.
 func quoted(_ bytes: some Collection<UInt8>) -> String {
     let longest = 64
     let text = String(decoding: bytes.prefix(longest), as: UTF8.self)

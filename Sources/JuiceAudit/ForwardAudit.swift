@@ -1,4 +1,4 @@
-/// Every misplaced command has exactly one copy, where its store lives, and nothing else has one.
+/// Checks that every misplaced command has exactly one copy, in the partition of its store, and no other record has one.
 struct ForwardAudit {
     private(set) var list = FaultList()
     private(set) var count = 0
@@ -8,7 +8,7 @@ struct ForwardAudit {
         for copy in intake.copies {
             guard let origin = Self.origin(of: copy) else { continue }
             guard intake.misplaced[origin] != nil else {
-                checkUncalledFor(copy, of: origin, topics)
+                checkNeedless(copy, of: origin, topics)
                 continue
             }
             copies[origin, default: []].append(copy)
@@ -18,7 +18,7 @@ struct ForwardAudit {
         }
     }
 
-    /// What the header names. A client may write such a header, and into it what it likes.
+    /// The original according to the header. A client may write such a header itself, with any value.
     private static func origin(of copy: (place: Place, record: AuditRecord)) -> Place? {
         let headers = copy.record.headers.filter { $0.name == Contract.forwardedFrom }
         guard let value = headers.last?.value else { return nil }
@@ -57,16 +57,15 @@ struct ForwardAudit {
         {
             report(.wrong, copy.place, "forwarded from \(origin.description) with other headers")
         }
-        // The duplicate window counts from there. What is nonsense counts as the moment of reading, when the copy is made.
+        // The duplicate window counts from this time. An invalid one counts as the moment of reading, when the copy was made.
         let sent = SendTimes.effective(original.timestamp, readAt: copy.record.timestamp)
         if copy.record.timestamp != sent {
             report(.wrong, copy.place, "forwarded from \(origin.description) with another timestamp")
         }
     }
 
-    /// A client's own record may claim anything. But if it is another record to the byte, it was forwarded without
-    /// need.
-    private mutating func checkUncalledFor(
+    /// A client's own record may claim anything. But a copy equal to an original to the byte was forwarded needlessly.
+    private mutating func checkNeedless(
         _ copy: (place: Place, record: AuditRecord),
         of origin: Place,
         _ topics: AuditTopics
@@ -93,11 +92,4 @@ func record(at offset: Int64, in records: [AuditRecord]) -> AuditRecord? {
         if records[middle].offset < offset { low = middle + 1 } else { high = middle }
     }
     return low < records.count && records[low].offset == offset ? records[low] : nil
-}
-
-extension Place: Comparable {
-    static func < (first: Place, second: Place) -> Bool {
-        (first.kind.rawValue, first.partition, first.offset)
-            < (second.kind.rawValue, second.partition, second.offset)
-    }
 }

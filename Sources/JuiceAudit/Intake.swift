@@ -1,4 +1,4 @@
-/// Where a record of orders or restocks is.
+/// The position of a record of orders or restocks.
 struct Place: Hashable {
     let kind: CommandKind
     let partition: Int
@@ -7,15 +7,22 @@ struct Place: Hashable {
     var description: String { "\(kind.topic.rawValue) \(partition)@\(offset)" }
 }
 
-/// Decides of every record of orders and restocks what has to come of it.
+extension Place: Comparable {
+    static func < (first: Place, second: Place) -> Bool {
+        (first.kind.rawValue, first.partition, first.offset)
+            < (second.kind.rawValue, second.partition, second.offset)
+    }
+}
+
+/// Decides for every record of orders and restocks what the service has to do with it.
 struct Intake {
     /// What must be answered: by kind, then by partition, in offset order.
     private(set) var commands: [[[Command]]]
-    /// What must be put aside, and with which code.
+    /// Records that must become dead letters, with the codes allowed.
     private(set) var undeliverable: [Place: (record: AuditRecord, codes: [DeadLetterCode])] = [:]
-    /// What must be forwarded, and where to.
+    /// Commands that must be forwarded, with their owners.
     private(set) var misplaced: [Place: (record: AuditRecord, owner: Int)] = [:]
-    /// What says of itself that it was forwarded.
+    /// Records whose headers say that they were forwarded.
     private(set) var copies: [(place: Place, record: AuditRecord)] = []
     private(set) var names: Names
 
@@ -29,26 +36,25 @@ struct Intake {
         for kind in CommandKind.allCases {
             commands.append(Array(repeating: [], count: rules.partitionCount))
             for (partition, records) in topics[kind.topic].enumerated() {
-                // Those beyond have only commands to be forwarded.
+                // Partitions beyond only have commands to be forwarded.
                 if partition < rules.partitionCount {
                     commands[kind.rawValue][partition].reserveCapacity(records.count)
                 }
-                for index in records.indices { take(records[index], index, kind, partition) }
+                for index in records.indices { classify(records[index], index, kind, partition) }
             }
         }
     }
 
-    private mutating func take(_ record: AuditRecord, _ index: Int, _ kind: CommandKind, _ partition: Int) {
-        let isCopy = !record.headers.isEmpty && record.headers.contains { $0.name == Contract.forwardedFrom }
-        if isCopy {
-            copies.append((Place(kind: kind, partition: partition, offset: record.offset), record))
-        }
+    private mutating func classify(_ record: AuditRecord, _ index: Int, _ kind: CommandKind, _ partition: Int)
+    {
         let place = Place(kind: kind, partition: partition, offset: record.offset)
+        let isCopy = !record.headers.isEmpty && record.headers.contains { $0.name == Contract.forwardedFrom }
+        if isCopy { copies.append((place, record)) }
         guard !unanswerable.contains(place) else {
-            return deadLetter(record, kind, partition, codes(ofUnanswerable: record, kind))
+            return undeliverable[place] = (record, codes(ofUnanswerable: record, kind))
         }
         guard let store = names.store(key: record.key) else {
-            return deadLetter(record, kind, partition, [.badStore])
+            return undeliverable[place] = (record, [.badStore])
         }
         let reading: CommandReader.Reading
         if let value = record.value {
@@ -66,33 +72,22 @@ struct Intake {
         }
         switch reading {
         case .undecodable(let codes):
-            deadLetter(record, kind, partition, codes)
+            undeliverable[place] = (record, codes)
         case .command where names.owners[store] == partition:
             break
         case .command where isCopy:
-            deadLetter(record, kind, partition, [.misplaced])
+            undeliverable[place] = (record, [.misplaced])
         case .command:
-            misplaced[Place(kind: kind, partition: partition, offset: record.offset)] = (
-                record, names.owners[store]
-            )
+            misplaced[place] = (record, names.owners[store])
         }
     }
 
-    /// Only what would be answered otherwise can be unanswerable.
+    /// The code is "unanswerable" only if the record would be answered otherwise.
     private mutating func codes(ofUnanswerable record: AuditRecord, _ kind: CommandKind) -> [DeadLetterCode] {
         guard names.store(key: record.key) != nil else { return [.badStore] }
         let reading =
             record.value?.withUnsafeBufferPointer { reader.read($0, kind) } ?? reader.read(nil, kind)
         if case .undecodable(let codes) = reading { return codes }
         return [.unanswerable]
-    }
-
-    private mutating func deadLetter(
-        _ record: AuditRecord,
-        _ kind: CommandKind,
-        _ partition: Int,
-        _ codes: [DeadLetterCode]
-    ) {
-        undeliverable[Place(kind: kind, partition: partition, offset: record.offset)] = (record, codes)
     }
 }

@@ -1,4 +1,4 @@
-// Numbers and strings, each read from its first byte on.
+// Numbers and strings. Each function begins at the first byte of its token.
 
 extension JSONReader {
     mutating func number() -> Bool {
@@ -36,7 +36,7 @@ extension JSONReader {
         return position - start
     }
 
-    /// The value of decimal digits with or without a minus, `nil` when it does not fit.
+    /// The value of decimal digits with an optional minus; nil if it does not fit.
     static func integer(_ text: some Collection<UInt8>) -> Int? {
         let isNegative = text.first == UInt8(ascii: "-")
         let digits = isNegative ? text.dropFirst() : text[...]
@@ -115,7 +115,7 @@ extension JSONReader {
         return true
     }
 
-    /// What `\u` stands for, which takes two of them beyond the first 65,536 code points.
+    /// The code point of a `\u` escape, or of the two that make a surrogate pair.
     private mutating func escapedScalar() -> Unicode.Scalar? {
         guard let first = hexadecimal() else { return nil }
         guard 0xD800..<0xDC00 ~= first else { return Unicode.Scalar(first) }
@@ -138,7 +138,7 @@ extension JSONReader {
 }
 
 extension Unicode {
-    /// The length of the code point that these bytes begin with, 0 when they begin with none.
+    /// The length of the code point at the start of these bytes; 0 if there is none.
     fileprivate static func wellFormedLength(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Int {
         var parser = UTF8.ForwardParser()
         var iterator = bytes.prefix(4).makeIterator()

@@ -1,19 +1,19 @@
-/// Reads JSON strictly, and keeps what was read last as flat tokens.
+/// Reads JSON strictly into flat tokens.
 ///
-/// Foundation's readers will not do: they choose between members of the same name, guess encodings, and do not tell
-/// `1` from `1.0`, all of which the contract is particular about. Nesting of any depth is read, without recursion, so
-/// that a document which is too deep can be told from one which is not JSON.
+/// Foundation's readers do not serve the contract: they pick one of several members with the same name, guess encodings and
+/// do not distinguish `1` from `1.0`. This one reads any depth, without recursion, so that a document that is too deep can be
+/// told from one that is not JSON.
 struct JSONReader {
     struct Token {
         let kind: Kind
-        /// Whether a string is in ``unescaped`` rather than where it was read.
+        /// Whether a string is in ``unescaped`` rather than in the document.
         var isUnescaped = false
-        /// Of a string: without quotes. Of a number: as written.
+        /// The range of its text: a string without quotes, a number as written.
         var start = 0
         var count = 0
-        /// The first token after this value and all it holds.
+        /// The first token after this value and everything in it.
         var next: Int
-        /// Of a number that is written as an integer and fits.
+        /// The value of a number written as an integer, if it fits.
         var integer = 0
     }
 
@@ -22,24 +22,24 @@ struct JSONReader {
     private enum Expectation { case value, firstElement, firstKey, key, separator, end }
 
     var tokens: [Token] = []
-    /// How deep objects and arrays were nested, as far as was read.
+    /// The deepest nesting of objects and arrays so far.
     private(set) var depth = 0
     private var open: [Int] = []
     var bytes = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
     var position = 0
-    /// The strings that had escapes, without them.
+    /// The strings that had escapes, unescaped.
     var unescaped = Memory(capacity: 1024)
     var unescapedEnd = 0
 
-    /// Reads one document. What was read is valid as long as the bytes are, and the reader.
+    /// Reads one document. The tokens are valid as long as both the bytes and the reader.
     ///
-    /// - Returns: whether the bytes are one JSON document in UTF-8, a byte order mark before it being ignored.
+    /// - Returns: whether the bytes are one JSON document in UTF-8. A byte order mark is ignored.
     mutating func read(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         tokens.removeAll(keepingCapacity: true)
         open.removeAll(keepingCapacity: true)
         (depth, position, unescapedEnd) = (0, 0, 0)
         self.bytes = bytes
-        // Unescaping makes no text longer.
+        // Unescaped text is never longer.
         if unescaped.bytes.count < bytes.count { unescaped = Memory(capacity: bytes.count) }
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
         var expectation = Expectation.value
@@ -136,10 +136,10 @@ final class Memory {
     deinit { bytes.deallocate() }
 }
 
-// MARK: - What was read
+// MARK: - Tokens
 
 extension JSONReader {
-    /// What an object holds under a name.
+    /// A member of an object, by its name.
     enum Member {
         case absent
         /// The number of the value's token.
@@ -147,7 +147,7 @@ extension JSONReader {
         case repeated
     }
 
-    /// The text of a string, or of a number as it was written.
+    /// The text of a string, or of a number as written.
     func text(_ index: Int) -> UnsafeBufferPointer<UInt8> {
         let token = tokens[index]
         let source = token.isUnescaped ? UnsafeBufferPointer(unescaped.bytes) : bytes
@@ -162,7 +162,7 @@ extension JSONReader {
         tokens[index].kind == .integer ? tokens[index].integer : nil
     }
 
-    /// Calls `body` with the tokens of each name and its value, until it says that it has seen enough.
+    /// Calls `body` with the tokens of each name and its value, until it returns false.
     func forEachMember(of object: Int, _ body: (_ name: Int, _ value: Int) -> Bool) {
         var index = object + 1
         while index < tokens[object].next {

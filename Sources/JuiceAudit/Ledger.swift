@@ -1,6 +1,6 @@
 /// How much of each fruit a store has.
 struct Levels: Equatable {
-    // One lane for each fruit, and some that are never used.
+    // One lane for each fruit; the others are unused.
     private var lanes = SIMD8<Int32>(repeating: Int32(Contract.initialLevel))
 
     subscript(fruit: Int) -> Int {
@@ -9,11 +9,11 @@ struct Levels: Equatable {
     }
 }
 
-/// The stores as the replay of the answers has them, with every state they went through.
+/// Every state that the stores went through, by the replay of the answers.
 struct Ledger {
     /// By store, then by revision.
     private var states: [[Levels]]
-    /// Of stores about which an answer was wrong: what they are if they are as it says.
+    /// The levels that a wrong answer claims, by store: they may be the true ones.
     var doubts: [Int: Levels] = [:]
 
     init(storeCount: Int) {
@@ -24,14 +24,14 @@ struct Ledger {
 
     func revision(of store: Int) -> Int { states[store].count }
 
-    /// The levels after so many changes, `nil` when there were not as many.
+    /// The levels after so many changes; nil if there were fewer.
     func levels(of store: Int, revision: Int) -> Levels? {
         states[store].indices.contains(revision - 1) ? states[store][revision - 1] : nil
     }
 
     mutating func change(_ store: Int, to levels: Levels) { states[store].append(levels) }
 
-    /// Takes a store to be what was doubted.
+    /// Accepts the claimed levels of a store.
     mutating func settle(_ store: Int) {
         guard let levels = doubts[store], let last = states[store].indices.last else { return }
         states[store][last] = levels
@@ -40,7 +40,7 @@ struct Ledger {
     var changedStores: some Sequence<Int> { states.indices.lazy.filter { !states[$0].isEmpty } }
 }
 
-/// What must come of a command.
+/// What a command must result in.
 enum Outcome {
     case juiceMade(juice: Int, quantity: Int)
     case outOfStock(juice: Int, quantity: Int)
@@ -56,7 +56,7 @@ enum Outcome {
         }
     }
 
-    /// Whether the store is another after it.
+    /// Whether it changes the store.
     var isChange: Bool {
         switch self {
         case .juiceMade, .restocked: true
@@ -93,7 +93,7 @@ enum Outcome {
         var after = levels
         for amount in amounts {
             let (level, overflows) = next(amount)
-            // Nothing is ever added to a level below zero, so only upwards is there no number for it.
+            // No level is below zero, so the sum can only overflow upwards.
             guard !overflows, level <= Contract.levels.upperBound else {
                 self = .rejected(.wouldOverflow)
                 return

@@ -1,7 +1,14 @@
-/// The stores and the ids of commands, by number.
+/// Numbers for stores and commands, in place of their names.
 struct Names {
+    /// A command: the same id of another store or kind is another command.
+    struct Command {
+        let kind: CommandKind
+        let store: Int
+        let identity: Int
+    }
+
     private(set) var stores = ByteTable()
-    /// The partition each store lives in.
+    /// The partition that owns each store.
     private(set) var owners: [Int] = []
     private(set) var identities = ByteTable()
     private var scratch: [UInt8] = []
@@ -9,7 +16,7 @@ struct Names {
 
     init(partitionCount: Int) { self.partitionCount = partitionCount }
 
-    /// The store that a key names, `nil` when it can name none.
+    /// The store that a key names; nil if it is no valid name.
     mutating func store(key: [UInt8]?) -> Int? {
         let key = key.flatMap { $0.isEmpty ? nil : $0 } ?? Contract.mainStore
         return key.withUnsafeBufferPointer { key in
@@ -20,7 +27,7 @@ struct Names {
         }
     }
 
-    /// An id means a command only together with its store and kind.
+    /// The number of a command. Its id identifies it only together with store and kind.
     mutating func insertIdentity(_ kind: CommandKind, store: Int, id: UnsafeBufferPointer<UInt8>) -> Int {
         assemble(kind, store, id)
         return scratch.withUnsafeBufferPointer { identities.insert($0) }
@@ -31,7 +38,14 @@ struct Names {
         return scratch.withUnsafeBufferPointer { identities.find($0) }
     }
 
-    func id(of identity: Int) -> ArraySlice<UInt8> { identities[identity].dropFirst(8) }
+    /// The command as faults show it.
+    func describe(_ command: Command) -> String {
+        let id = identities[command.identity].dropFirst(Self.storeSize)
+        return "\(command.kind) \(quoted(id)) of store \(quoted(stores[command.store]))"
+    }
+
+    /// The bytes of an identity before its id.
+    private static let storeSize = MemoryLayout<UInt64>.size
 
     private mutating func assemble(_ kind: CommandKind, _ store: Int, _ id: UnsafeBufferPointer<UInt8>) {
         scratch.removeAll(keepingCapacity: true)

@@ -1,27 +1,28 @@
 /// Judges restock bots from what is in the topics: each shortage that the answers show is refilled once.
 ///
-/// It knows the contract and what the bots were told, and shares no code with them. A bot names a refill `GROUP/PARTITION-OFFSET`
-/// after the answer that showed the shortage, or the one to the refill before. It may send a refill more than once: copies are
-/// repeats, and the first is the one that counts. The topics must be whole, and all commands answered.
+/// It knows the contract and the bots' settings, and shares no code with them. A bot names a refill `GROUP/PARTITION-OFFSET`
+/// after the answer that showed the shortage, or after the answer to the previous refill. It may send a refill more than once:
+/// the first copy counts, the others are repeats. The topics must be complete and all commands answered.
 ///
 /// ```swift
 /// let audit = RefillAudit(of: topics, by: RefillAuditRules(group: "juice-restock-bot", low: 5, target: 30))
 /// ```
 public struct RefillAudit: Sendable {
     /// Every shortage that was not refilled once, and every refill without one.
-    public private(set) var faults: [Fault] = []
+    public var faults: [Fault] { list.faults }
     /// Refills that were made.
     public private(set) var refills = 0
-    /// Refills that the service would not take.
+    /// Refills that the service rejected.
     public private(set) var rejected = 0
-    /// Refills that were sent once more.
+    /// Refills that were sent again.
     public private(set) var copies = 0
-    /// Copies that the service did not know any more.
+    /// Copies that the service made again, since it had forgotten the first.
     public private(set) var forgotten = 0
 
     private let rules: RefillAuditRules
+    private var list = FaultList()
 
-    /// Looks at all restocks and answers.
+    /// Audits all restocks and answers.
     public init(of topics: AuditTopics, by rules: RefillAuditRules) {
         self.rules = rules
         for (partition, answers) in topics.results.enumerated() {
@@ -30,30 +31,30 @@ public struct RefillAudit: Sendable {
         }
     }
 
-    /// What one refill names, and which.
+    /// What identifies a refill.
     private struct Name: Hashable {
         let store: [UInt8]
         let id: String
     }
 
     private struct Store {
-        /// The answer to the last refill.
+        /// The offset of the answer to the last refill.
         var answered: Int64 = -1
         var fruits: [String: Fruit] = [:]
     }
 
     private struct Fruit {
         var level = Contract.initialLevel
-        /// The levels that answers told since the last refill of it, and with that.
+        /// The levels in answers since its last refill, that one included.
         var seen: Set<Int> = []
-        /// What orders needed that found too little, as long as there is too little.
+        /// What orders needed in vain, while that is more than there is.
         var needed: Int?
-        /// Whether an order found too little since the last refill of it.
+        /// Whether an order found too little since its last refill.
         var wasMissing = false
         /// The level at which a refill of it alone was rejected.
         var refusedAt: Int?
 
-        mutating func note(_ level: Int, needed: Int?, target: Int) {
+        mutating func update(_ level: Int, needed: Int?, target: Int) {
             self.level = level
             seen.insert(level)
             if refusedAt != level { refusedAt = nil }
@@ -65,7 +66,7 @@ public struct RefillAudit: Sendable {
         mutating func refill() { self = Fruit(level: level, seen: [level]) }
     }
 
-    /// The refills of a partition with what they add, as they were sent first.
+    /// The refills of a partition and what the first copy of each adds.
     private mutating func sent(_ restocks: [AuditRecord], _ partition: Int) -> [Name: [String: Int]] {
         var json = JSONReader()
         var sent: [Name: [String: Int]] = [:]
@@ -90,24 +91,31 @@ public struct RefillAudit: Sendable {
             guard let key = record.key, let value = record.value else { continue }
             value.withUnsafeBufferPointer { value in
                 guard json.read(value), json.tokens[0].kind == .object else { return }
-                // One given again tells the levels of the first time.
+                // A duplicate repeats old levels.
                 guard json.value("duplicate") == nil else { return }
                 var store = stores[key] ?? Store()
                 let left = json.amounts("left")
                 for (fruit, level) in left {
-                    store.fruits[fruit, default: Fruit()].note(level, needed: nil, target: rules.target)
+                    store.fruits[fruit, default: Fruit()].update(level, needed: nil, target: rules.target)
                 }
                 for (fruit, level, needed) in json.missing {
-                    store.fruits[fruit, default: Fruit()].note(level, needed: needed, target: rules.target)
+                    store.fruits[fruit, default: Fruit()].update(level, needed: needed, target: rules.target)
                 }
                 if let id = json.text("restockId"), id.hasPrefix(rules.prefix(partition)) {
                     let name = Name(store: key, id: id)
-                    let isMade = json.text("type") == "restocked"
+                    let outcome: Outcome = json.text("type") == "restocked" ? .made : .rejected
                     if let first = answered[name] {
-                        judgeAgain(name, first, record, partition, isMade ? Array(left.keys) : [], &store)
+                        judgeAgain(
+                            name,
+                            first,
+                            record,
+                            partition,
+                            outcome == .made ? Array(left.keys) : [],
+                            &store
+                        )
                     } else {
                         answered[name] = record.timestamp
-                        judge(name, sent[name], record, partition, isMade: isMade, &store)
+                        judge(name, sent[name], record, partition, outcome, &store)
                     }
                     store.answered = record.offset
                 }
@@ -117,8 +125,8 @@ public struct RefillAudit: Sendable {
         for (key, store) in stores { judgeEnd(of: store, quoted(key), partition) }
     }
 
-    /// Judges a refill that was answered before, at a time. Copies that lie unread for longer than the service remembers are
-    /// made again, and that is no fault of the bots'.
+    /// Judges a refill that was answered before, at `time`. The service makes a copy again that lay unread for longer than it
+    /// remembers, and that is not the bots' fault.
     private mutating func judgeAgain(
         _ name: Name,
         _ time: Int64,
@@ -134,13 +142,16 @@ public struct RefillAudit: Sendable {
         for fruit in fruits { store.fruits[fruit]?.refill() }
     }
 
-    /// Judges the refill that an answer is about; the levels in that are noted already.
+    /// What became of a refill.
+    private enum Outcome { case made, rejected }
+
+    /// Judges the refill of an answer whose levels are already applied.
     private mutating func judge(
         _ name: Name,
         _ amounts: [String: Int]?,
         _ record: AuditRecord,
         _ partition: Int,
-        isMade: Bool,
+        _ outcome: Outcome,
         _ store: inout Store
     ) {
         guard let amounts, let origin = Int64(name.id.dropFirst(rules.prefix(partition).count)) else {
@@ -150,10 +161,13 @@ public struct RefillAudit: Sendable {
             let problem = "\(name.id) goes back behind the answer to the refill before, at \(store.answered)"
             report(.doubled, partition, record, problem)
         }
-        if isMade { refills += 1 } else { rejected += 1 }
+        switch outcome {
+        case .made: refills += 1
+        case .rejected: rejected += 1
+        }
         for (fruit, amount) in amounts {
             let state = store.fruits[fruit] ?? Fruit()
-            if isMade {
+            if outcome == .made {
                 if let problem = problem(of: amount, to: state) {
                     report(.wrong, partition, record, "\(fruit) of \(quoted(name.store)): \(problem)")
                 }
@@ -164,7 +178,7 @@ public struct RefillAudit: Sendable {
         }
     }
 
-    /// What a refill was decided on was told since the refill before. Two for one shortage would be decided on the same.
+    /// A refill must be decided by an answer since the previous refill. Two by the same answer would be two for one shortage.
     private func problem(of amount: Int, to fruit: Fruit) -> String? {
         let level = rules.target - amount
         guard fruit.seen.contains(level) else {
@@ -177,15 +191,7 @@ public struct RefillAudit: Sendable {
         for (fruit, state) in store.fruits where state.level <= rules.low || state.needed != nil {
             guard state.refusedAt == nil else { continue }
             let problem = "\(state.level) of \(fruit) are left in \(name), and nothing was refilled"
-            faults.append(
-                Fault(
-                    category: .missing,
-                    topic: .restocks,
-                    partition: partition,
-                    offset: nil,
-                    problem: problem
-                )
-            )
+            list.add(.missing, .restocks, partition, nil, problem)
         }
     }
 
@@ -195,22 +201,21 @@ public struct RefillAudit: Sendable {
         _ record: AuditRecord,
         _ problem: String
     ) {
-        let offset = record.offset
-        faults.append(
-            Fault(category: category, topic: .results, partition: partition, offset: offset, problem: problem)
-        )
+        list.add(category, .results, partition, record.offset, problem)
     }
 }
 
-/// What the restock bots were told, and what the contract says of copies.
+/// The restock bots' settings, and what the contract says about copies.
 public struct RefillAuditRules: Sendable {
     let group: String
     let low: Int
     let target: Int
-    /// A copy that lies unread for so many milliseconds must be known.
+    /// How long a copy may lie unread and still be recognised as a repeat, in milliseconds.
     let memory: Int64
 
-    /// A fruit with at most `low` left is refilled up to `target`, by the bots of this group.
+    /// The rules for bots of this group, which refill a fruit with at most `low` left up to `target`.
+    ///
+    /// - Parameter memoryWindow: how long the service recognises repeats, in milliseconds.
     public init(group: String, low: Int, target: Int, memoryWindow: Int64 = 3_600_000) {
         (self.group, self.low, self.target) = (group, low, target)
         memory = memoryWindow + min(memoryWindow, Contract.longestDelay)
@@ -224,7 +229,7 @@ extension JSONReader {
         value(name).flatMap(string).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The fruits and numbers of a member that is an object of such.
+    /// The fruits and amounts of a member; empty if it is not an object.
     fileprivate func amounts(_ name: StaticString) -> [String: Int] {
         var amounts: [String: Int] = [:]
         guard let object = value(name), tokens[object].kind == .object else { return amounts }
@@ -235,7 +240,7 @@ extension JSONReader {
         return amounts
     }
 
-    /// What an answer says that an order found too little of.
+    /// What an answer reports as missing for its order.
     fileprivate var missing: [(fruit: String, level: Int, needed: Int)] {
         var missing: [(String, Int, Int)] = []
         guard let array = value("missing"), tokens[array].kind == .array else { return missing }

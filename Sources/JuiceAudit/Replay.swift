@@ -1,6 +1,6 @@
-/// Replays the answers of one partition in the order in which they were given.
+/// Replays the answers of one partition in their order.
 ///
-/// Each must be the answer to the command whose turn it is, and say what the contract's arithmetic says.
+/// Each must answer the command that is due, and say what follows from the contract.
 struct Replay {
     private(set) var list = FaultList()
     private(set) var counts = AuditCounts()
@@ -19,12 +19,12 @@ struct Replay {
 
     private struct FirstAnswer {
         let index: Int
-        /// How many first answers there were before it.
+        /// The number of first answers before it.
         let number: Int
         let moment: SendTimes.Moment
     }
 
-    /// What comes of a command by the contract, and how the answer differs from that.
+    /// What a command results in by the contract, and how the answer differs.
     private struct Result {
         let outcome: Outcome
         let before: Levels
@@ -32,12 +32,8 @@ struct Replay {
         let difference: String?
     }
 
-    /// What an answer says it is the answer to.
-    private struct Reference {
-        let kind: CommandKind
-        let store: Int
-        let identity: Int
-    }
+    /// The command that an answer names.
+    private typealias Reference = Names.Command
 
     init(_ topics: AuditTopics, partition: Int, _ intake: Intake, _ rules: AuditRules) {
         self.topics = topics
@@ -51,13 +47,14 @@ struct Replay {
         }
     }
 
-    /// Goes through all answers.
+    /// Judges all answers.
     mutating func run(_ names: inout Names, _ ledger: inout Ledger) {
         for index in records.indices { judge(index, &names, &ledger) }
         for kind in CommandKind.allCases {
             for command in alignments[kind.rawValue].unanswered {
                 let offset = topics[kind.topic][partition][command.index].offset
-                let problem = "\(describe(command.identity, command.store, kind, names)) has no answer"
+                let reference = Names.Command(kind: kind, store: command.store, identity: command.identity)
+                let problem = "\(names.describe(reference)) has no answer"
                 list.add(.missing, kind.topic, partition, offset, problem)
             }
         }
@@ -80,13 +77,13 @@ struct Replay {
             case .command(let command):
                 judge(index, command, reference, names, &ledger)
             case .late(let command):
-                report(.wrong, record, "\(describe(reference, names)) is answered out of order")
+                report(.wrong, record, "\(names.describe(reference)) is answered out of order")
                 judge(index, command, reference, names, &ledger)
             case .none where names.owners[reference.store] != partition:
                 let owner = names.owners[reference.store]
-                report(.wrong, record, "\(describe(reference, names)) belongs to partition \(owner)")
+                report(.wrong, record, "\(names.describe(reference)) belongs to partition \(owner)")
             case .none:
-                report(.doubled, record, "\(describe(reference, names)) is answered once too often")
+                report(.doubled, record, "\(names.describe(reference)) is answered once too often")
                 follow(record, reference.store, memory[reference.identity], &ledger)
             }
         }
@@ -103,7 +100,7 @@ struct Replay {
         return alignments[kind].match(reference.identity, distanceToDue: distance)
     }
 
-    /// How many answers of this kind further on the one to `identity` is.
+    /// How many answers of this kind ahead the one to `identity` is.
     private mutating func distance(
         to identity: Int?,
         after index: Int,
@@ -135,7 +132,7 @@ struct Replay {
     }
 }
 
-// MARK: - What an answer must say
+// MARK: - Contents
 
 extension Replay {
     private mutating func judge(
@@ -157,10 +154,10 @@ extension Replay {
 
     private mutating func judgeDuplicate(_ record: AuditRecord, _ reference: Reference, _ names: Names) {
         guard let first = memory[reference.identity] else {
-            let problem = "\(describe(reference, names)) is answered as a duplicate, and is none"
+            let problem = "\(names.describe(reference)) is answered as a duplicate, and is none"
             return report(.wrong, record, problem)
         }
-        // The name of the second member, behind the type and its name.
+        // Token 3 is the name of the second member, after the object, the first name and the type.
         let isInPlace =
             json.tokens.count > 4 && isSame(json.text(3), "duplicate") && json.tokens[4].kind == .yes
         if !isInPlace {
@@ -171,7 +168,7 @@ extension Replay {
         }
         if isRepetition != true {
             let problem =
-                "\(describe(reference, names)) is answered otherwise than at \(records[first.index].offset)"
+                "\(names.describe(reference)) is answered otherwise than at \(records[first.index].offset)"
             report(.wrong, record, problem)
         }
     }
@@ -188,9 +185,9 @@ extension Replay {
         var result = carryOut(command, ledger.levels(of: reference.store))
         if let first = memory[reference.identity], isRemembered(first, moment) {
             let problem =
-                "\(describe(reference, names)) is carried out again, after \(records[first.index].offset)"
+                "\(names.describe(reference)) is carried out again, after \(records[first.index].offset)"
             report(.doubled, record, problem)
-            // Unless it is only the first answer again, and not marked as that.
+            // The first answer repeated, only not marked as a duplicate, changed nothing.
             let isSame = record.value == records[first.index].value
             if isSame, result.difference != nil { return }
         }
@@ -210,7 +207,7 @@ extension Replay {
         }
         count(result.outcome)
         if let difference = result.difference {
-            report(.wrong, record, "\(describe(reference, names)): \(difference)")
+            report(.wrong, record, "\(names.describe(reference)): \(difference)")
             goOn(after: result, reference.store, &ledger)
         } else if result.outcome.isChange {
             ledger.change(reference.store, to: result.after)
@@ -224,8 +221,8 @@ extension Replay {
         return Result(outcome: outcome, before: before, after: after, difference: difference)
     }
 
-    /// One wrong answer is to be one fault, not one more with each that follows from it. So a store may be as the
-    /// replay has it or as the answer says, until another answer tells which.
+    /// A wrong answer should be one fault, not one more for each answer after it. So the store may be as the replay has it or
+    /// as the answer says, until a later answer decides.
     private func goOn(after result: Result, _ store: Int, _ ledger: inout Ledger) {
         let check = AnswerCheck(json: json)
         if result.outcome.isChange, check.isType(result.outcome.type) {
@@ -236,12 +233,12 @@ extension Replay {
         }
     }
 
-    /// Whether a repeat answered now must be recognised.
+    /// Whether the service must recognise a repeat answered now.
     private func isRemembered(_ first: FirstAnswer, _ moment: SendTimes.Moment) -> Bool {
         times.isWithinWindow(first.moment, moment) && firstAnswerCount - first.number <= rules.memoryCount
     }
 
-    /// An answer that nobody asked for may still have taken fruit.
+    /// A surplus answer may still have changed the stock.
     private func follow(
         _ record: AuditRecord,
         _ store: Int?,
@@ -268,21 +265,9 @@ extension Replay {
             report(.wrong, record, "its key is not its store, \(quoted(names.stores[reference.store]))")
         }
         let asked = topics[reference.kind.topic][partition][command.index].headers
-        if !asked.isEmpty || !record.headers.isEmpty, traces(asked) != traces(record.headers) {
-            report(.wrong, record, "\(describe(reference, names)): its trace headers are not the command's")
+        if !asked.isEmpty || !record.headers.isEmpty, asked.traces != record.headers.traces {
+            report(.wrong, record, "\(names.describe(reference)): its trace headers are not the command's")
         }
-    }
-
-    private func traces(_ headers: [AuditHeader]) -> [AuditHeader] {
-        var room = Contract.mostTraceBytes
-        let fitting = headers.filter { header in
-            let size = header.value?.count ?? 0
-            guard Contract.traceHeaders.contains(header.name), size <= min(Contract.longestTraceHeader, room)
-            else { return false }
-            room -= size
-            return true
-        }
-        return Array(fitting.prefix(Contract.mostTraceHeaders))
     }
 
     private mutating func count(_ outcome: Outcome) {
@@ -292,14 +277,6 @@ extension Replay {
         case .restocked: counts.restocked += 1
         case .rejected: counts.rejected += 1
         }
-    }
-
-    private func describe(_ reference: Reference, _ names: Names) -> String {
-        describe(reference.identity, reference.store, reference.kind, names)
-    }
-
-    private func describe(_ identity: Int, _ store: Int, _ kind: CommandKind, _ names: Names) -> String {
-        "\(kind) \(quoted(names.id(of: identity))) of store \(quoted(names.stores[store]))"
     }
 
     private mutating func report(_ category: Fault.Category, _ record: AuditRecord, _ problem: String) {

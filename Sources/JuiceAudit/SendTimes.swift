@@ -1,19 +1,18 @@
-/// When the commands of one partition were sent, by which the contract says whose repeat must be recognised.
+/// When the commands of one partition were sent. By these times the contract says which repeats must be recognised.
 ///
-/// The window counts from the first command's timestamp to its repeat's. A timestamp from the future, from more than seven
-/// days ago or missing counts as the moment of reading; that moment is not in the topics, but the answer's is, and is the
-/// next best.
+/// The window counts from the first command's timestamp to its repeat's. A timestamp in the future, more than seven days old
+/// or missing counts as the moment of reading. The topics do not show that moment; the time of the answer stands in for it.
 ///
-/// A repeat that was sent within the window may still come late: its sender held it back. It must be recognised as long as
-/// the window and the delay that the contract allows are not over, by the clock of the answers or by the commands before
-/// it: in an outage or a backlog the one goes on without the other.
+/// A repeat sent within the window may arrive late. It must be recognised until the window and the delay allowed by the
+/// contract are over, both by the clock of the answers and by the commands before it: in an outage or a backlog one advances
+/// without the other.
 struct SendTimes {
     /// What is known of a command when it is answered.
     struct Moment {
         let sent: Int64
         let answered: Int64
-        /// The latest time of those up to it: for a first, of the first commands of its kind; for a repeat, of all records of
-        /// its topic.
+        /// The latest send time so far: for a first command among the first ones of its kind, for a repeat among all records
+        /// of its topic.
         var latest: Int64
     }
 
@@ -38,9 +37,9 @@ struct SendTimes {
         (time &- Contract.oldestTimestamp...time).contains(timestamp) ? timestamp : time
     }
 
-    /// Reads on to a command, which is answered at this time.
+    /// Reads on to a command that is answered at `time`.
     ///
-    /// Records between that have no answer here were read before it: that makes their times no earlier than they were.
+    /// Records before it without an answer here were read earlier, so their effective times are never underestimated.
     mutating func read(_ command: Command, _ kind: CommandKind, answeredAt time: Int64) -> Moment {
         let index = kind.rawValue
         while readCounts[index] <= command.index {
@@ -52,7 +51,7 @@ struct SendTimes {
         return Moment(sent: sent, answered: time, latest: latest[index])
     }
 
-    /// What is to be remembered of a command that was answered for the first time.
+    /// The moment to remember for a first answer.
     mutating func first(_ moment: Moment, _ kind: CommandKind) -> Moment {
         latestFirst[kind.rawValue] = max(latestFirst[kind.rawValue], moment.sent)
         var first = moment
@@ -60,7 +59,7 @@ struct SendTimes {
         return first
     }
 
-    /// Whether a repeat must be recognised for the time that passed.
+    /// Whether a repeat must be recognised after the time that passed.
     func isWithinWindow(_ first: Moment, _ repetition: Moment) -> Bool {
         let retention = rules.memoryWindow + min(rules.memoryWindow, Contract.longestDelay)
         let passed = min(repetition.answered - first.answered, repetition.latest - first.latest)

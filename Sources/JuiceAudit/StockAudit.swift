@@ -1,4 +1,4 @@
-/// Every record of the stock topic is a state that its store was in, and the last one the state it is in.
+/// Checks that every stock record is a state its store was in, and the last one its final state.
 struct StockAudit {
     private(set) var list = FaultList()
     private var json = JSONReader()
