@@ -59,13 +59,14 @@ extension EmbeddedBroker {
         rd_kafka_mock_broker_set_rtt(cluster, broker, delay.milliseconds)
     }
 
-    /// Cuts a broker's connections and refuses new ones, or takes it up again.
-    public func setUp(_ isUp: Bool, broker: Int32 = 1) {
-        Self.ports.lock()
-        defer { Self.ports.unlock() }
-        _ =
-            isUp
-            ? rd_kafka_mock_broker_set_up(cluster, broker) : rd_kafka_mock_broker_set_down(cluster, broker)
+    /// Cuts a broker's connections and refuses new ones.
+    public func takeDown(broker: Int32 = 1) {
+        _ = Self.ports.withLock { rd_kafka_mock_broker_set_down(cluster, broker) }
+    }
+
+    /// Lets a broker accept connections again.
+    public func bringUp(broker: Int32 = 1) {
+        _ = Self.ports.withLock { rd_kafka_mock_broker_set_up(cluster, broker) }
     }
 }
 

@@ -222,11 +222,11 @@ struct KioskTests {
     @Test func aLostBrokerIsToldAndHeals() async throws {
         try await withKiosk { site, broker in
             _ = try await site.event("store=s", holding: #""state":"live""#)
-            broker.setUp(false)
+            broker.takeDown()
             let start = ContinuousClock.now
             _ = try await site.event("store=s", holding: #""state":"lost""#)
             #expect(ContinuousClock.now - start < .seconds(30))
-            broker.setUp(true)
+            broker.bringUp()
             _ = try await site.event("store=s", holding: #""state":"live""#)
         }
     }

@@ -124,13 +124,13 @@ import Testing
             let till = try Till(cluster)
             for outages in 1...2 {
                 #expect(try till.isAnswered(till.order(), by: events))
-                broker.setUp(false)
+                broker.takeDown()
                 #expect(
                     wait { recorder.all.count { $0.contains("session timed out (in") } == outages },
                     "\(outages): \(recorder.all.suffix(10))"
                 )
                 broker.fail(next: .heartbeat, with: [.fencedInstanceID])
-                broker.setUp(true)
+                broker.bringUp()
                 #expect(wait { broker.pendingFailures(of: .heartbeat) == 0 })
             }
             #expect(try till.isAnswered(till.order(), by: events))

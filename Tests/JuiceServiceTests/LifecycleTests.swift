@@ -29,9 +29,9 @@ import Testing
             events in
             // The embedded broker is told of a transaction's offsets by a call that waits for it without end.
             wait { events.hasCommitted }
-            cluster.broker?.setUp(false)
+            cluster.broker?.takeDown()
             wait { recorder.all.contains { $0.contains("no Kafka broker answers") } }
-            cluster.broker?.setUp(true)
+            cluster.broker?.bringUp()
             wait { recorder.all.contains { $0.contains("answers at") && $0.contains("again") } }
             try cluster.makeProducer().send(
                 topic: cluster.topics.orders,
@@ -66,7 +66,7 @@ import Testing
             if isHung {
                 cluster.broker?.setRoundTrip(.seconds(60))
             } else {
-                cluster.broker?.setUp(false)
+                cluster.broker?.takeDown()
             }
             stopping.withLock { $0 = clock.now }
         }

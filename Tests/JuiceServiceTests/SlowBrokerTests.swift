@@ -47,10 +47,10 @@ import Testing
     static let absences: [Duration] = [.seconds(1), .seconds(3), .seconds(12)]
 
     @Test(arguments: absences) func awayAtTheStart(absence: Duration) async throws {
-        let cluster = try await TestCluster.single { $0.broker?.setUp(false) }
+        let cluster = try await TestCluster.single { $0.broker?.takeDown() }
         try await withRunningService(cluster.serviceConfiguration()) { events in
             wait(upTo: absence) { events.hasFailed }
-            cluster.broker?.setUp(true)
+            cluster.broker?.bringUp()
             let till = try Till(cluster)
             #expect(try till.isAnswered(till.order(), by: events), "\(absence): \(events.all)")
         }
@@ -60,9 +60,9 @@ import Testing
         let cluster = try await TestCluster.single { try $0.leaveSomeStock() }
         try await withRunningService(cluster.serviceConfiguration()) { events in
             wait { events.all.contains { if case .assigned = $0 { true } else { false } } }
-            cluster.broker?.setUp(false)
+            cluster.broker?.takeDown()
             wait(upTo: absence) { events.hasFailed }
-            cluster.broker?.setUp(true)
+            cluster.broker?.bringUp()
             let till = try Till(cluster)
             #expect(
                 try till.isAnswered(till.order(), by: events),
@@ -78,9 +78,9 @@ import Testing
             let till = try Till(cluster)
             #expect(try till.isAnswered(till.order(), by: events))
             let orders = try (0..<5).map { _ in try till.order() }
-            cluster.broker?.setUp(false)
+            cluster.broker?.takeDown()
             wait(upTo: absence) { events.hasFailed }
-            cluster.broker?.setUp(true)
+            cluster.broker?.bringUp()
             for order in orders {
                 #expect(
                     try till.isAnswered(order, by: events),

@@ -1,4 +1,5 @@
 import BrokerFaults
+import Dispatch
 import Kafka
 import TestSupport
 import Testing
@@ -86,7 +87,7 @@ import Testing
             )
             try producer.initTransactions(timeout: .seconds(60))
             try producer.begin()
-            broker.setUp(false)
+            broker.takeDown()
             let offsets = [TopicPartition(topic: "in", partition: 0): Offset(1)]
             func send() throws(KafkaError) {
                 try producer.sendOffsets(offsets, membership: membership, timeout: .milliseconds(100))
@@ -98,7 +99,7 @@ import Testing
             #expect(error?.message == "no broker confirmed anything of the transaction for 0.3 s")
 
             // What is left behind has an id of its own, so that offsets which are late cannot do harm.
-            broker.setUp(true)
+            broker.bringUp()
             producer.drop()
             try retrying(while: { .now < deadline }) { () throws(KafkaError) in
                 try producer.initTransactions(timeout: .seconds(1))
@@ -127,25 +128,29 @@ import Testing
 
     @Test func aCallThatDoesNotEndIsLeftBehindWithWhatItHolds() async throws {
         try await onThread {
-            let gate = StopSignal()
-            weak var weakHeld: StopSignal?
+            let (gate, freed) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             do {
-                let held = StopSignal()
-                weakHeld = held
+                let held = Held(freed: freed)
                 let thread = CallThread(name: "test")
                 thread.begin {
-                    while !gate.isRequested { gate.wait(for: .milliseconds(5)) }
-                    held.request()
+                    gate.wait()
+                    withExtendedLifetime(held) {}
                 }
                 #expect(thread.outcome(within: .milliseconds(10)) == nil)
                 #expect(thread.isBusy)
             }
-            #expect(weakHeld != nil, "the call goes on")
-            gate.request()
-            let deadline = ContinuousClock.now + .seconds(10)
-            let pause = StopSignal()
-            while weakHeld != nil, .now < deadline { pause.wait(for: .milliseconds(1)) }
-            #expect(weakHeld == nil)
+            #expect(freed.wait(timeout: .now()) == .timedOut, "the call goes on")
+            gate.signal()
+            #expect(freed.wait(timeout: .now() + 60) == .success)
         }
+    }
+
+    /// Signals when it is freed.
+    private final class Held: Sendable {
+        private let freed: DispatchSemaphore
+
+        init(freed: DispatchSemaphore) { self.freed = freed }
+
+        deinit { freed.signal() }
     }
 }

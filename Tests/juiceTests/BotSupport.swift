@@ -51,11 +51,13 @@ enum EmbeddedService {
 
 /// A bot on a thread of its own.
 final class RunningBot: Sendable {
-    private let interruption = Interruption()
-    private let isFrozen = Atomic(false)
+    private let end = StopSignal()
+    /// Ends the freeze that the bot is in; nil while it is in none.
+    private let thawing = Mutex<StopSignal?>(nil)
     private let sent = Mutex<[Refill]>([])
+    private let arrivals = DispatchSemaphore(value: 0)
     private let failure = Mutex<(any Error)?>(nil)
-    private let end = DispatchSemaphore(value: 0)
+    private let hasEnded = DispatchSemaphore(value: 0)
 
     init(_ connection: Connection, _ plan: RestockBotPlan, logger: Logger = EmbeddedService.quiet) {
         Thread { [self] in
@@ -65,41 +67,47 @@ final class RunningBot: Sendable {
                     plan: plan,
                     logger: logger,
                     isEnded: { [self] in
-                        while isFrozen.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.01) }
-                        return interruption.isRequested
+                        thawing.withLock { $0 }?.wait(for: .seconds(600))
+                        return end.isRequested
                     },
-                    show: { [self] refill in sent.withLock { $0.append(refill) } }
+                    show: { [self] refill in
+                        sent.withLock { $0.append(refill) }
+                        arrivals.signal()
+                    }
                 )
                 .run()
             } catch {
                 failure.withLock { $0 = error }
             }
-            end.signal()
+            hasEnded.signal()
         }
         .start()
     }
 
-    /// Lets the bot do nothing, as a process that is stopped.
-    func freeze() { isFrozen.store(true, ordering: .relaxed) }
+    /// Keeps the bot from doing anything, like a process that is stopped.
+    func freeze() { thawing.withLock { $0 = StopSignal() } }
 
-    func thaw() { isFrozen.store(false, ordering: .relaxed) }
+    func thaw() { thawing.withLock { $0.take() }?.request() }
 
     var refills: [Refill] { sent.withLock { $0 } }
 
     /// Asks it to end, waits until it has and throws why it failed, if it did.
     func stop() throws {
-        interruption.request()
+        end.request()
         try wait()
     }
 
     func wait() throws {
-        end.wait()
+        hasEnded.wait()
         if let error = failure.withLock({ $0 }) { throw error }
     }
 
     /// Whether it has sent so many refills before the deadline.
     func waits(for count: Int, _ deadline: Deadline) -> Bool {
-        while refills.count < count, !deadline.isOver { Thread.sleep(forTimeInterval: 0.01) }
+        while refills.count < count {
+            let timeout = DispatchTime.now() + deadline.remaining / .seconds(1)
+            guard arrivals.wait(timeout: timeout) == .success else { break }
+        }
         return refills.count >= count
     }
 }
@@ -142,12 +150,18 @@ extension Answer {
 /// Keeps log lines, without their time and level.
 final class LogLines: Sendable {
     private let lines = Mutex<[String]>([])
+    private let arrivals = DispatchSemaphore(value: 0)
 
     var all: [String] { lines.withLock { $0 } }
+
+    func waitForFirst(within timeout: Duration) {
+        _ = arrivals.wait(timeout: .now() + timeout / .seconds(1))
+    }
 
     var logger: Logger {
         Log.logger(level: .notice) { [self] line in
             lines.withLock { $0.append(line.split(separator: " ", maxSplits: 2).last.map(String.init) ?? "") }
+            arrivals.signal()
         }
     }
 }

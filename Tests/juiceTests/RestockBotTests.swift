@@ -141,8 +141,7 @@ struct RestockBotTests {
             // One that goes on waits, until it is told to end.
             let lines = LogLines()
             let bot = RunningBot(connection, .init(rules: rules), logger: lines.logger)
-            let deadline = Deadline(after: .seconds(30))
-            while lines.all.isEmpty, !deadline.isOver { Thread.sleep(forTimeInterval: 0.01) }
+            lines.waitForFirst(within: .seconds(30))
             try bot.stop()
             #expect(lines.all == ["no Kafka broker answers at 127.0.0.1:1; waiting for one"])
         }

@@ -20,8 +20,8 @@ struct Stage {
         say("ready")
         while let line = readLine() {
             switch line {
-            case "broker down": broker.setUp(false)
-            case "broker up": broker.setUp(true)
+            case "broker down": broker.takeDown()
+            case "broker up": broker.bringUp()
             case "service stop":
                 await service?.stop()
                 service = nil

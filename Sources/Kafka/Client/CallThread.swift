@@ -1,11 +1,10 @@
 import Dispatch
-import Foundation
 import Synchronization
 
-/// A thread for a call of librdkafka's that may take longer than it was told, so that it can be left behind.
+/// A thread for calls to librdkafka that may take longer than their timeout, so that such a call can be abandoned.
 ///
-/// It makes one call at a time. Let go of in the middle of one, it ends with that call, and what the call holds on to is
-/// freed then.
+/// It makes one call at a time. If it is released in the middle of one, it ends when that call returns, and only then is what
+/// the call retains freed.
 final class CallThread: Sendable {
     typealias Outcome = Result<Void, KafkaError>
 
@@ -41,7 +40,7 @@ final class CallThread: Sendable {
     private let slot = Slot()
     private let name: String
 
-    /// The thread is started by the first call.
+    /// The first call starts the thread.
     init(name: String) { self.name = name }
 
     deinit {
@@ -49,24 +48,22 @@ final class CallThread: Sendable {
         slot.wake.signal()
     }
 
-    /// Whether a call was begun of which the outcome was not taken.
+    /// Whether a call has begun and ``outcome(within:)`` has not returned its outcome yet.
     var isBusy: Bool { slot.state.withLock { $0.call != nil } }
 
-    /// Begins a call, where none is under way.
+    /// Begins a call. None may be in progress.
     func begin(_ call: @escaping @Sendable () throws(KafkaError) -> Void) {
         let isStarted = slot.state.withLock { state in
             defer { (state.call, state.isStarted) = (call, true) }
             return state.isStarted
         }
         if !isStarted {
-            let thread = Thread { [slot] in slot.serve() }
-            thread.name = name
-            thread.start()
+            OwnThread.start(name) { [slot] in slot.serve() }
         }
         slot.wake.signal()
     }
 
-    /// What came of the call; nil where it has not ended in time.
+    /// The outcome of the call; nil if it has not returned in time.
     func outcome(within timeout: Duration) -> Outcome? {
         guard slot.done.wait(timeout: .now() + .milliseconds(Int(timeout.milliseconds))) == .success else {
             return nil

@@ -1,23 +1,23 @@
 import Foundation
 
-/// Runs blocking work on threads of its own.
+/// Runs blocking work on new threads.
 ///
-/// librdkafka's calls block. On one of Swift's cooperative threads, of which there are as many as cores, they would
-/// stall tasks that have nothing to do with Kafka.
+/// librdkafka's calls block. Swift has as many cooperative threads as cores, and a blocked one stalls tasks that have nothing to
+/// do with Kafka.
 public enum OwnThread {
-    /// Something to do on a thread of that name.
+    /// Work for a thread of a given name.
     public struct Work<Success: Sendable>: Sendable {
         let name: String
         let body: @Sendable () throws -> Success
 
-        /// Work that is not begun.
+        /// Work that has not begun.
         public init(name: String, body: @escaping @Sendable () throws -> Success) {
             self.name = name
             self.body = body
         }
     }
 
-    /// Runs `work` on a new thread of that name and returns what it returns.
+    /// Runs `work` on a new thread and returns its result.
     public static func run<Success: Sendable>(
         _ name: String,
         _ work: @escaping @Sendable () throws -> Success
@@ -27,12 +27,12 @@ public enum OwnThread {
         }
     }
 
-    /// Runs several works, each on a new thread of its name, until all have ended. The first that fails stops the others.
+    /// Runs each work on a thread of its own until all have ended. If one fails, the others are asked to stop.
     ///
-    /// Some calls of librdkafka wait for a broker whatever timeout they are given. Work that has not ended some time after
-    /// it was asked to stop, `stopTimeout`, is left to itself: the process is about to end.
-    /// - Returns: what they returned, of those that ended in time.
-    /// - Throws: what the first that failed has thrown.
+    /// Some of librdkafka's calls wait for a broker whatever their timeout. Work that has not ended `stopTimeout` after the
+    /// request to stop is abandoned: the process is about to end.
+    /// - Returns: the results of the works that ended in time.
+    /// - Throws: the error of the first work that failed.
     public static func runAll<Success: Sendable>(
         _ works: [Work<Success>],
         until stop: StopSignal,
@@ -54,17 +54,17 @@ public enum OwnThread {
             if case .failure = result { stop.request() }
             results.append(result)
         }
-        // Failures are told in the order in which they came: the others may be a consequence of the first.
+        // In the order in which they came: later failures may be a consequence of the first.
         for case .failure(let error) in results { throw error }
         return try results.map { try $0.get() }
     }
 
-    /// Goes on waiting where the task is cancelled: the works are asked to stop then, and have not yet.
+    /// Keeps waiting when the task is cancelled: the works have been asked to stop but have not ended yet.
     private static func next<Element: Sendable>(of stream: AsyncStream<Element>) async -> Element? {
         await Task.detached { await stream.first { _ in true } }.value
     }
 
-    private static func start(_ name: String, _ work: @escaping @Sendable () -> Void) {
+    static func start(_ name: String, _ work: @escaping @Sendable () -> Void) {
         let thread = Thread(block: work)
         thread.name = name
         thread.start()

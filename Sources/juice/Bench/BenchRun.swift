@@ -3,6 +3,7 @@ import Foundation
 import JuiceBench
 import JuiceClient
 import JuiceMessages
+import Kafka
 
 /// Runs a measurement and prints what it found.
 enum BenchRun {
@@ -10,7 +11,7 @@ enum BenchRun {
     ///
     /// - Throws: `ExitCode` when somebody pressed Ctrl-C, or when a goal is missed and the settings ask for that.
     static func run(_ settings: Settings, _ measurement: some BrokerMeasurement) throws {
-        let interruption = Interruption()
+        let interruption = StopSignal.onInterruption()
         let bar = ProgressBar()
         defer { bar.clear() }
         let connection = try Connection(settings)

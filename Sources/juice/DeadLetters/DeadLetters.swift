@@ -1,6 +1,7 @@
 import ArgumentParser
 import JuiceClient
 import JuiceMessages
+import Kafka
 
 /// `juice dead-letters`: shows what could not be answered, and sends it again.
 struct DeadLetters: ParsableCommand {
@@ -93,7 +94,7 @@ struct DeadLetterList: ParsableCommand {
         let last = try settings.integer(.last, in: 0...1_000_000) ?? 50
         let timeout = try settings.timeout()
         let printer = LetterPrinter(printsJSON: try settings.boolean(.json))
-        let interruption = try settings.boolean(.follow) ? Interruption() : nil
+        let interruption = try settings.boolean(.follow) ? StopSignal.onInterruption() : nil
 
         let reader = try DeadLetterReader(Connection(settings), deadline: Deadline(after: timeout))
         let found = try reader.last(last, idleTimeout: timeout) { letter, isResent in

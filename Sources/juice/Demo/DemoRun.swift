@@ -2,6 +2,7 @@ import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import JuiceService
+import Kafka
 import Logging
 
 /// One demo from start to end, on the thread that calls ``run(isLive:)``.
@@ -14,7 +15,7 @@ struct DemoRun {
     let logger: Logger
 
     func run(isLive: Bool) throws {
-        let interruption = Interruption()
+        let interruption = StopSignal.onInterruption()
         let topics = TopicNames()
         let embedded = try EmbeddedKafka(
             topics: topics,
@@ -61,7 +62,7 @@ struct DemoRun {
         _ session: TrafficSession,
         _ connection: Connection,
         _ service: BackgroundService,
-        _ interruption: Interruption,
+        _ interruption: StopSignal,
         note: String?
     ) throws {
         let stock = try StockReader(connection, store: nil, deadline: Deadline(after: .seconds(10)))
@@ -103,7 +104,7 @@ struct DemoRun {
     private func run(
         _ session: TrafficSession,
         _ service: BackgroundService,
-        _ interruption: Interruption,
+        _ interruption: StopSignal,
         _ show: ([Answer]) throws -> Void
     ) throws {
         try session.run(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import JuiceClient
 import JuiceRestockBot
+import Kafka
 
 /// `juice restock-bot`: refills what runs out.
 struct RestockBotCommand: ParsableCommand {
@@ -57,7 +58,7 @@ struct RestockBotCommand: ParsableCommand {
         let settings = try Settings(self)
         let plan = try RestockBotPlan(settings)
         let paint = Paint.forStandardOutput()
-        let interruption = Interruption()
+        let interruption = StopSignal.onInterruption()
         try RestockBotRun(
             connection: try Connection(settings),
             plan: plan,

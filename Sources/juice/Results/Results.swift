@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import JuiceClient
 import JuiceMessages
+import Kafka
 
 /// `juice results`: shows the answers.
 struct Results: ParsableCommand {
@@ -39,7 +40,7 @@ struct Results: ParsableCommand {
         let last = try settings.integer(.last, in: 0...(.max))
         let printer = AnswerPrinter(printsJSON: try settings.boolean(.json))
 
-        let interruption = try settings.boolean(.follow) ? Interruption() : nil
+        let interruption = try settings.boolean(.follow) ? StopSignal.onInterruption() : nil
         let connection = try Connection(settings)
         let reader = try ResultsReader(
             connection,

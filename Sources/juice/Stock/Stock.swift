@@ -2,6 +2,7 @@ import ArgumentParser
 import JuiceClient
 import JuiceMaker
 import JuiceMessages
+import Kafka
 
 /// `juice stock`: shows what the stores have.
 struct Stock: ParsableCommand {
@@ -44,7 +45,7 @@ struct Stock: ParsableCommand {
         )
         let watches = try settings.boolean(.watch)
 
-        let interruption = watches ? Interruption() : nil
+        let interruption = watches ? StopSignal.onInterruption() : nil
         let connection = try Connection(settings)
         let reader = try StockReader(connection, store: store, deadline: Deadline(after: timeout))
         try reader.readAll(idleTimeout: timeout)

@@ -3,6 +3,7 @@ import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import JuiceService
+import Kafka
 
 /// `juice traffic`: the demo's tills and restock bot, for a service that runs elsewhere.
 struct SendTraffic: ParsableCommand {
@@ -28,7 +29,7 @@ struct SendTraffic: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let plan = try TrafficPlan(settings)
-        let interruption = Interruption()
+        let interruption = StopSignal.onInterruption()
         let session = try TrafficSession(
             Connection(settings),
             traffic: Traffic(
