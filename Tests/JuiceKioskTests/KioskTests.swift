@@ -244,7 +244,8 @@ private final class TestBroker: Sendable {
         self.broker = Mutex(broker)
     }
 
-    func setUp(_ isUp: Bool) { broker.withLock { $0?.setUp(isUp) } }
+    func takeDown() { broker.withLock { $0?.takeDown() } }
+    func bringUp() { broker.withLock { $0?.bringUp() } }
 
     func stop() { broker.withLock { $0 = nil } }
 }
