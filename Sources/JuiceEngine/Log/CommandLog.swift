@@ -1,9 +1,8 @@
 /// The log under a worker: what the engine needs of Kafka, and nothing else.
 ///
-/// All calls are made by one thread, one at a time, and none is made from inside another. A call either does what
-/// it says or throws a ``LogError`` whose remedy says what the worker does next. Two implementations exist: Kafka,
-/// and a simulated log in the tests that can fail, crash or delay at every one of these calls. The same worker
-/// runs on both.
+/// One thread makes all calls, one at a time and never from inside another. A call does what it says or throws a ``LogError``
+/// whose remedy says what the worker does next. The same worker runs on Kafka and, in tests, on a simulated log that can fail,
+/// crash or delay any call.
 ///
 /// ## Topics
 /// ### Input
@@ -20,42 +19,44 @@
 /// - ``sendOffsets(_:)``
 /// - ``commit()``
 public protocol CommandLog: AnyObject {
-    /// The time of day, in milliseconds since 1970: the engine has no clock of its own.
+    /// The time of day, in milliseconds since 1970. The engine has no other clock.
     var now: Timestamp { get }
 
-    /// Makes new producers and takes over their transactional ids: what a predecessor left open is aborted and
-    /// the predecessor fenced. Producers of an earlier call are dropped.
+    /// Makes new producers and takes over their transactional ids, which aborts what a predecessor left open and fences it.
+    /// Drops the producers of an earlier call.
     func initTransactions() throws(LogError)
 
-    /// What happened next: a change of the assignment, or the commands at hand.
+    /// Returns the next change of the assignment, or the commands at hand.
     ///
-    /// The records' bytes stay valid until the next call. Nothing of an assignment is read before ``start(at:)``.
+    /// The records' bytes stay valid until the next call. No partition is read before ``start(at:)``.
     /// - Parameters:
     ///   - maxRecords: the most commands to return.
     ///   - wait: how long to wait for something to happen.
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult
 
-    /// Reads the given partitions from the given positions, and no others.
+    /// Reads these partitions from these positions, and no others.
     func start(at positions: [InputPosition]) throws(LogError)
 
-    /// Where each partition stands. The committed offsets are taken first and only once no transaction is undecided about
-    /// them, the ends of the changelogs after that: what those offsets cover is then below those ends.
+    /// Looks up the committed offsets and the ends of the changelogs.
+    ///
+    /// The offsets are read first, and only once no transaction on them is undecided. So the ends, read after them, lie beyond
+    /// everything that the offsets cover.
     ///
     /// - Parameters:
     ///   - partitions: the partitions' numbers.
-    ///   - retention: how long answers are kept, in milliseconds; ``AnswerHorizon`` says from when on that makes them wanted.
-    /// - Returns: the points, and the partitions of which nothing can be said now, with the topic that has no leader there.
+    ///   - retention: how long answers are kept, in milliseconds. ``AnswerHorizon`` turns that into the time to read from.
+    /// - Returns: the points, and the partitions that have none because a topic has no leader there, with that topic.
     func restorePoints(
         of partitions: [Int32],
         retention: Timestamp
     ) throws(LogError) -> (points: [RestorePoint], leaderless: [Int32: String])
 
-    /// Begins to read the changelogs at these positions, in place of any read before.
+    /// Begins to read the changelogs at these positions, and stops any earlier reading.
     func openChangelog(_ positions: [ChangelogPosition]) throws(LogError)
 
-    /// The next records of the changelogs that are committed, and how far each partition is read.
+    /// Returns the next committed records of the changelogs, and the partitions read to their ends.
     ///
-    /// Waits a moment when there is nothing. The bytes stay valid until the next call.
+    /// Waits a moment if there are none. The bytes stay valid until the next call.
     func readChangelog() throws(LogError) -> ChangelogBatch
 
     /// Begins a transaction. Only one is ever open.
@@ -63,33 +64,33 @@ public protocol CommandLog: AnyObject {
 
     /// Adds a record to the transaction. The bytes are copied.
     ///
-    /// Never throws ``LogError/Remedy/retry``: a transaction that lacks a record must not be committed.
+    /// Never throws ``LogError/Remedy/retry``, since a transaction without the record must not be committed.
     func produce(_ record: OutputRecord) throws(LogError)
 
-    /// Adds the input positions to the transaction, as this assignment's member: refused once the partitions have
-    /// been given to another.
+    /// Adds the input positions to the transaction, with the membership of this assignment. The group refuses them once the
+    /// partitions belong to another member.
     func sendOffsets(_ positions: [InputPosition]) throws(LogError)
 
-    /// Commits. Returns only when the transaction is known to be committed.
+    /// Commits the transaction. Returns only once that is confirmed.
     func commit() throws(LogError)
 
-    /// What people call an input topic; dead letters name it.
+    /// An input topic's name in Kafka, for the headers of dead letters.
     func name(of topic: InputTopic) -> String
 
-    /// Leaves the consumer group and lets everything go. No call follows.
+    /// Leaves the consumer group and closes all clients. No call follows.
     func leave()
 }
 
-/// Why a call on the log failed, by what to do next.
+/// Why a call on the log failed, and what to do next.
 public struct LogError: Error, Sendable, Equatable {
     /// What the worker does next.
     public enum Remedy: Sendable, Equatable {
         /// Make the same call again.
         case retry
-        /// The transaction failed or its outcome is unknown: undo its changes, make new producers, and look in the log how
-        /// things stand.
+        /// The transaction failed or its outcome is unknown. Undo its changes, make new producers and read the committed
+        /// offsets.
         case startOver
-        /// Nothing this process can do will help: stop, and say why.
+        /// This process cannot recover. Stop and report why.
         case stop
     }
 
@@ -103,7 +104,7 @@ public struct LogError: Error, Sendable, Equatable {
 
     /// What the worker does next.
     public let remedy: Remedy
-    /// What happened, in a sentence for a person.
+    /// What happened, for people.
     public let message: String
     /// What failed.
     public let subject: Subject
@@ -126,11 +127,11 @@ public enum PollWait: Sendable {
 
 /// The answer to ``CommandLog/poll(maxRecords:wait:)``.
 public enum PollResult {
-    /// The commands at hand, and the partitions read to their present end, with the offset that follows: it passes markers
-    /// and aborted records, which no record tells of. Both empty when nothing happened.
+    /// The commands at hand, and the partitions read to their current ends. A position at an end is past markers and aborted
+    /// records, which no record shows. Both are empty if nothing happened.
     case records([CommandRecord], ends: [InputPosition])
-    /// These partitions are this worker's, by what the group gave it (see ``InputShare``); it had none when this comes.
+    /// The worker owns these partitions (see ``InputShare``). It owned none before.
     case assigned([Int32])
-    /// The group took all partitions back.
+    /// The group revoked all partitions.
     case revoked
 }

@@ -1,19 +1,20 @@
 import JuiceMessages
 
-/// The position of a record in a partition, counted from 0.
+/// A record's position in a partition, from 0.
 public typealias Offset = Int64
 
-/// A time of day, in milliseconds since 1970, as records carry it.
+/// A time of day in milliseconds since 1970, as in records.
 public typealias Timestamp = Int64
 
-/// The topics that commands are read from. One worker reads both of a partition that stores live in: see ``InputShare``.
+/// The topics that commands are read from. Both topics of a partition that stores live in are read by one worker: see
+/// ``InputShare``.
 public enum InputTopic: Sendable, CaseIterable {
     /// Orders from POS systems.
     case orders
     /// Stock edits from restock bots.
     case restocks
 
-    /// The same among all topics.
+    /// The topic as one of all.
     public var topic: Topic {
         switch self {
         case .orders: .orders
@@ -29,7 +30,7 @@ public enum ChangelogTopic: Sendable, CaseIterable {
     /// The answers. A repeat of a command is known by its answer.
     case results
 
-    /// The same among all topics.
+    /// The topic as one of all.
     public var topic: Topic {
         switch self {
         case .stock: .stock
@@ -38,11 +39,11 @@ public enum ChangelogTopic: Sendable, CaseIterable {
     }
 }
 
-/// One header of a record.
+/// A header of a record.
 public struct Header: Sendable, Equatable {
-    /// The name; it may occur more than once.
+    /// The name, which may occur more than once.
     public let name: String
-    /// The bytes; nil is Kafka's null.
+    /// The bytes; nil for Kafka's null.
     public let value: [UInt8]?
 
     /// A header of raw bytes.
@@ -57,24 +58,24 @@ public struct Header: Sendable, Equatable {
     }
 }
 
-/// One record of a topic that the engine reads. Key and value are views, valid until more is read.
+/// A record that the engine reads. Key and value are views, valid until the next read.
 public struct LogRecord<Source> {
-    /// Where it was read.
+    /// The topic it was read from.
     public let topic: Source
     /// The partition's number.
     public let partition: Int32
-    /// Its position in the partition.
+    /// Its offset in the partition.
     public let offset: Offset
-    /// When it was made, by the sender's word, or appended; nil where the log does not say.
+    /// When it was created, by the sender's clock, or appended; nil if the log does not say.
     public let timestamp: Timestamp?
-    /// The store, by the sender's word.
+    /// The store's name, if the sender set it.
     public let key: UnsafeRawBufferPointer?
-    /// The command, the stock or the answer, by the sender's word; no stock says that the store is gone.
+    /// The command, stock or answer, unchecked. Stock without a value is a tombstone.
     public let value: UnsafeRawBufferPointer?
     /// The headers, in the sender's order.
     public let headers: [Header]
 
-    /// A record as the log holds it.
+    /// A record of the log.
     @inlinable
     public init(
         topic: Source,
@@ -95,35 +96,35 @@ public struct LogRecord<Source> {
     }
 }
 
-/// One order or restock.
+/// An order or a restock.
 public typealias CommandRecord = LogRecord<InputTopic>
 
-/// One record to write. Key and value are views that need to live only during the call.
+/// A record to write. Key and value are views that are valid during the call only.
 public struct OutputRecord {
-    /// Where it goes.
+    /// The topic to write it to.
     public let topic: Topic
-    /// The partition of the command it stems from; of a forwarded one, the partition it belongs in.
+    /// The partition of the command it results from; for a forwarded command, the owner of its store.
     public let partition: Int32
-    /// The store; a dead letter keeps whatever key it had.
+    /// The store; a dead letter keeps its record's key.
     public let key: UnsafeRawBufferPointer?
-    /// The record's bytes.
+    /// The value; nil for Kafka's null.
     public let value: UnsafeRawBufferPointer?
     /// Headers, usually none.
     public let headers: [Header]
-    /// The time that it is to carry, which only a record with headers can; nil is the time of writing.
+    /// The timestamp, which only a record with headers can set; nil for the time of writing.
     public var timestamp: Timestamp?
 }
 
 /// The next offset to read of one partition.
 public struct LogPosition<Source: Sendable & Hashable>: Sendable, Hashable {
-    /// Where it is read.
+    /// The topic.
     public let topic: Source
     /// The partition's number.
     public let partition: Int32
     /// The next offset to read.
     public let offset: Offset
 
-    /// A position in one partition.
+    /// A position in a partition.
     @inlinable
     public init(topic: Source, partition: Int32, offset: Offset) {
         self.topic = topic
@@ -132,24 +133,24 @@ public struct LogPosition<Source: Sendable & Hashable>: Sendable, Hashable {
     }
 }
 
-/// How far commands are read.
+/// A position in the commands.
 public typealias InputPosition = LogPosition<InputTopic>
-/// How far state is restored.
+/// A position in the changelogs.
 public typealias ChangelogPosition = LogPosition<ChangelogTopic>
 
-/// Where one partition stands, as a basis to restore it on.
+/// The offsets of one partition from which its state is restored.
 public struct RestorePoint: Sendable, Equatable {
-    /// What the group and the broker know of one input partition.
+    /// The offsets of one input partition.
     public struct Input: Sendable, Equatable {
-        /// The group's committed offset; nil when nothing was ever committed.
+        /// The group's committed offset; nil if there is none.
         public let committed: Offset?
-        /// The oldest offset still in the log, and the one that the next record gets.
+        /// The oldest offset in the log, up to the one of the next record.
         public let log: Range<Offset>
 
-        /// Where reading begins: after what is committed, or with the oldest record.
+        /// Where reading begins: at the committed offset, or at the oldest record.
         var start: Offset { committed ?? log.lowerBound }
 
-        /// An input partition's state.
+        /// The offsets of an input partition.
         public init(committed: Offset?, log: Range<Offset>) {
             self.committed = committed
             self.log = log
@@ -158,16 +159,16 @@ public struct RestorePoint: Sendable, Equatable {
 
     /// The partition's number.
     public let partition: Int32
-    /// The orders; nil where that topic has no such partition.
+    /// The orders; nil if the topic has no such partition.
     public let orders: Input?
-    /// The restocks; nil where that topic has no such partition.
+    /// The restocks; nil if the topic has no such partition.
     public let restocks: Input?
-    /// The stock is to be read up to here.
+    /// The end of the stock: restoring reads all of it.
     public let stockEnd: Offset
-    /// The answers that repeats may still ask for, or those of them that are still there; they are to be read up to the end.
+    /// The answers that repeats may still ask for, as far as the log still has them.
     public let results: Range<Offset>
 
-    /// A partition's state.
+    /// The offsets of a partition.
     public init(
         partition: Int32,
         orders: Input?,
@@ -183,18 +184,18 @@ public struct RestorePoint: Sendable, Equatable {
     }
 }
 
-/// A piece of the changelogs.
+/// Some records of the changelogs.
 public struct ChangelogBatch {
-    /// One store's stock, or one answer.
+    /// A store's stock, or an answer.
     public typealias Record = LogRecord<ChangelogTopic>
 
     /// The records, in order within each partition.
     public let records: [Record]
-    /// Partitions read to their present end, with the offset that follows: it passes markers and aborted records,
-    /// which no record tells of.
+    /// The partitions read to their current ends. A position at an end is past markers and aborted records, which no record
+    /// shows.
     public let ends: [ChangelogPosition]
 
-    /// A piece of the changelogs.
+    /// Records read from the changelogs.
     public init(records: [Record], ends: [ChangelogPosition]) {
         self.records = records
         self.ends = ends

@@ -29,27 +29,26 @@ final class ChangelogApplier {
 
     /// Applies records of one topic partition.
     ///
-    /// - Parameter note: told of each stock record whether it could be restored from; nil says that it could.
+    /// - Parameter onStock: called with each stock record and what is wrong with it; nil if nothing is.
     /// - Throws: ``LogError`` for stock that belongs in another partition.
     func apply(
         _ records: ArraySlice<ChangelogBatch.Record>,
         to state: PartitionState,
         now: Timestamp,
-        note: (ChangelogBatch.Record, String?) -> Void
+        onStock: (ChangelogBatch.Record, String?) -> Void
     ) throws(LogError) {
         switch records.first?.topic {
-        case .stock: try applyStock(records, to: &state.applied.stores, note: note)
+        case .stock: try applyStock(records, to: &state.applied.stores, onStock: onStock)
         case .results: for record in records { applyAnswer(record, to: &state.applied.duplicates, now: now) }
         case nil: break
         }
     }
 
-    /// The place of each store is fetched from memory while the record before is read: among a million stores it is in no
-    /// cache by chance.
+    /// Prefetches the next record's store while a record is applied: with a million stores, none is in a cache by chance.
     private func applyStock(
         _ records: ArraySlice<ChangelogBatch.Record>,
         to stores: inout StoreTable,
-        note: (ChangelogBatch.Record, String?) -> Void
+        onStock: (ChangelogBatch.Record, String?) -> Void
     ) throws(LogError) {
         var ahead = records.first?.key.map(ByteKeyTable.Key.init)
         for index in records.indices {
@@ -59,7 +58,7 @@ final class ChangelogApplier {
                 if let ahead { stores.prefetch(ahead) }
             }
             let fault = try applyStock(record, key, to: &stores)
-            note(record, fault.map { "stock record at \(Self.place(of: record)): \($0)" })
+            onStock(record, fault.map { "stock record at \(Self.place(of: record)): \($0)" })
         }
     }
 
@@ -73,7 +72,7 @@ final class ChangelogApplier {
         to stores: inout StoreTable
     ) throws(LogError) -> String? {
         guard let key else { return "it has no key" }
-        // A tombstone is nothing this service writes: somebody reset the store to the menu's initial stock.
+        // This service writes no tombstones. An operator reset the store to the menu's initial stock.
         guard let value = record.value else {
             stores.restore(key, FruitStore(menu: menu), revision: 0)
             return nil
@@ -95,7 +94,7 @@ final class ChangelogApplier {
         }
     }
 
-    /// What is no answer is passed over: whoever wrote it, no command is known by it.
+    /// Skips records that are no answers: no command can be recognised by them.
     private func applyAnswer(
         _ record: ChangelogBatch.Record,
         to duplicates: inout DuplicateMemory,

@@ -1,12 +1,12 @@
-/// A partition that is being restored: how far its changelogs are read, and how far they have to be.
+/// A partition that is being restored: what of its changelogs is still to be read.
 struct PendingPartition {
     let state: PartitionState
     private let point: RestorePoint
     private let window: DuplicateWindow
-    /// How many offsets at the end of the results are read.
+    /// How many offsets at the end of the results to read.
     private var span: Offset
     private var remaining: Set<ChangelogTopic> = []
-    /// The answers read were too few; what remains is to read more of them.
+    /// Whether the answers read were too few, so that reading must begin again further back.
     private var needsMoreAnswers = false
     /// Stores whose latest stock record cannot be restored from, by their keys.
     private var faults: [[UInt8]: (offset: Offset, reason: String)] = [:]
@@ -15,28 +15,28 @@ struct PendingPartition {
         self.state = state
         self.point = point
         self.window = window
-        // Large transactions, which those have that fill the window by count, leave few markers between the records.
+        // A window that is full by count has large transactions, which leave few markers between the records.
         span = Offset(window.count) + Offset(window.count / 4) + 1
         remaining = Set(ChangelogTopic.allCases.filter { start(of: $0) < end(of: $0) })
     }
 
     var isComplete: Bool { remaining.isEmpty }
 
-    /// What is wrong with the stock; nil when nothing is.
+    /// What is wrong with the stock; nil if nothing is.
     var firstFault: PartitionFault? {
         faults.values.min { $0.offset < $1.offset }.map { PartitionFault(.stock, at: $0.offset, $0.reason) }
     }
 
-    /// Takes note of how a stock record was found. A later one of the same store makes an earlier one void.
-    mutating func note(_ fault: String?, of record: ChangelogBatch.Record) {
+    /// Sets what is wrong with a store's stock record; nil if nothing is. A later record of the store replaces an earlier one.
+    mutating func setFault(_ fault: String?, of record: ChangelogBatch.Record) {
         guard fault != nil || !faults.isEmpty else { return }
         faults[record.key.map { Array($0) } ?? []] = fault.map { (record.offset, $0) }
     }
 
-    /// Whether there is nothing left to do but to read answers from further back.
+    /// Whether all that is left is to read answers from further back.
     var isToBeReopened: Bool { needsMoreAnswers && remaining == [.results] }
 
-    /// Where reading begins, of topics that are to be read.
+    /// Where to begin in the topics that are still to be read.
     var positions: [ChangelogPosition] {
         ChangelogTopic.allCases.filter(remaining.contains).map {
             ChangelogPosition(topic: $0, partition: point.partition, offset: start(of: $0))
@@ -57,7 +57,7 @@ struct PendingPartition {
         }
     }
 
-    /// What of a run of one topic is to be read. What was written later is not: it is not covered by the committed offsets.
+    /// The records of a run that are to be applied. Those beyond the end are not covered by the committed offsets.
     func wanted(of run: ArraySlice<ChangelogBatch.Record>) -> ArraySlice<ChangelogBatch.Record> {
         guard let topic = run.first?.topic, remaining.contains(topic),
             !(topic == .results && needsMoreAnswers)
@@ -68,7 +68,7 @@ struct PendingPartition {
         return run.prefix { $0.offset < end }
     }
 
-    /// Takes note that a topic is read to its end.
+    /// A topic is read to its end.
     mutating func reached(_ topic: ChangelogTopic) {
         guard topic == .results, remaining.contains(topic), !needsMoreAnswers else {
             if topic == .stock { remaining.remove(topic) }
@@ -81,7 +81,7 @@ struct PendingPartition {
         }
     }
 
-    /// Begins with the answers anew, from twice as far back.
+    /// Begins again with the answers, from twice as far back.
     mutating func reopen() {
         span *= 2
         needsMoreAnswers = false

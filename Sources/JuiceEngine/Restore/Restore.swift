@@ -1,16 +1,16 @@
-/// Rebuilds the partitions of one assignment from the changelogs: a state machine that is told what was read.
+/// Rebuilds the partitions of one assignment from the changelogs: a state machine without access to the log.
 ///
-/// The stock is read whole. Of the answers, those are read that repeats may ask for: as far back as the log says, or, where
-/// more came in that time, the latest. How many records those are is known only afterwards, since markers and aborted
-/// records take offsets too; where they were too few, reading begins anew from further back.
+/// The stock is read whole, the answers as far back as repeats may ask for them, or up to the number that the memory holds.
+/// Markers and aborted records take offsets too, so how many answers a range has is known only after reading it. If there were
+/// too few, reading begins again further back.
 struct Restore {
     /// What to do next.
     enum Action: Equatable {
-        /// Ask the log where the partitions stand.
+        /// Ask the log for the restore points of these partitions.
         case findRestorePoints([Int32])
         /// Open the changelogs at these positions.
         case openChangelog([ChangelogPosition])
-        /// Read on.
+        /// Read the next records of the changelogs.
         case readChangelog
         /// All states are complete.
         case finish
@@ -24,19 +24,19 @@ struct Restore {
 
     private let partitions: [Int32]
     private let applier: ChangelogApplier
-    /// States that are good as long as nobody commits anything for their partitions: those of before, and those restored.
+    /// States that stay valid as long as no other worker commits for their partitions: those of before and those restored.
     private(set) var kept: PartitionTable
     private var restored: [PartitionState] = []
     /// Partitions with a stock record that cannot be restored from.
     private var faulty: [Refusal] = []
     private var pending: [Int32: PendingPartition] = [:]
-    /// Partitions of which not every input has a committed offset.
+    /// Partitions with an input without a committed offset.
     private var uncommitted: Set<Int32> = []
     private var hasPoints = false
     private var isOpen = false
     private(set) var recordCount = 0
 
-    /// - Parameter kept: states of before, taken up again where nothing was committed since.
+    /// - Parameter kept: states of before, used again if nothing was committed since.
     init(partitions: [Int32], kept: PartitionTable = PartitionTable(), applier: ChangelogApplier) {
         self.partitions = partitions
         self.applier = applier
@@ -50,10 +50,10 @@ struct Restore {
         return .openChangelog(partitions.compactMap { pending[$0] }.flatMap(\.positions))
     }
 
-    /// The restored states, once `action` says that they are complete, and the partitions that must not be read on.
+    /// The restored states and the partitions that must not be read, once `action` is ``Action/finish``.
     ///
-    /// Stock without committed offsets means that the offsets are lost, or belong to another group: to begin with the
-    /// oldest command would carry out again what the stock holds already.
+    /// Stock without committed offsets means that the offsets were lost or belong to another group. Beginning with the oldest
+    /// command would carry out again what the stock already contains.
     func finished() -> (states: [PartitionState], refusals: [Refusal]) {
         let isLost = { (state: PartitionState) in
             uncommitted.contains(state.partition) && state.applied.stores.count > 0
@@ -71,10 +71,9 @@ struct Restore {
         return (restored.filter { !isLost($0) }, refusals + faulty)
     }
 
-    /// Takes note of where the partitions stand.
+    /// The log returned the restore points.
     ///
-    /// - Returns: the partitions whose committed offset is outside the log. Reading such a one on would skip
-    ///   commands in silence.
+    /// - Returns: the partitions with a committed offset outside the log. Reading them would silently skip commands.
     mutating func found(_ points: [RestorePoint]) -> [Refusal] {
         hasPoints = true
         var refusals: [Refusal] = []
@@ -99,13 +98,13 @@ struct Restore {
         return refusals
     }
 
-    /// Takes note that the changelogs are open.
+    /// The log opened the changelogs.
     mutating func opened() { isOpen = true }
 
-    /// Applies a piece of the changelogs.
+    /// Applies records of the changelogs.
     ///
-    /// - Parameter now: no answer is taken to be younger, whatever the clock said of whoever wrote it.
-    /// - Throws: ``LogError`` for stock that belongs elsewhere: then nothing here can be trusted.
+    /// - Parameter now: the time of day. Answers with a later timestamp count as of now: their writer's clock was ahead.
+    /// - Throws: ``LogError`` for stock in the wrong partition, since then no state can be trusted.
     mutating func read(_ batch: ChangelogBatch, now: Timestamp) throws(LogError) {
         var rest = batch.records[...]
         // Records come in runs of one topic partition.
@@ -114,7 +113,7 @@ struct Restore {
             rest = rest[run.endIndex...]
             guard var partition = pending[first.partition] else { continue }
             let wanted = partition.wanted(of: run)
-            try applier.apply(wanted, to: partition.state, now: now) { partition.note($1, of: $0) }
+            try applier.apply(wanted, to: partition.state, now: now) { partition.setFault($1, of: $0) }
             pending[first.partition] = partition
             recordCount += wanted.count
             if let last = wanted.last, last.offset + 1 == partition.end(of: last.topic) {

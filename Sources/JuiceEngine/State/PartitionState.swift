@@ -65,7 +65,7 @@ package final class PartitionState {
         return applied.duplicates.commit(at: time)
     }
 
-    /// Takes back what was applied since the last commit.
+    /// Reverts what was applied since the last commit.
     func undo() {
         applied.stores.undo()
         applied.duplicates.undo()

@@ -1,15 +1,15 @@
 import JuiceMaker
 import JuiceMessages
 
-/// The stores of one partition, with an undo for everything since the last commit.
+/// The stores of one partition, with an undo of all changes since the last commit.
 ///
-/// A store comes into being with its first change; until then it has the menu's initial stock. Lookup is by the
-/// key's bytes, and neither it nor a change of a known store allocates memory.
+/// A store is added by its first change; until then it has the menu's initial stock. Stores are found by the key's bytes.
+/// Neither that nor changing a known store allocates memory.
 ///
-/// All levels lie in one array, a run of one level per fruit for each store: a million stores are a few large pieces of
-/// memory, not a million small ones.
+/// All levels lie in one array, one per fruit for each store, so that a million stores take a few large allocations and not a
+/// million small ones.
 package struct StoreTable {
-    /// One store whose stock changed since the last commit.
+    /// A store that changed since the last commit.
     private struct Change {
         let index: Int
         let revision: Int
@@ -19,13 +19,13 @@ package struct StoreTable {
     private var names = ByteKeyTable()
     private var levels: [Int32] = []
     private var revisions: [Int] = []
-    /// The store that is being looked at, taken out of `levels`. Kept, because a store of its own takes memory.
+    /// The store loaded last from `levels`. Reused, because a new store would allocate memory.
     private var current: FruitStore
 
-    /// Whether each store was changed since the last commit, to note only the first change of each.
+    /// Whether each store changed since the last commit, so that only its first change saves levels.
     private var isChanged: [Bool] = []
     private var changes: [Change] = []
-    /// The levels before the first change, one run per element of `changes`.
+    /// The levels before the first change, for each element of `changes`.
     private var undoLevels: [Int32] = []
 
     init(menu: Menu) {
@@ -33,7 +33,7 @@ package struct StoreTable {
         current = initial
     }
 
-    /// Makes room for so many stores. Memory that stays unused is only set aside: the system does not provide it.
+    /// Reserves memory for so many stores. The system provides pages only once they are used.
     mutating func reserveCapacity(_ capacity: Int) {
         names.reserveCapacity(capacity)
         levels.reserveCapacity(capacity * initial.fruitCount)
@@ -41,43 +41,43 @@ package struct StoreTable {
         isChanged.reserveCapacity(capacity)
     }
 
-    /// The number of stores that were ever changed.
+    /// The number of stores that ever changed.
     var count: Int { names.count }
 
-    /// How many of them were changed since the last commit.
+    /// The number of stores that changed since the last commit.
     var changeCount: Int { changes.count }
 
-    /// Brings the place of a store that is soon looked at into the processor's caches.
+    /// Brings the entry of a store that is needed soon into the processor's caches.
     func prefetch(_ name: ByteKeyTable.Key) { names.prefetch(name) }
 
-    /// Lets `body` look at a store and change it. `body` says whether it did.
+    /// Calls `body` with a store, to read or change. `body` returns whether it changed it.
     mutating func update(_ name: ByteKeyTable.Key, _ body: (inout FruitStore) -> Bool) {
         guard let index = names.find(name) else {
             current.restore(from: initial)
             if body(&current) {
                 let index = insert(name)
-                note(index)
+                saveForUndo(index)
                 put(current, at: index)
                 revisions[index] = 1
             }
             return
         }
-        take(index)
+        load(index)
         guard body(&current) else { return }
-        if !isChanged[index] { note(index) }
+        if !isChanged[index] { saveForUndo(index) }
         put(current, at: index)
-        // A record may say that the last number there is has been reached.
+        // A restored revision may already be the largest integer.
         revisions[index] &+= revisions[index] < .max ? 1 : 0
     }
 
-    /// Takes over a store as the changelog has it.
+    /// Sets a store to its stock in the changelog.
     mutating func restore(_ name: ByteKeyTable.Key, _ store: FruitStore, revision: Int) {
         let index = insert(name)
         put(store, at: index)
         revisions[index] = revision
     }
 
-    /// A store's stock and revision: how often it was changed.
+    /// A store's stock and its revision, the number of its changes.
     func state(of name: BorrowedText) -> (store: FruitStore, revision: Int) {
         var store = initial
         guard let index = names.find(name.bytes) else { return (store, 0) }
@@ -90,7 +90,7 @@ package struct StoreTable {
         _ body: (BorrowedText, FruitStore, Int) throws(Failure) -> Void
     ) throws(Failure) {
         for change in changes {
-            take(change.index)
+            load(change.index)
             try names.withKey(at: change.index) { (name) throws(Failure) in
                 try body(BorrowedText(name), current, revisions[change.index])
             }
@@ -104,7 +104,7 @@ package struct StoreTable {
         undoLevels.removeAll(keepingCapacity: true)
     }
 
-    /// Takes back every change since the last commit.
+    /// Reverts every change since the last commit.
     mutating func undo() {
         for (position, change) in changes.enumerated() {
             let (place, saved) = (place(of: change.index), position * initial.fruitCount)
@@ -116,13 +116,13 @@ package struct StoreTable {
 
     private func place(of index: Int) -> Int { index * initial.fruitCount }
 
-    private mutating func take(_ index: Int) { current.restore(from: levels, at: place(of: index)) }
+    private mutating func load(_ index: Int) { current.restore(from: levels, at: place(of: index)) }
 
     private mutating func put(_ store: FruitStore, at index: Int) {
         store.save(to: &levels, at: place(of: index))
     }
 
-    private mutating func note(_ index: Int) {
+    private mutating func saveForUndo(_ index: Int) {
         changes.append(Change(index: index, revision: revisions[index]))
         isChanged[index] = true
         let place = place(of: index)

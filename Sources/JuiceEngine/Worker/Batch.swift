@@ -1,12 +1,12 @@
-/// What one transaction takes in.
+/// The commands of one transaction.
 struct Batch {
-    /// The records as they came, those of one partition that stand together as one element.
+    /// The records in order of reading, with consecutive records of one partition as one run.
     private(set) var runs: [ArraySlice<CommandRecord>] = []
     /// Each partition's first record.
     private(set) var firsts: [ArraySlice<CommandRecord>] = []
-    /// Partitions read to their present end.
+    /// The partitions read to their current ends.
     let ends: [InputPosition]
-    /// How many records there are.
+    /// The number of records.
     let count: Int
 
     init(_ records: [CommandRecord] = [], ends: [InputPosition] = []) {
@@ -23,10 +23,10 @@ struct Batch {
         }
     }
 
-    /// The partitions whose commands it has.
+    /// The partitions of its commands.
     var partitions: [Int32] { firsts.compactMap { $0.first?.partition } }
 
-    /// Where its record was read, if it has only one.
+    /// The position of its record, if it has only one.
     var lone: InputPosition? {
         guard count == 1, let record = runs.first?.first else { return nil }
         return InputPosition(topic: record.topic, partition: record.partition, offset: record.offset)

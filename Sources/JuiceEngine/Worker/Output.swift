@@ -1,9 +1,9 @@
 import JuiceMessages
 
-/// Where answers and stock go: into a buffer, record by record, and from there to the log.
+/// Writes answers and stock to the log, record by record, from one reused buffer.
 struct Output<Log: CommandLog>: ~Copyable {
     let log: Log
-    /// The value of the record that is being written.
+    /// The value of the record being written.
     var buffer = OutputBuffer()
 
     init(_ log: Log) { self.log = log }
@@ -26,7 +26,7 @@ struct Output<Log: CommandLog>: ~Copyable {
         )
     }
 
-    /// Writes the stock of every store that the present transaction changed, once for each.
+    /// Writes the stock of every store that the transaction changed.
     mutating func writeStock(
         of state: PartitionState,
         encoder: AnswerEncoder,

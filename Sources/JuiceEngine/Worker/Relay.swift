@@ -1,15 +1,16 @@
 import JuiceMessages
 
-/// Hands on the records that are not answered where they were read: commands for other partitions' stores, and what is no
-/// command.
+/// Writes the records that are not answered where they were read: commands for stores of other partitions, and dead letters.
 struct Relay {
-    /// What a truncated dead letter keeps of key and value, in bytes. Well below Kafka's default limit of 1 MB.
+    /// The most bytes of key and value together in a truncated dead letter: well below Kafka's default limit of 1 MB.
     private static let largestTruncated = 256 * 1024
 
-    /// Hands a command on to the partition that owns its store, its bytes and headers untouched. Once: one that was
-    /// forwarded before was sent astray on purpose, or by a process that counts other partitions.
+    /// Forwards a command to the partition that owns its store, with the same bytes and headers.
     ///
-    /// - Parameter time: when it was sent; the copy says the same, since the duplicate window counts from there.
+    /// It does so only once. A command that was forwarded already was misplaced on purpose, or by a process that counts
+    /// another number of partitions.
+    ///
+    /// - Parameter time: when it was sent. The copy carries the same time, from which the duplicate window counts.
     func forward(
         _ record: CommandRecord,
         sentAt time: Timestamp,
@@ -29,14 +30,14 @@ struct Relay {
                 key: record.key,
                 value: record.value,
                 headers: (treatment == .whole ? record.headers : record.headers.ofTraces) + [origin],
-                // A topic may refuse times that lie too far back for it.
+                // The topic may refuse timestamps that are too old.
                 timestamp: treatment == .whole ? time : nil
             )
         )
         summary.forwarded += 1
     }
 
-    /// Puts aside a record that has no answer: its bytes and headers untouched, and why and where from.
+    /// Writes a dead letter: a record that has no answer, with its bytes and headers, the reason and its position.
     func deadLetter(
         _ record: CommandRecord,
         because reason: DeadLetterReason,
@@ -72,8 +73,8 @@ struct Relay {
         }
     }
 
-    /// What a dead letter keeps of a record: all of it. Of one that is too large for that, which only one that came
-    /// compressed can be, it keeps the beginnings of key and value and none of the headers.
+    /// The contents of a dead letter: all of the record or, if that is too large, the beginnings of key and value without
+    /// headers. Only a record that came compressed can be too large.
     private func contents(
         of record: CommandRecord,
         _ treatment: Trouble.Treatment
@@ -95,19 +96,19 @@ struct Relay {
 }
 
 extension Trouble.Treatment {
-    /// Whether a command is put aside instead of being answered.
+    /// Whether a command becomes a dead letter instead of being answered.
     var isDeadLetter: Bool { rawValue >= Self.deadLetter.rawValue }
 }
 
 extension [Header] {
-    /// The most trace headers that are copied to an answer, and the most bytes of them. The standard knows one of each name and
-    /// asks for at least 512 bytes. Without bounds an answer could be too large for any broker.
+    /// The most trace headers that are copied to an answer, and the most bytes of all together. The standard has one of each
+    /// name and asks for at least 512 bytes. Without bounds an answer could be too large for any broker.
     private static let mostTraceHeaders = 8
     private static let mostTraceBytes = 16 * 1024
-    /// The longest that is copied, in bytes.
+    /// The longest trace header that is copied, in bytes.
     private static let longestTraceHeader = 8 * 1024
 
-    /// The headers that an answer has in common with its command.
+    /// The trace headers, which an answer copies from its command.
     var ofTraces: [Header] {
         guard !isEmpty else { return [] }
         var taken: [Header] = []

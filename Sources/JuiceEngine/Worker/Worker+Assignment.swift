@@ -1,47 +1,46 @@
-/// How a worker comes by its partitions, and what it reads of them.
+/// Polling, rebalances and the states of partitions.
 extension Worker {
     mutating func poll() throws(LogError) -> Step {
         if isStopping { return leave() }
         if assignment.contains(where: {
             partitions[$0] == nil && trouble.isFailing($0) && !trouble.isAside($0, at: log.now)
         }) {
-            // What was set aside is tried again: the log says how things stand.
+            // The pause of a partition set aside is over. Restoring tells whether it works again.
             keepStates()
             restore(assignment)
             return .worked
         }
         switch try log.poll(maxRecords: trouble.limit, wait: .briefly) {
         case .records(let records, let ends):
-            // Markers after the last command are committed too, else a partition that is read to its end would seem to
-            // lag.
+            // Offsets past trailing markers are committed too. Otherwise a partition read to its end would seem to lag.
             let hasPassedMarkers = ends.contains { partitions[$0.partition]?.isBefore($0) ?? false }
             guard !records.isEmpty || hasPassedMarkers else { return .idle }
             phase = .beginning(Batch(records, ends: ends))
         case .assigned(let assigned):
-            take(assigned)
+            assign(assigned)
         case .revoked:
-            giveUpPartitions()
+            revoke()
         }
         return .worked
     }
 
-    /// Lets the group change the assignment between any two pieces of something that can take long. Nothing is read.
+    /// Lets the group change the assignment in the middle of something that can take long. No commands are read.
     ///
-    /// - Returns: whether it did.
+    /// - Returns: whether the assignment changed.
     mutating func handleRebalance() throws(LogError) -> Bool {
         switch try log.poll(maxRecords: 1, wait: .never) {
-        case .assigned(let assigned): take(assigned)
-        case .revoked: giveUpPartitions()
-        // Left over from before: nothing is read on until `start`, and these will be read again.
+        case .assigned(let assigned): assign(assigned)
+        case .revoked: revoke()
+        // Left over from before `start(at:)`, which will read them again.
         case .records: return false
         }
         return true
     }
 
-    private mutating func take(_ assigned: [Int32]) {
+    private mutating func assign(_ assigned: [Int32]) {
         onEvent(.assigned(assigned))
         assignment = assigned
-        // Whoever starts over restores once it has its transactional ids.
+        // Starting over restores by itself, once it has the transactional ids.
         if case .startingOver = phase { return }
         restore(assigned)
     }
@@ -51,7 +50,7 @@ extension Worker {
         kept = PartitionTable()
     }
 
-    private mutating func giveUpPartitions() {
+    private mutating func revoke() {
         onEvent(.revoked)
         assignment = []
         trouble.forgetPartitions()
@@ -60,7 +59,7 @@ extension Worker {
         phase = .polling
     }
 
-    /// Puts states away as of their last known commit, until it turns out whether that still is the last.
+    /// Keeps the states as of their last known commit. Restoring tells whether that still is the last.
     mutating func keepStates() {
         if case .restoring(let restore) = phase { kept = restore.kept }
         for state in partitions {
@@ -70,7 +69,7 @@ extension Worker {
         partitions = PartitionTable()
     }
 
-    /// Partitions that are stopped keep their place in the assignment, so that no other worker skips on either.
+    /// Stops reading a partition. It stays in the assignment, so that no other worker reads on past the fault.
     private mutating func stop(_ partition: Int32, _ fault: PartitionFault) {
         partitions[partition] = nil
         onEvent(.partitionStopped(partition, fault))
@@ -87,8 +86,7 @@ extension Worker {
 // MARK: - Restoring
 
 extension Worker {
-    /// Restoring can take long, so between any two pieces of it the worker looks whether the group wants the
-    /// partitions back, or its owner wants it to stop.
+    /// Restoring can take long. So before each part of it the worker handles a rebalance or a request to stop.
     mutating func advance(_ restore: Restore) throws(LogError) -> Step {
         if isStopping { return leave() }
         if try handleRebalance() { return .worked }
@@ -131,8 +129,8 @@ extension Worker {
             records: restore.recordCount
         )
         onEvent(.restored(partitions: partitions.map(\.partition), restored))
-        // Before anything else the partitions are claimed: should this worker die with a transaction open, its successor
-        // knows by the last committed offsets whose that is.
+        // The first transaction only claims the partitions. If this worker dies with a transaction open, its successor
+        // finds in the committed offsets whose transaction that is.
         phase = partitions.contains { _ in true } ? .beginning(Batch()) : .polling
     }
 

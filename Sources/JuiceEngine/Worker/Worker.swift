@@ -3,16 +3,14 @@ import JuiceMessages
 
 /// The loop that consumes commands, applies them, and commits answers, stock and offsets in one transaction.
 ///
-/// It is a state machine over a ``CommandLog``. Each ``step()`` makes at most one call on the log that can wait or
-/// decide anything, so a driver, be it a thread or a simulation, may stop, crash or interleave workers between any
-/// two of them.
+/// It is a state machine over a ``CommandLog``. Each ``step()`` makes at most one call on the log that can wait or change
+/// anything. So a driver, be it a thread or a simulation, may stop, crash or interleave workers between any two calls.
 ///
-/// A transaction is one batch: all commands at hand, up to a limit. When little comes it is committed at once, and
-/// under load batches grow by themselves while the previous one is being committed. No transaction is ever open
-/// while the log is polled, so no change of the assignment can come in the middle of one. The first after a restore has
-/// no commands and only claims the partitions.
+/// A transaction is one batch: all commands at hand, up to a limit. With little traffic it is committed at once; under load
+/// batches grow while the previous one is being committed. No transaction is open while the log is polled, so no rebalance
+/// can come in the middle of one. The first transaction after a restore has no commands and only claims the partitions.
 ///
-/// There is one way out of trouble: undo in memory, drop the producers, make new ones, and look in the log how things stand.
+/// There is one way to recover from errors: undo in memory, drop the producers, make new ones, and read the committed offsets.
 ///
 /// ```
 /// starting ─▶ polling ─▶ beginning ─▶ processing ─▶ sendingOffsets ─▶ committing ─▶ polling
@@ -22,17 +20,17 @@ import JuiceMessages
 ///               └─▶ beginning
 /// ```
 public struct Worker<Log: CommandLog> {
-    /// How a step went, for whoever drives the steps.
+    /// How a step went, for the driver.
     public enum Step: Equatable, Sendable {
-        /// Something was done; go on.
+        /// It did something. Go on.
         case worked
-        /// Nothing was there to do; the log has waited already.
+        /// There was nothing to do. The log has already waited.
         case idle
-        /// The same will be tried again; wait a little longer with each attempt, counted from 1.
+        /// The next step tries again. Wait longer with each attempt, counted from 1.
         case backOff(attempt: Int)
-        /// The worker left its group; there is no further step.
+        /// The worker left its group and takes no further step.
         case stopped
-        /// The worker cannot go on.
+        /// The worker cannot go on and takes no further step.
         case failed(LogError)
     }
 
@@ -54,32 +52,32 @@ public struct Worker<Log: CommandLog> {
     let onEvent: (WorkerEvent) -> Void
     private var processor: CommandProcessor
     var phase = Phase.starting
-    /// What the group gave this worker.
+    /// The partitions assigned to this worker.
     var assignment: [Int32] = []
-    /// The state of those that are restored and may be read.
+    /// The states of those that are restored and read.
     package internal(set) var partitions = PartitionTable()
-    /// The state of partitions that the group took back: good as long as nobody commits anything for them.
+    /// The states of partitions that are not read now: valid as long as no other worker commits for them.
     var kept = PartitionTable()
-    /// What failed lately, and what follows from it for the next batch.
+    /// Recent failures, and what follows from them for the next batch.
     var trouble: Trouble
     private var summary = TransactionSummary()
     private var begunAt: Timestamp = 0
-    /// Failed calls since the last one that worked.
+    /// Failed calls since the last that succeeded.
     private var failedCalls = 0
     var isStopping = false
 
-    /// The attempt from which on the pause between calls that are to be made again does not grow any more.
+    /// The attempt after which the pause between retries grows no longer.
     private static var longestRetryBackoff: Int { 5 }
 
-    /// How often a worker that is to stop tries to end what it left open.
+    /// How often a stopping worker tries to end the transaction it left open.
     private static var farewellAttempts: Int { 3 }
 
     /// A worker that has not begun.
     ///
     /// - Parameters:
     ///   - log: where commands come from and answers go.
-    ///   - menu: the juices, and what stores have at first.
-    ///   - language: of the messages in answers.
+    ///   - menu: the juices, and the initial stock.
+    ///   - language: the language of messages in answers.
     ///   - partitionCount: how many partitions the stores are spread over.
     ///   - window: how long repeats of a command are known.
     ///   - maxBatch: the most commands in one transaction.
@@ -105,7 +103,7 @@ public struct Worker<Log: CommandLog> {
         )
     }
 
-    /// What it holds in memory, as of now.
+    /// What it holds in memory.
     public var held: HeldState {
         HeldState(
             partitions: partitions.reduce(0) { count, _ in count + 1 },
@@ -118,7 +116,7 @@ public struct Worker<Log: CommandLog> {
     /// Makes the worker finish the transaction at hand, leave its group and stop.
     public mutating func requestStop() { isStopping = true }
 
-    /// Does the next thing.
+    /// Takes the next step.
     public mutating func step() -> Step {
         do throws(LogError) {
             let step = try advance()
@@ -160,10 +158,10 @@ public struct Worker<Log: CommandLog> {
             keepChanges()
             return .worked
         case .startingOver:
-            // Also on the way out: a transaction that is left open would keep its partitions from being restored.
+            // Also when stopping: an open transaction would keep its partitions from being restored elsewhere.
             if isStopping, failedCalls >= Self.farewellAttempts { return leave() }
             try log.start(at: [])
-            // A cluster that lost a coordinator needs seconds for another. Who is not polled meanwhile loses its membership.
+            // A cluster may need seconds to elect a coordinator. A member that does not poll meanwhile loses its membership.
             if try handleRebalance() { return .worked }
             try log.initTransactions()
             if isStopping { return leave() }
@@ -186,8 +184,8 @@ extension Worker {
         processor.treatment = trouble.treatment
         var output = Output(log)
         let now = log.now
-        // The first record of every partition goes first, so that the log soon knows all partitions it has to add to the
-        // transaction. It is passed over when its turn comes, since it is applied by then.
+        // The first record of every partition goes first, so that the log can add all partitions to the transaction at once. In
+        // its run the record is skipped, since it is already applied.
         for records in batch.firsts + batch.runs {
             guard let partition = records.first?.partition, let state = partitions[partition] else {
                 continue
@@ -218,7 +216,7 @@ extension Worker {
         case .retry:
             failedCalls += 1
             onEvent(.retrying(error, attempt: failedCalls))
-            // Such a call has mostly waited by itself, and goes on in the background.
+            // Such a call has usually waited already, and continues in the background.
             return .backOff(attempt: min(failedCalls, Self.longestRetryBackoff))
         case .startOver:
             onEvent(.startingOver(error))
@@ -229,7 +227,7 @@ extension Worker {
             }
             keepStates()
             if case .starting = phase {} else { phase = .startingOver }
-            // A batch that is halved because of a record will sooner or later leave that record alone.
+            // A refused record needs no pause: halving the batch isolates it.
             return error.subject == .record ? .worked : .backOff(attempt: trouble.failures)
         case .stop:
             onEvent(.failed(error))

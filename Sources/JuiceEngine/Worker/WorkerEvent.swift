@@ -2,55 +2,55 @@ import JuiceMessages
 
 /// What a worker did, for logs and metrics.
 public enum WorkerEvent: Sendable {
-    /// It took over its transactional ids; predecessors are fenced.
+    /// It took over its transactional ids, which fences its predecessors.
     case started
-    /// The group gave it these partitions, whose state it now restores.
+    /// The group assigned it these partitions. It restores their state.
     case assigned([Int32])
-    /// The group took its partitions back.
+    /// The group revoked its partitions.
     case revoked
-    /// It has the state of these partitions and reads their commands.
+    /// It restored these partitions and reads their commands.
     case restored(partitions: [Int32], RestoredState)
     /// A transaction is committed.
     case committed(TransactionSummary)
-    /// A call is made again, for the `attempt`th time in a row, counted from 1.
+    /// A call failed and is made again, for the `attempt`th time in a row, counted from 1.
     case retrying(LogError, attempt: Int)
-    /// A transaction failed, or the worker cannot go on from what it believed: its changes are undone, its producers made anew,
-    /// and its commands read again from where the log says.
+    /// A transaction failed or its outcome is unknown. The worker undoes its changes, makes new producers and reads again from
+    /// the committed offsets.
     case startingOver(LogError)
-    /// A partition is not read on until somebody mends it.
+    /// A partition is not read until an operator repairs it.
     case partitionStopped(Int32, PartitionFault)
-    /// A partition only fails. It is tried again now and then, and the others are read on.
+    /// A partition keeps failing. It is retried at intervals while the others are read.
     case partitionFailing(Int32, PartitionFault)
     /// A partition that was failing works again.
     case partitionRecovered(Int32)
-    /// The worker gave up.
+    /// The worker gave up. It takes no further step.
     case failed(LogError)
     /// The worker left its group.
     case left
 }
 
-/// Why a partition is not read on.
+/// Why a partition is not read.
 public struct PartitionFault: Sendable, Equatable {
-    /// What has to be mended.
+    /// What has to be repaired.
     public enum Kind: Sendable, Equatable {
-        /// The group's committed offset of that topic, or of both: what it says is no longer, or not yet, in the log.
+        /// The group's committed offset of this topic, or of both if nil: it is missing or outside the log.
         case offsets(InputTopic?)
         /// The latest stock record of a store.
         case stock
-        /// A record of that topic, whose transaction fails.
+        /// A record of this topic, whose transactions fail.
         case record(InputTopic)
-        /// That topic, which has no leader there.
+        /// The partition of this topic, which has no leader.
         case leader(topic: String)
     }
 
-    /// What has to be mended.
+    /// What has to be repaired.
     public let kind: Kind
-    /// What is wrong, in a sentence for a person.
+    /// What is wrong, for people.
     public let reason: String
-    /// Where, if that is one place.
+    /// The offset concerned, if it is a single one.
     public let offset: Offset?
 
-    /// A fault of this kind.
+    /// A fault.
     public init(_ kind: Kind, at offset: Offset? = nil, _ reason: String) {
         self.kind = kind
         self.offset = offset
@@ -58,16 +58,16 @@ public struct PartitionFault: Sendable, Equatable {
     }
 }
 
-/// What a worker has after restoring.
+/// The state of a worker after restoring.
 public struct RestoredState: Sendable, Equatable {
-    /// Stores that were ever changed.
+    /// Stores that ever changed.
     public let stores: Int
     /// Commands whose repeats are known.
     public let commands: Int
-    /// Records read for that; none where the state had been kept.
+    /// Records read from the changelogs; 0 if the state had been kept.
     public let records: Int
 
-    /// So much state.
+    /// The size of the restored state.
     public init(stores: Int, commands: Int, records: Int) {
         self.stores = stores
         self.commands = commands
@@ -77,9 +77,9 @@ public struct RestoredState: Sendable, Equatable {
 
 /// What a worker holds in memory.
 public struct HeldState: Sendable, Equatable {
-    /// The partitions that it has the state of and reads.
+    /// The partitions that it reads.
     public let partitions: Int
-    /// Their stores that were ever changed.
+    /// Their stores that ever changed.
     public let stores: Int
     /// Their commands whose repeats are known.
     public let commands: Int
@@ -87,9 +87,9 @@ public struct HeldState: Sendable, Equatable {
     public let templateBytes: Int
 }
 
-/// A record that was put aside, and why.
+/// A record that became a dead letter, and why.
 public struct DeadLetter: Sendable, Equatable {
-    /// Where it was read.
+    /// Its position.
     public let position: InputPosition
     /// Why it has no answer.
     public let reason: DeadLetterReason
@@ -105,24 +105,23 @@ public struct TransactionSummary: Sendable, Equatable {
     public var restocked = 0
     /// Answers "rejected".
     public var rejected = 0
-    /// First answers given again.
+    /// Repeats, answered with the first answer again.
     public var duplicates = 0
-    /// Records that named no command, or whose answer the log would not take.
+    /// Records that became dead letters: they name no command, or the log refused their answer.
     public var deadLetters = 0
-    /// The first of them.
+    /// The first of the dead letters.
     public var firstDeadLetter: DeadLetter?
-    /// Commands handed on to the partition that owns their store.
+    /// Commands forwarded to the partition that owns their store.
     public var forwarded = 0
     /// Stores whose stock changed.
     public var storesChanged = 0
-    /// First answers that were forgotten before the window said so, since the texts of answers took all the memory that
-    /// they may.
+    /// Answers that were forgotten before the window was over, because the texts of answers reached their memory limit.
     public var forgottenEarly = 0
 
-    /// A transaction that contains nothing yet.
+    /// The summary of an empty transaction.
     public init() {}
 
-    /// All records that were answered, put aside or handed on.
+    /// All records that were answered, forwarded or made dead letters.
     public var commands: Int {
         juicesMade + outOfStock + restocked + rejected + duplicates + deadLetters + forwarded
     }
