@@ -18,25 +18,24 @@ public struct Menu: Sendable, Hashable {
         guard !fruits.isEmpty else { throw MenuError("fruits", .empty) }
         guard !juices.isEmpty else { throw MenuError("juices", .empty) }
 
-        // Ids are bytes. `String` would hold "é" in one and in two code points for the same id, Kafka would not.
-        var fruitIndices: [[UInt8]: Int] = [:]
+        var fruitIndices: [Name: Int] = [:]
         for (index, fruit) in fruits.enumerated() {
             let place = "fruits[\(index)]"
             try Self.check(id: fruit.id, name: fruit.name, at: place)
             guard (0...FruitStore.maximumLevel).contains(fruit.initialStock) else {
                 throw MenuError("\(place).initialStock", .initialStockOutOfRange)
             }
-            guard fruitIndices.updateValue(index, forKey: Array(fruit.id.utf8)) == nil else {
+            guard fruitIndices.updateValue(index, forKey: Name(fruit.id)) == nil else {
                 throw MenuError("\(place).id", .duplicateID(fruit.id))
             }
         }
 
-        var juiceIDs: Set<[UInt8]> = []
+        var juiceIDs: Set<Name> = []
         var checkedJuices: [Juice] = []
         for (index, juice) in juices.enumerated() {
             let place = "juices[\(index)]"
             try Self.check(id: juice.id, name: juice.name, at: place)
-            guard juiceIDs.insert(Array(juice.id.utf8)).inserted else {
+            guard juiceIDs.insert(Name(juice.id)).inserted else {
                 throw MenuError("\(place).id", .duplicateID(juice.id))
             }
             let recipe = try Self.checked(juice.recipe, fruits: fruitIndices, at: "\(place).recipe")
@@ -53,12 +52,12 @@ public struct Menu: Sendable, Hashable {
 
     /// The index of the fruit with this id. Linear: for people and clients, not for every record.
     public func fruitIndex(id: String) -> Int? {
-        fruits.firstIndex { $0.id.utf8.elementsEqual(id.utf8) }
+        fruits.firstIndex { Name($0.id) == Name(id) }
     }
 
     /// The index of the juice with this id. Linear: for people and clients, not for every record.
     public func juiceIndex(id: String) -> Int? {
-        juices.firstIndex { $0.id.utf8.elementsEqual(id.utf8) }
+        juices.firstIndex { Name($0.id) == Name(id) }
     }
 }
 
@@ -75,14 +74,14 @@ extension Menu {
 
     private static func checked(
         _ recipe: JuiceSpec.Recipe,
-        fruits: [[UInt8]: Int],
+        fruits: [Name: Int],
         at place: String
     ) throws(MenuError) -> [Ingredient] {
         guard !recipe.ingredients.isEmpty else { throw MenuError(place, .empty) }
         var checked: [Ingredient] = []
         for (id, amount) in recipe.ingredients {
             let place = "\(place).\(id)"
-            guard let fruit = fruits[Array(id.utf8)] else { throw MenuError(place, .unknownFruit) }
+            guard let fruit = fruits[Name(id)] else { throw MenuError(place, .unknownFruit) }
             guard amount > 0 else { throw MenuError(place, .amountNotPositive) }
             guard amount <= FruitStore.maximumLevel else { throw MenuError(place, .amountTooLarge) }
             guard !checked.contains(where: { $0.fruit == fruit }) else {

@@ -1,3 +1,4 @@
+import JuiceMaker
 import JuiceMessages
 
 /// A restock that the bot sends for what a store is short of.
@@ -53,6 +54,6 @@ public struct RefillIDs: Sendable {
         let number = String(id.utf8.dropFirst(prefix.utf8.count)) ?? ""
         guard let offset = Int64(number), offset >= 0 else { return nil }
         // Ids with another prefix, a sign or leading zeros are not this group's.
-        return self[offset].utf8.elementsEqual(id.utf8) ? offset : nil
+        return Name(self[offset]) == Name(id) ? offset : nil
     }
 }

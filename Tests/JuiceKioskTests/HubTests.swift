@@ -1,3 +1,4 @@
+import JuiceMaker
 import JuiceMessages
 import NIOCore
 import Synchronization

@@ -1,3 +1,4 @@
+import JuiceMaker
 import Logging
 import TestSupport
 import Testing

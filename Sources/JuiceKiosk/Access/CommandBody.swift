@@ -53,7 +53,7 @@ enum CommandBody {
         default: throw .badRequest("a restock has either add or set")
         }
         let named = menu.fruits.compactMap { fruit in
-            amounts.first { $0.key.utf8.elementsEqual(fruit.id.utf8) }
+            amounts.first { Name($0.key) == Name(fruit.id) }
                 .map { FruitAmount(fruit: fruit.id, amount: $0.value) }
         }
         guard !named.isEmpty, named.count == amounts.count else {

@@ -1,3 +1,4 @@
+import JuiceMaker
 import JuiceMessages
 
 /// Which stores a kiosk shows, and which it takes orders for. An order makes its store, for good, so not everybody's word will do.

@@ -1,3 +1,4 @@
+import JuiceMaker
 import JuiceMessages
 
 /// Which page waits for the answer to which command.

@@ -1,4 +1,5 @@
 import Foundation
+import JuiceMaker
 import JuiceMessages
 import NIOCore
 

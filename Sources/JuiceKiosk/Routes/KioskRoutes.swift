@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
+import JuiceMaker
 import JuiceMessages
 import NIOCore
 

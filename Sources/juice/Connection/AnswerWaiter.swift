@@ -1,4 +1,5 @@
 import JuiceClient
+import JuiceMaker
 import JuiceMessages
 import Kafka
 
@@ -30,9 +31,7 @@ struct AnswerWaiter {
                 guard found == nil, let value = record.value, let answer = try? decoder.decode(value) else {
                     return
                 }
-                // By their bytes: to Swift, strings are equal that only look the same.
-                guard answer.command == kind, answer.id.utf8.elementsEqual(id.utf8),
-                    answer.store.utf8.elementsEqual(store.utf8)
+                guard answer.command == kind, Name(answer.id) == Name(id), Name(answer.store) == Name(store)
                 else { return }
                 found = (answer, Array(value))
             }
