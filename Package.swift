@@ -11,7 +11,7 @@ let package = Package(
         .library(name: "Kafka", targets: ["Kafka"]),
         .library(name: "JuiceMessages", targets: ["JuiceMessages"]),
         // For the fuzzer, which is a package of its own.
-        .library(name: "MessageInvariants", targets: ["MessageInvariants"]),
+        .library(name: "MessageSamples", targets: ["MessageSamples"]),
     ],
     // Exact, since this is a program: what was tested is what is built. docs/LICENSES.md has what these bring along.
     dependencies: [
@@ -37,6 +37,8 @@ let package = Package(
             dependencies: ["CRdKafka", .product(name: "Logging", package: "swift-log")]
         ),
         .target(name: "JuiceMaker"),
+        // Random numbers that a seed repeats, for simulated traffic and for tests.
+        .target(name: "SeededRandom"),
         .target(name: "JuiceMessages", dependencies: ["JuiceMaker", "CPrefetch"]),
         .target(name: "JuiceEngine", dependencies: ["JuiceMaker", "JuiceMessages", "CPrefetch"]),
         .target(
@@ -160,6 +162,7 @@ let package = Package(
             name: "JuiceSimulation",
             dependencies: [
                 "JuiceAudit", "JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceRestockBot", "Kafka",
+                "SeededRandom",
             ],
             path: "Tools/JuiceSimulation"
         ),
@@ -232,23 +235,18 @@ let package = Package(
             ]
         ),
         .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"]),
-        .target(
-            name: "MessageInvariants",
-            dependencies: ["JuiceMaker", "JuiceMessages"],
-            path: "Tests/MessageInvariants"
-        ),
-        // Messages word for word and at random: for the tests of encoders and decoders and for those of the schemas.
+        // Messages word for word and at random, and what must hold of any bytes: for the tests of encoders and decoders, for
+        // the check of the schemas and for the fuzzer.
         .target(
             name: "MessageSamples",
-            dependencies: ["JuiceMaker", "JuiceMessages"],
+            dependencies: ["JuiceMaker", "JuiceMessages", "SeededRandom"],
             path: "Tests/MessageSamples"
         ),
         // Run by `make contract`.
         .executableTarget(
             name: "contract-samples",
             dependencies: [
-                "MessageSamples", "JuiceMaker", "JuiceMessages",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "MessageSamples", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tools/contract-samples"
         ),
@@ -260,12 +258,15 @@ let package = Package(
         ),
         .testTarget(
             name: "JuiceMessagesTests",
-            dependencies: ["MessageSamples", "JuiceMaker", "JuiceMessages", "MessageInvariants"],
+            dependencies: ["MessageSamples", "JuiceMaker", "JuiceMessages", "SeededRandom"],
             exclude: ["Corpus"]
         ),
         .testTarget(
             name: "JuiceEngineTests",
-            dependencies: ["JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceSimulation", "TestSupport"]
+            dependencies: [
+                "JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceSimulation", "SeededRandom",
+                "TestSupport",
+            ]
         ),
         .testTarget(
             name: "JuiceServiceTests",
@@ -296,5 +297,5 @@ let package = Package(
 // The image is built from the sources alone, so that a change of a test does not build it anew.
 if !FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/Tests") {
     package.targets.removeAll { $0.isTest || $0.path != nil }
-    package.products.removeAll { $0.name == "MessageInvariants" }
+    package.products.removeAll { $0.name == "MessageSamples" }
 }

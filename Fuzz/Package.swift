@@ -9,7 +9,7 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "fuzz",
-            dependencies: [.product(name: "MessageInvariants", package: "juice-maker")],
+            dependencies: [.product(name: "MessageSamples", package: "juice-maker")],
             // There is no main function here: libFuzzer brings it.
             swiftSettings: [.unsafeFlags(["-parse-as-library"])]
         )

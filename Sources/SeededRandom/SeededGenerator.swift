@@ -1,8 +1,10 @@
-/// A small generator (SplitMix64) whose numbers depend on its seed alone.
+/// A generator of random numbers that depend on its seed alone, so that a run can be repeated.
+///
+/// SplitMix64 by Steele, Lea and Flood.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// A generator that gives the same numbers for the same seed.
+    /// A generator with this seed.
     public init(seed: UInt64) {
         state = seed
     }
@@ -16,8 +18,16 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// True in so many of a hundred cases.
+    /// True with this probability, in percent.
     public mutating func chance(_ percent: Double) -> Bool {
         Double.random(in: 0..<100, using: &self) < percent
+    }
+
+    /// A number in a range.
+    public mutating func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &self) }
+
+    /// One of some choices; nil if there are none.
+    public mutating func pick<Choice>(_ choices: some Collection<Choice>) -> Choice? {
+        choices.randomElement(using: &self)
     }
 }

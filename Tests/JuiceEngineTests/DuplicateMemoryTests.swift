@@ -1,6 +1,7 @@
 import JuiceMaker
 import JuiceMessages
 import JuiceSimulation
+import SeededRandom
 import Testing
 
 @testable import JuiceEngine

@@ -1,4 +1,5 @@
 import MessageSamples
+import SeededRandom
 import Testing
 
 @testable import JuiceMessages

@@ -1,5 +1,5 @@
 import Foundation
-import MessageInvariants
+import MessageSamples
 import Testing
 
 /// The inputs that the fuzzer found to reach every part of the decoders, and any that ever made one fail. They are also

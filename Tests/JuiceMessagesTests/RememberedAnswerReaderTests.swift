@@ -1,5 +1,6 @@
 import JuiceMaker
 import MessageSamples
+import SeededRandom
 import Testing
 
 @testable import JuiceMessages

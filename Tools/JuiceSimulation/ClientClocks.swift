@@ -1,4 +1,5 @@
 import JuiceEngine
+import SeededRandom
 
 /// The clocks of clients: most are right, some are skewed, some return invalid times.
 struct ClientClocks {

@@ -1,5 +1,6 @@
 import JuiceEngine
 import JuiceMessages
+import SeededRandom
 
 /// POS systems and restock bots: they write commands, repeat some, and disagree on which partition a store's records belong
 /// in. Some write records that are no commands.

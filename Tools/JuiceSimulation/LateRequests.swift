@@ -1,4 +1,5 @@
 import JuiceEngine
+import SeededRandom
 
 /// The first copy of a transactional request that the client gave up on and resent.
 package struct LateRequest {

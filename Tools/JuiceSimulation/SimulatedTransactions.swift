@@ -1,4 +1,5 @@
 import JuiceEngine
+import SeededRandom
 
 /// The transaction coordinator: epochs of transactional ids, open and decided transactions. A transaction ends in two phases,
 /// the decision and then the markers, each written when the scheduler decides.

@@ -1,6 +1,7 @@
 import JuiceAudit
 import JuiceEngine
 import JuiceMessages
+import SeededRandom
 
 /// One run of instances, clients and a scheduler that decides at random who acts next and what fails. The seed determines
 /// everything.

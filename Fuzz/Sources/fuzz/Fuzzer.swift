@@ -1,5 +1,5 @@
 import Foundation
-import MessageInvariants
+import MessageSamples
 
 // libFuzzer brings the main function and its arguments: https://llvm.org/docs/LibFuzzer.html. The environment variable
 // FUZZ says what the inputs are taken for.

@@ -25,7 +25,7 @@ public final class StockCheck: InvariantCheck {
         let isInRange = stock.levels.levels.allSatisfy { (0...FruitStore.maximumLevel).contains($0) }
         try require(isInRange, "\(stock.levels)")
 
-        let again = written {
+        let again = bytes {
             encoder.stock(store: stock.store, revision: stock.revision, levels: stock.levels, into: &$0)
         }
         let isSame = again.withUnsafeBytes { bytes in

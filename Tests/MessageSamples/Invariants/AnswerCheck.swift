@@ -71,7 +71,7 @@ public final class AnswerCheck: InvariantCheck {
         try require(encoder.unpack(compact, into: &content), "not of the menu it was packed under")
         let first = AnswerHead(head.command, id: head.id, store: head.store)
         for other in [first, first.duplicate] {
-            let again = written { encoder.write(content, other, into: &$0) }
+            let again = bytes { encoder.write(content, other, into: &$0) }
             if other.isDuplicate == head.isDuplicate {
                 try require(
                     again.elementsEqual(value),
@@ -91,7 +91,7 @@ public final class AnswerCheck: InvariantCheck {
     ) throws(InvariantViolation) {
         var numbers: [Int] = []
         let template = AnswerTemplate(of: value, answer.head, numbers: &numbers)
-        let again = written { template.write(answer.head, numbers: numbers, into: &$0) }
+        let again = bytes { template.write(answer.head, numbers: numbers, into: &$0) }
         let end = value.firstIndex(of: UInt8(ascii: ",")) ?? value.endIndex
         let marked = value[..<end] + Array(#","duplicate":true"#.utf8) + value[end...]
         try require(

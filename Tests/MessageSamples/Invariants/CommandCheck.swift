@@ -35,7 +35,7 @@ public final class CommandCheck: InvariantCheck {
         try require(JuiceMaker.quantities.contains(order.quantity), "quantity \(order.quantity)")
 
         let juice = menu.juices[order.juice]
-        let again = written {
+        let again = bytes {
             CommandEncoder.order(id: String(order.id), juice: juice.id, quantity: order.quantity, into: &$0)
         }
         let isSame = again.withUnsafeBytes {
@@ -49,7 +49,7 @@ public final class CommandCheck: InvariantCheck {
         var content = AnswerContent()
         let outcome = maker.make(order.juice, quantity: order.quantity, from: &fruits)
         content.set(order, outcome, by: maker, left: fruits)
-        try check(written { encoder.write(content, head, into: &$0) }, head, CompactAnswer(content))
+        try check(bytes { encoder.write(content, head, into: &$0) }, head, CompactAnswer(content))
     }
 
     private func check(_ restock: RestockCommand) throws(InvariantViolation) {
@@ -64,7 +64,7 @@ public final class CommandCheck: InvariantCheck {
         )
 
         let amounts = entries.map { FruitAmount(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) }
-        let again = written {
+        let again = bytes {
             CommandEncoder.restock(id: String(restock.id), restock.edit.kind, amounts, into: &$0)
         }
         let isSame = again.withUnsafeBytes {
@@ -81,7 +81,7 @@ public final class CommandCheck: InvariantCheck {
         let head = AnswerHead(.restock, id: restock.id, store: store)
         var content = AnswerContent()
         content.set(restock.edit, left: fruits)
-        try check(written { encoder.write(content, head, into: &$0) }, head, CompactAnswer(content))
+        try check(bytes { encoder.write(content, head, into: &$0) }, head, CompactAnswer(content))
     }
 
     private func check(
@@ -91,7 +91,7 @@ public final class CommandCheck: InvariantCheck {
     ) throws(InvariantViolation) {
         try requireName(id)
         let head = AnswerHead(kind, id: id, store: store)
-        let value = written { encoder.write(rejection, head, into: &$0) }
+        let value = bytes { encoder.write(rejection, head, into: &$0) }
         // Whatever was sent: 128 bytes of id and 1,024 of echo, each six bytes when escaped, and a sentence.
         try require(value.count < 8 * 1024, "a rejection of \(value.count) bytes")
         try check(value, head, nil)

@@ -1,10 +1,10 @@
 import JuiceMaker
 import JuiceMessages
-import MessageSamples
 
-/// What the tests of encoders and decoders go by, judged by the service.
-enum GoldenSamples {
-    static var all: [Sample] {
+/// The messages of the tests of encoders and decoders, judged by the service.
+public enum GoldenSamples {
+    /// All of them.
+    public static var all: [Sample] {
         answers + commands + menus + deadLetterHeaders
     }
 

@@ -28,8 +28,8 @@ func requireName(_ name: BorrowedText) throws(InvariantViolation) {
     try require(String(name).utf8.elementsEqual(name.bytes), "a name that is not UTF-8: \(String(name))")
 }
 
-/// What a buffer holds, in memory of its own.
-func written(_ append: (inout OutputBuffer) -> Void) -> [UInt8] {
+/// What an encoder appends to an empty buffer.
+func bytes(_ append: (inout OutputBuffer) -> Void) -> [UInt8] {
     var buffer = OutputBuffer()
     append(&buffer)
     return buffer.bytes

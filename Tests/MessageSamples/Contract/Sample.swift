@@ -1,7 +1,7 @@
 import Foundation
 
 /// A value of a record, and whether it is what the schema describes.
-struct Sample: Encodable {
+public struct Sample: Encodable {
     /// The files in docs/schemas.
     enum Schema: String, Encodable {
         case order, restock, answer, stock, menu
@@ -27,7 +27,7 @@ struct Sample: Encodable {
     let note: String
 
     /// The sample as a line of JSON.
-    func line() throws -> String {
+    public func line() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(self), as: UTF8.self)

@@ -1,6 +1,6 @@
 import JuiceMaker
 import JuiceMessages
-import MessageSamples
+import SeededRandom
 
 /// Commands in all the ways in which senders may write them.
 struct RandomCommands {
