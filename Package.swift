@@ -89,8 +89,6 @@ let package = Package(
                 "Kafka", "JuiceMaker", "JuiceMessages", .product(name: "Metrics", package: "swift-metrics"),
             ]
         ),
-        // Random numbers that a seed repeats, for traffic, measurements and tests.
-        .target(name: "SeededRandom"),
         // How commands reach the topics: clients made for their settings, and errors for people.
         .target(
             name: "JuiceClient",
