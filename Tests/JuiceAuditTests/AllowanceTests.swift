@@ -2,7 +2,7 @@ import Testing
 
 @testable import JuiceAudit
 
-/// What looks like a breach and is none.
+/// Records that look like a breach of the contract and are none.
 @Suite struct AllowanceTests {
     private func faults(_ changing: (inout AuditTopics) -> Void) -> [String] {
         var topics = Story.topics
@@ -10,7 +10,7 @@ import Testing
         return Audit(of: topics, by: Story.rules).faults.map(\.description)
     }
 
-    /// The story's first partition, with `o1` in the end once more, at this time.
+    /// The story's first partition, with `o1` again at its end, at this time.
     private func repeating(at timestamp: Int64, _ answer: String) -> [String] {
         faults { topics in
             let order = #"{"orderId":"o1","juice":"mango"}"#
@@ -31,7 +31,7 @@ import Testing
         .replacing(#""orderId""#, with: #""duplicate":true,"orderId""#)
 
     @Test func beyondTheWindowBothAreRight() {
-        // Six other ids were answered since, of which three had to be remembered.
+        // Six other ids were answered since, and only three had to be remembered.
         #expect(repeating(at: 1_010, anew) == [])
         #expect(repeating(at: 1_010, again) == [])
         #expect(repeating(at: 5_000, anew) == [])
@@ -67,18 +67,18 @@ import Testing
     @Test func theWindowIsOfTheCommandsTimes() {
         // However late it is read.
         #expect(faults(window: 100, count: 7, sent: 1_100, answered: 9_000_000) == 1)
-        // Nonsense counts as the moment of reading.
+        // An invalid time counts as the moment of reading.
         for nonsense in [0, -1, 9_000_001, Int64.min, .max, -10_000_000_000_000] {
             #expect(faults(window: 100, count: 7, sent: nonsense, answered: 1_100) == 1)
             #expect(faults(window: 100, count: 7, sent: nonsense, answered: 700_000_000) == 0)
         }
     }
 
-    @Test func whoHoldsARepeatBackMayDoSoForALittle() {
-        // Others that were sent up to a window after it may come before it,
+    @Test func aRepeatMayBeDelayedForALittle() {
+        // Commands sent up to a window after it may precede it,
         #expect(faults(window: 100, count: 7, sent: 1_100, answered: 9_000, before: 1_200) == 1)
         #expect(faults(window: 100, count: 7, sent: 1_100, answered: 9_000, before: 1_201) == 0)
-        // and any, where it is answered in time.
+        // and any command may if the repeat is answered in time.
         #expect(faults(window: 100, count: 7, sent: 1_100, answered: 1_200, before: 1_201) == 1)
     }
 
@@ -86,7 +86,7 @@ import Testing
         #expect(faults { $0.stock[0].removeFirst() } == [])
     }
 
-    /// A client may write the header itself; in its own partition such a record is a command like any other.
+    /// A client may write the header itself. In its store's partition such a record is an ordinary command.
     @Test(arguments: ["0/12345", "nonsense", "", "1/2/3", "7/1", "0/0"])
     func aClientMayMarkARecord(origin: String) {
         let found = faults {
@@ -128,7 +128,7 @@ import Testing
         #expect(found == [])
     }
 
-    @Test func aHugeDeadLetterMayBeCut() {
+    @Test func aHugeDeadLetterMayBeTruncated() {
         let found = faults { topics in
             let value = String(repeating: "x", count: 300_000)
             topics.orders[0].append(Story.record(31, "k", value, [Story.trace]))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import JuiceAudit
 
-/// One way to break the contract in the story's topics, and the faults that must be found, and no others.
+/// A way to break the contract in the story's topics, and exactly the faults that must be found.
 struct Breach: CustomTestStringConvertible, Sendable {
     let name: String
     let expected: [String]

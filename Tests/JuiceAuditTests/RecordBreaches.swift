@@ -1,6 +1,6 @@
 @testable import JuiceAudit
 
-// Ways to break what is promised of dead letters, of forwarded records and of the stock.
+// Breaches of the contract in dead letters, forwarded records and the stock.
 
 extension AuditTests {
     static let records = [

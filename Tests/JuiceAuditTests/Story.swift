@@ -1,6 +1,6 @@
 @testable import JuiceAudit
 
-/// Topics written by hand, in which the contract is kept: two partitions and a store in each.
+/// Handwritten topics that keep the contract: two partitions with a store in each.
 enum Story {
     static let first = store(in: 0)
     static let second = store(in: 1)
@@ -121,7 +121,7 @@ enum Story {
         ]
     )
 
-    /// A record one millisecond after the other.
+    /// Records one millisecond apart.
     static func record(_ offset: Int64, _ key: String?, _ value: String?, _ headers: [AuditHeader] = [])
         -> AuditRecord
     {
@@ -169,7 +169,7 @@ enum Story {
 }
 
 extension AuditRecord {
-    /// A copy with some of it changed.
+    /// A copy with changes.
     func with(
         offset: Int64? = nil,
         timestamp: Int64? = nil,
@@ -186,7 +186,7 @@ extension AuditRecord {
         )
     }
 
-    /// A copy with one text in its value replaced.
+    /// A copy with a text in its value replaced.
     func replacing(_ text: String, with other: String) -> AuditRecord {
         with(value: String(decoding: value ?? [], as: UTF8.self).replacing(text, with: other))
     }

@@ -1,7 +1,7 @@
 import JuiceEngine
 import Testing
 
-/// When a command was sent, and how far back that makes answers wanted.
+/// The effective time of a command, and the answer horizon that follows from it.
 @Suite struct CommandTimeTests {
     private static let now: Timestamp = 1_700_000_000_000
     private static let week: Timestamp = 604_800_000
@@ -9,16 +9,16 @@ import Testing
     @Test(
         arguments: [
             (now, now), (now - 1, now - 1), (now - week, now - week),
-            // The future, and longer ago than anything lies unread.
+            // In the future, and further back than any command lies unread.
             (now + 1, now), (now + 3_600_000, now), (.max, now), (now - week - 1, now), (0, now),
             (-10_000_000_000_000, now), (.min, now), (nil, now),
         ] as [(Timestamp?, Timestamp)]
     )
-    func nonsenseCountsAsTheMomentOfReading(timestamp: Timestamp?, time: Timestamp) {
+    func anInvalidTimeCountsAsTheMomentOfReading(timestamp: Timestamp?, time: Timestamp) {
         #expect(CommandTime.effective(timestamp, readAt: Self.now) == time)
     }
 
-    @Test func aReadersClockMayBeNonsenseToo() {
+    @Test func theReadersClockMayBeInvalidToo() {
         for now in [Timestamp.min, -1, 0, .max] {
             for timestamp in [nil, Timestamp.min, 0, .max] {
                 _ = CommandTime.effective(timestamp, readAt: now)
@@ -38,19 +38,19 @@ import Testing
         return horizon.start(retention: 0) - Self.now
     }
 
-    @Test func answersAreWantedFromTheLastCommandsOn() {
+    @Test func theHorizonIsTheTimeOfTheLastCommands() {
         #expect(start() == 0)
-        // An outage: nothing was read since.
+        // An outage, in which nothing was read.
         #expect(start(answers: [Self.now - 900], read: [Self.now - 950]) == -950)
         // A backlog.
         #expect(start(answers: [Self.now - 10], read: [Self.now - 810], unread: [Self.now - 800]) == -800)
-        // One clock that is behind.
+        // One clock is behind.
         #expect(start(read: [Self.now - 90, Self.now - 5_000]) == -90)
-        // One that is ahead: it was answered by the time of the last answer.
+        // One clock is ahead: the last answer bounds the time of its command.
         #expect(start(answers: [Self.now - 900], read: [Self.now - 10]) == -900)
     }
 
-    @Test func nonsenseOnlyCountsWhereItIsNotReadYet() {
+    @Test func anInvalidTimeOnlyCountsIfUnread() {
         #expect(start(read: [Self.now - 90, Self.now + 1, nil, 0, .max]) == -90)
         #expect(start(read: [Self.now - 90], unread: [Self.now + 1, Self.now - 5_000]) == 0)
         #expect(start(answers: [.max, Self.now - 90]) == 0)

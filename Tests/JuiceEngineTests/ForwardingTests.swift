@@ -3,7 +3,7 @@ import JuiceMessages
 import JuiceSimulation
 import Testing
 
-/// Commands that land in another partition than their store's.
+/// Commands that arrive in a partition that does not own their store.
 @Suite struct ForwardingTests {
     @Test func aCommandIsForwardedToItsStoresPartitionAndAnsweredThere() throws {
         let harness = Harness(SimulatedCluster(partitionCount: 3))
@@ -53,7 +53,7 @@ import Testing
         #expect(cluster.answers(partition: cluster.owner(of: "main")).count == 4)
     }
 
-    @Test func aRepeatBySomeoneWithAnotherPartitionerIsKnown() {
+    @Test func aRepeatWithAnotherPartitionerIsRecognised() {
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
         let owner = cluster.owner(of: "gangnam")
@@ -73,7 +73,7 @@ import Testing
         #expect(cluster.answers(partition: 1) == ["juiceMade a"])
     }
 
-    @Test func aMarkedCommandInTheWrongPartitionIsPutAside() {
+    @Test func aForwardedCommandInTheWrongPartitionBecomesADeadLetter() {
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
         let forged = Header(name: "juice.forwarded.from", value: "0/0")
@@ -90,7 +90,7 @@ import Testing
         #expect(letter?.headers.contains(Header(name: "juice.error.code", value: "misplaced")) == true)
     }
 
-    @Test func whatNamesNoCommandIsPutAsideWhereItWasRead() {
+    @Test func aRecordThatNamesNoCommandIsNotForwarded() {
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
         cluster.send(.orders, partition: 1, key: cluster.store(in: 0), value: "juice, please")
@@ -99,7 +99,7 @@ import Testing
         #expect(cluster[.orders, 0].end == 0)
     }
 
-    /// The copy is a little larger than the original, and the topic may be full to the brim.
+    /// The copy is a little larger than the original, which may already have the largest size that the topic accepts.
     @Test func aCommandWithTooLargeHeadersIsForwardedWithoutThem() throws {
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
@@ -119,12 +119,12 @@ import Testing
         #expect(cluster.answers(partition: 1) == ["juiceMade a"])
         let (_, copy) = try #require(cluster[.orders, 1].readCommitted().records.first)
         #expect(copy.headers.map(\.name) == ["traceparent", "juice.forwarded.from"])
-        // Whatever it was that the topic refused.
+        // It goes without a timestamp too, since that may be what the topic refused.
         #expect(copy.timestamp == cluster.now)
     }
 
-    /// The duplicate window counts from when the client sent it.
-    @Test func aCopyKeepsItsTimestampUnlessThatIsNonsense() {
+    /// The duplicate window counts from the time at which the client sent the command.
+    @Test func aCopyKeepsItsTimestampUnlessThatIsInvalid() {
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
         let now = cluster.now
@@ -137,7 +137,7 @@ import Testing
         #expect(copies == [now - 5_000, now, now, now, now, now])
     }
 
-    /// A marker follows the copy, and the offset after the marker is committed too: else the partition seems to lag.
+    /// A marker follows the copy. The offset after it is committed too; otherwise the partition would seem to lag.
     @Test func nothingIsLeftToReadAfterAForward() {
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
@@ -146,11 +146,11 @@ import Testing
         #expect(cluster.isDrained)
         #expect(cluster.committed(.orders, 1) == 2)
         let transactions = harness.events.count { if case .committed = $0 { true } else { false } }
-        // One that claims the partitions, one that forwards, one that answers.
+        // One transaction claims the partitions, one forwards, one answers.
         #expect(transactions == 3)
     }
 
-    /// What an operator adds by hand: nothing that was sent there before the worker heard of it is missed.
+    /// Nothing is missed that was sent to an added partition before the worker knew of it.
     @Test(arguments: [InputTopic.orders, .restocks])
     func aPartitionThatWasAddedIsForwardedFromItsBeginning(topic: InputTopic) {
         let harness = Harness(SimulatedCluster(partitionCount: 2))
@@ -174,8 +174,8 @@ import Testing
         #expect(harness.held.partitions == 4)
     }
 
-    /// A worker that had only the orders of an added partition may be given its restocks too.
-    @Test func anAddedPartitionsOtherTopicIsReadWhenItComes() {
+    /// A worker that has only the orders of an added partition may be assigned its restocks later.
+    @Test func theOtherTopicOfAnAddedPartitionIsReadOnceAssigned() {
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
         for topic in [InputTopic.orders, .restocks] {
@@ -189,8 +189,8 @@ import Testing
         #expect(cluster.isDrained)
     }
 
-    /// Answers and stock stay where they were, and so does what cannot be answered, as far as there is such a partition.
-    @Test func whatIsNoCommandIsPutAsideFromAnAddedPartition() {
+    /// Answers and stock do not use added partitions. Dead letters do if their topic has them.
+    @Test func aDeadLetterComesFromAnAddedPartition() {
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
         for topic in [Topic.orders, .results, .stock] { cluster.enlarge(topic, to: 4) }

@@ -8,7 +8,7 @@ final class Harness {
     private let worker: SimulatedWorker
     private let recorder: Recorder
 
-    /// Collects what the worker says of itself.
+    /// Collects the worker's events.
     private final class Recorder {
         var events: [WorkerEvent] = []
     }
@@ -35,7 +35,7 @@ final class Harness {
 
     func requestStop() { worker.requestStop() }
 
-    /// Steps until the worker has nothing to do; markers are written as they fall due.
+    /// Steps until the worker has nothing to do, and writes markers as they fall due.
     ///
     /// - Returns: the last step, idle unless the worker ended or the limit was reached.
     @discardableResult func run(limit: Int = 1000) -> Worker<SimulatedLog>.Step {
@@ -56,7 +56,7 @@ final class Harness {
         log.fault = Self.once(call, error)
     }
 
-    /// Makes the answer to the next call of a kind get lost, after it did what it should.
+    /// Loses the reply of the next call of a kind, after the call took effect.
     func loseReply(of call: SimulatedLog.Call, with error: LogError) {
         log.lostReply = Self.once(call, error)
     }
@@ -150,7 +150,7 @@ extension SimulatedCluster {
         }
     }
 
-    /// The group's offset, nil where none was ever committed.
+    /// The group's committed offset; nil if there is none.
     func committed(_ topic: Topic, _ partition: Int32 = 0) -> Offset? {
         let place = Place(topic: topic, partition: partition)
         return group.committed([place])[place]

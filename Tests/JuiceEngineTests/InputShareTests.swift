@@ -21,7 +21,7 @@ import Testing
         Case(given: [1], counts: (6, 10), orders: [1, 5], restocks: [1, 5, 9]),
     ]
 
-    @Test func whoeverOwnsAPartitionReadsWhatComesThere() {
+    @Test func theOwnerOfAPartitionReadsBothItsTopics() {
         for test in Self.cases {
             let share = Self.share(test.given, test.counts)
             #expect((0..<12).filter { share.reads(.orders, $0) } == test.orders)
@@ -30,8 +30,8 @@ import Testing
         }
     }
 
-    /// However many share however many, and whichever of them do not know of all partitions yet.
-    @Test func nothingIsReadByTwo() {
+    /// For any number of members and partitions, even if some members do not know of all partitions yet.
+    @Test func noPartitionIsReadByTwo() {
         for counts in [(4, 4), (8, 4), (4, 8), (8, 8), (9, 5)] as [(orders: Int32, restocks: Int32)] {
             for members in 1...10 {
                 let given = (0..<members).map { Self.range(counts.orders, $0, of: members) }
@@ -59,7 +59,7 @@ import Testing
         )
     }
 
-    /// As Kafka's range assignor does: the first members get one more.
+    /// Assigns by range as Kafka does: the first members get one more.
     private static func range(_ count: Int32, _ member: Int, of members: Int) -> [Int32] {
         let (each, more) = Int(count).quotientAndRemainder(dividingBy: members)
         let start = member * each + min(member, more)

@@ -2,10 +2,9 @@ import JuiceSimulation
 import TestSupport
 import Testing
 
-/// The real engine under random faults, judged from the committed topics alone.
+/// The real engine under random faults, judged by the committed records alone.
 ///
-/// It computes for many seconds: one at a time, on a thread of its own, so that tests that wait for something are not
-/// kept from going on.
+/// Each test computes for many seconds. They run one at a time on a thread of their own, so that other tests can proceed.
 @Suite(.serialized) struct SimulationTests {
     private static let seedCount: UInt64 = 300
 
@@ -25,7 +24,7 @@ import Testing
         #expect(seed != nil, "no seed found it")
     }
 
-    /// It also forwards with the wrong times. But it is there to be found out by what it makes twice.
+    /// This flaw also forwards with wrong times. It must be found by the commands it carries out twice.
     @Test func aWindowByTheReadersClockMakesCommandsTwice() async throws {
         let seed = try await onThread {
             (0..<Self.seedCount).first { seed in

@@ -30,7 +30,7 @@ import Testing
         #expect(table.changeCount == 0)
     }
 
-    @Test func undoTakesBackEveryChangeSinceTheCommit() {
+    @Test func undoRevertsEveryChangeSinceTheCommit() {
         var table = StoreTable(menu: .standard)
         take(1, "a", from: &table)
         table.commit()
@@ -49,7 +49,7 @@ import Testing
         #expect(table.changeCount == 0)
     }
 
-    @Test func aRevisionStaysAtTheLastThereIs() {
+    @Test func aRevisionStaysAtTheLargestInteger() {
         var table = StoreTable(menu: .standard)
         let key = ByteKeyTable.Key(BorrowedText("a").bytes)
         table.restore(key, FruitStore(menu: .standard), revision: .max)
@@ -72,18 +72,19 @@ import Testing
         #expect([bananas("a", in: table), bananas("b", in: table), bananas("c", in: table)] == [9, 9, 9])
     }
 
-    @Test func eachChangedStoreIsToldOnceWithItsLastState() {
+    @Test func eachChangedStoreIsVisitedOnceWithItsLastState() {
         var table = StoreTable(menu: .standard)
         take(1, "a", from: &table)
         take(1, "b", from: &table)
         take(1, "a", from: &table)
-        var told: [String] = []
-        table.forEachChange { name, store, revision in told.append("\(String(name)) \(store[1]) \(revision)")
+        var visited: [String] = []
+        table.forEachChange { name, store, revision in
+            visited.append("\(String(name)) \(store[1]) \(revision)")
         }
-        #expect(told == ["a 8 2", "b 9 1"])
+        #expect(visited == ["a 8 2", "b 9 1"])
     }
 
-    @Test func storesAreToldApartByTheirBytes() {
+    @Test func storesAreDistinguishedByTheirBytes() {
         var table = StoreTable(menu: .standard)
         take(1, "caf\u{E9}", from: &table)
         take(2, "cafe\u{301}", from: &table)

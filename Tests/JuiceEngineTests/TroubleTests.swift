@@ -48,8 +48,8 @@ import Testing
         #expect(trouble.limit == 5)
     }
 
-    /// A transaction that takes as long as the broker waits for it will fail when it is a little larger.
-    @Test func batchesThatTakeLongAreHalvedToo() {
+    /// A transaction close to its timeout fails if it gets a little larger.
+    @Test func slowBatchesAreHalvedToo() {
         var trouble = Trouble(maxBatch: 100)
         trouble.began(batch(100))
         _ = trouble.committed(after: 6_000)
@@ -62,7 +62,7 @@ import Testing
         #expect(trouble.limit == 100)
     }
 
-    @Test func whatFailsOutsideATransactionHalvesNothing() {
+    @Test func aFailureOutsideATransactionHalvesNothing() {
         var trouble = Trouble(maxBatch: 100)
         trouble.began(batch(100))
         trouble.failedOutsideTransaction()
@@ -70,7 +70,7 @@ import Testing
         #expect(trouble.failures == 1)
     }
 
-    @Test func aRecordThatTheLogRefusesIsTreatedEverMoreSparingly() {
+    @Test func lessIsWrittenForARecordEachTimeTheLogRefusesIt() {
         var trouble = Trouble(maxBatch: 1)
         var treatments: [Trouble.Treatment] = []
         for _ in 0..<6 {
@@ -85,7 +85,7 @@ import Testing
         #expect(trouble.treatment == .whole)
     }
 
-    @Test func aPartitionWhoseSingleRecordsOnlyFailIsSetAsideForEverLonger() throws {
+    @Test func aPartitionWhoseSingleRecordsFailIsSetAsideLongerEachTime() throws {
         var trouble = Trouble(maxBatch: 1)
         func fail(at now: Timestamp) -> PartitionFault? {
             trouble.began(batch(1, partition: 3))
@@ -101,14 +101,14 @@ import Testing
         #expect(fail(at: 15_000) != nil)
         #expect(trouble.isAside(3, at: 24_999))
         #expect(!trouble.isAside(3, at: 25_000))
-        // A clock that is set back must not keep it aside for ever.
+        // A clock that is set back must not prolong the pause.
         #expect(!trouble.isAside(3, at: 0))
         trouble.began(batch(1, partition: 3))
         #expect(trouble.committed(after: 1) == [3])
         #expect(!trouble.isFailing(3))
     }
 
-    @Test func aPartitionWithoutLeaderIsLookedAtAgainSoon() {
+    @Test func aPartitionWithoutLeaderIsRetriedSoon() {
         var trouble = Trouble(maxBatch: 1)
         var now: Timestamp = 0
         var looks: [Timestamp] = []

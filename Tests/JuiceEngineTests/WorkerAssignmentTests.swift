@@ -2,7 +2,7 @@ import JuiceEngine
 import JuiceSimulation
 import Testing
 
-/// How the worker comes by its partitions and their state, and how it leaves them.
+/// How a worker is assigned partitions, restores their state, and leaves.
 @Suite struct WorkerAssignmentTests {
     @Test func stateMovesWithItsPartitions() {
         let cluster = SimulatedCluster(partitionCount: 2)
@@ -20,7 +20,7 @@ import Testing
         #expect(second.events.contains { if case .committed = $0 { true } else { false } })
     }
 
-    @Test func stateOutlivesARebalanceInWhichNobodyElseCommits() {
+    @Test func stateSurvivesARebalanceIfNoOtherWorkerCommits() {
         let harness = Harness()
         harness.cluster.order("a", "banana")
         harness.run()
@@ -37,8 +37,8 @@ import Testing
         #expect(restored.map(\.records) == [0, 0])
     }
 
-    /// A cluster that lost a coordinator needs seconds for another; whoever is not polled meanwhile loses its membership.
-    @Test func theGroupIsHeardWhileIDsAreTakenOver() {
+    /// A cluster may need seconds to elect a coordinator. A member that does not poll meanwhile loses its membership.
+    @Test func theGroupIsPolledWhileIDsAreTakenOver() {
         let harness = Harness()
         harness.cluster.order("a", "banana")
         harness.run()
@@ -59,8 +59,8 @@ import Testing
         #expect(restored.map(\.records) == [0, 0], "its state is still good")
     }
 
-    /// What was restored before stays good when a question fails for good.
-    @Test func stateOutlivesARestoreThatFails() {
+    /// A failed lookup does not discard what is already restored.
+    @Test func stateSurvivesARestoreThatFails() {
         let harness = Harness()
         harness.cluster.order("a", "banana")
         harness.run()
@@ -76,12 +76,12 @@ import Testing
         #expect(restored.map(\.records) == [0, 0])
     }
 
-    @Test func stateOfBeforeIsNotTakenUpAgainWhenSomebodyElseCommitted() {
+    @Test func stateIsNotReusedAfterAnotherWorkerCommitted() {
         let cluster = SimulatedCluster(partitionCount: 1)
         let first = Harness(cluster, member: "first")
         cluster.order("a", "banana")
         first.run()
-        // Away for a while, without noticing.
+        // It misses a rebalance without noticing.
         cluster.group.remove("first")
         let second = Harness(cluster, member: "second")
         cluster.order("b", "banana")
@@ -101,7 +101,7 @@ import Testing
         let zombie = Harness(cluster, member: "zombie")
         zombie.run()
         cluster.order("1", "banana")
-        // It has its commands and a transaction, then pauses: its partitions move on meanwhile.
+        // It pauses in a transaction, and meanwhile its partitions move to another worker.
         for _ in 0..<2 { zombie.step() }
         cluster.group.remove("zombie")
         let heir = Harness(cluster, member: "heir")
@@ -118,7 +118,7 @@ import Testing
         let dead = Harness(cluster, member: "dead")
         dead.run()
         cluster.order("1", "banana")
-        // Committed, but no marker is written yet when it dies.
+        // It dies after the decision to commit, before any marker is written.
         for _ in 0..<5 { dead.step() }
         cluster.group.remove("dead")
 
@@ -165,7 +165,7 @@ import Testing
         #expect(harness.events.contains { if case .partitionStopped(0, _) = $0 { true } else { false } })
     }
 
-    @Test func lostOffsetsStopThePartitionRatherThanServingItAgain() {
+    @Test func lostOffsetsStopThePartition() {
         let cluster = SimulatedCluster(partitionCount: 2)
         let first = Harness(cluster, member: "first")
         cluster.order("1", "banana")
@@ -181,7 +181,7 @@ import Testing
         #expect(second.events.contains { if case .partitionStopped(0, _) = $0 { true } else { false } })
     }
 
-    /// By the last committed offsets a successor knows whose transaction may be open.
+    /// The last committed offsets tell a successor whose transaction may be open.
     @Test func partitionsAreClaimedBeforeAnythingElse() {
         let harness = Harness()
         harness.run()
@@ -205,7 +205,7 @@ import Testing
         #expect(faults.first?.reason.contains("partition 0, offset 0") == true)
     }
 
-    @Test func aLaterStockRecordMendsAnEarlierOne() {
+    @Test func aLaterStockRecordReplacesAFaultyOne() {
         let cluster = SimulatedCluster(partitionCount: 1)
         let first = Harness(cluster, member: "first")
         cluster.order("a", "banana")

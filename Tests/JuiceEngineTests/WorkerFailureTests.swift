@@ -2,7 +2,7 @@ import JuiceEngine
 import JuiceSimulation
 import Testing
 
-/// What the worker does about transactions that fail, or may have failed.
+/// Transactions that fail or whose outcome is unknown.
 @Suite struct WorkerFailureTests {
     @Test(arguments: [SimulatedLog.Call.produce, .sendOffsets, .commit])
     func aFailedTransactionIsUndoneAndItsCommandsAreReadAgain(call: SimulatedLog.Call) {
@@ -14,7 +14,7 @@ import Testing
         harness.cluster.order("b", "banana", store: "jongno")
         harness.run()
         #expect(harness.cluster.answers() == ["juiceMade before", "juiceMade a", "juiceMade b"])
-        // Charged once: 10 - 2 - 2, and a store that the failed transaction would have made starts full.
+        // Charged once: 10 - 2 - 2. A store that only the failed transaction had changed starts full.
         let stock = harness.cluster.values(.stock, partition: 0)
         #expect(stock.count == 3)
         #expect(stock.contains { $0.contains(#""gangnam","revision":2"#) && $0.contains(#""banana":6"#) })
@@ -28,7 +28,7 @@ import Testing
     ])
     func aCallThatMayBeMadeAgainIsMadeAgain(call: SimulatedLog.Call) {
         let cluster = SimulatedCluster(partitionCount: 1)
-        // Something to restore, so that the changelog is read.
+        // With something to restore, the changelog is read.
         let first = Harness(cluster, member: "first")
         cluster.order("before", "banana")
         first.run()
@@ -57,8 +57,8 @@ import Testing
         #expect(harness.cluster.values(.stock, partition: 0).last?.contains(#""banana":6"#) == true)
     }
 
-    /// First the reply is lost, then asking again fails: taken for failed it would leave the answer in the log and give it anew.
-    @Test func aCommitInDoubtIsNotTakenForFailed() {
+    /// The reply is lost, then the retry fails. If the commit counted as failed, the command would be answered twice.
+    @Test func aCommitInDoubtDoesNotCountAsFailed() {
         let harness = Harness()
         harness.run()
         harness.cluster.order("a", "banana")
@@ -69,7 +69,7 @@ import Testing
             return call == .commit && commits == 2 ? LogError(.startOver, "a test") : nil
         }
         harness.run()
-        // The last claims the partition anew.
+        // The last transaction claims the partition again.
         #expect(commits == 3)
         #expect(harness.cluster.answers() == ["juiceMade a"])
     }
@@ -99,11 +99,11 @@ import Testing
             harness.cluster.writeAllMarkers()
             if case .backOff(let attempt) = harness.step() { attempts.append(attempt) }
         }
-        // Between any two, the begin of the claim waits once for markers.
+        // Between two failures, the begin of the claim waits once for markers.
         #expect(attempts.filter { $0 > 1 }.starts(with: [2, 3, 4, 5]))
     }
 
-    @Test func whatNobodyCanMendStopsTheWorker() {
+    @Test func anUnrecoverableErrorStopsTheWorker() {
         let harness = Harness()
         let error = LogError(.stop, "fenced")
         harness.fail(.poll, with: error)

@@ -53,11 +53,11 @@ import Testing
         let sizes = harness.events.compactMap {
             if case .committed(let summary) = $0 { summary.commands } else { nil }
         }
-        // The first claims the partition.
+        // The first transaction claims the partition.
         #expect(sizes == [0, 3, 3, 1])
     }
 
-    @Test func aRecordThatNamesNoCommandIsPutAsideUntouched() throws {
+    @Test func aRecordThatNamesNoCommandBecomesADeadLetterUntouched() throws {
         let harness = Harness()
         let trace = Header(name: "x-till", value: "7")
         harness.cluster.send(.orders, partition: 0, key: "gangnam", value: "juice, please", headers: [trace])
@@ -82,7 +82,7 @@ import Testing
         #expect(headers["juice.source.offset"] == "0")
     }
 
-    @Test func aKeyThatNamesNoStoreIsPutAside() {
+    @Test func aKeyThatNamesNoStoreMakesADeadLetter() {
         let harness = Harness()
         harness.cluster.send(
             .orders,

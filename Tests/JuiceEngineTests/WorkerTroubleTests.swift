@@ -2,9 +2,9 @@ import JuiceEngine
 import JuiceSimulation
 import Testing
 
-/// How a worker gets past batches that are too large, records that the log refuses and partitions that only fail.
+/// How a worker recovers from batches that are too large, records that the log refuses, and partitions that keep failing.
 @Suite struct WorkerTroubleTests {
-    @Test func aBacklogThatOnlyFitsInPiecesIsWorkedOff() {
+    @Test func aBacklogTooLargeForOneTransactionIsProcessed() {
         let harness = Harness()
         for number in 1...40 { harness.cluster.order("\(number)", "durian") }
         harness.log.largestTransaction = 7
@@ -42,7 +42,7 @@ import Testing
         let (_, letter) = try #require(harness.cluster[.deadLetters, 0].readCommitted().records.first)
         #expect(letter.headers.contains(Header(name: "juice.error.code", value: "unanswerable")))
         #expect(letter.value.map { String(decoding: $0.view, as: UTF8.self) }?.contains(id) == true)
-        // Nothing was made of it.
+        // It was not carried out.
         #expect(harness.cluster.values(.stock).last?.contains(#""revision":2"#) == true)
     }
 
@@ -58,7 +58,7 @@ import Testing
         #expect(cluster.values(.deadLetters).count == 1)
     }
 
-    @Test func aPartitionThatOnlyFailsDoesNotHoldUpTheOthers() {
+    @Test func aFailingPartitionDoesNotHoldUpTheOthers() {
         let cluster = SimulatedCluster(partitionCount: 2)
         let harness = Harness(cluster)
         harness.run()
@@ -93,7 +93,7 @@ import Testing
             harness.events.compactMap { if case .partitionFailing(0, let fault) = $0 { fault } else { nil } }
         }
         #expect(failures().map(\.reason) == ["results [0] has no leader"])
-        // Looked at again, it is no news; nor does it take as long as the pauses after other failures.
+        // The failure is reported once, and the pauses are shorter than after other failures.
         for _ in 0..<10 {
             cluster.now += 20_000
             harness.run()
@@ -126,7 +126,7 @@ import Testing
         #expect(answers.map(\.record.headers.count) == [8, 2])
     }
 
-    @Test func aDeadLetterThatTheLogRefusesForItsSizeIsCutShort() throws {
+    @Test func aDeadLetterRefusedForItsSizeIsTruncated() throws {
         let harness = Harness()
         let size = 600_000
         harness.cluster.send(
@@ -162,7 +162,7 @@ import Testing
         #expect(harness.cluster.values(.deadLetters, partition: 0) == [large])
     }
 
-    @Test func aTraceHeaderWithoutEndIsNotCopied() throws {
+    @Test func anOverlongTraceHeaderIsNotCopied() throws {
         let harness = Harness()
         let headers = [
             Header(name: "traceparent", value: "00-1"),

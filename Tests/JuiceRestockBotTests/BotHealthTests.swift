@@ -4,7 +4,7 @@ import Testing
 
 @testable import JuiceRestockBot
 
-/// When a bot calls itself ready and alive, and what it says is amiss.
+/// When a bot is ready and alive, and why not.
 struct BotHealthTests {
     private final class Brokers: Sendable {
         let outage = Mutex<String?>(nil)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import JuiceRestockBot
 
-/// The machine, call by call on a log that does what a test says.
+/// The bot's state machine, call by call on a scripted log.
 struct RestockBotTests {
     /// One partition with answers that can be read again.
     private final class ScriptedLog: AnswerLog {
@@ -18,8 +18,8 @@ struct RestockBotTests {
         /// The calls that fail once, and how.
         var failures: [String: KafkaError] = [:]
         private var lent: [UnsafeMutableRawBufferPointer] = []
-        /// Whether the end is told.
-        var tellsEnd = true
+        /// Whether polls report the end.
+        var reportsEnd = true
 
         deinit { lent.forEach { $0.deallocate() } }
 
@@ -43,7 +43,7 @@ struct RestockBotTests {
                     as AnswerRecord
             }
             next = Offset(answers.count)
-            return .answers(records, ends: tellsEnd ? [Self.partition: Offset(answers.count)] : [:])
+            return .answers(records, ends: reportsEnd ? [Self.partition: Offset(answers.count)] : [:])
         }
 
         func positions() throws(KafkaError) -> Positions? {
@@ -78,33 +78,33 @@ struct RestockBotTests {
         #"{"type":"restocked","restockId":"\#(id)","store":"a","left":{"kiwi":\#(kiwi)},"message":"m"}"#
     }
 
-    /// A bot that was given the partition, and what it tells.
-    private func bot(_ log: ScriptedLog) throws -> (RestockBot<ScriptedLog>, Told) {
+    /// A bot with the partition assigned, and its events.
+    private func bot(_ log: ScriptedLog) throws -> (RestockBot<ScriptedLog>, Recorder) {
         log.events = [.rebalanced]
-        let told = Told()
+        let recorder = Recorder()
         let rules = try #require(RefillRules(low: 5, target: 30))
         var bot = RestockBot(log: log, rules: rules, group: "bot") {
-            told.events.append("\($0)".prefix { $0 != "(" } + "")
+            recorder.events.append("\($0)".prefix { $0 != "(" } + "")
         }
         _ = bot.step()
-        return (bot, told)
+        return (bot, recorder)
     }
 
-    private final class Told {
+    private final class Recorder {
         var events: [String] = []
     }
 
     @Test func itDecidesAndSendsInTheStepThatShowsTheEnd() throws {
         let log = ScriptedLog()
         log.answers = [Self.kiwi]
-        log.tellsEnd = false
-        var (bot, told) = try bot(log)
+        log.reportsEnd = false
+        var (bot, recorder) = try bot(log)
         _ = bot.step()
         #expect(log.calls == ["positions", "start 0"])
         _ = bot.step()
         #expect(log.sent.isEmpty, "there may be more to read")
         #expect(!bot.isSettled)
-        log.tellsEnd = true
+        log.reportsEnd = true
         _ = bot.step()
         #expect(log.calls.last == "send bot/0-0")
         #expect(log.sent.first?.first?.time == 0)
@@ -116,10 +116,10 @@ struct RestockBotTests {
         log.answers.append(Self.refilled("bot/0-0"))
         _ = bot.step()
         #expect(bot.isSettled)
-        #expect(told.events == ["watching", "sent", "answered"])
+        #expect(recorder.events == ["watching", "sent", "answered"])
     }
 
-    @Test func oneThatIsStartedAgainDecidesTheSame() throws {
+    @Test func aRestartedBotDecidesTheSame() throws {
         let log = ScriptedLog()
         log.answers = ["no answer", Self.kiwi]
         for _ in 0..<3 {
@@ -140,7 +140,7 @@ struct RestockBotTests {
         #expect(log.calls.suffix(3) == ["start 1", "commit 3", "leave"])
     }
 
-    @Test func positionsAreCommittedNowAndThen() throws {
+    @Test func positionsAreCommittedAtIntervals() throws {
         let log = ScriptedLog()
         var (bot, _) = try bot(log)
         let start = ContinuousClock.now
@@ -156,13 +156,13 @@ struct RestockBotTests {
         #expect(log.calls.count { $0.hasPrefix("commit") } == 1, "nothing moved")
     }
 
-    /// Whatever fails, there is one way out.
+    /// Every failed call is handled alike.
     @Test(arguments: ["send", "commit", "positions", "start", "poll"])
     func afterAnyTroubleItReadsAgainFromTheCommittedPositions(call: String) throws {
         let log = ScriptedLog()
         log.committed = 0
         log.answers = [Self.refilled("manual", kiwi: 9), Self.kiwi]
-        var (bot, told) = try bot(log)
+        var (bot, recorder) = try bot(log)
         log.failures = [call: Self.timeout]
         let start = ContinuousClock.now
         var pauses: [Duration] = []
@@ -170,7 +170,7 @@ struct RestockBotTests {
             if case .backOff(let pause) = bot.step(now: start + .seconds(second)) { pauses.append(pause) }
         }
         #expect(pauses == [.milliseconds(10)])
-        #expect(told.events.filter { $0 == "lost" || $0 == "recovered" } == ["lost", "recovered"])
+        #expect(recorder.events.filter { $0 == "lost" || $0 == "recovered" } == ["lost", "recovered"])
         #expect(Set(log.sent.joined().map(\.id)) == ["bot/0-1"])
         #expect(log.committed == 1)
         if call == "send" {
@@ -182,7 +182,7 @@ struct RestockBotTests {
         }
     }
 
-    @Test func whatNoRetryHelpsEndsIt() throws {
+    @Test func anUnrecoverableErrorEndsIt() throws {
         let log = ScriptedLog()
         log.failures = ["positions": KafkaError(code: .groupAuthorizationFailed)]
         var (bot, _) = try bot(log)
@@ -193,7 +193,7 @@ struct RestockBotTests {
         #expect(error.code == .groupAuthorizationFailed)
     }
 
-    @Test func whoeverLosesItsPartitionsForgetsWhatItKnew() throws {
+    @Test func aBotThatLosesItsPartitionsForgetsTheirState() throws {
         let log = ScriptedLog()
         log.answers = [Self.kiwi]
         var (bot, _) = try bot(log)

@@ -29,10 +29,10 @@ struct ShortageWatchTests {
         ShortageWatch(rules: rules, ids: RefillIDs(group: "bot", partition: 7), position: position)
     }
 
-    /// Written a second apart.
+    /// The answers are written a second apart.
     private static func point(_ offset: Int) -> StoreShortages.Point { (Int64(offset), Int64(offset) * 1000) }
 
-    /// Bots that die say nothing of what they sent. Wherever their successors begin, they decide the same.
+    /// A bot that dies leaves no trace of what it sent. Successors decide the same, wherever they begin.
     private static func expectSameOfSuccessors(_ rules: RefillRules, _ answers: [Answer], upTo safe: Int64) {
         let decisions = (0...Int(safe)).map { start in
             var successor = watch(rules, from: Int64(start))
@@ -86,7 +86,7 @@ struct ShortageWatchTests {
         }
     }
 
-    @Test func itTellsWhatBecameOfARefill() throws {
+    @Test func itReportsTheOutcomeOfARefill() throws {
         var watch = Self.watch(try #require(RefillRules(low: 5, target: 30)), from: 0)
         func events(_ step: Step, _ offset: Int) throws -> [String] {
             watch.apply(try #require(Self.answer(step)), at: Self.point(offset)).map { event in
@@ -109,8 +109,8 @@ struct ShortageWatchTests {
         #expect(watch.underway == 0)
     }
 
-    /// However many stores there are, those that are short of nothing hold no position back, and take no memory.
-    @Test func itForgetsWhatIsWell() throws {
+    /// Stores without a shortage hold no position back and take no memory.
+    @Test func itForgetsStoresWithoutShortages() throws {
         var watch = Self.watch(try #require(RefillRules(low: 5, target: 30)), from: 0)
         for offset in 0..<100 {
             _ = watch.apply(
