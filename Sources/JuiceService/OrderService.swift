@@ -5,7 +5,7 @@ import Logging
 import Metrics
 import ServiceLifecycle
 
-/// The service: checks the topics, then runs its workers until it is asked to stop.
+/// The service: checks the topics, then runs its workers until asked to stop.
 ///
 /// ```swift
 /// let service = OrderService(configuration: configuration, logger: logger)
@@ -19,15 +19,15 @@ public struct OrderService: Service {
     private let metrics: (any MetricsFactory)?
     private let onEvent: @Sendable (WorkerEvent) -> Void
 
-    /// A service that is not running yet.
+    /// A service that does not run yet.
     ///
     /// - Parameters:
-    ///   - configuration: where Kafka is, and what to be there.
-    ///   - topicPlan: topics to create where they are missing; nil creates none.
+    ///   - configuration: its settings.
+    ///   - topicPlan: the topics to create if they are missing; nil creates none.
     ///   - health: kept up to date while the service runs.
-    ///   - metrics: where ``ServiceMetric`` values go, for example `MetricsSystem.factory`; nil spares the effort.
-    ///   - logger: told of every change of state, once.
-    ///   - onEvent: called on the workers' threads for everything they do; it must be quick.
+    ///   - metrics: receives the ``ServiceMetric`` values, for example `MetricsSystem.factory`; nil measures nothing.
+    ///   - logger: gets one line for each change of state.
+    ///   - onEvent: called on the workers' threads for every event; it must be quick.
     public init(
         configuration: ServiceConfiguration,
         topicPlan: TopicPlan? = nil,
@@ -44,10 +44,10 @@ public struct OrderService: Service {
         self.onEvent = onEvent
     }
 
-    /// Runs until graceful shutdown or cancellation, then finishes the transactions at hand and leaves the group.
+    /// Runs until graceful shutdown or cancellation, then finishes the open transactions and leaves the group.
     ///
-    /// A broker that does not answer is waited for.
-    /// - Throws: ``ServiceError`` when it cannot start or cannot go on.
+    /// It waits for brokers that do not answer.
+    /// - Throws: ``ServiceError`` when it cannot start or continue.
     public func run() async throws {
         let stop = StopSignal()
         try await withTaskCancellationHandler {
@@ -63,14 +63,14 @@ public struct OrderService: Service {
         }
     }
 
-    /// How long after the request to stop the service ends at the latest.
+    /// The longest time from the request to stop to the end of the service.
     private static let stopTimeout = Duration.milliseconds(4500)
 
     private func run(until stop: StopSignal) async throws {
         try configuration.validate()
         let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger) {
             [health] in
-            health.note(outage: $0)
+            health.setOutage($0)
         }
         let preparation = TopicPreparation(
             configuration: configuration,
@@ -115,13 +115,13 @@ public struct OrderService: Service {
             stopTimeout: Self.stopTimeout
         )
         if ended.count < threads.count {
-            // Nothing is lost: the broker completes or aborts the transactions as it knows them.
+            // Nothing is lost: the broker completes or aborts the transactions it knows.
             logger.warning("stopping without waiting for Kafka any longer")
         }
     }
 }
 
 extension OrderService: CustomStringConvertible {
-    /// A name for logs. The properties, with their secrets, stay out of it.
+    /// The type's name, so that logs show none of the properties and their secrets.
     public var description: String { "OrderService" }
 }

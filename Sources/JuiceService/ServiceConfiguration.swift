@@ -3,35 +3,34 @@ import JuiceMaker
 import JuiceMessages
 import Kafka
 
-/// Everything the service needs to know to run.
+/// The settings of the service.
 public struct ServiceConfiguration: Sendable {
     /// `host:port` pairs, separated by commas.
     public var bootstrapServers: String
-    /// The consumer group: instances of one group share the work.
+    /// The consumer group. The instances of one group share the work.
     public var group: String
-    /// Names this instance within its group. Stable over restarts, and different for each running instance.
+    /// The instance's name within its group: the same after a restart, and different from every other running instance's.
     public var instanceID: String
-    /// Loops run in this process, each with its own thread, consumer and producers.
+    /// How many workers this process runs, each with its own thread, consumer and producers.
     public var workers: Int
-    /// The topics.
+    /// The names of the topics.
     public var topics: TopicNames
-    /// Fruits and juices.
+    /// The fruits and juices that stores know.
     public var menu: Menu
     /// The language of the messages in answers.
     public var language: Language
-    /// More librdkafka properties for every client; they win over the service's own, except over those that
-    /// exactly-once processing rests on.
+    /// librdkafka properties for every client. They override the service's own, except those in ``reservedProperties``.
     public var kafkaProperties: [String: String]
     /// What the brokers can do.
     public var capabilities: BrokerCapabilities
-    /// The most commands in one transaction. What a transaction costs by itself, some milliseconds of librdkafka's and the
-    /// broker's, is shared by so many under load; besides the duplicate window's 1,000,000 commands they just fit into a
-    /// memory of 2^20.
+    /// The most commands in one transaction. Under load they share the fixed cost of a transaction, some milliseconds in
+    /// librdkafka and the broker. Together with the duplicate window's 1,000,000 commands, the default just fits into a table
+    /// of 2^20.
     public var maxBatch: Int
-    /// How long repeats of a command are known.
+    /// How long, and how many at most, commands are remembered to detect repeats.
     public var duplicateWindow: DuplicateWindow
 
-    /// A configuration; only where the broker is and the instance's name have no default.
+    /// A configuration; only the brokers and the instance's name have no default.
     public init(
         bootstrapServers: String,
         group: String = "juice-maker",
@@ -62,7 +61,7 @@ public struct ServiceConfiguration: Sendable {
 // MARK: - Clients
 
 extension ServiceConfiguration {
-    /// The same, with clients that tell their statistics every few seconds.
+    /// The same configuration, with clients that report statistics every few seconds.
     var withStatistics: ServiceConfiguration {
         var configuration = self
         configuration.kafkaProperties.merge(["statistics.interval.ms": "5000"]) { own, _ in own }
@@ -71,21 +70,21 @@ extension ServiceConfiguration {
 }
 
 extension ServiceConfiguration {
-    /// Properties on which exactly-once processing rests; a user's value for one of them is refused.
+    /// Properties that exactly-once processing depends on; a user's value for one of them is refused.
     public static let reservedProperties: Set<String> = [
         "bootstrap.servers", "metadata.broker.list", "group.id", "group.instance.id", "transactional.id",
         "isolation.level", "enable.auto.commit", "enable.auto.offset.store", "auto.offset.reset",
         "partition.assignment.strategy", "enable.partition.eof", "enable.idempotence", "acks",
         "request.required.acks",
-        // When a request is sent again, and that its connection is closed before: see LateRequestGuard.
+        // LateRequestGuard relies on when librdkafka resends a request, and on its closing the connection before.
         "retry.backoff.ms", "socket.max.fails",
     ]
 
-    /// What every client has in common.
+    /// The properties that all clients share.
     var client: KafkaConfiguration {
         KafkaConfiguration([
             "client.id": "juice-maker-\(instanceID)",
-            // A topic that is missing must be made as it has to be, not as a broker thinks fit.
+            // A missing topic must be created with the right configuration, not with a broker's defaults.
             "allow.auto.create.topics": "false",
             // A broker that comes back is found within a second.
             "reconnect.backoff.max.ms": "1000",
@@ -94,20 +93,20 @@ extension ServiceConfiguration {
         .merging(["bootstrap.servers": bootstrapServers])
     }
 
-    /// The consumer that takes part in the group.
+    /// The consumer that is a member of the group.
     func groupConsumer(worker: Int) -> KafkaConfiguration {
         KafkaConfiguration([
-            // A dead instance's partitions are taken over after the session timeout. But a session that ends before brokers
-            // replace a dead coordinator (9 s, and what it takes to find and load) costs every member its membership. The
-            // others hear of a dead one with their next heartbeat, so these are frequent.
+            // A dead instance's partitions are reassigned after the session timeout. But the session must outlive the
+            // replacement of a dead coordinator (9 s, plus finding and loading the new one), or every member loses its
+            // membership. Members learn of a rebalance with their next heartbeat, so heartbeats are frequent.
             "session.timeout.ms": "15000",
             "heartbeat.interval.ms": "500",
-            // A worker that is held up by an outage must not hold up the others' rebalance for the default 5 minutes.
+            // A worker held up by an outage must not delay the others' rebalance for the default of 5 minutes.
             "max.poll.interval.ms": "60000",
-            // A topic that a broker did not know for a moment is subscribed to again within this time.
+            // A topic unknown to a broker for a moment is subscribed to again within this time.
             "topic.metadata.refresh.interval.ms": "10000",
-            // librdkafka keeps some 500 bytes per record it holds ready. Two transactions ahead are enough, since
-            // the log asks for more as soon as it takes a full one.
+            // librdkafka uses some 500 bytes for each queued record. Two transactions' worth is enough, since the log makes it
+            // fetch on as soon as a poll returns a full batch.
             "queued.min.messages": "80000",
             "queued.max.messages.kbytes": "16384",
             "fetch.message.max.bytes": "524288",
@@ -121,9 +120,9 @@ extension ServiceConfiguration {
             "enable.auto.offset.store": "false",
             "isolation.level": "read_committed",
             "partition.assignment.strategy": "range",
-            // The end tells of markers, which no record does.
+            // The end of a partition reveals markers, which no record does.
             "enable.partition.eof": "true",
-            // Where an offset is missing, commands are missing: never skip on by itself.
+            // If an offset is missing, commands are missing: never skip them silently.
             "auto.offset.reset": "error",
         ])
     }
@@ -131,9 +130,9 @@ extension ServiceConfiguration {
     /// The consumer that reads the changelog at assignment.
     var changelogConsumer: KafkaConfiguration {
         KafkaConfiguration([
-            // Each partition is read to its end, and the end is only reported after a fetch has waited there.
+            // Each partition is read to its end, which is reported only after a fetch has waited there.
             "fetch.wait.max.ms": "10",
-            // Whoever restores answers nobody: large pieces, and enough of them that the reader never waits.
+            // A worker that restores answers no commands: fetch large pieces, and enough of them to keep the reader busy.
             "fetch.message.max.bytes": "4194304",
             "queued.min.messages": "400000",
             "queued.max.messages.kbytes": "32768",
@@ -149,11 +148,11 @@ extension ServiceConfiguration {
         ])
     }
 
-    /// A consumer that sees the true ends of logs, past undecided transactions.
+    /// A consumer that sees the true end of a log, past undecided transactions.
     var logEndConsumer: KafkaConfiguration {
         changelogConsumer.merging([
             "isolation.level": "read_uncommitted",
-            // It reads a few records of each partition, however many follow.
+            // It reads only a few records of each partition.
             "fetch.message.max.bytes": "65536",
         ])
     }
@@ -161,25 +160,25 @@ extension ServiceConfiguration {
     /// A worker has two producers, used in turn.
     static let producerIndices = 0...1
 
-    /// What the names of all workers of this group begin with.
+    /// The common prefix of the names of this group's workers.
     var ownerPrefix: String { "\(group)/" }
 
-    /// Names a worker among all of its group.
+    /// A worker's name within the group.
     func ownerName(worker: Int) -> String { "\(ownerPrefix)\(instanceID)/\(worker)" }
 
-    /// One of the two producers of the worker of that name.
+    /// One of the two producers of the named worker.
     func producer(owner: String, index: Int) -> KafkaConfiguration { producer(id: "\(owner)/\(index)") }
 
-    /// The producer of that transactional id.
+    /// A producer with this transactional id.
     func producer(id: String) -> KafkaConfiguration {
         KafkaConfiguration([
             "transaction.timeout.ms": "10000",
             // Holds the answers and stock records of the largest batch.
             "queue.buffering.max.messages": "500000",
-            // While partitions are being added to the transaction, what was produced first is already on its way. Without
-            // any wait, each record would be a request of its own.
+            // Short, so that the first records leave while partitions are still being added to the transaction. Without any
+            // linger each record would be a request of its own.
             "linger.ms": "0.5",
-            // Dead letters quote whatever the input topics took; the broker's limit is the one that counts.
+            // A dead letter quotes a record of any size that the input topics accept; the broker's limit decides.
             "message.max.bytes": "100000000",
         ])
         .merging(client.properties)
@@ -190,7 +189,7 @@ extension ServiceConfiguration {
 // MARK: - Validation
 
 extension ServiceConfiguration {
-    /// - Throws: ``ServiceError/badConfiguration(_:)`` naming the first setting that cannot be.
+    /// - Throws: ``ServiceError/badConfiguration(_:)`` naming the first invalid setting.
     func validate() throws(ServiceError) {
         if let name = kafkaProperties.keys.sorted().first(where: Self.reservedProperties.contains) {
             throw .badConfiguration(
@@ -205,7 +204,7 @@ extension ServiceConfiguration {
             )
         }
         guard !group.isEmpty else { throw .badConfiguration("the group needs a name") }
-        // It stands between two of them in transactional ids, which must not be another instance's by accident.
+        // Transactional ids contain it between two slashes, and must not equal another instance's by accident.
         guard !instanceID.isEmpty, !instanceID.contains("/") else {
             throw .badConfiguration("the instance needs an id, without \"/\"")
         }
@@ -213,11 +212,11 @@ extension ServiceConfiguration {
 }
 
 extension ServiceConfiguration: CustomStringConvertible, CustomReflectable {
-    /// The settings in one line, with secrets hidden.
+    /// The settings on one line, with secrets hidden.
     public var description: String {
         "group \(group), instance \(instanceID), workers \(workers), \(client)"
     }
 
-    /// Nothing, so that no dump shows a secret.
+    /// Empty, so that no dump shows a secret.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

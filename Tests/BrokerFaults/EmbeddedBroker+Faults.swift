@@ -1,11 +1,11 @@
 import CRdKafka
 import Kafka
 
-/// Faults on purpose, for tests.
+/// Injected faults, for tests.
 extension EmbeddedBroker {
-    /// Answers a broker's next requests of a kind with these errors, one each, before it answers normally again.
+    /// Makes a broker answer its next requests of a kind with these errors, one each.
     ///
-    /// Requests for metadata are not among them; see ``setError(_:ofTopic:)``.
+    /// It has no effect on metadata requests; see ``setError(_:ofTopic:)``.
     public func fail(next request: Request, with codes: [KafkaError.Code], broker: Int32 = 1) {
         for code in codes {
             crdkafka_mock_broker_push_request_error(
@@ -17,16 +17,16 @@ extension EmbeddedBroker {
         }
     }
 
-    /// How many of a broker's next requests of a kind will still be answered with an error.
+    /// How many of the errors for a kind of request a broker has not returned yet.
     public func pendingFailures(of request: Request, broker: Int32 = 1) -> Int {
         var count = 0
         rd_kafka_mock_broker_error_stack_cnt(cluster, broker, request.rawValue, &count)
         return count
     }
 
-    /// What metadata says of a topic from now on; nil is that all is well.
+    /// Sets the error of a topic in metadata; nil removes it.
     ///
-    /// A client must know the topic before, unless ``mayFailUnknownTopics``.
+    /// Clients must know the topic already, unless ``mayFailUnknownTopics``.
     public func setError(_ code: KafkaError.Code?, ofTopic topic: String) {
         let code = code.map { rd_kafka_resp_err_t($0.rawValue) } ?? RD_KAFKA_RESP_ERR_NO_ERROR
         rd_kafka_mock_topic_set_error(cluster, topic, code)
@@ -34,9 +34,9 @@ extension EmbeddedBroker {
 
     /// Whether a client may learn of a topic's error before it knows the topic.
     ///
-    /// Unlike a real broker, the embedded one lists the topic's partitions all the same, and librdkafka 2.3 to 2.8 compares the
-    /// epoch of each leader with that of a partition it does not have: a null pointer
-    /// (https://github.com/confluentinc/librdkafka/commit/dc48bedd1). Nothing but the version tells.
+    /// Unlike a real broker, the embedded one lists the topic's partitions together with the error. librdkafka 2.3 to 2.8 then
+    /// compares the epoch of each leader with that of a partition it does not have, a null pointer
+    /// (https://github.com/confluentinc/librdkafka/commit/dc48bedd1). Only the version reveals that.
     public static var mayFailUnknownTopics: Bool { !(0x0203_0000..<0x0209_0000).contains(rd_kafka_version()) }
 
     /// Makes a broker the leader of a partition.
@@ -54,7 +54,7 @@ extension EmbeddedBroker {
         _ = rd_kafka_mock_coordinator_set(cluster, "transaction", id, broker)
     }
 
-    /// Delays each answer of a broker.
+    /// Delays each response of a broker.
     public func setRoundTrip(_ delay: Duration, ofBroker broker: Int32 = 1) {
         rd_kafka_mock_broker_set_rtt(cluster, broker, delay.milliseconds)
     }
@@ -71,7 +71,7 @@ extension EmbeddedBroker {
 }
 
 extension EmbeddedBroker {
-    /// A request of the Kafka protocol, by its number there.
+    /// A request of the Kafka protocol.
     public struct Request: RawRepresentable, Hashable, Sendable {
         /// The protocol's API key.
         public let rawValue: Int16

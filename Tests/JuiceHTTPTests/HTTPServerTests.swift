@@ -57,7 +57,7 @@ import Testing
             #expect(early.status == 503)
             #expect(early.body == #"{"status":"not ready","reasons":["the topics are not checked yet"]}"#)
             health.started(workers: 1)
-            health.note(
+            health.record(
                 .restored(partitions: [], RestoredState(stores: 0, commands: 0, records: 0)),
                 ofWorker: 0
             )

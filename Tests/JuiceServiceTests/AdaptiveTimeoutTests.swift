@@ -13,7 +13,7 @@ import Testing
         #expect(grown == seconds.map { .seconds($0) })
     }
 
-    /// A broker that was slow and then died is not waited for as one that is slow.
+    /// A slow broker that died must not be waited for as long as a slow one.
     @Test func aLossShortensIt() {
         var timeout = AdaptiveTimeout()
         for _ in 0..<3 { timeout.timedOut() }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JuiceService
 
-/// One line for each change of whether the cluster answers.
+/// One log line each time the cluster stops or resumes answering.
 @Suite struct BrokerWatchTests {
     private let recorder = LogRecorder()
     private let down = KafkaError(code: .allBrokersDown)

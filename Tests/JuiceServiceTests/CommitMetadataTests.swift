@@ -2,7 +2,7 @@ import Testing
 
 @testable import JuiceService
 
-/// The text beside committed offsets is read by services of other versions.
+/// Services of other versions read the metadata of committed offsets.
 @Suite struct CommitMetadataTests {
     @Test(arguments: [
         ("group/till/0", ["group/till/0/0", "group/till/0/1"], "group/till/0 4"),
@@ -22,7 +22,7 @@ import Testing
     @Test func theNextIDsAreThoseOfTheNextGeneration() {
         let note = CommitMetadata("group/a/0#0,1/7 4")
         #expect(note?.nextTransactionalIDs == ["group/a/0/0/1", "group/a/0/1"])
-        // Whoever commits offsets for the group may note any number.
+        // Any client that commits offsets for the group may write any number.
         #expect(CommitMetadata("group/a/0#0/9223372036854775807 4")?.nextTransactionalIDs.count == 1)
     }
 

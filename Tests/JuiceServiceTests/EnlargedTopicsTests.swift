@@ -6,7 +6,7 @@ import Testing
 @testable import JuiceService
 @testable import Kafka
 
-/// Topics to which partitions were added by hand: stores stay where they live, and everything is answered.
+/// Topics to which an operator added partitions: stores stay where they live, and every command is answered.
 @Suite(.concurrencyLimited) struct EnlargedTopicsTests {
     private static let storePartitions = 4
     private static let stores = (0..<12).map { "store-\($0)" }
@@ -23,7 +23,7 @@ import Testing
             topics: topics
         )
         try await withRunningService(cluster.serviceConfiguration(workers: workers)) { events in
-            // As in ``OneStoreTests``: no rebalance is to come in the middle of a transaction.
+            // As in ``OneStoreTests``, no rebalance may come in the middle of a transaction.
             #expect(wait { events.isReady || events.hasFailed }, "\(events.all)")
             try Self.sendRound(0, to: cluster)
             let answers = try cluster.read(topics.results, partitionCount: 6) { $0.count >= 24 }
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Also the stock topic, and while the service runs; and then it is started again.
+    /// The orders are enlarged while the service runs, the others, with the stock topic, before it starts again.
     @Test(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run this on"))
     func storesStayWhereTheyLive() async throws {
         let cluster = try await onThread { () -> TestCluster in
@@ -73,7 +73,7 @@ import Testing
     func anEnlargedStockTopicWithoutANoteIsRefused() async throws {
         let cluster = try await onThread { () -> TestCluster in
             let cluster = try TestCluster.real(try #require(realBroker), partitionCount: Self.storePartitions)
-            // As whoever counts four partitions writes it.
+            // As an instance that counts four partitions would write it.
             try cluster.makeProducer().send(
                 Self.stores.map { store in
                     .init(
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    /// One answer for each command, where its store lives, and each store's restocks add up.
+    /// Checks that each command has one answer, in its store's home partition, and that each store's restocks add up.
     private static func check(_ answers: [ReadRecord], rounds: Int) throws {
         #expect(answers.count == rounds * stores.count * 2)
         #expect(answers.allSatisfy { $0.partition == home(of: $0.key) })

@@ -8,15 +8,15 @@ import Testing
 @testable import JuiceService
 
 extension TestCluster {
-    /// An embedded cluster on which faults hit the service alone: broker 1 coordinates and has the answers and the stock,
-    /// broker 2 has the commands. So nobody else produces to broker 1 or fetches from broker 2.
+    /// An embedded cluster on which faults hit only the service: broker 1 is the coordinator and has the answers and the stock,
+    /// broker 2 has the commands. Only the service produces to broker 1 and fetches from broker 2.
     ///
-    /// Made on a thread of its own: the embedded broker's answers to its settings have to be waited for.
+    /// Created on a thread of its own, since configuring the embedded broker blocks.
     static func split() async throws -> TestCluster {
         try await onThread { try makeSplit() }
     }
 
-    /// An embedded broker with one partition of each topic, made on a thread of its own.
+    /// An embedded broker with one partition of each topic, created on a thread of its own.
     static func single(
         _ prepare: @escaping @Sendable (TestCluster) throws -> Void = { _ in }
     ) async throws -> TestCluster {
@@ -27,8 +27,8 @@ extension TestCluster {
         }
     }
 
-    /// An embedded broker that keeps one topic from its clients, as it does where they have no right to describe it: they
-    /// learn of an error and of no partitions.
+    /// An embedded broker that hides one topic, as from clients without the right to describe it: they get an error and no
+    /// partitions.
     static func hiding(_ topic: KeyPath<TopicNames, String> & Sendable) async throws -> TestCluster {
         try await onThread {
             let broker = try EmbeddedBroker(logger: quietLogger)
@@ -69,7 +69,7 @@ extension TestCluster {
         return cluster
     }
 
-    /// Stock and committed offsets, as if a service had run before.
+    /// Writes stock and commits offsets, as if a service had run before.
     func leaveSomeStock() throws {
         try makeProducer().send(
             topic: topics.stock,
@@ -94,7 +94,7 @@ struct Fault: CustomTestStringConvertible {
     let request: EmbeddedBroker.Request
     let broker: Int32
     let codes: [KafkaError.Code]
-    /// A heartbeat's error that makes the service send such requests.
+    /// A heartbeat's error that makes the service send the request.
     let trigger: KafkaError.Code?
     let testDescription: String
 
@@ -113,7 +113,7 @@ struct Fault: CustomTestStringConvertible {
     }
 }
 
-/// A point of sale: sends orders and looks for their answers.
+/// A point of sale: sends orders and waits for their answers.
 final class Till {
     /// The id of the first order of every till.
     static let firstOrder = id(1)
@@ -150,7 +150,7 @@ final class Till {
         return id
     }
 
-    /// Waits for the answer to an order, but no longer than the service lives.
+    /// Waits for the answer to an order as long as the service runs.
     func isAnswered(_ id: String, by events: EventLog, within timeout: Duration = .seconds(60)) throws -> Bool
     {
         let deadline = ContinuousClock.now + timeout
@@ -172,12 +172,12 @@ final class Till {
 }
 
 extension EventLog {
-    /// Whether a worker gave up.
+    /// Whether a worker has failed for good.
     var hasFailed: Bool {
         all.contains { if case .failed = $0 { true } else { false } }
     }
 
-    /// Calls made again, transactions given up, and beginnings anew.
+    /// How many calls were retried, and how often workers started over.
     var setbacks: Int {
         all.count {
             switch $0 {
@@ -188,7 +188,7 @@ extension EventLog {
     }
 }
 
-/// What a service says that runs until it ends by itself; nil when it still runs at the end of `timeout`.
+/// Runs a service until it ends by itself, and returns the reason; nil if it still runs after `timeout`.
 func reasonToEnd(
     _ configuration: ServiceConfiguration,
     within timeout: Duration = .seconds(60)

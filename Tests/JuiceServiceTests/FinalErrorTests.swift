@@ -5,12 +5,12 @@ import Testing
 
 @testable import JuiceService
 
-/// Errors that nothing mends: the service ends with one that names the cause.
+/// Errors that never go away: the service ends and names the cause.
 @Suite(.concurrencyLimited) struct FinalErrorTests {
-    /// What no retry and no new client will change.
+    /// Neither a retry nor a new client can help.
     ///
-    /// Not here, since librdkafka keeps such errors to itself and the next join or commit meets the same, which the embedded
-    /// broker does not do by itself: a right to the group that is denied to a heartbeat or a sync.
+    /// A heartbeat or sync that lacks the right to the group is not among these: librdkafka does not report such an error. A
+    /// real broker would also deny the next join or commit, which the embedded one does not.
     static let final: [(request: EmbeddedBroker.Request, codes: [KafkaError.Code])] = [
         (
             .initProducerID,
@@ -64,7 +64,7 @@ import Testing
         let error = await #expect(throws: ServiceError.self) {
             try await withRunningService(cluster.impatientConfiguration()) { events in
                 #expect(wait { events.isRestored })
-                // Any broker may be asked for the coordinator.
+                // The service may ask any broker for the coordinator.
                 for number in [1, 2] as [Int32] {
                     let codes = Array(repeating: KafkaError.Code.groupAuthorizationFailed, count: 100)
                     broker.fail(next: .findCoordinator, with: codes, broker: number)
@@ -86,7 +86,7 @@ import Testing
         )
     }
 
-    /// The right to a topic may be taken away while the service runs.
+    /// The right to a topic may be revoked while the service runs.
     @Test func topicsThatMayNoLongerBeSeenEndTheService() async throws {
         let cluster = try await TestCluster.single()
         let configuration = cluster.impatientConfiguration(["topic.metadata.refresh.interval.ms": "500"])
@@ -103,17 +103,17 @@ import Testing
         )
     }
 
-    /// Another process with the same instance id, as a heartbeat tells it. Once may be an earlier self.
+    /// Another process with the same instance id, detected by a heartbeat. The first time it may be an earlier membership.
     @Test func aRivalEndsTheService() async throws {
         let cluster = try await TestCluster.single()
         cluster.broker?.fail(next: .heartbeat, with: [.fencedInstanceID, .fencedInstanceID])
-        // A session that times out on a busy machine would leave a former self.
+        // If a session timed out on a busy machine, the service would suspect its own earlier membership.
         let configuration = cluster.impatientConfiguration(["session.timeout.ms": "10000"])
         let reason = try await reasonToEnd(configuration)
         #expect(reason?.contains("--instance-id") == true, "\(reason ?? "it did not end")")
     }
 
-    /// A coordinator that is gone for longer than a session leaves a former self behind, each time.
+    /// Each time a coordinator is gone for longer than a session, the service's earlier membership may fence it.
     @Test func anEarlierSelfIsOutlastedAsOftenAsItComes() async throws {
         let cluster = try await TestCluster.single()
         let recorder = LogRecorder()
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    /// What the client says of an offset is verified with the broker before a partition is stopped.
+    /// Before the service stops a partition for an invalid offset, it asks the broker.
     @Test func anOffsetThatIsNotOutOfRangeIsReadOnFrom() async throws {
         let cluster = try await TestCluster.split()
         let recorder = LogRecorder()

@@ -5,12 +5,11 @@ import Testing
 
 @testable import JuiceService
 
-/// Every request that the service makes, answered with the errors that a broker may give and that pass: the service goes on by
-/// itself.
+/// Transient errors in response to every kind of request that the service makes: the service recovers by itself.
 ///
-/// What the embedded broker cannot express: it answers requests for metadata with errors of topics only, and those for API
-/// versions in a form that librdkafka takes for an old broker; an error of a produce, fetch or transaction request is that of
-/// all its partitions; and it never reports an unstable offset, an expired transaction or a fenced member by itself.
+/// The embedded broker has limits. It answers metadata requests with errors of topics only, and API version requests in a form
+/// that librdkafka mistakes for an old broker's. The error of a produce, fetch or transaction request applies to all its
+/// partitions. And it never reports an unstable offset, an expired transaction or a fenced member by itself.
 @Suite(.concurrencyLimited) struct InjectedErrorTests {
     static let whileOrdersFlow = [
         Fault(
@@ -116,7 +115,7 @@ import Testing
         ),
     ]
 
-    /// Each makes the service join its group anew, which takes seconds.
+    /// Each of these makes the service join its group again, which takes seconds.
     private static let thatRejoin =
         ([.rebalanceInProgress, .illegalGeneration, .unknownMemberID] as [KafkaError.Code])
         .map { Fault("heartbeat \($0.name)", .heartbeat, [$0]) }
@@ -143,7 +142,7 @@ import Testing
                         broker: fault.broker
                     )
                     if let trigger = fault.trigger { broker.fail(next: .heartbeat, with: [trigger]) }
-                    // Orders keep coming until the service has met all the errors.
+                    // Keep ordering until the service has met all the errors.
                     let deadline = ContinuousClock.now + .seconds(20)
                     while broker.pendingFailures(of: fault.request, broker: fault.broker) > 0,
                         ContinuousClock.now < deadline, !events.hasFailed
@@ -201,7 +200,7 @@ import Testing
         ),
     ]
 
-    /// Each error comes three times in a row, one kind after the other.
+    /// Each error occurs three times in a row, one kind after the other.
     @Test(arguments: atTheStart) func itGoesOnAtTheStart(fault: Fault) async throws {
         let cluster = try await TestCluster.single { try $0.leaveSomeStock() }
         let broker = try #require(cluster.broker)
@@ -237,7 +236,7 @@ import Testing
         }
     }
 
-    /// A broker that has just started may not know all topics yet; the group then shares out what it does know.
+    /// A broker that has just started may not know all topics yet. The group then assigns only what the broker knows.
     @Test(arguments: [KafkaError.Code.leaderNotAvailable, .unknownTopicOrPartition])
     func aTopicThatIsAwayForAMomentIsWaitedFor(code: KafkaError.Code) async throws {
         let cluster = try await TestCluster.split()
@@ -249,7 +248,7 @@ import Testing
             #expect(try till.isAnswered(till.order(), by: events))
             broker.setError(code, ofTopic: cluster.topics.orders)
             #expect(wait { events.all.contains { if case .revoked = $0 { true } else { false } } })
-            // Until the group has shared out what is left.
+            // Until the group has assigned what is left.
             if code == .unknownTopicOrPartition {
                 #expect(wait { recorder.all.contains { $0.contains("waiting for another assignment") } })
             }

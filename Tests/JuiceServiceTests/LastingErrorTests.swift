@@ -5,9 +5,9 @@ import Testing
 
 @testable import JuiceService
 
-/// Errors that would pass but do not: the service neither ends nor hangs nor spins.
+/// Transient errors that do not go away: the service neither ends nor hangs nor spins.
 @Suite(.concurrencyLimited) struct LastingErrorTests {
-    /// Errors that would pass but do not.
+    /// Transient errors, repeated for as long as the test lasts.
     static let lasting = [
         Fault("produce", .produce, [.notLeaderForPartition]),
         Fault("produce", .produce, [.outOfOrderSequence]),
@@ -26,7 +26,7 @@ import Testing
         Fault("list offsets", .listOffsets, trigger: .rebalanceInProgress, [.notLeaderForPartition]),
     ]
 
-    /// It tries again and again, but not in a loop that burns CPU and floods broker and log.
+    /// The service keeps retrying, but not in a loop that burns CPU and floods the broker and the log.
     @Test(arguments: lasting) func itDoesNotSpin(fault: Fault) async throws {
         let cluster = try await TestCluster.split()
         let recorder = LogRecorder()
@@ -35,7 +35,7 @@ import Testing
             let broker = try #require(cluster.broker)
             let till = try Till(cluster)
             #expect(try till.isAnswered(till.order(), by: events))
-            // New producers are made after one is fenced.
+            // The service replaces its producers after one is fenced.
             if fault.request == .initProducerID {
                 broker.fail(next: .endTransaction, with: [.producerFenced])
             }
@@ -66,6 +66,6 @@ import Testing
 }
 
 extension Fault {
-    /// In five seconds. librdkafka itself tries again every 20 ms while a former transaction is being written.
+    /// In five seconds. librdkafka itself retries every 20 ms while an earlier transaction is being ended.
     fileprivate var mostRequests: Int { codes == [.concurrentTransactions] ? 350 : 110 }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import JuiceService
 
-/// Starting and stopping, with a broker that is there, gone or hung.
+/// Starting and stopping with a broker that is up, down or hung.
 @Suite(.concurrencyLimited) struct LifecycleTests {
     @Test func aBrokerThatIsNotThereIsWaitedForWithOneLine() async throws {
         let recorder = LogRecorder()
@@ -14,7 +14,7 @@ import Testing
         try await withRunningService(configuration, logger: recorder.makeLogger()) { events in
             wait { !recorder.all.isEmpty }
             #expect(events.health.readiness.reasons.first == "no Kafka broker answers at 127.0.0.1:1")
-            // Some more attempts; none of them is worth another line.
+            // Further attempts log no further line. That shows only over time.
             wait(attempts: 3)
         }
         #expect(recorder.all.filter { $0.hasPrefix("warning") }.count == 1, "\(recorder.all)")
@@ -27,7 +27,7 @@ import Testing
         let told = Mutex<[String]>([])
         try await withRunningService(cluster.serviceConfiguration(), logger: recorder.makeLogger()) {
             events in
-            // The embedded broker is told of a transaction's offsets by a call that waits for it without end.
+            // On the embedded broker, the service commits offsets by a second call, which waits for the broker without limit.
             wait { events.hasCommitted }
             cluster.broker?.takeDown()
             wait { recorder.all.contains { $0.contains("no Kafka broker answers") } }
@@ -48,7 +48,7 @@ import Testing
         #expect(lines.filter { $0.contains("again") }.count == 1, "\(lines)")
     }
 
-    /// In the middle of a transaction that cannot end, and while everything is still well.
+    /// In the middle of a transaction that cannot end, with connections that are intact or cut.
     @Test(arguments: [false, true]) func itStopsInTimeWhateverTheBrokerDoes(isHung: Bool) async throws {
         let cluster = try await TestCluster.single()
         let configuration = cluster.serviceConfiguration()
@@ -70,7 +70,7 @@ import Testing
             }
             stopping.withLock { $0 = clock.now }
         }
-        // It gives itself 4.5 s. The broker would take 60.
+        // The service allows itself 4.5 s, while the broker takes 60 s to answer.
         #expect(clock.now - stopping.withLock { $0 } < .seconds(15))
     }
 
@@ -88,14 +88,14 @@ import Testing
     }
 }
 
-/// Blocks for a few rounds of the loop that waits for a broker, which takes 200 ms a round.
+/// Blocks for a few rounds of the loop that waits for a broker, which pauses 200 ms after each attempt.
 private func wait(attempts: Int) {
     let deadline = ContinuousClock.now + .milliseconds(300 * attempts)
     wait { ContinuousClock.now >= deadline }
 }
 
 extension EventLog {
-    /// Whether a worker has committed anything, if only that partitions are its own.
+    /// Whether a worker has committed anything, even if only a claim of its partitions.
     var hasCommitted: Bool {
         all.contains { if case .committed = $0 { true } else { false } }
     }

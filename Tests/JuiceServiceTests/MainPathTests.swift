@@ -11,7 +11,7 @@ import Testing
         let cluster = try TestCluster.embedded(partitionCount: 4)
         let configuration = cluster.serviceConfiguration(workers: workers)
         try await withRunningService(configuration) { events in
-            // As in ``OneStoreTests``: no rebalance is to come in the middle of a transaction.
+            // As in ``OneStoreTests``, no rebalance may come in the middle of a transaction.
             #expect(wait { events.isReady || events.hasFailed }, "\(events.all)")
             let producer = try cluster.makeProducer()
             for store in ["gangnam", "jongno", "mapo"] {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import JuiceService
 
-/// A store is one store, and an order is one order, whichever clients send it and however often.
+/// A store is one store and an order is one order, whichever clients send it and however often.
 @Suite(.concurrencyLimited) struct OneStoreTests {
     private static let partitionCount = 5
 
@@ -26,7 +26,7 @@ import Testing
     private func serveClientsWithAnyPartitioner(_ cluster: TestCluster) async throws {
         let configuration = cluster.serviceConfiguration(workers: 2)
         try await withRunningService(configuration) { events in
-            // The embedded broker keeps no offsets of transactions, so a rebalance in the middle of one would be told by the
+            // The embedded broker ignores offsets in transactions, so a rebalance in the middle of one would change the
             // answers.
             #expect(wait { events.isReady || events.hasFailed }, "\(events.all)")
             let clients = try ["murmur2", "consistent", "random"].map {

@@ -6,13 +6,13 @@ import Testing
 
 @testable import JuiceService
 
-/// Transactions that somebody left open, on a real broker.
+/// Transactions left open by other processes, on a real broker.
 @Suite(
     .concurrencyLimited,
     .enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on")
 )
 struct OpenTransactionTests {
-    /// Nobody else ends it: the broker would only after a minute.
+    /// The broker itself would end the transaction only after a minute.
     @Test func aDeadInstancesTransactionIsEndedByItsSuccessor() async throws {
         let cluster = try await onThread { () -> TestCluster in
             let cluster = try TestCluster.real(try #require(realBroker), partitionCount: 1)
@@ -31,7 +31,7 @@ struct OpenTransactionTests {
         }
     }
 
-    /// What is committed lies behind what somebody else is undecided about: the last stable offset is not the end.
+    /// Committed stock lies beyond another program's undecided record, so the last stable offset is not the end.
     @Test func stockBehindAnUndecidedRecordIsWaitedFor() async throws {
         let cluster = try await onThread { () -> TestCluster in
             try .real(try #require(realBroker), partitionCount: 1)
@@ -65,7 +65,7 @@ struct OpenTransactionTests {
 }
 
 extension EventLog {
-    /// Whether a restore has waited in vain for a transaction to be decided.
+    /// Whether a restore has timed out waiting for a transaction to be decided.
     fileprivate var hasMetUndecided: Bool {
         all.contains {
             if case .retrying(let error, _) = $0 { error.message.contains("undecided") } else { false }
@@ -73,7 +73,7 @@ extension EventLog {
     }
 }
 
-/// An instance of the service as its successor finds its traces.
+/// An earlier instance of the service, as far as its successor can see it.
 private final class FormerInstance {
     private let cluster: TestCluster
     private let owner: String
@@ -114,7 +114,7 @@ private final class FormerInstance {
         try producer.commit(timeout: .seconds(20))
     }
 
-    /// A transaction with answers to come, that nobody will commit.
+    /// Begins a transaction that will never be committed.
     func leaveOpen(orders: Offset) throws { try begin(orders: orders, stock: 1) }
 
     private func begin(orders: Offset, stock level: Int?) throws {
@@ -141,7 +141,8 @@ private final class FormerInstance {
     func leave() { member.close() }
 }
 
-/// A transaction of nobody the service knows, which has written to the stock topic. It belongs to whoever calls last.
+/// An open transaction of an unknown program, with a record in the stock topic. Its calls come one after the other, so that the
+/// unchecked `Sendable` is safe.
 private final class OpenTransaction: @unchecked Sendable {
     private let producer: TransactionalProducer
 
@@ -161,7 +162,7 @@ private final class OpenTransaction: @unchecked Sendable {
                 try stock.produce(partition: 0, key: key, value: value, headers: [])
             }
         }
-        // Written, before anything that comes after it.
+        // The record has to be written before any that follow.
         try producer.flush(timeout: .seconds(20))
     }
 

@@ -9,7 +9,7 @@ import Testing
 
 let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"]
 
-/// What only a real broker can show. Each test makes topics of its own there.
+/// What only a real broker can show. Each test creates its own topics.
 @Suite(
     .concurrencyLimited,
     .enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on")
@@ -51,7 +51,7 @@ struct RealBrokerTests {
         #expect(error?.description.contains("juice topics create") == true)
     }
 
-    /// Stops and restarts between batches: the stock goes on where it was, and no command is answered twice.
+    /// The service restarts between batches: the stock continues where it was, and no command is answered twice.
     @Test func stateSurvivesRestarts() async throws {
         let cluster = try await onThread { () -> TestCluster in try makeCluster() }
         for round in 0..<3 {
@@ -76,7 +76,7 @@ struct RealBrokerTests {
         let answers = try await onThread {
             try cluster.read(cluster.topics.results, partitionCount: partitionCount) { $0.count >= 24 }
         }
-        // 10 bananas are two orders of two juices of two.
+        // 10 bananas are enough for two orders of two juices with two bananas each.
         for store in 0..<8 {
             let mine = answers.filter { $0.key == "store-\(store)" }.sorted { $0.offset < $1.offset }
             let isMade = mine.map { $0.text.contains("juiceMade") }
@@ -84,7 +84,7 @@ struct RealBrokerTests {
         }
     }
 
-    /// A record that came compressed may be larger than what a broker takes uncompressed.
+    /// A record that arrived compressed may exceed what a broker accepts uncompressed.
     @Test func aLargeCompressedRecordIsPutAsideAndNoPartitionStops() async throws {
         let cluster = try await onThread { () -> TestCluster in try makeCluster() }
         try await withRunningService(cluster.serviceConfiguration()) { _ in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import JuiceService
 
-/// When the service calls itself ready and alive, and what it says is amiss.
+/// When the service reports itself ready and alive, and what it reports as wrong.
 @Suite struct ServiceHealthTests {
     private typealias Step = (worker: Int, event: WorkerEvent)
 
@@ -50,7 +50,7 @@ import Testing
         let told = Mutex<[Bool]>([])
         let health = ServiceHealth { isReady in told.withLock { $0.append(isReady) } }
         health.started(workers: 2)
-        for (worker, event) in Self.cases[index].steps { health.note(event, ofWorker: worker) }
+        for (worker, event) in Self.cases[index].steps { health.record(event, ofWorker: worker) }
         #expect(told.withLock { $0 } == Self.cases[index].changes)
     }
 
@@ -60,34 +60,34 @@ import Testing
         health.started(workers: 2)
         let waiting = (0...1).map { "worker \($0) waits for its share of the partitions" }
         #expect(health.readiness.reasons == waiting)
-        health.note(.assigned([2, 3]), ofWorker: 0)
-        health.note(Self.restored, ofWorker: 1)
+        health.record(.assigned([2, 3]), ofWorker: 0)
+        health.record(Self.restored, ofWorker: 1)
         #expect(health.readiness.reasons == ["worker 0 restores partitions 2, 3"])
-        health.note(.partitionStopped(3, PartitionFault(.stock, at: 7, "bad stock")), ofWorker: 0)
-        health.note(Self.restored, ofWorker: 0)
+        health.record(.partitionStopped(3, PartitionFault(.stock, at: 7, "bad stock")), ofWorker: 0)
+        health.record(Self.restored, ofWorker: 0)
         #expect(health.readiness.reasons == ["partition 3 is stopped: bad stock"])
-        health.note(.startingOver(Self.error), ofWorker: 0)
+        health.record(.startingOver(Self.error), ofWorker: 0)
         #expect(health.readiness.reasons == ["worker 0 starts over: a test"])
-        health.note(Self.restored, ofWorker: 0)
+        health.record(Self.restored, ofWorker: 0)
         #expect(health.readiness.isWell)
         health.stopping()
         #expect(health.readiness.reasons == ["the service is stopping"])
     }
 
-    /// While it lasts, and not only to whoever asks: a file or a metric may depend on it.
+    /// An outage is also reported while it begins and ends, since a file or a metric may depend on it.
     @Test func anOutageIsToldWhileItLasts() {
         let changes = Mutex<[Bool]>([])
         let health = ServiceHealth { isReady in changes.withLock { $0.append(isReady) } }
         let outage = "no Kafka broker answers at kafka:9092"
-        health.note(outage: outage)
+        health.setOutage(outage)
         #expect(health.readiness.reasons == [outage, "the topics are not checked yet"])
-        health.note(outage: nil)
+        health.setOutage(nil)
         health.started(workers: 1)
-        health.note(Self.restored, ofWorker: 0)
-        health.note(outage: outage)
+        health.record(Self.restored, ofWorker: 0)
+        health.setOutage(outage)
         #expect(health.readiness.reasons == [outage])
         #expect(health.liveness.isWell, "to be restarted would not help")
-        health.note(outage: nil)
+        health.setOutage(nil)
         #expect(health.readiness.isWell)
         #expect(changes.withLock(\.self) == [true, false, true])
     }
@@ -103,7 +103,7 @@ import Testing
         #expect(
             health.liveness(at: late).reasons.first?.hasPrefix("worker 0 has been stuck for 121 s") == true
         )
-        health.note(.left, ofWorker: 0)
+        health.record(.left, ofWorker: 0)
         #expect(health.liveness(at: late).reasons.count == 1, "a worker that left makes no steps")
         health.ended()
         #expect(health.liveness(at: late).isWell)

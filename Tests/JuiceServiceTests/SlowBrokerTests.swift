@@ -5,9 +5,9 @@ import Testing
 
 @testable import JuiceService
 
-/// Brokers that answer late, or not for a while.
+/// Brokers that are slow, or do not answer for a while.
 @Suite(.concurrencyLimited) struct SlowBrokerTests {
-    /// Less than the service's calls wait at a time, and more, by as little as will do: a start takes some forty round trips.
+    /// One shorter and one just longer than a single call of the service waits. A start takes some forty round trips.
     static let roundTrips: [Duration] = [.milliseconds(200), .milliseconds(1100)]
 
     @Test(arguments: roundTrips) func lateAnswersUnderLoad(roundTrip: Duration) async throws {
@@ -15,7 +15,7 @@ import Testing
         try await withRunningService(cluster.serviceConfiguration()) { events in
             let till = try Till(cluster)
             #expect(try till.isAnswered(till.order(), by: events))
-            // The till's own requests are late, too, but for those to broker 2.
+            // The till's own requests are slow, too, except those to broker 2.
             cluster.broker?.setRoundTrip(roundTrip, ofBroker: 1)
             for _ in 0..<2 {
                 let orders = try (0..<3).map { _ in try till.order() }
@@ -43,7 +43,7 @@ import Testing
 
     // MARK: - Away for a while
 
-    /// Shorter and longer than the service's calls wait, and than a transaction may last.
+    /// Shorter and longer than the service's calls wait, and longer than a transaction may last.
     static let absences: [Duration] = [.seconds(1), .seconds(3), .seconds(12)]
 
     @Test(arguments: absences) func awayAtTheStart(absence: Duration) async throws {
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// The orders are in the topic already, and the service is in the middle of answering them.
+    /// The orders are already in the topic, and the service is about to answer them.
     @Test(arguments: absences) func awayDuringACommit(absence: Duration) async throws {
         let cluster = try await TestCluster.single()
         try await withRunningService(cluster.serviceConfiguration()) { events in

@@ -28,7 +28,7 @@ struct TestCluster: Sendable {
         )
     }
 
-    /// Topics of their own on the broker that `KAFKA_BOOTSTRAP_SERVERS` names.
+    /// New topics on the broker that `KAFKA_BOOTSTRAP_SERVERS` names.
     static func real(_ bootstrapServers: String, partitionCount: Int) throws -> TestCluster {
         let topics = TopicNames(prefix: "test-\(UUID().uuidString.prefix(8)).")
         let admin = try Admin(
@@ -57,11 +57,10 @@ struct TestCluster: Sendable {
         )
     }
 
-    /// A service that notices faults of its membership soon, so that tests need not wait for that.
+    /// A service with short heartbeats and sessions, so that tests of its membership are fast.
     ///
-    /// The embedded broker makes a member that joins again wait until a second before the session timeout, and one that
-    /// joins for the first time 3 seconds. Of two members it makes both join again if the follower's SyncGroup comes after
-    /// the leader's (it answers INVALID_REQUEST).
+    /// In the embedded broker, joining takes 3 seconds the first time, and later until a second before the session timeout.
+    /// If a follower's SyncGroup arrives after the leader's, the broker answers INVALID_REQUEST and both members join again.
     func impatientConfiguration(_ properties: [String: String] = [:], workers: Int = 1)
         -> ServiceConfiguration
     {
@@ -73,7 +72,7 @@ struct TestCluster: Sendable {
         return configuration
     }
 
-    /// - Parameter partitioner: by default that of Java clients.
+    /// - Parameter partitioner: librdkafka's name; by default the partitioner of Java clients.
     func makeProducer(partitioner: String = "murmur2_random") throws -> Producer {
         try Producer(
             configuration: KafkaConfiguration([
@@ -83,9 +82,9 @@ struct TestCluster: Sendable {
         )
     }
 
-    /// Reads a topic as committed, from its start, until `isComplete` or the deadline.
+    /// Reads the committed records of a topic from its start until `isComplete` or the deadline.
     ///
-    /// That is far off: on a busy machine a service may take a minute to begin.
+    /// The deadline is generous: on a busy machine a service may take a minute to start.
     func read(
         _ topic: String,
         partitionCount: Int,
@@ -137,7 +136,7 @@ struct ReadRecord {
     var text: String { String(decoding: value, as: UTF8.self) }
 }
 
-/// A service that runs while a test's body does. The body blocks, so it gets a thread of its own.
+/// Runs a service while a test's body runs, on a thread of its own since it blocks.
 func withRunningService<Result: Sendable>(
     _ configuration: ServiceConfiguration,
     topicPlan: TopicPlan? = nil,
@@ -164,7 +163,7 @@ func withRunningService<Result: Sendable>(
     }
 }
 
-/// What the workers of a service did.
+/// Collects the events of a service's workers.
 final class EventLog: Sendable {
     private let events = Mutex<[WorkerEvent]>([])
     let health = ServiceHealth()
@@ -173,10 +172,10 @@ final class EventLog: Sendable {
 
     var all: [WorkerEvent] { events.withLock { $0 } }
 
-    /// Whether every worker has restored what it was assigned, be it in one rebalance or in several.
+    /// Whether every worker has restored its partitions, after one rebalance or several.
     var isReady: Bool { health.readiness.isWell }
 
-    /// Transactions with commands in them: not those that only claim partitions.
+    /// Transactions with commands, without those that only claim partitions.
     var committed: [TransactionSummary] {
         all.compactMap { if case .committed(let summary) = $0, summary.commands > 0 { summary } else { nil } }
     }
@@ -190,7 +189,9 @@ let quietLogger: Logger = {
     return logger
 }()
 
-/// Blocks until a condition holds or the timeout is over, and says whether it holds.
+/// Blocks until a condition holds or the timeout is over.
+///
+/// - Returns: whether the condition holds.
 @discardableResult
 func wait(upTo timeout: Duration = .seconds(90), until condition: () -> Bool) -> Bool {
     let deadline = ContinuousClock.now + timeout

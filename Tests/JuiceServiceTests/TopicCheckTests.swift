@@ -4,7 +4,7 @@ import Testing
 @testable import JuiceService
 
 extension TopicCheck.Description {
-    /// Topics that nothing is wrong with.
+    /// Topics without problems.
     static var fit: [String: Self] {
         let names = TopicNames()
         var topics: [String: Self] = [:]
@@ -24,7 +24,7 @@ extension TopicCheck.Description {
     }
 }
 
-/// What is wrong with topics, and the command that mends it.
+/// Problems of topics, and the commands that fix them.
 @Suite struct TopicCheckTests {
     private let check = TopicCheck(names: TopicNames(), bootstrapServers: "broker:9092")
 
@@ -117,7 +117,7 @@ extension TopicCheck.Description {
         )
     }
 
-    /// What the group has noted tells, not the stock topic.
+    /// The group's metadata decides, not the stock topic.
     @Test func anEnlargedStockTopicMovesNoStore() {
         var check = check
         check.servedPartitions = 4
@@ -128,18 +128,18 @@ extension TopicCheck.Description {
         #expect(findings.warnings.map { $0.fault.contains("juice.stock has 8") } == [true])
     }
 
-    /// Going by the stock topic would give every other store the menu's initial stock once more.
+    /// If the stock topic decided, every other store would get the menu's initial stock again.
     @Test func anEnlargedStockTopicWithoutANoteIsRefused() {
         var check = check
         check.misplaced = .init(store: "gangnam", partition: 1, home: 5)
-        // Adding to the others, too, would only hide it.
+        // Adding partitions to the others, too, would only hide the problem.
         let problems = check.problems(of: topics { $0["juice.stock"]?.partitionCount = 8 })
         #expect(problems.count == 1)
         #expect(problems.first?.fault.contains("store gangnam stands in partition 1 of juice.stock") == true)
         #expect(problems.first?.mend.contains(" --topic-prefix juice2. --partitions 8 ") == true)
     }
 
-    /// Adding to the others what the stock topic has more would split the stores in two.
+    /// Adding the missing partitions to the others would split the stores in two.
     @Test func aTopicMadeAnewWithFewerPartitionsGetsThoseItHad() {
         var check = check
         check.servedPartitions = 4
@@ -208,7 +208,7 @@ extension TopicCheck.Description {
     }
 }
 
-/// Settings that cannot be are refused before anything is started.
+/// Invalid settings are refused before anything is started.
 @Suite struct ServiceConfigurationTests {
     private func configuration(_ change: (inout ServiceConfiguration) -> Void) -> ServiceConfiguration {
         var configuration = ServiceConfiguration(bootstrapServers: "broker:9092", instanceID: "one")

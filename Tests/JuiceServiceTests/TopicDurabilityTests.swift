@@ -20,7 +20,7 @@ import Testing
         return check.findings(of: topics)
     }
 
-    /// It may well be a broker to try things with.
+    /// It may well be a broker for experiments.
     @Test func ofTopicsWithFewCopiesThereIsOneLine() {
         let warnings = findings {
             $0.replicationFactor = 1

@@ -5,7 +5,7 @@ import Testing
 @testable import JuiceEngine
 @testable import JuiceService
 
-/// Lines about what anybody may cause as often as they like.
+/// Lines about events that clients can cause as often as they like.
 @Suite struct WorkerLogTests {
     private final class Clock {
         var now = ContinuousClock.now
@@ -22,7 +22,7 @@ import Testing
         )
     }
 
-    /// A transaction with so many dead letters.
+    /// A transaction with `count` dead letters.
     private func letters(_ count: Int, _ reason: DeadLetterReason = .notJSON) -> WorkerEvent {
         var summary = TransactionSummary()
         summary.deadLetters = count
@@ -39,16 +39,16 @@ import Testing
 
     @Test func deadLettersAreToldOnceASecondWithACount() {
         var log = makeLog()
-        for _ in 0..<1000 { log.note(letters(5)) }
+        for _ in 0..<1000 { log.log(letters(5)) }
         #expect(recorder.all == [Self.line(.notJSON, and: 4)])
         clock.now += .milliseconds(999)
-        log.note(letters(1))
+        log.log(letters(1))
         #expect(recorder.all.count == 1)
         clock.now += .milliseconds(1)
-        log.note(letters(2, .missingID))
+        log.log(letters(2, .missingID))
         #expect(recorder.all.last == Self.line(.notJSON, and: 4997))
         clock.now += .seconds(1)
-        log.note(letters(1, .badID))
+        log.log(letters(1, .badID))
         #expect(recorder.all.last == Self.line(.badID, and: 0))
         #expect(recorder.all.count == 3)
     }
@@ -57,24 +57,24 @@ import Testing
         var log = makeLog()
         var summary = TransactionSummary()
         summary.forgottenEarly = 7
-        for _ in 0..<10 { log.note(.committed(summary)) }
+        for _ in 0..<10 { log.log(.committed(summary)) }
         #expect(recorder.all.count == 1)
         #expect(recorder.all.last?.hasPrefix("warning 7 first answers forgotten before") == true)
         clock.now += .seconds(60)
-        log.note(.committed(summary))
+        log.log(.committed(summary))
         #expect(recorder.all.last?.hasPrefix("warning 70 first answers forgotten before") == true)
     }
 
     @Test(arguments: [WorkerEvent.left, .failed(LogError(.stop, "a test"))])
     func whatWasHeldBackIsToldAtTheEnd(end: WorkerEvent) {
         var log = makeLog()
-        log.note(letters(1))
-        log.note(letters(2, .missingID))
-        log.note(letters(3, .badID))
-        log.note(end)
+        log.log(letters(1))
+        log.log(letters(2, .missingID))
+        log.log(letters(3, .badID))
+        log.log(end)
         let told = [Self.line(.notJSON, and: 0), Self.line(.missingID, and: 4)]
         #expect(Array(recorder.all.prefix(2)) == told)
-        log.note(.left)
+        log.log(.left)
         #expect(recorder.all.filter { $0.hasPrefix("warning") } == told)
     }
 }

@@ -5,7 +5,7 @@ import Testing
 
 private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"]
 
-/// What the embedded broker does not know how to answer.
+/// Requests that the embedded broker does not support.
 @Suite(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on"))
 struct AdminTests {
     @Test func groupsAreDescribedAndTopicsDeleted() async throws {
@@ -31,7 +31,7 @@ struct AdminTests {
             member.close()
 
             try admin.delete(topics: [name], timeout: .seconds(60))
-            // Again, and of one that never was: it is gone, which is what was asked for.
+            // Deleting a topic again, or one that never existed, is no error.
             try admin.delete(topics: [name, name + "-never"], timeout: .seconds(60))
             let deadline = ContinuousClock.now + .seconds(20)
             var isThere = true

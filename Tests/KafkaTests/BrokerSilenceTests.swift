@@ -7,7 +7,7 @@ import Testing
 @testable import class Kafka.BrokerSilence
 @testable import class Kafka.CallThread
 
-/// A transaction that hears nothing from any broker is given up, and a slow broker is not taken for a dead one for ever.
+/// A transaction that hears nothing from any broker is given up, but a slow broker is not mistaken for a dead one forever.
 @Suite(.concurrencyLimited) struct BrokerSilenceTests {
     private let start = ContinuousClock.now
 
@@ -65,7 +65,7 @@ import Testing
         #expect(silence.limit == .seconds(2))
     }
 
-    /// `rd_kafka_send_offsets_to_transaction` waits for the answer, whatever timeout it is given.
+    /// `rd_kafka_send_offsets_to_transaction` waits for the response whatever its timeout.
     @Test func offsetsThatNobodyTakesAreNotWaitedFor() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
@@ -98,7 +98,7 @@ import Testing
             #expect(error?.remedy == .startOver)
             #expect(error?.message == "no broker confirmed anything of the transaction for 0.3 s")
 
-            // What is left behind has an id of its own, so that offsets which are late cannot do harm.
+            // The producer has moved on to another id, so that late offsets under the old one do no harm.
             broker.bringUp()
             producer.drop()
             try retrying(while: { .now < deadline }) { () throws(KafkaError) in
@@ -112,7 +112,7 @@ import Testing
     }
 }
 
-/// A call that does not end can be left behind.
+/// A call that does not return can be abandoned.
 @Suite struct CallThreadTests {
     @Test func itTellsWhatCameOfEachCall() async throws {
         try await onThread {

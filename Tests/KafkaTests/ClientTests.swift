@@ -62,7 +62,7 @@ import Testing
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["t": 4])
             let producer = try broker.producer(["partitioner": "murmur2_random"])
-            // What Java's DefaultPartitioner makes of these keys with 4 partitions.
+            // The partitions that Java's DefaultPartitioner chooses for these keys, out of 4.
             for (key, partition) in [("21", 0), ("foobar", 2), ("a-little-bit-longer-string", 3)] {
                 let delivery = try producer.send(
                     topic: "t",

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Kafka
 
-/// Properties pass through by librdkafka's names, and secrets stay secret.
+/// Properties have librdkafka's names, and secrets stay secret.
 @Suite struct ConfigurationTests {
     @Test(arguments: [
         ("sasl.password", true), ("ssl.key.password", true), ("ssl.keystore.password", true),
@@ -58,7 +58,7 @@ import Testing
         #expect(merged.properties == ["a": "1", "b": "2"])
     }
 
-    /// What a version does not know it refuses; what is a consumer's, a producer would warn of.
+    /// librdkafka refuses a property that its version does not know, and warns of a consumer's property on a producer.
     @Test func defaultsAreWhatTheVersionKnows() throws {
         let (consumer, producer) = (
             KafkaConfiguration.defaults(of: .consumer), KafkaConfiguration.defaults(of: .producer)
@@ -73,7 +73,7 @@ import Testing
     }
 }
 
-/// The two ways out of an error.
+/// The two remedies of an error.
 @Suite struct ErrorTests {
     @Test(arguments: [
         (KafkaError(code: .fenced, isFatal: true), KafkaError.Remedy.startOver),

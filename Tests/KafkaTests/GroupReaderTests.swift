@@ -3,7 +3,7 @@ import Kafka
 import TestSupport
 import Testing
 
-/// A member of a group that reads from the committed offsets on and knows when it is at the ends.
+/// A member of a group that reads from the committed offsets on and detects the ends of partitions.
 @Suite(.concurrencyLimited) struct GroupReaderTests {
     private static let first = TopicPartition(topic: "t", partition: 0)
     private static let second = TopicPartition(topic: "t", partition: 1)
@@ -17,7 +17,7 @@ import Testing
         )
     }
 
-    /// Polls until `isDone` or twenty seconds are over, starting where the reader is to start.
+    /// Polls from the reader's start offsets until `isDone` or 20 seconds are over.
     private func read(
         _ reader: GroupReader,
         until isDone: ([UInt8], [TopicPartition: Offset]) throws -> Bool
@@ -58,7 +58,7 @@ import Testing
             try reader.commit([Self.first: 3])
             reader.close()
 
-            // Closed, it joins again.
+            // After a close, a poll joins the group again.
             let rest = try read(reader) { values, _ in values.count == 2 }
             #expect(rest.starts == [Self.first: 3, Self.second: 0])
             #expect(rest.values == [3, 4])
@@ -105,7 +105,7 @@ import Testing
     }
 }
 
-/// Records that are sent together.
+/// Sending many records at once.
 @Suite(.concurrencyLimited) struct SendManyTests {
     @Test func allAreConfirmedAlsoWhenTheQueueIsSmall() async throws {
         try await onThread {

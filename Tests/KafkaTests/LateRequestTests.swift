@@ -6,7 +6,7 @@ import Testing
 
 @testable import struct Kafka.LateRequestGuard
 
-/// A producer of which a request may have been sent twice takes its transactional id over anew.
+/// A producer that may have sent a request twice takes over its own transactional id.
 @Suite(.concurrencyLimited) struct LateRequestTests {
     @Test(arguments: [
         (version: Int32(0x0200_02ff), took: 99, closed: 1, isSuspect: false),
@@ -16,7 +16,7 @@ import Testing
         (0x0203_00ff, 79, 1, false),
         (0x0203_00ff, 80, 1, true),
         (0x020f_00ff, 5_000, 3, true),
-        // Over a sound connection no request is sent twice, however long its answer takes.
+        // Over an intact connection no request is sent twice, however long its response takes.
         (0x0200_02ff, 5_000, 0, false),
     ])
     func aBrokenConnectionAndABackoffAreSuspect(version: Int32, took: Int, closed: Int, isSuspect: Bool) {
@@ -29,7 +29,7 @@ import Testing
         #expect(!isToldAgain || !isSuspect)
     }
 
-    /// A call that is made again may find a request under way that one before it sent.
+    /// A repeated call may wait for a request that the call before it has sent.
     @Test func theCallsOfATransactionCountTogether() {
         var lateRequests = LateRequestGuard(backoff: .milliseconds(100), version: 0x0200_02ff)
         lateRequests.began(closedConnections: 0)
@@ -37,7 +37,7 @@ import Testing
         #expect(!first)
         let second = lateRequests.took(.milliseconds(50), for: .sendOffsets, closedConnections: 1)
         #expect(second && lateRequests.mayLeaveOffsets)
-        // The next one begins with nothing under way.
+        // The next transaction begins without requests in progress.
         lateRequests = LateRequestGuard(backoff: .milliseconds(100), version: 0x0200_02ff)
         lateRequests.began(closedConnections: 0)
         _ = lateRequests.took(.milliseconds(450), for: .commit, closedConnections: 0)
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// However often records are sent, no transactional request is for that.
+    /// Resending records sends no transactional request twice.
     @Test func flushingIsNoReasonForSuspicion() async throws {
         try await onThread {
             let stand = try Stand()
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// What is late of the one could together make a transaction, and commit older offsets after the other's.
+    /// Late requests of one producer could form a transaction and commit older offsets after the other's.
     @Test func aSuspectIsReplacedBeforeTheOtherProducerSendsOffsets() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
@@ -111,7 +111,7 @@ import Testing
                     membership: membership,
                     timeout: .seconds(60)
                 )
-                // Each is ready from here on, but for what comes of this call.
+                // Only this transaction's producer may have become a suspect since.
                 #expect(producers.filter(\.isReady).count >= 1)
                 try session.commit(timeout: .seconds(60))
             }
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    /// librdkafka cannot resume this call, and one that is made twice would leave requests of the first behind.
+    /// librdkafka cannot resume this call, and a second one would leave requests of the first behind.
     @Test func offsetsAreSentOnceHoweverOftenTheyAreWaitedFor() async throws {
         try await onThread {
             let stand = try Stand()
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    /// librdkafka can resume a commit, but takes what came of one attempt for the result of the next, and then ends the process.
+    /// librdkafka can resume a commit, but mistakes the outcome of one attempt for that of the next and ends the process.
     @Test func aCommitIsWaitedForInPieces() async throws {
         try await onThread {
             let stand = try Stand()
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    /// What was open under an id cannot be ended while a partition in it has no leader.
+    /// The coordinator cannot end a transaction while one of its partitions has no leader.
     @Test func anIDThatCannotBeTakenOverIsLeftForAnother() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
@@ -181,7 +181,7 @@ import Testing
             let out = try producer.topic("out")
             let deadline = ContinuousClock.now + .seconds(60)
             while producer.transactionalID == "one", .now < deadline {
-                // A client that is told so asks again at once, so another failure has to wait for it.
+                // After this error a client asks again at once, so another failure has to be queued for it.
                 if broker.pendingFailures(of: .initProducerID) < 2 {
                     broker.fail(
                         next: .initProducerID,
@@ -198,13 +198,13 @@ import Testing
             try producer.begin()
             try out.produce(partition: 0, key: nil, value: nil, headers: [])
             try producer.commit(timeout: .seconds(60))
-            // The one left behind is taken over, without anybody waiting for it.
+            // The abandoned id is still taken over, in the background.
             producer.poll(timeout: .milliseconds(10))
             #expect(producer.isReady)
         }
     }
 
-    /// A producer that has its transactional id, and a topic to produce to.
+    /// A producer that holds its transactional id, and a topic to produce to.
     private struct Stand {
         let broker: EmbeddedBroker
         let producer: TransactionalProducer

@@ -2,19 +2,19 @@ import Kafka
 import TestSupport
 import Testing
 
-/// Records that a transactional producer hands to librdkafka many at a time.
+/// Records that a transactional producer hands to librdkafka in batches.
 @Suite(.concurrencyLimited) struct ProduceBatchTests {
     private struct Written: Equatable {
         let partition: Int32
         let key: String?
         let value: String?
         let headers: [RecordHeader]
-        /// Of a record that has headers; others have that of their writing.
+        /// Compared only for records with headers, since others get the time at which they are written.
         var timestamp: Int64?
     }
 
-    /// More than one hand-over's worth, changing partition now and then; some records have headers or are large, which go
-    /// another way than the others and must not overtake them.
+    /// More than one batch, with changes of partition. Records with headers and large ones take another way than the others,
+    /// and must not overtake them.
     private static let records: [Written] = (0..<2_000).map { number in
         Written(
             partition: Int32(number / 7 % 3),
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// The queue holds 100 of the 2,000: the others wait until those are delivered.
+    /// The queue holds 100 of the 2,000 records; the others wait until those are delivered.
     @Test func aFullQueueIsWaitedFor() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 3])
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// What a transaction that was given up had not handed over yet is not part of the next one.
+    /// Records that an abandoned transaction had not handed over are not part of the next one.
     @Test func givingUpForgetsWhatIsNotHandedOver() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 3])
@@ -85,8 +85,8 @@ import Testing
             producer.drop()
             try producer.initTransactions(timeout: .seconds(60))
             try producer.begin()
-            // The embedded broker shows what was handed over and given up. In its partition, what was not would come just
-            // before this one.
+            // The embedded broker shows records of abandoned transactions, too. A forgotten one would be in the same partition
+            // just before this one.
             let forgotten = Self.records[49]
             let last = Written(partition: forgotten.partition, key: "last", value: "last", headers: [])
             try produce(last, to: out)
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    /// A record that is too large for the producer keeps the transaction from being complete.
+    /// A transaction that lacks a record must not be committed.
     @Test func aRefusedRecordFailsTheTransaction() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 3])

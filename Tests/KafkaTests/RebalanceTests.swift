@@ -3,7 +3,7 @@ import Kafka
 import TestSupport
 import Testing
 
-/// A group's partitions come and go as events of the poll.
+/// Assignments and revocations are events of the poll.
 @Suite(.concurrencyLimited) struct RebalanceTests {
     @Test func partitionsAreReadFromWhereTheOwnerSays() async throws {
         try await onThread {
@@ -41,7 +41,7 @@ import Testing
                 hooks: quietHooks
             )
             #expect(try join(member).count == 2)
-            // 27: a rebalance is in progress.
+            // 27: REBALANCE_IN_PROGRESS.
             broker.fail(next: .heartbeat, with: [KafkaError.Code(rawValue: 27)])
             var isRevoked = false
             let deadline = ContinuousClock.now + .seconds(20)

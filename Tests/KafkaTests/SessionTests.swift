@@ -1,7 +1,7 @@
 import Kafka
 import Testing
 
-/// The small pieces that every user of Kafka here has in common.
+/// The small parts that all users of Kafka here share.
 @Suite struct SessionTests {
     @Test func pausesAreDoubledUpToASecond() {
         var backoff = Backoff()
@@ -33,7 +33,7 @@ import Testing
         unread.passed(partitions[2], next: 100)
         unread.passed(partitions[1], next: 1)
         #expect(!unread.isEmpty)
-        // A marker at its end is told by the end of the partition.
+        // The end of the partition reveals a marker at the end of the range.
         unread.passed(partitions[0], next: 12)
         #expect(unread.isEmpty)
     }

@@ -22,7 +22,7 @@ extension EmbeddedBroker {
         )
     }
 
-    /// A member of the group `test` that has its partitions.
+    /// A member of the group `test`, with its partitions assigned.
     func member(of topics: [String]) throws -> GroupConsumer {
         let member = try GroupConsumer(
             of: topics,

@@ -3,8 +3,7 @@ import Kafka
 import TestSupport
 import Testing
 
-/// The transactional producer on the embedded broker: calls, order and errors. What a transaction promises is proved on
-/// a real broker.
+/// The transactional producer on the embedded broker: calls, their order and errors. Atomicity is proved on a real broker.
 @Suite(.concurrencyLimited) struct TransactionTests {
     @Test func aTransactionCommitsRecordsAndOffsets() async throws {
         try await onThread {
@@ -69,8 +68,8 @@ import Testing
     }
 
     @Test(arguments: [
-        // Numbers of the Kafka protocol, and what librdkafka 2.0.2 makes of them while a transaction is being ended.
-        (Int32(51), KafkaError.Remedy?.none),  // CONCURRENT_TRANSACTIONS: tried again inside librdkafka
+        // Error codes of the Kafka protocol, and how librdkafka 2.0.2 treats them while it ends a transaction.
+        (Int32(51), KafkaError.Remedy?.none),  // CONCURRENT_TRANSACTIONS: retried inside librdkafka
         (Int32(14), nil),  // COORDINATOR_LOAD_IN_PROGRESS: likewise
         (Int32(47), .startOver),  // INVALID_PRODUCER_EPOCH: fenced
         (Int32(53), .startOver),  // TRANSACTIONAL_ID_AUTHORIZATION_FAILED
@@ -98,7 +97,7 @@ import Testing
             let producer = try broker.transactionalProducer()
             try producer.initTransactions(timeout: .seconds(60))
             try producer.begin()
-            // No retry will help a record that is too large.
+            // A record that is too large is not retried.
             broker.fail(next: .produce, with: [.messageTooLarge])
             try producer.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
             let error = #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(60)) }
@@ -108,7 +107,7 @@ import Testing
         }
     }
 
-    /// librdkafka may find the transaction failed only while it sends the offsets, and says no more than that.
+    /// If a transaction fails while offsets are being sent, librdkafka only says that it has failed.
     @Test func whatFailedWhileOffsetsAreSentIsTold() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
@@ -136,7 +135,7 @@ import Testing
         }
     }
 
-    /// Answers that come during the destruction may corrupt librdkafka's memory: see ``ClientHandle``.
+    /// A response that arrives during destruction may corrupt librdkafka's memory: see ``ClientHandle``.
     @Test func aProducerGoesWithoutRequestsInFlight() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
@@ -146,7 +145,7 @@ import Testing
                 hooks: ClientHooks(logger: recorder.makeLogger(level: .debug))
             )
             try producer?.initTransactions(timeout: .seconds(60))
-            // Registers the partition with the transaction, without which nothing is sent.
+            // Adds the partition to the transaction, without which nothing is sent.
             try producer?.begin()
             try producer?.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
             try producer?.flush(timeout: .seconds(60))
@@ -158,8 +157,8 @@ import Testing
         }
     }
 
-    /// A broker's thread may find the destruction begun before librdkafka's main thread has counted the request that it gave
-    /// it, and then end the process: see ``ClientHandle``.
+    /// A broker thread that sees the destruction before librdkafka's main thread has counted its request ends the process: see
+    /// ``ClientHandle``.
     @Test func aProducerGoesWhileItRegistersPartitions() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])

@@ -4,13 +4,13 @@ import Foundation
 import Kafka
 import Logging
 
-/// Looks for what only shows after a long while: memory that grows and librdkafka objects that stay behind.
+/// Looks for faults that only show over time: growing memory and leaked librdkafka objects.
 ///
-/// It runs 10,000 transactions on two producers in turn, one aborted after every hundred, and 100 rebalances, all on the
-/// embedded broker in the same process. That broker keeps at most 5 MB of each partition, which the first quarter fills.
-/// Under AddressSanitizer the end of the process also tells of leaks.
+/// It runs 10,000 transactions on two producers in turn, aborts one in every hundred, and runs 100 rebalances, all on the
+/// embedded broker in the same process. That broker keeps at most 5 MB of each partition, which the first quarter fills. Under
+/// AddressSanitizer the end of the process also reports leaks.
 @main enum Soak {
-    /// How much the last quarter may grow: less than 1 KB a transaction, an allocator's noise included.
+    /// How many bytes the last quarter may add: less than 1 KB for each transaction, with the allocator's noise.
     static let mostGrowth = 2_000_000
 
     static func main() throws {
@@ -40,10 +40,10 @@ import Logging
         exit(1)
     }
 
-    /// A sanitizer keeps freed memory for a while, so sizes say nothing there.
+    /// A sanitizer keeps freed memory for a while, so sizes mean nothing then.
     private static var isInstrumented: Bool { ProcessInfo.processInfo.environment["ASAN_OPTIONS"] != nil }
 
-    /// Linux tells it in pages.
+    /// Linux reports the size in pages.
     private static func residentBytes() -> Int {
         let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
         return (fields.flatMap { $0.count > 1 ? Int($0[1]) : nil } ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
@@ -104,7 +104,7 @@ struct Transactions {
 struct Rebalances {
     let broker: EmbeddedBroker
 
-    /// Each group's member on a thread of its own, since the embedded broker makes each wait.
+    /// Runs each group's member on a thread of its own, since the embedded broker makes each of them wait.
     func run(groups: Int, each count: Int) throws {
         let done = DispatchSemaphore(value: 0)
         for group in 0..<groups {
@@ -122,7 +122,7 @@ struct Rebalances {
     private func rebalance(group: String, count: Int) throws {
         let member = try join(group: group)
         for _ in 0..<count {
-            // Whichever member asks next joins anew; all groups are in it together.
+            // The member that sends the next heartbeat joins again, whichever group it belongs to.
             broker.fail(next: .heartbeat, with: [KafkaError.Code(rawValue: 27)])
             let deadline = ContinuousClock.now + .seconds(10)
             while ContinuousClock.now < deadline {
@@ -132,7 +132,7 @@ struct Rebalances {
         member.close()
     }
 
-    /// A member that has its partitions.
+    /// A member with its partitions assigned.
     func join(group: String) throws -> GroupConsumer {
         let member = try GroupConsumer(
             of: ["in"],

@@ -10,15 +10,15 @@ import Synchronization
 /// health.readiness.isWell  // false until the service runs and has restored its partitions
 /// ```
 public final class ServiceHealth: Sendable {
-    /// An answer, with the reasons for a no.
+    /// Whether all is well and, if not, why.
     public struct Report: Sendable, Equatable {
-        /// What is amiss, each in a sentence for a person.
+        /// What is wrong, one sentence each; empty if nothing is.
         public let reasons: [String]
-        /// Whether nothing is amiss.
+        /// Whether nothing is wrong.
         public var isWell: Bool { reasons.isEmpty }
     }
 
-    /// What a worker is at.
+    /// What a worker is doing.
     private enum Phase {
         case joining
         case restoring([Int32])
@@ -29,9 +29,9 @@ public final class ServiceHealth: Sendable {
 
     private struct Worker {
         var phase = Phase.joining
-        /// A partition that nobody reads keeps the service from being ready until it is assigned anew.
+        /// Partitions that are no longer read, with the reason. The service is not ready until they are assigned again.
         var stoppedPartitions: [Int32: String] = [:]
-        /// One that only fails does until it works again.
+        /// Partitions whose transactions only fail, with the reason. The service is not ready until they work again.
         var failingPartitions: [Int32: String] = [:]
 
         mutating func enter(_ phase: Phase) {
@@ -41,10 +41,10 @@ public final class ServiceHealth: Sendable {
     }
 
     private struct State {
-        /// Empty until the topics are found fit.
+        /// Empty until the topics have passed their check.
         var workers: [Worker] = []
         var isStopping = false
-        /// What a person is told while no broker answers.
+        /// A sentence about the outage while no broker answers.
         var outage: String?
         var isReady = false
     }
@@ -53,21 +53,19 @@ public final class ServiceHealth: Sendable {
     private let state = Mutex(State())
     private let steps = StepWatch()
 
-    /// The health of a service that does not run yet: alive, but not ready.
+    /// The health of a service that does not run yet: alive but not ready.
     ///
-    /// - Parameter onReadiness: called each time the service becomes ready or ceases to be, on a worker's thread; it must be
-    ///   quick.
+    /// - Parameter onReadiness: called on a worker's thread whenever readiness changes; it must be quick.
     public init(onReadiness: @escaping @Sendable (Bool) -> Void = { _ in }) {
         self.onReadiness = onReadiness
     }
 
-    /// Whether a broker answers, and every worker has restored what it was assigned and reads commands, or has been assigned
-    /// nothing.
+    /// Whether brokers answer and every worker reads its partitions, after restoring them, or has none assigned.
     public var readiness: Report {
         state.withLock { Report(reasons: Self.obstacles($0)) }
     }
 
-    /// Whether every worker still gets on. One that does not will not mend itself: the process should be restarted.
+    /// Whether every worker makes progress. A stuck worker does not recover, so the process should be restarted.
     public var liveness: Report { liveness(at: .now) }
 
     func liveness(at now: ContinuousClock.Instant) -> Report { Report(reasons: steps.stuck(at: now)) }
@@ -99,8 +97,8 @@ public final class ServiceHealth: Sendable {
 // MARK: - For the service
 
 extension ServiceHealth {
-    /// No broker answers, for this reason; nil once one does again.
-    func note(outage: String?) { update { $0.outage = outage } }
+    /// Sets the sentence about the outage while no broker answers; nil once one answers again.
+    func setOutage(_ outage: String?) { update { $0.outage = outage } }
 
     /// The workers are about to start.
     func started(workers count: Int) {
@@ -108,10 +106,10 @@ extension ServiceHealth {
         for number in 0..<count { stepped(worker: number) }
     }
 
-    /// The service was asked to stop.
+    /// The service has been asked to stop.
     func stopping() { update { $0.isStopping = true } }
 
-    /// The service ended.
+    /// The service has ended.
     func ended() {
         update { state in
             for index in state.workers.indices {
@@ -121,15 +119,15 @@ extension ServiceHealth {
         }
     }
 
-    /// A worker made a step.
+    /// A worker has made a step.
     func stepped(worker: Int) {
         steps.stepped(Self.name(worker))
     }
 
     private static func name(_ worker: Int) -> String { "worker \(worker)" }
 
-    /// Takes note of what a worker did.
-    func note(_ event: WorkerEvent, ofWorker number: Int) {
+    /// Updates a worker's state.
+    func record(_ event: WorkerEvent, ofWorker number: Int) {
         update { state in
             var worker = state.workers[number]
             switch event {
@@ -154,7 +152,7 @@ extension ServiceHealth {
     }
 
     private func update(_ change: (inout State) -> Void) {
-        // Told under the lock, so that two changes cannot overtake each other.
+        // Called under the lock, so that two changes cannot arrive in the wrong order.
         state.withLock { state in
             change(&state)
             let isReady = Self.obstacles(state).isEmpty

@@ -2,7 +2,7 @@ import JuiceEngine
 import JuiceMessages
 import Logging
 
-/// Turns a worker's events into log lines: one for each change of state, none for mere repetition.
+/// Turns a worker's events into log lines: one for each change of state, none for a repetition.
 struct WorkerLog {
     private let logger: Logger
     private let configuration: ServiceConfiguration
@@ -10,17 +10,17 @@ struct WorkerLog {
     private var isStartingOver = false
     private var failing: Set<Int32> = []
     private let now: () -> ContinuousClock.Instant
-    /// Dead letters that no line has told of: the first of them, and how many.
+    /// Dead letters not logged yet: the first of them, and how many.
     private var heldBack: (first: DeadLetter, count: Int)?
-    /// Whoever may write to a topic can make thousands of dead letters, and would make as many lines.
+    /// A client with write access can cause thousands of dead letters, which must not become as many lines.
     private var deadLetterLines = Spacing(.seconds(1))
-    /// Answers forgotten early that no line has told of.
+    /// How many answers were forgotten early since the last line about it.
     private var forgottenEarly = 0
     private var forgottenLines = Spacing(.seconds(60))
-    /// Attempts in a row before somebody should look: with the pauses between them, some five seconds.
+    /// After this many failed attempts in a row, about five seconds with their pauses, somebody should look.
     private static let attemptsBeforeWarning = 12
 
-    /// - Parameter now: the clock that lines about what goes on and on are spaced by.
+    /// - Parameter now: the clock that spaces recurring lines.
     init(
         logger: Logger,
         configuration: ServiceConfiguration,
@@ -31,7 +31,7 @@ struct WorkerLog {
         self.now = now
     }
 
-    mutating func note(_ event: WorkerEvent) {
+    mutating func log(_ event: WorkerEvent) {
         switch event {
         case .started:
             logger.debug("transactional ids taken over")
@@ -41,7 +41,7 @@ struct WorkerLog {
             failing = []
             logger.info("partitions given up")
         case .restored(let partitions, let state):
-            // Restored to try once more what has failed, it is not news.
+            // A restore that only repeats failed work is not news.
             logger.log(
                 level: isStartingOver || !failing.isEmpty ? .debug : .notice,
                 partitions.isEmpty
@@ -54,11 +54,11 @@ struct WorkerLog {
                 if isRetrying || isStartingOver { logger.notice("transactions commit again") }
                 (isRetrying, isStartingOver) = (false, false)
             }
-            if let letter = summary.firstDeadLetter { note(letter, of: summary.deadLetters) }
-            if summary.forgottenEarly > 0 { noteForgotten(summary.forgottenEarly) }
+            if let letter = summary.firstDeadLetter { add(letter, of: summary.deadLetters) }
+            if summary.forgottenEarly > 0 { addForgotten(summary.forgottenEarly) }
             logger.trace("committed", metadata: Self.metadata(summary))
         case .retrying(let error, let attempt):
-            // A few are ordinary, such as waiting for a predecessor's transaction to be decided.
+            // A few are normal, for example while a predecessor's transaction is being decided.
             isRetrying = isRetrying || attempt == Self.attemptsBeforeWarning
             logger.log(
                 level: attempt == Self.attemptsBeforeWarning ? .warning : .debug,
@@ -85,20 +85,20 @@ struct WorkerLog {
             failing.remove(partition)
             logger.notice("partition works again", metadata: ["partition": "\(partition)"])
         case .failed(let error):
-            tellOfDeadLetters()
+            logDeadLetters()
             logger.critical("\(error.message)")
         case .left:
-            tellOfDeadLetters()
+            logDeadLetters()
             logger.info("left the consumer group")
         }
     }
 
-    private mutating func note(_ letter: DeadLetter, of count: Int) {
+    private mutating func add(_ letter: DeadLetter, of count: Int) {
         heldBack = (heldBack?.first ?? letter, (heldBack?.count ?? 0) + count)
-        if deadLetterLines.isDue(at: now()) { tellOfDeadLetters() }
+        if deadLetterLines.isDue(at: now()) { logDeadLetters() }
     }
 
-    private mutating func tellOfDeadLetters() {
+    private mutating func logDeadLetters() {
         guard let (letter, count) = heldBack.take() else { return }
         let others = count == 1 ? "" : ", and \(count - 1) more after it"
         logger.warning(
@@ -112,7 +112,7 @@ struct WorkerLog {
         )
     }
 
-    private mutating func noteForgotten(_ count: Int) {
+    private mutating func addForgotten(_ count: Int) {
         forgottenEarly += count
         guard forgottenLines.isDue(at: now()) else { return }
         logger.warning(
@@ -169,7 +169,7 @@ struct WorkerLog {
     }
 }
 
-/// Keeps lines of one kind apart.
+/// Limits how often a line is logged.
 private struct Spacing {
     private let pause: Duration
     private var last: ContinuousClock.Instant?
@@ -178,7 +178,7 @@ private struct Spacing {
         self.pause = pause
     }
 
-    /// Whether it is time for the next line.
+    /// Whether the next line is due; if so, the pause begins again.
     mutating func isDue(at now: ContinuousClock.Instant) -> Bool {
         if let last, now - last < pause { return false }
         last = now

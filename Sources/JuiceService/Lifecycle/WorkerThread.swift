@@ -2,9 +2,9 @@ import JuiceEngine
 import Kafka
 import Logging
 
-/// Drives one worker, step by step, until it is asked to stop or cannot go on.
+/// Drives one worker step by step until it is asked to stop or cannot continue.
 ///
-/// Everything of the worker is made, used and let go on the thread that calls ``run()``.
+/// The worker and everything it owns are created, used and released on the thread that calls ``run()``.
 struct WorkerThread: Sendable {
     let configuration: ServiceConfiguration
     let number: Int
@@ -16,7 +16,7 @@ struct WorkerThread: Sendable {
     let logger: Logger
     let onEvent: @Sendable (WorkerEvent) -> Void
 
-    /// - Throws: what made the service unable to go on.
+    /// - Throws: ``ServiceError`` when the worker cannot start or continue.
     func run() throws(ServiceError) {
         var logger = logger
         logger[metadataKey: "worker"] = "\(number)"
@@ -44,16 +44,16 @@ struct WorkerThread: Sendable {
             window: configuration.duplicateWindow,
             maxBatch: configuration.maxBatch
         ) { event in
-            events.note(event)
-            health.note(event, ofWorker: number)
-            metrics?.note(event)
+            events.log(event)
+            health.record(event, ofWorker: number)
+            metrics?.record(event)
             onEvent(event)
         }
         while true {
             if stop.age != nil { worker.requestStop() }
             let step = worker.step()
             health.stepped(worker: number)
-            metrics?.note(worker.held)
+            metrics?.record(worker.held)
             switch step {
             case .worked, .idle: continue
             case .backOff(let attempt): wait(attempt)
@@ -64,21 +64,21 @@ struct WorkerThread: Sendable {
     }
 
     private func wait(_ attempt: Int) {
-        // On the way out it is short, so that the last transaction has as many attempts as time allows.
+        // Pauses are short while stopping, so that the last transaction gets as many attempts as time allows.
         stop.wait(for: Backoff.pause(after: attempt), onceRequested: .milliseconds(20))
     }
 }
 
-/// Why the service ended by itself.
+/// Why the service could not start or continue.
 public enum ServiceError: Error, Sendable, CustomStringConvertible {
-    /// A setting is refused; nothing was started.
+    /// A setting is invalid; nothing was started.
     case badConfiguration(String)
-    /// The topics are not fit for the service.
+    /// The topics cannot be used as they are.
     case unfitTopics([TopicCheck.Problem])
-    /// It could not go on.
+    /// A worker failed for good.
     case failed(String)
 
-    /// What happened, and what mends it where that is known.
+    /// What happened and, if known, how to fix it.
     public var description: String {
         switch self {
         case .badConfiguration(let reason), .failed(let reason): reason

@@ -10,7 +10,8 @@ struct AdaptiveTimeout {
     /// Once a connection broke, the broker may be dead, and its successor has to be asked instead.
     private static let longestAfterLoss = Duration.seconds(2)
 
-    /// - Parameter closedConnections: how many connections the client has lost since it was made; 0 where that makes no difference.
+    /// - Parameter closedConnections: how many connections the client has lost since it was made; 0 where that makes no
+    ///   difference.
     mutating func timedOut(closedConnections: Int = 0) {
         let isLost = closedConnections != self.closedConnections
         current = min(current * 2, isLost ? Self.longestAfterLoss : Self.longest)

@@ -1,12 +1,12 @@
 import JuiceEngine
 import Kafka
 
-/// Finds out how far back the answers of some partitions are wanted, from the times of a few records of each: the last
-/// answers, the last commands that are read, and the first that is not.
+/// Finds out from when on the answers of some partitions are needed, by the timestamps of a few records of each partition: the
+/// last answers, the last commands already read and the first command not yet read.
 struct AnswerHorizons {
     private enum Place {
         case answers
-        /// Commands from the offset `next` on are not read.
+        /// Commands; those from the offset `next` on have not been read.
         case commands(InputTopic, next: Offset, end: Offset)
     }
 
@@ -15,18 +15,18 @@ struct AnswerHorizons {
     private var places: [TopicPartition: Place] = [:]
     private var starts: [TopicPartition: Offset] = [:]
 
-    /// - Parameter consumer: reads what is at the ends, decided or not.
+    /// - Parameter consumer: reads uncommitted records, so that it sees the true ends.
     init(of partitions: [Int32], now: Timestamp, consumer: Consumer) {
         self.consumer = consumer
         horizons = Dictionary(uniqueKeysWithValues: partitions.map { ($0, AnswerHorizon(now: now)) })
     }
 
-    /// Looks at the answers before the end.
+    /// Adds the last answers of a partition to what ``read(timeout:)`` looks at.
     mutating func lookAtAnswers(_ partition: TopicPartition, in log: Watermarks) {
         look(partition, at: .answers, before: log.high, in: log)
     }
 
-    /// Looks at the commands around the committed offset.
+    /// Adds the commands around the committed offset to what ``read(timeout:)`` looks at.
     mutating func lookAtCommands(
         _ topic: InputTopic,
         _ partition: TopicPartition,
@@ -49,7 +49,7 @@ struct AnswerHorizons {
         starts[partition] = start
     }
 
-    /// Reads what is to be looked at.
+    /// Reads the records, and returns the horizon of each partition.
     mutating func read(timeout: Duration) throws(KafkaError) -> [Int32: AnswerHorizon] {
         guard !starts.isEmpty else { return horizons }
         let deadline = ContinuousClock.now + timeout
@@ -64,7 +64,7 @@ struct AnswerHorizons {
                 switch element {
                 case .record(let record):
                     let partition = TopicPartition(topic: record.topic, partition: record.partition)
-                    if note(record, of: partition) { pending.remove(partition) }
+                    if inspect(record, of: partition) { pending.remove(partition) }
                 case .endOfPartition(let partition, _):
                     pending.remove(partition)
                 case .failure(_, let error) where error.remedy == .retry:
@@ -77,9 +77,9 @@ struct AnswerHorizons {
         return horizons
     }
 
-    /// - Returns: whether this is all that there is to look at in the partition, apart from what came with it. The end is
-    ///   told only after a fetch has waited there.
-    private mutating func note(_ record: ConsumedRecord, of partition: TopicPartition) -> Bool {
+    /// - Returns: whether the partition needs no further polls. The end of a partition is reported late, only after a fetch has
+    ///   waited there.
+    private mutating func inspect(_ record: ConsumedRecord, of partition: TopicPartition) -> Bool {
         switch places[partition] {
         case .answers:
             horizons[partition.partition]?.addAnswer(at: record.timestamp)

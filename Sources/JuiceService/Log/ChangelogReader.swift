@@ -2,7 +2,7 @@ import JuiceEngine
 import JuiceMessages
 import Kafka
 
-/// Reads partitions of the changelogs, as committed.
+/// Reads the committed records of changelog partitions.
 final class ChangelogReader {
     private let consumer: Consumer
     private let partitions: [TopicPartition]
@@ -20,7 +20,7 @@ final class ChangelogReader {
         try consumer.assign(Dictionary(uniqueKeysWithValues: zip(partitions, positions.map(\.offset))))
     }
 
-    /// The next records, and the partitions found at their end.
+    /// The next records, and the partitions that have been read to their ends.
     func read(timeout: Duration) throws(KafkaError) -> ChangelogBatch {
         let (records, ends) = try converter.convert(nextElements(timeout: timeout)) {
             (_, error) throws(KafkaError) in
@@ -29,7 +29,7 @@ final class ChangelogReader {
         return ChangelogBatch(records: records, ends: ends)
     }
 
-    /// Fetching stops when the queue is full. So when nothing comes, it is made to go on.
+    /// Fetching pauses when librdkafka's queue is full, so an empty poll makes it resume.
     private func nextElements(timeout: Duration) throws(KafkaError) -> RecordBatch {
         let elements = try consumer.poll(maxRecords: 10_000, timeout: min(timeout, .milliseconds(10)))
         guard elements.isEmpty else { return elements }

@@ -3,9 +3,9 @@ import JuiceMessages
 import Kafka
 import Logging
 
-/// The commands as a member of the consumer group gets them: which partitions, from where, and the records.
+/// The input side of the log: one membership of the consumer group, its assignment and the commands it reads.
 ///
-/// It is one membership. After an error that ends it, another is made.
+/// After an error that ends the membership, another input takes its place.
 final class CommandInput {
     private let configuration: ServiceConfiguration
     private let partitionCount: Int32
@@ -14,20 +14,20 @@ final class CommandInput {
     private let member: GroupConsumer
 
     private var startedPartitions: [TopicPartition] = []
-    /// What the group gave, until it is known what to read of it.
+    /// What the group has assigned, until the topics' partition counts are known.
     private var given: [TopicPartition]?
     private var isWaiting = false
-    /// How long it is asked what there is to read.
+    /// How long to wait for the topics' partition counts.
     private var metadataTimeout = AdaptiveTimeout()
-    /// What it reads by the present assignment.
+    /// What the current assignment lets this worker read; nil without one.
     private(set) var share: InputShare?
-    /// How many partitions the larger input had when this was last told.
-    private var toldPartitions: Int
-    /// When each error was met last, by its code.
+    /// The partition count of the larger input that the log last mentioned.
+    private var announcedPartitions: Int
+    /// When each error last occurred, by code.
     private var errors: [KafkaError.Code: ContinuousClock.Instant] = [:]
     private var converter: RecordConverter<InputTopic>
 
-    /// An error that comes back after this long is logged again.
+    /// An error that recurs after this long is logged again.
     private static let errorLogInterval = Duration.seconds(60)
 
     /// Joins the group.
@@ -40,13 +40,13 @@ final class CommandInput {
     ) throws(KafkaError) {
         self.configuration = configuration
         partitionCount = ready.partitionCount
-        toldPartitions = ready.inputPartitions
+        announcedPartitions = ready.inputPartitions
         self.watch = watch
         logger = hooks.logger
         let topics = configuration.topics
         converter = RecordConverter([topics.orders: .orders, topics.restocks: .restocks])
         var hooks = hooks
-        // Only this client is polled all the time. What the others notice would be told when it is long over.
+        // Only this client is polled all the time. The others would report events long after they are over.
         hooks.onError = { watch.noticed($0) }
         member = try GroupConsumer(
             of: topics.inputs,
@@ -55,17 +55,17 @@ final class CommandInput {
         )
     }
 
-    /// For questions about offsets.
+    /// For lookups of offsets and topics.
     var consumer: Consumer { member.consumer }
 
-    /// What the present assignment belongs to; nil without one.
+    /// The membership as of the current assignment; nil without one.
     var membership: ConsumerGroupMetadata? { member.membership }
 
-    /// What happened next, or the error that ended this membership.
+    /// The next event, or the error that ended this membership.
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> Result<PollResult, KafkaError> {
         if wait == .briefly, watch.needsProbe { watch.probe(consumer) }
 
-        if let assigned = try takeAssignment() { return .success(assigned) }
+        if let assigned = try resolveAssignment() { return .success(assigned) }
         let event: GroupConsumer.Event
         do throws(KafkaError) {
             event = try member.poll(maxRecords: maxRecords, timeout: wait == .briefly ? waitingTime : .zero)
@@ -75,37 +75,37 @@ final class CommandInput {
         switch event {
         case .assigned(let partitions):
             given = partitions
-            return .success(try takeAssignment() ?? .records([], ends: []))
+            return .success(try resolveAssignment() ?? .records([], ends: []))
         case .revoked(let error):
             startedPartitions = []
             (given, share) = (nil, nil)
-            if let error { try note(error) }
+            if let error { try report(error) }
             return .success(.revoked)
         case .records(let batch):
-            // It stops fetching while its queue holds `queued.min.messages`. Otherwise the queue would have to hold a second's
-            // worth of records, some 500 bytes each.
+            // librdkafka pauses fetching while its queue holds `queued.min.messages`. Resuming it here keeps the queue smaller
+            // than a second's worth of records, at some 500 bytes each.
             if wait == .briefly, batch.count == maxRecords {
                 consumer.fetchOn(from: startedPartitions, timeout: .milliseconds(50))
             }
-            return .success(try takeIn(batch))
+            return .success(try convert(batch))
         }
     }
 
-    /// A rebalance does not end a poll that waits for records: before the first there is nothing else to wait for.
+    /// A rebalance does not end a poll that waits for records, so polls are short until the first assignment.
     private var waitingTime: Duration { membership == nil ? .milliseconds(10) : .milliseconds(100) }
 
-    private func takeIn(_ batch: RecordBatch) throws(LogError) -> PollResult {
+    private func convert(_ batch: RecordBatch) throws(LogError) -> PollResult {
         let (records, ends) = try converter.convert(batch) { (partition, error) throws(LogError) in
             if partition != nil, error.code.isOffsetReset {
-                // The client may be wrong about it. Starting over asks the broker.
+                // The client may be wrong. Starting over asks the broker.
                 throw LogError(.startOver, error.description)
             }
-            try note(error)
+            try report(error)
         }
         return .records(records, ends: ends)
     }
 
-    /// Reads these partitions from these offsets, and no others.
+    /// Reads exactly these partitions from these offsets.
     func start(at offsets: [TopicPartition: Offset]) throws(KafkaError) {
         try member.start(at: offsets)
         startedPartitions = Array(offsets.keys)
@@ -123,8 +123,9 @@ final class CommandInput {
     /// Leaves the group.
     func close() { member.close() }
 
-    /// What the consumer met: some of it heals by itself, some never will, and librdkafka may tell it only once.
-    private func note(_ error: KafkaError) throws(LogError) {
+    /// Throws an error that will never go away, and reports any other to the watch and the log. librdkafka may report an error
+    /// only once.
+    private func report(_ error: KafkaError) throws(LogError) {
         if error.code == .inconsistentGroupProtocol {
             throw LogError(
                 .stop,
@@ -144,9 +145,9 @@ final class CommandInput {
 // MARK: - Assignment
 
 extension CommandInput {
-    /// Takes what the group gave, once the topics' numbers of partitions are known. They are asked for each time: a static member
-    /// that comes back gets its former share, also when partitions were added meanwhile.
-    private func takeAssignment() throws(LogError) -> PollResult? {
+    /// Turns what the group has assigned into this worker's share, once the topics' partition counts are known. They are looked
+    /// up each time: a static member that comes back gets its earlier assignment even if partitions were added in between.
+    private func resolveAssignment() throws(LogError) -> PollResult? {
         guard let given else { return nil }
         let topics = configuration.topics
         let metadata: ClusterMetadata
@@ -155,13 +156,13 @@ extension CommandInput {
             metadataTimeout.answered()
         } catch {
             if error.code == .timedOut { metadataTimeout.timedOut() }
-            try note(error)
+            try report(error)
             return nil
         }
         guard let orders = metadata[topics.orders]?.partitionCount,
             let restocks = metadata[topics.restocks]?.partitionCount
         else {
-            tellOfWaiting(for: metadata.topics.lazy.compactMap(\.error).first)
+            warnOfMissingTopics(metadata.topics.lazy.compactMap(\.error).first)
             return nil
         }
         (self.given, isWaiting) = (nil, false)
@@ -173,19 +174,19 @@ extension CommandInput {
             restockCount: Int32(clamping: restocks)
         )
         self.share = share
-        tellOfPartitions(max(orders, restocks))
+        warnOfAddedPartitions(max(orders, restocks))
         return .assigned(share.partitions)
     }
 
-    private func tellOfWaiting(for error: KafkaError?) {
+    private func warnOfMissingTopics(_ error: KafkaError?) {
         guard !isWaiting else { return }
         isWaiting = true
         logger.warning("waiting for another assignment: \(error?.description ?? "topics are missing")")
     }
 
-    private func tellOfPartitions(_ count: Int) {
-        guard count > toldPartitions else { return }
-        toldPartitions = count
+    private func warnOfAddedPartitions(_ count: Int) {
+        guard count > announcedPartitions else { return }
+        announcedPartitions = count
         logger.warning(
             """
             orders or restocks now have \(count) partitions; stores live in \(partitionCount), and what comes to the \

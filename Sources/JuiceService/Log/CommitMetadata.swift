@@ -1,31 +1,30 @@
 import Kafka
 
-/// What is noted beside every committed offset, where Kafka has room for some text: under which transactional ids whoever
-/// committed it writes, and of how many partitions.
+/// The metadata of every offset that a worker commits: its transactional ids, and the number of partitions stores live in.
 struct CommitMetadata: Hashable {
-    /// The worker: what its transactional ids begin with.
+    /// The worker's name, with which its transactional ids begin.
     let owner: String
-    /// How its transactional ids end: the index of the producer and, once an id was left behind, a generation.
+    /// The ends of its transactional ids: a producer's index and, once that producer has moved on, a generation.
     let suffixes: [String]
     let partitionCount: Int32
 
     private static let firstSuffixes = ServiceConfiguration.producerIndices.map(String.init)
 
-    /// - Parameter transactionalIDs: nil is the worker's first ones.
+    /// - Parameter transactionalIDs: nil for the ids that a worker starts with.
     init(owner: String, transactionalIDs: [String]? = nil, partitionCount: Int32) {
         self.owner = owner
         suffixes = transactionalIDs?.map { String($0.dropFirst(owner.count + 1)) } ?? Self.firstSuffixes
         self.partitionCount = partitionCount
     }
 
-    /// Nil for what is no such note.
+    /// Parses the text; nil if it is not such metadata.
     init?(_ text: String) {
         guard let space = text.lastIndex(of: " "), let count = Int32(text[text.index(after: space)...]) else {
             return nil
         }
         let parts = text[..<space].split(separator: "#", omittingEmptySubsequences: false)
         partitionCount = count
-        // A worker's name may have the character, too; what comes after the last is only ever digits, commas and slashes.
+        // A worker's name may contain "#", too, but suffixes consist of digits, commas and slashes only.
         if let last = parts.last, parts.count > 1, last.allSatisfy({ $0.isNumber || $0 == "," || $0 == "/" })
         {
             owner = parts.dropLast().joined(separator: "#")
@@ -38,7 +37,7 @@ struct CommitMetadata: Hashable {
 
     var transactionalIDs: [String] { suffixes.map { "\(owner)/\($0)" } }
 
-    /// Under which ids its producers go on when they leave these behind, before any note says so.
+    /// The ids that its producers move on to next, possibly before any metadata names them.
     var nextTransactionalIDs: [String] {
         suffixes.map { suffix in
             let parts = suffix.split(separator: "/")
@@ -55,16 +54,16 @@ struct CommitMetadata: Hashable {
     }
 }
 
-/// Who committed last for each of some input partitions, also while a transaction is undecided about them.
+/// The metadata of the last committed offset of some input partitions.
 struct CommittedMetadata {
     let byPartition: [TopicPartition: CommitMetadata]
-    /// Of how many partitions they served the stores; nil where nobody said so.
+    /// The number of partitions stores live in; nil if no metadata says so.
     let partitionCount: Int32?
 
-    /// Asks for them.
+    /// Looks the metadata up.
     ///
-    /// - Parameter consumer: can ask for the group's offsets, and sees past undecided transactions.
-    /// - Throws: ``KafkaError``, also when they counted different partitions: the stores would be split in two.
+    /// - Parameter consumer: a consumer with the group's id that sees past undecided transactions.
+    /// - Throws: ``KafkaError``, also if the partition counts differ: the stores would be split in two.
     init(
         of partitions: [TopicPartition],
         from consumer: Consumer,

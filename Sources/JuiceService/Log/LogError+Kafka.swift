@@ -2,7 +2,7 @@ import JuiceEngine
 import Kafka
 
 extension LogError {
-    /// The engine's view of a client's error.
+    /// The error of a Kafka client as the engine sees it.
     init(_ error: KafkaError) {
         let remedy: Remedy =
             switch error.remedy {
@@ -17,7 +17,7 @@ extension LogError {
         )
     }
 
-    /// Makes a call of a client, whose errors become the engine's.
+    /// Calls a Kafka client and turns its errors into the engine's.
     static func rethrowing<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
         do throws(KafkaError) {
             return try body()
@@ -28,8 +28,8 @@ extension LogError {
 }
 
 extension KafkaError.Code {
-    /// Which rights the service needs, where it lacks one, to go after the error: librdkafka tells the resource of a denied
-    /// request at best, and never the right.
+    /// For an error about a missing right, a text that names the rights the service needs; otherwise empty. librdkafka names
+    /// the resource of a denied request at best, and never the right.
     var neededRights: String {
         let needs: String
         switch self {

@@ -1,20 +1,20 @@
 import JuiceEngine
 import Kafka
 
-/// Turns what a consumer has polled into the engine's records.
+/// Converts polled records into the engine's.
 struct RecordConverter<Topic: Sendable & Hashable> {
     private let topics: [String: Topic]
-    /// The topic of the last record: records come in runs, and a topic's name is not copied for each of them.
+    /// The topic of the last record. Records come in runs, so a topic's name need not be copied for each of them.
     private var last: (identity: OpaquePointer?, topic: Topic)?
     /// The records of the last batch; kept to reuse their memory.
     private var spare: [LogRecord<Topic>] = []
 
-    /// For records of these topics, by their names.
+    /// - Parameter topics: the topics to expect, by name. Records of others are skipped.
     init(_ topics: [String: Topic]) { self.topics = topics }
 
-    /// The records of a batch, and the partitions that are read to their ends. The bytes are the batch's.
+    /// The records of a batch, and the partitions that have been read to their ends. The bytes belong to the batch.
     ///
-    /// - Parameter failed: told what else the consumer met, with a partition where one is known.
+    /// - Parameter failed: called for each error, with its partition if known.
     mutating func convert<Failure: Error>(
         _ batch: RecordBatch,
         failed: (TopicPartition?, KafkaError) throws(Failure) -> Void

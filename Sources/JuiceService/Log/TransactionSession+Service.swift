@@ -3,7 +3,7 @@ import JuiceMessages
 import Kafka
 
 extension TransactionSession {
-    /// A worker's transactions: two producers used in turn, and the topics that they write to, by ``Topic``.
+    /// A worker's transactions: two producers used in turn, and the topics they write to, indexed by ``Topic``.
     convenience init(
         configuration: ServiceConfiguration,
         worker: Int,
@@ -23,7 +23,7 @@ extension TransactionSession {
         try self.init(
             producers,
             topics: Topic.allCases.map { topic in
-                // What came compressed may be too large to be handed on without.
+                // A record that arrived compressed may be too large to forward uncompressed.
                 let isHandedOn = topic != .results && topic != .stock
                 return (configuration.topics[topic], isHandedOn ? ["compression.type": "zstd"] : [:])
             }

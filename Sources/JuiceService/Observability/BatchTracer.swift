@@ -2,14 +2,14 @@ import JuiceEngine
 import JuiceMessages
 import Tracing
 
-/// One span for each transaction, linked to the traces of the commands in it.
+/// Makes one span for each transaction, linked to the traces of its commands.
 ///
-/// There is only one where a tracer is installed, so that nothing of this costs anything otherwise.
+/// It exists only if a tracer is installed, so that tracing costs nothing otherwise.
 final class BatchTracer {
     /// How a transaction ended.
     enum Outcome: String {
         case committed
-        /// It was given up.
+        /// It was abandoned.
         case failed
     }
 
@@ -20,10 +20,10 @@ final class BatchTracer {
     private var links: [SpanLink] = []
     private var span: (any Span)?
 
-    /// Commands of one batch that it is linked to at most.
+    /// The most commands of one batch that a span is linked to.
     private static let mostLinks = 128
 
-    /// - Returns: nil where no tracer is installed.
+    /// - Returns: nil if no tracer is installed.
     static func installed(worker: Int, topics: TopicNames) -> BatchTracer? {
         let tracer = InstrumentationSystem.tracer
         return tracer is NoOpTracer ? nil : BatchTracer(tracer, worker: worker, topics: topics)
@@ -35,7 +35,7 @@ final class BatchTracer {
         self.topics = topics
     }
 
-    /// Takes note of the commands of the next transaction.
+    /// The worker has polled the commands of its next transaction.
     func polled(_ records: [CommandRecord]) {
         commands = records.count
         links.removeAll(keepingCapacity: true)
@@ -47,7 +47,7 @@ final class BatchTracer {
         }
     }
 
-    /// A transaction begins. One without commands, which only claims partitions, is not traced.
+    /// A transaction begins. A claim-only transaction, which has no commands, is not traced.
     func began() {
         guard commands > 0 else { return }
         let span = tracer.startAnySpan("juice batch", context: .topLevel, ofKind: .consumer)
@@ -61,7 +61,7 @@ final class BatchTracer {
         self.span = span
     }
 
-    /// The transaction ended.
+    /// The transaction has ended.
     func ended(_ outcome: Outcome) {
         commands = 0
         guard let span else { return }

@@ -24,15 +24,16 @@ struct ConsumerLag {
         self.factory = factory
     }
 
-    /// Takes note of committed offsets.
-    mutating func note(_ positions: [InputPosition]) {
+    /// Sets the committed offsets.
+    mutating func commit(_ positions: [InputPosition]) {
         for position in positions {
             committed[InputPartition(topic: position.topic, number: position.partition)] = position.offset
         }
     }
 
-    /// Takes note of where the partitions end, by the consumer's word. Those that it does not know yet have no lag to tell.
-    mutating func note(_ statistics: KafkaStatistics) {
+    /// Records the lag, by the ends of partitions in the consumer's statistics. Partitions whose end it does not know yet have
+    /// no lag.
+    mutating func record(_ statistics: KafkaStatistics) {
         for (partition, offset) in committed {
             guard let end = statistics.end(of: topics[partition.topic], partition.number) else { continue }
             let gauges = gauges[partition] ?? makeGauges(of: partition)
@@ -50,7 +51,7 @@ struct ConsumerLag {
         )
     }
 
-    /// Forgets partitions that were given up: another instance tells of them now.
+    /// Forgets all partitions after a revocation: another instance reports them now.
     mutating func removeAll() {
         for gauge in gauges.values {
             gauge.offset.destroy()

@@ -2,7 +2,7 @@ import Kafka
 import Metrics
 import Synchronization
 
-/// The clients of a worker whose statistics are kept.
+/// The clients of a worker whose statistics become metrics.
 enum KafkaClient: String, CaseIterable, Sendable {
     case consumer
     case firstProducer = "producer-0"
@@ -13,17 +13,17 @@ enum KafkaClient: String, CaseIterable, Sendable {
 }
 
 extension ClientHooks {
-    /// The same, with the client's statistics going to the metrics.
+    /// The same hooks, which also report a client's statistics to the metrics.
     func reporting(_ client: KafkaClient, to metrics: WorkerMetrics?) -> ClientHooks {
         guard let metrics else { return self }
         var hooks = self
-        hooks.onStatistics = { metrics.note(statistics: $0, of: client) }
+        hooks.onStatistics = { metrics.record(statistics: $0, of: client) }
         hooks.onSuspect = { metrics.producerReplaced() }
         return hooks
     }
 }
 
-/// What one client's own statistics say.
+/// The metrics of one client, from librdkafka's statistics.
 final class KafkaClientMetrics: Sendable {
     private let median: Gauge
     private let tail: Gauge
@@ -44,28 +44,28 @@ final class KafkaClientMetrics: Sendable {
         disconnects = DeltaCounter(factory.counter(.kafkaDisconnects, dimensions))
     }
 
-    func note(_ statistics: KafkaStatistics) {
+    func record(_ statistics: KafkaStatistics) {
         let brokers = statistics.brokers.values
         median.record(Self.seconds(brokers.map(\.roundTrip.p50).max() ?? 0))
         tail.record(Self.seconds(brokers.map(\.roundTrip.p99).max() ?? 0))
         queuedRecords.record(statistics.queuedRecords)
         queuedBytes.record(statistics.queuedBytes)
-        errors.note(brokers.reduce(0) { $0 + $1.sendErrors + $1.receiveErrors })
-        timeouts.note(brokers.reduce(0) { $0 + $1.timeouts })
-        disconnects.note(brokers.reduce(0) { $0 + ($1.disconnects ?? 0) })
+        errors.advance(to: brokers.reduce(0) { $0 + $1.sendErrors + $1.receiveErrors })
+        timeouts.advance(to: brokers.reduce(0) { $0 + $1.timeouts })
+        disconnects.advance(to: brokers.reduce(0) { $0 + ($1.disconnects ?? 0) })
     }
 
     private static func seconds(_ microseconds: Int64) -> Double { Double(microseconds) / 1_000_000 }
 }
 
-/// A counter of what somebody else counts, and begins anew now and then.
+/// Turns a cumulative counter that may reset into increments.
 private final class DeltaCounter: Sendable {
     private let counter: Counter
     private let last = Mutex<Int64>(0)
 
     init(_ counter: Counter) { self.counter = counter }
 
-    func note(_ total: Int64) {
+    func advance(to total: Int64) {
         let growth = last.withLock { last in
             defer { last = total }
             return total >= last ? total - last : total

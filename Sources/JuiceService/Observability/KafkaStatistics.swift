@@ -1,10 +1,10 @@
 import Foundation
 import JuiceEngine
 
-/// What is used of librdkafka's statistics, under its names: see STATISTICS.md there.
+/// The part of librdkafka's statistics that becomes metrics. Its STATISTICS.md documents the fields.
 struct KafkaStatistics: Decodable {
     struct Window: Decodable {
-        /// Both in microseconds, since the statistics before.
+        /// In microseconds, as is `p99`, since the previous statistics.
         let p50: Int64
         let p99: Int64
     }
@@ -32,7 +32,7 @@ struct KafkaStatistics: Decodable {
     struct Partition: Decodable {
         let fetchedRecords: Int64
         let fetchedBytes: Int64
-        /// Its end; negative where that is not known.
+        /// The end of the log; negative if unknown.
         let end: Offset
 
         private enum CodingKeys: String, CodingKey {
@@ -54,13 +54,13 @@ struct KafkaStatistics: Decodable {
         case topics
     }
 
-    /// - Parameter json: the document; nil comes of one that is not as it should be.
+    /// Parses a document; nil if it is malformed.
     init?(_ json: String) {
         guard let statistics = try? JSONDecoder().decode(Self.self, from: Data(json.utf8)) else { return nil }
         self = statistics
     }
 
-    /// Where a partition ends, records of open transactions included; nil where the client has not asked yet.
+    /// The end of a partition, records of open transactions included; nil if the client does not know it yet.
     func end(of topic: String, _ partition: Int32) -> Offset? {
         guard let end = topics[topic]?.partitions["\(partition)"]?.end, end >= 0 else { return nil }
         return end
@@ -68,8 +68,8 @@ struct KafkaStatistics: Decodable {
 
     private var partitions: some Sequence<Partition> { topics.values.lazy.flatMap(\.partitions.values) }
 
-    /// Records to be sent, or fetched and not yet taken.
+    /// Records to be sent, or fetched and not yet polled.
     var queuedRecords: Int64 { unsentRecords + partitions.reduce(0) { $0 + $1.fetchedRecords } }
-    /// Their bytes.
+    /// The bytes of these records.
     var queuedBytes: Int64 { unsentBytes + partitions.reduce(0) { $0 + $1.fetchedBytes } }
 }

@@ -1,6 +1,6 @@
 import JuiceEngine
 
-/// A log under observation: every call goes through to it as it is, and metrics and traces take note of what came of it.
+/// Passes every call on to another log unchanged and reports its outcome to metrics and traces.
 final class ObservedLog<Base: CommandLog>: CommandLog {
     private let base: Base
     private let metrics: WorkerMetrics?
@@ -8,7 +8,7 @@ final class ObservedLog<Base: CommandLog>: CommandLog {
 
     /// When the open transaction was begun.
     private var begunAt: ContinuousClock.Instant?
-    /// The times of the commands polled last: the next transaction answers them.
+    /// The timestamps of the commands polled last, which the next transaction answers.
     private var commandTimes: [Timestamp] = []
     private var sentPositions: [InputPosition] = []
     private var hasRecords = false
@@ -97,7 +97,7 @@ extension ObservedLog {
 
     func commit() throws(LogError) {
         try base.commit()
-        // One that only claims partitions or passes markers is no work done.
+        // A transaction that only claims partitions or passes markers is not measured.
         if let metrics, let begunAt, hasRecords {
             metrics.committed(
                 after: .now - begunAt,
@@ -117,7 +117,7 @@ extension ObservedLog {
         commandTimes.removeAll(keepingCapacity: true)
     }
 
-    /// A transaction that is still open when reading or writing begins anew was let go by the worker.
+    /// If a transaction is open when reading or writing begins again, the worker has abandoned it.
     private func dropTransaction() {
         guard begunAt != nil else { return }
         metrics?.transactionFailed()

@@ -1,47 +1,47 @@
 import JuiceEngine
 
-/// How much of the changelogs a restore has yet to read.
+/// How much of the changelogs a restore still has to read.
 struct RestoreProgress {
     private struct Place: Hashable {
         let topic: ChangelogTopic
         let partition: Int32
     }
 
-    /// Where reading ends.
+    /// The offsets up to which partitions are read.
     private var ends: [Place: Offset] = [:]
-    /// Where reading has come to.
+    /// The next offset to read of each partition.
     private var positions: [Place: Offset] = [:]
 
-    /// Takes note of how far the changelogs are to be read.
-    mutating func note(_ points: [RestorePoint]) {
+    /// Sets how far the changelogs are to be read.
+    mutating func setEnds(_ points: [RestorePoint]) {
         for point in points {
             ends[Place(topic: .stock, partition: point.partition)] = point.stockEnd
             ends[Place(topic: .results, partition: point.partition)] = point.results.upperBound
         }
     }
 
-    /// Takes note of where reading begins.
-    mutating func open(_ positions: [ChangelogPosition]) {
+    /// Sets where reading begins.
+    mutating func begin(at positions: [ChangelogPosition]) {
         self.positions = [:]
-        for position in positions { note(position.topic, position.partition, position.offset) }
+        for position in positions { advance(position.topic, position.partition, position.offset) }
     }
 
-    /// Takes note of what was read.
-    mutating func note(_ batch: ChangelogBatch) {
+    /// Moves past the records and ends of a batch.
+    mutating func advance(by batch: ChangelogBatch) {
         // Records come in runs of one topic partition: only the last of each run matters.
         for (index, record) in batch.records.enumerated() {
             let next = index + 1 < batch.records.count ? batch.records[index + 1] : nil
             guard next?.topic != record.topic || next?.partition != record.partition else { continue }
-            note(record.topic, record.partition, record.offset + 1)
+            advance(record.topic, record.partition, record.offset + 1)
         }
-        for end in batch.ends { note(end.topic, end.partition, end.offset) }
+        for end in batch.ends { advance(end.topic, end.partition, end.offset) }
     }
 
-    private mutating func note(_ topic: ChangelogTopic, _ partition: Int32, _ offset: Offset) {
+    private mutating func advance(_ topic: ChangelogTopic, _ partition: Int32, _ offset: Offset) {
         positions[Place(topic: topic, partition: partition)] = offset
     }
 
-    /// Offsets to be read, markers and gaps included.
+    /// How many offsets remain to be read, markers and gaps included.
     var remaining: Int64 {
         positions.reduce(0) { sum, entry in sum + max(0, (ends[entry.key] ?? 0) - entry.value) }
     }

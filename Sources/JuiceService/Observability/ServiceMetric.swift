@@ -32,7 +32,7 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
     case kafkaRequestTimeouts = "juice_kafka_request_timeouts_total"
     case kafkaDisconnects = "juice_kafka_disconnects_total"
 
-    /// What it counts or measures, in a sentence.
+    /// What it counts or measures, in one sentence.
     public var help: String {
         switch self {
         case .ready:
@@ -78,7 +78,7 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
         }
     }
 
-    /// The upper bounds of a histogram's buckets, in seconds; nil for what is no histogram.
+    /// The upper bounds of a histogram's buckets, in seconds; nil if the metric is not a histogram.
     public var buckets: [Double]? {
         switch self {
         case .transactionDuration, .answerLatency:

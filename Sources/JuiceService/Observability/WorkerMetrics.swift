@@ -3,9 +3,9 @@ import JuiceMessages
 import Metrics
 import Synchronization
 
-/// One worker's share of the service's metrics.
+/// The metrics of one worker.
 ///
-/// All but ``note(statistics:of:)`` is told by the worker's thread.
+/// Only the worker's thread calls it, except where a function says otherwise.
 final class WorkerMetrics: Sendable {
     private struct State {
         var assignedAt: ContinuousClock.Instant?
@@ -76,15 +76,15 @@ final class WorkerMetrics: Sendable {
         ] { gauge.record(0) }
     }
 
-    /// Takes note of what the worker did.
-    func note(_ event: WorkerEvent) {
+    /// Records an event of the worker.
+    func record(_ event: WorkerEvent) {
         switch event {
         case .assigned: state.withLock { $0.assignedAt = .now }
         case .restored(_, let restored):
             restoredRecords.increment(by: restored.records)
             let assignedAt = state.withLock { $0.assignedAt.take() }
             if let assignedAt { restoreDuration.record(duration: .now - assignedAt) }
-        case .committed(let summary): note(summary)
+        case .committed(let summary): record(summary)
         case .partitionStopped(let partition, _), .partitionFailing(let partition, _):
             changeStopped { $0.insert(partition) }
         case .partitionRecovered(let partition): changeStopped { $0.remove(partition) }
@@ -108,7 +108,7 @@ final class WorkerMetrics: Sendable {
         )
     }
 
-    private func note(_ summary: TransactionSummary) {
+    private func record(_ summary: TransactionSummary) {
         let counts = [
             (juicesMade, summary.juicesMade), (outOfStock, summary.outOfStock),
             (restocked, summary.restocked),
@@ -119,26 +119,26 @@ final class WorkerMetrics: Sendable {
         for (counter, count) in counts where count > 0 { counter.increment(by: count) }
     }
 
-    /// Takes note of what the worker holds.
-    func note(_ held: HeldState) {
+    /// Records what the worker holds in memory.
+    func record(_ held: HeldState) {
         assignedPartitions.record(held.partitions)
         stores.record(held.stores)
         rememberedCommands.record(held.commands)
         answerTextBytes.record(held.templateBytes)
     }
 
-    /// Takes note of a client's statistics, as librdkafka writes them. May be told by any thread.
-    func note(statistics json: String, of client: KafkaClient) {
+    /// Records a client's statistics, a JSON document of librdkafka's. May be called on any thread.
+    func record(statistics json: String, of client: KafkaClient) {
         guard let statistics = KafkaStatistics(json) else { return }
-        clients[client]?.note(statistics)
-        if client == .consumer { state.withLock { $0.lag.note(statistics) } }
+        clients[client]?.record(statistics)
+        if client == .consumer { state.withLock { $0.lag.record(statistics) } }
     }
 }
 
 // MARK: - The log
 
 extension WorkerMetrics {
-    /// A transaction was committed: the commands made at these times are answered now.
+    /// A transaction was committed, which answers the commands with these timestamps.
     func committed(
         after duration: Duration,
         commandTimes: [Timestamp],
@@ -147,43 +147,42 @@ extension WorkerMetrics {
     ) {
         committed.increment()
         transactionDuration.record(duration: duration)
-        // Whoever stamps a command may have a clock that is a little ahead, or write any number. What is left are differences
-        // of at most a week.
+        // A sender's clock may be a little ahead, or its timestamp any number. What remains are latencies of at most a week.
         for time in commandTimes where time <= now + Self.mostAhead {
             guard let time = CommandTime.believed(min(time, now), readAt: now) else { continue }
             answerLatency.recordNanoseconds((now - time) * 1_000_000)
         }
-        state.withLock { $0.lag.note(positions) }
+        state.withLock { $0.lag.commit(positions) }
     }
 
-    /// A transaction was given up.
+    /// A transaction was abandoned.
     func transactionFailed() { failed.increment() }
 
-    /// A producer has to take its transactional id over anew. May be told by any thread.
+    /// A producer has to take over its own transactional id. May be called on any thread.
     func producerReplaced() { replacedProducers.increment() }
 
-    /// Reading goes on from these positions.
+    /// The worker begins to read commands from these positions.
     func started(at positions: [InputPosition]) {
         restoreRemaining.record(0)
         state.withLock {
             $0.restore = RestoreProgress()
-            $0.lag.note(positions)
+            $0.lag.commit(positions)
         }
     }
 
-    /// State is restored from points like these.
+    /// The worker has found the points to restore from.
     func found(_ points: [RestorePoint]) {
-        state.withLock { $0.restore.note(points) }
+        state.withLock { $0.restore.setEnds(points) }
     }
 
-    /// The changelogs are read from here.
+    /// The worker begins to read the changelogs from these positions.
     func opened(_ positions: [ChangelogPosition]) {
-        changeRestore { $0.open(positions) }
+        changeRestore { $0.begin(at: positions) }
     }
 
-    /// A piece of the changelogs was read.
+    /// The worker has read a batch of the changelogs.
     func read(_ batch: ChangelogBatch) {
-        changeRestore { $0.note(batch) }
+        changeRestore { $0.advance(by: batch) }
     }
 
     private func changeRestore(_ change: (inout RestoreProgress) -> Void) {

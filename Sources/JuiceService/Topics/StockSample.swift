@@ -1,24 +1,24 @@
 import JuiceMessages
 import Kafka
 
-/// A look at the first records of each partition of the stock topic, where nobody has noted how many partitions stores live in:
-/// the topic may have been enlarged since they were written.
+/// A look at the first records of each partition of the stock topic, for when no metadata says how many partitions stores live
+/// in: the topic may have been enlarged since the records were written.
 struct StockSample {
-    /// A store whose record does not stand where it would live.
+    /// A store whose record is not in its home partition.
     struct Misplaced: Equatable {
         let store: String
         let partition: Int32
         let home: Int32
     }
 
-    /// Enough that hardly any enlargement can hide: it moves at least every other store.
+    /// Enough to detect nearly any enlargement, since it moves at least every other store.
     private static let size: Offset = 100
 
-    /// The first store found in the wrong place.
+    /// The first store found in the wrong partition.
     ///
     /// - Parameters:
-    ///   - consumer: is left without an assignment.
     ///   - partitionCount: how many partitions the topic has.
+    ///   - consumer: reads the records; it has no assignment afterwards.
     static func misplaced(
         in topic: String,
         partitionCount: Int32,
@@ -57,7 +57,7 @@ struct StockSample {
 }
 
 extension StockSample.Misplaced {
-    /// Nil for what stands where it belongs, and for what is no store's stock.
+    /// Nil for a record in its home partition, and for one that is no store's stock.
     fileprivate init?(_ record: ConsumedRecord, partitionCount: Int32) {
         guard let key = record.key, record.value != nil else { return nil }
         let home = Murmur2.partition(of: key, count: partitionCount)

@@ -1,12 +1,12 @@
 import JuiceMessages
 
-/// Whether the topics survive the loss of a broker, and go on without it.
+/// Checks whether the topics survive the loss of a broker and stay available without it.
 extension TopicCheck {
     func durability(_ topics: [String: Description]) -> [Problem] {
         fewCopies(topics) + fewConfirmations(topics) + brittleness(topics) + uncleanElections(topics)
     }
 
-    /// One line, whatever else could be said of topics that are not replicated: it may well be a broker to try things with.
+    /// One problem for all topics with too few replicas, which may well be on a broker for experiments.
     private func fewCopies(_ topics: [String: Description]) -> [Problem] {
         let few = names.all.filter { topics[$0].map { $0.replicationFactor < 3 } ?? false }
         let fewest = few.compactMap { topics[$0]?.replicationFactor }.min() ?? 0
@@ -49,7 +49,7 @@ extension TopicCheck {
         }
     }
 
-    /// One problem for all topics that have it.
+    /// One problem for all topics that share it.
     private func problem(
         _ topics: [String: Description],
         setting: String,

@@ -1,15 +1,15 @@
 import JuiceMessages
 
-/// Whether the topics have the partitions that stores live in, and what of those beyond.
+/// Checks whether the topics have the partitions that stores live in, and whether they have more.
 ///
-/// Where a store lives follows from the number of partitions, so that never changes while a group serves: neither when inputs
-/// are enlarged, nor when the stock topic is.
+/// The number of partitions that stores live in decides where each store lives. So it never changes for a group, whether the
+/// inputs are enlarged or the stock topic is.
 extension TopicCheck {
     func storePartitions(_ topics: [String: Description]) -> Int {
         servedPartitions ?? topics[names.stock]?.partitionCount ?? 0
     }
 
-    /// The stock topic was enlarged, and what the group had noted is gone. Nothing else is to be mended before that.
+    /// The stock topic was enlarged, and the group's committed metadata is gone. This has to be fixed before anything else.
     func lostNumber(_ topics: [String: Description]) -> Problem? {
         guard let misplaced, let count = topics[names.stock]?.partitionCount else { return nil }
         return Problem(
@@ -56,7 +56,7 @@ extension TopicCheck {
             + " and the move that docs/OPERATIONS.md#\(guide) shows"
     }
 
-    /// For topics in place of these: `juice2.` after `juice.`, and so on.
+    /// The prefix for topics that replace these: `juice2.` after `juice.`, and so on.
     private var nextPrefix: String {
         let stem = prefix.hasSuffix(".") ? prefix.dropLast() : prefix[...]
         let digits = stem.reversed().prefix { $0.isASCII && $0.isNumber }.count

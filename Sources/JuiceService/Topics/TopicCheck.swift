@@ -2,37 +2,37 @@ import JuiceEngine
 import JuiceMessages
 import Kafka
 
-/// Finds out whether the topics are fit for the service: all there, with partitions enough, the changelog compacted, dead
-/// letters large enough for whatever they must quote; and whether they survive the loss of a broker.
+/// Checks whether the service can use the topics: all exist, with enough partitions, the stock compacted and dead letters
+/// allowed to be as large as the records they quote; and whether the topics survive the loss of a broker.
 public struct TopicCheck: Sendable {
-    /// Something about the topics that should be mended, or must be before the service can start.
+    /// Something about the topics that should be fixed, or has to be before the service can start.
     public struct Problem: Error, Sendable, Equatable, CustomStringConvertible {
         /// What is wrong.
         public let fault: String
-        /// The command that mends it.
+        /// The command that fixes it.
         public let mend: String
 
-        /// The fault and how to mend it.
+        /// The fault and how to fix it.
         public var description: String { "\(fault)\n  mend it with: \(mend)" }
     }
 
-    /// What was found.
+    /// The result of a check.
     public struct Findings: Sendable, Equatable {
-        /// What must be mended, most basic first; empty when the service may start.
+        /// What has to be fixed, most basic first; empty if the service can start.
         public let problems: [Problem]
-        /// What the service can live with; empty where there are problems.
+        /// What the service can live with; empty if there are problems.
         public let warnings: [Problem]
         /// How many partitions stores live in.
         let storePartitions: Int
-        /// How many partitions the larger of the inputs has.
+        /// The partition count of the larger input.
         let inputPartitions: Int
     }
 
-    /// What the cluster says of one topic.
+    /// One topic as the cluster describes it.
     struct Description: Equatable {
         var partitionCount: Int
         var replicationFactor = 1
-        /// Nil where the broker does not tell.
+        /// Nil if the broker cannot describe it.
         var configuration: [String: String]?
     }
 
@@ -40,18 +40,18 @@ public struct TopicCheck: Sendable {
     let bootstrapServers: String
     let capabilities: BrokerCapabilities
     let duplicateWindow: DuplicateWindow
-    /// Of how many partitions the group has served the stores so far; nil where it has not, or nobody knows.
+    /// How many partitions stores live in by the group's committed metadata; nil if there is none.
     var servedPartitions: Int?
-    /// A store that is not where the stock topic's number of partitions says; looked for where nobody has noted another.
+    /// A store in the wrong partition of the stock topic; looked for if there is no committed metadata.
     var misplaced: StockSample.Misplaced?
 
     /// A check of these topics.
     ///
     /// - Parameters:
-    ///   - names: the topics.
-    ///   - bootstrapServers: where the topics are; the mending commands name it.
+    ///   - names: the topics' names.
+    ///   - bootstrapServers: the brokers that the fixing commands name.
     ///   - capabilities: what the brokers can do.
-    ///   - duplicateWindow: how long answers must be there to be read back.
+    ///   - duplicateWindow: how long answers have to be retained so that they can be restored.
     public init(
         names: TopicNames,
         bootstrapServers: String,
@@ -64,14 +64,14 @@ public struct TopicCheck: Sendable {
         self.duplicateWindow = duplicateWindow
     }
 
-    /// Asks the cluster.
+    /// Asks the cluster and checks its answers.
     ///
     /// - Parameters:
-    ///   - admin: asks about topics.
-    ///   - group: a consumer that can ask for the committed offsets of the service's group. Without it, without the right to ask
-    ///     or where brokers store no metadata, stores are assumed to live in as many partitions as the stock topic has.
-    ///   - timeout: for each question.
-    /// - Throws: `KafkaError` when the cluster cannot be asked now.
+    ///   - admin: the client that asks about topics.
+    ///   - group: a consumer that can ask for the committed offsets of the service's group. Without it, without the right to
+    ///     ask or where brokers store no metadata, stores are assumed to live in as many partitions as the stock topic has.
+    ///   - timeout: how long to wait for each answer.
+    /// - Throws: `KafkaError` when the cluster does not answer.
     public func findings(
         _ admin: Admin,
         group: Consumer?,
@@ -107,7 +107,7 @@ public struct TopicCheck: Sendable {
         )
     }
 
-    /// The same check, with what the group and the stock topic tell of where stores live.
+    /// The same check, which also knows what the group's metadata and the stock topic say about where stores live.
     private func lookingForStores(
         in topics: [String: Description],
         _ group: Consumer,
@@ -161,7 +161,7 @@ public struct TopicCheck: Sendable {
         enlargement(topics) + (capabilities.managesTopics ? durability(topics) : [])
     }
 
-    /// Compaction leaves a store's last command, and takes no record without a key.
+    /// Compaction would remove all but a store's last command, and rejects records without a key.
     private func compactedInputs(_ topics: [String: Description]) -> [Problem] {
         [names.orders, names.restocks, names.deadLetters].compactMap { name in
             guard let policy = topics[name]?.configuration?["cleanup.policy"], policy.contains("compact")
@@ -188,7 +188,7 @@ public struct TopicCheck: Sendable {
         ]
     }
 
-    /// Repeats of a command are known by its answer.
+    /// Repeats of a command are detected by its answer, so answers have to be retained for the duplicate window.
     private func answerRetention(_ topics: [String: Description]) -> [Problem] {
         guard let configuration = topics[names.results]?.configuration else { return [] }
         let policy = configuration["cleanup.policy"] ?? "delete"
@@ -213,7 +213,7 @@ public struct TopicCheck: Sendable {
         ]
     }
 
-    /// A producer's batch of small records is as large as Kafka takes by default.
+    /// A producer fills a batch of small records up to Kafka's default limit.
     private func batchSize(_ topics: [String: Description]) -> [Problem] {
         [names.orders, names.restocks, names.results, names.stock].compactMap { name in
             let needed = TopicPlan.defaultMaxMessageBytes

@@ -1,28 +1,28 @@
 import JuiceMessages
 import Kafka
 
-/// How the service's topics are made.
+/// How to create the service's topics.
 public struct TopicPlan: Sendable, Equatable {
     /// The topics' names.
     public var names: TopicNames
-    /// Partitions of each topic: the most workers that can share the work.
+    /// The number of partitions of each topic: the most workers that can share the work.
     public var partitionCount: Int
-    /// Copies kept of each partition; nil is the cluster's default.
+    /// The number of replicas of each partition; nil for the cluster's default.
     public var replicationFactor: Int?
 
-    /// A plan for topics of one partition count.
+    /// A plan for topics with these names.
     public init(names: TopicNames, partitionCount: Int = 4, replicationFactor: Int? = nil) {
         self.names = names
         self.partitionCount = partitionCount
         self.replicationFactor = replicationFactor
     }
 
-    /// Room that a dead letter needs beyond the record it quotes: its headers.
+    /// Bytes that a dead letter needs for its headers, beyond the record it quotes.
     static let deadLetterRoom = 64 * 1024
     /// Kafka's default for `max.message.bytes`, in bytes.
     static let defaultMaxMessageBytes = 1_048_588
 
-    /// The topics with the configuration they need.
+    /// The topics to create, with the configuration they need.
     public var topics: [Admin.NewTopic] {
         names.all.map { name in
             Admin.NewTopic(
@@ -35,7 +35,7 @@ public struct TopicPlan: Sendable, Equatable {
     }
 
     private func configuration(of name: String) -> [String: String] {
-        // What two brokers have confirmed survives either, and a third may be down meanwhile.
+        // A record that two brokers have confirmed survives the loss of one of them, and a third may be down at the time.
         var configuration = replicationFactor ?? 0 >= 3 ? ["min.insync.replicas": "2"] : [:]
         switch name {
         case names.stock: configuration["cleanup.policy"] = "compact"

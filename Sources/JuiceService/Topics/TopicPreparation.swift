@@ -2,13 +2,13 @@ import JuiceMessages
 import Kafka
 import Logging
 
-/// Waits for the cluster, creates topics where asked to, and checks them.
+/// Waits for the cluster, creates the topics if asked to, and checks them.
 struct TopicPreparation: Sendable {
-    /// What the workers need to know of the topics.
+    /// What the workers need to know about the topics.
     struct Ready: Sendable {
         /// How many partitions stores live in.
         let partitionCount: Int32
-        /// How many the larger of the inputs has.
+        /// The partition count of the larger input.
         let inputPartitions: Int
         let deadLetterPartitions: Int32
     }
@@ -19,13 +19,13 @@ struct TopicPreparation: Sendable {
     let stop: StopSignal
     let logger: Logger
 
-    /// A broker that has just come up, or topics that were just made, may not be known everywhere at once.
+    /// How long brokers may take to learn of a broker that has just come up or of topics just created.
     private static let settlingTime = Duration.seconds(2)
 
     /// Blocks until the topics are ready.
     ///
-    /// - Returns: nil when asked to stop before that.
-    /// - Throws: ``ServiceError``.
+    /// - Returns: nil if asked to stop before that.
+    /// - Throws: ``ServiceError`` if a setting or the topics have to be fixed first.
     func run() throws(ServiceError) -> Ready? {
         let admin: Admin
         let group: Consumer
@@ -54,7 +54,7 @@ struct TopicPreparation: Sendable {
             case .failure(.service(let error)):
                 throw error
             case .failure(.kafka(let error)) where error.remedy == .retry && error.code.isFromBroker:
-                // Topics that were just made have no leaders for a moment.
+                // Topics just created have no leaders for a moment.
                 watch.reached()
                 if !isWaiting, .now - start >= Self.settlingTime {
                     isWaiting = true
@@ -71,8 +71,8 @@ struct TopicPreparation: Sendable {
         return nil
     }
 
-    /// Makes each kind of client once: librdkafka refuses a value when a client is made of it, and that is better known
-    /// before the workers begin to make and drop them.
+    /// Creates one client of each kind. librdkafka refuses a property value only at that point, and that should happen before
+    /// the workers begin to create clients.
     private func checkClients() throws(KafkaError) {
         let hooks = ClientHooks(logger: logger, logCeiling: .info)
         for consumer in [

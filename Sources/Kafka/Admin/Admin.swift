@@ -2,22 +2,22 @@ import CRdKafka
 
 /// Creates, describes and deletes topics, and describes consumer groups.
 ///
-/// It belongs to one thread, which its calls block. The hooks are served inside them.
+/// It belongs to one thread, which its calls block. They also serve the hooks.
 public final class Admin {
     let handle: ClientHandle
 
-    /// A topic to be created.
+    /// A topic to create.
     public struct NewTopic: Sendable, Equatable {
         /// The topic's name.
         public var name: String
         /// The number of its partitions.
         public var partitionCount: Int
-        /// Copies kept of each partition; nil is the cluster's default.
+        /// The number of replicas of each partition; nil for the cluster's default.
         public var replicationFactor: Int?
         /// Topic properties by Kafka's names, such as `cleanup.policy`.
         public var configuration: [String: String]
 
-        /// A topic of that description.
+        /// A topic with these properties.
         public init(
             name: String,
             partitionCount: Int,
@@ -31,25 +31,27 @@ public final class Admin {
         }
     }
 
-    /// A client that only administers.
+    /// A client that only administers the cluster.
+    ///
+    /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
         handle = try ClientHandle(.producer, configuration: configuration, hooks: hooks)
     }
 
-    /// The cluster's brokers and the partitions of the topics named.
+    /// The cluster's brokers and the partitions of the named topics.
     ///
     /// - Parameters:
     ///   - topics: the topics' names.
-    ///   - timeout: for each topic.
+    ///   - timeout: how long to wait for each topic.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
-        // What went wrong in the background says more than that no answer came.
+        // Serves the error hook: a background error says more than a timeout.
         defer { rd_kafka_poll(handle.pointer, 0) }
         return try handle.metadata(topics: topics, timeout: timeout)
     }
 
-    /// Creates topics and waits until they can be used. One that exists already is left as it is and counts as success.
+    /// Creates topics and waits until the brokers know them. A topic that exists is left as it is.
     ///
-    /// - Returns: the names of those that were created now.
+    /// - Returns: the names of the topics that did not exist.
     public func create(_ topics: [NewTopic], timeout: Duration) throws(KafkaError) -> [String] {
         var handles: [OpaquePointer?] = []
         defer { for case let topic? in handles { rd_kafka_NewTopic_destroy(topic) } }
@@ -80,7 +82,7 @@ public final class Admin {
         return created
     }
 
-    /// The controller has created them; the broker that is asked next may hear of it a moment later.
+    /// The controller has created the topics, but the broker asked next may learn of them a moment later.
     private func waitUntilKnown(_ names: [String], timeout: Duration) throws(KafkaError) {
         let deadline = ContinuousClock.now + timeout
         while true {
@@ -97,9 +99,9 @@ public final class Admin {
         }
     }
 
-    /// Deletes topics with all their records. One that does not exist counts as deleted.
+    /// Deletes topics with all their records. A topic that does not exist counts as deleted.
     ///
-    /// The brokers may still be at it when this returns.
+    /// The brokers may still be deleting when this returns.
     public func delete(topics names: [String], timeout: Duration) throws(KafkaError) {
         var handles = names.map { rd_kafka_DeleteTopic_new($0) }
         defer { for case let topic? in handles { rd_kafka_DeleteTopic_destroy(topic) } }
@@ -121,7 +123,7 @@ public final class Admin {
         }
     }
 
-    /// The effective configuration of topics, by Kafka's property names.
+    /// The effective configuration of each topic, by Kafka's property names.
     public func configurations(
         ofTopics names: [String],
         timeout: Duration
@@ -198,7 +200,7 @@ public final class Admin {
         }
 
         send(options, queue)
-        // librdkafka ends the request by itself at its timeout; the margin is for the event to arrive.
+        // librdkafka ends the request itself at its timeout. The margin lets that event arrive.
         guard let event = rd_kafka_queue_poll(queue, timeout.milliseconds + 1000) else {
             throw KafkaError(code: .timedOut, isRetriable: true)
         }

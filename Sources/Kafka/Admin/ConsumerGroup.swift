@@ -1,23 +1,23 @@
 import CRdKafka
 
-/// A consumer group as its coordinator describes it.
+/// A consumer group, as its coordinator describes it.
 public struct ConsumerGroup: Sendable {
     /// One consumer of the group.
     public struct Member: Sendable {
-        /// The consumer's `group.instance.id`; nil where it has none.
+        /// The member's `group.instance.id`; nil if it is not a static member.
         public let instanceID: String?
-        /// What it was given to read, which is only known in a stable group.
+        /// The partitions assigned to it. Empty unless the group is stable.
         public let partitions: [TopicPartition]
     }
 
-    /// Whether every member has what it was given, and no rebalance is going on.
+    /// Whether every member has its assignment and no rebalance is in progress.
     public let isStable: Bool
-    /// The consumers.
+    /// The members.
     public let members: [Member]
 }
 
 extension Admin {
-    /// Asks the coordinator for a group's members and what each of them reads.
+    /// Asks the coordinator for a group's members and their assignments.
     public func describe(group name: String, timeout: Duration) throws(KafkaError) -> ConsumerGroup {
         let event = try name.withCString { name in
             var names: [UnsafePointer<CChar>?] = [name]

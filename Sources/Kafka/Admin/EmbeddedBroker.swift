@@ -4,28 +4,30 @@ import Logging
 
 /// librdkafka's mock cluster: a Kafka broker inside this process, on a real TCP port of 127.0.0.1.
 ///
-/// Any Kafka client can use it. It is good for trying things and for tests of the main path and of injected
-/// errors, and it can prove nothing about exactly-once processing:
+/// Any Kafka client can use it. It is good for experiments and for tests of the main path and of injected errors, but proves
+/// nothing about exactly-once processing:
 /// - it keeps everything in memory and trims each partition at 5 MB or 100,000 records;
 /// - it ignores offsets sent in a transaction, and shows aborted records;
 /// - it does not compact, and cannot create topics on request or describe their configuration.
 ///
-/// It may be used from any thread: its properties never change, and librdkafka's mock functions lock for themselves,
-/// which is why `Sendable` need not be checked.
+/// ``BrokerCapabilities/embedded`` says what clients have to know of this.
+///
+/// It may be used from any thread: its properties never change and librdkafka's mock functions lock, so that the unchecked
+/// `Sendable` is safe.
 public final class EmbeddedBroker: @unchecked Sendable {
     private let handle: ClientHandle
     package let cluster: OpaquePointer
 
-    /// Held while ports are chosen. A broker that is taken down lets go of its port for a moment, and librdkafka ends the process
-    /// when another broker's choice falls on it meanwhile.
+    /// Held while a broker chooses or gives up a port. A broker that is taken down releases its port for a moment, and
+    /// librdkafka ends the process if another broker takes that port in between.
     package static let ports = NSLock()
 
     /// `host:port` pairs, separated by commas, for the property `bootstrap.servers`.
     public let bootstrapServers: String
 
-    /// Starts a cluster of that many brokers.
+    /// Starts a cluster of `brokerCount` brokers.
     public init(brokerCount: Int = 1, logger: Logger) throws(KafkaError) {
-        // The client that carries the cluster connects to nothing, and librdkafka warns about that.
+        // The client that hosts the cluster connects to nothing, and librdkafka warns about that.
         var logger = logger
         logger.logLevel = max(logger.logLevel, .error)
         handle = try ClientHandle(

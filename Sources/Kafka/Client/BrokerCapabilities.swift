@@ -25,6 +25,6 @@ public struct BrokerCapabilities: Sendable, Equatable {
         answersFetchesEarly: false
     )
 
-    /// How long a fetch may wait for records, in milliseconds, where somebody looks at what it brings.
+    /// How long a fetch of an interactive client may wait for records, in milliseconds.
     public var fetchWait: Int { answersFetchesEarly ? 100 : 10 }
 }

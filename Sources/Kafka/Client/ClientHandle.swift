@@ -8,7 +8,7 @@ import Synchronization
     import Glibc
 #endif
 
-/// The one owner of an `rd_kafka_t`: made here, destroyed here, once.
+/// The only owner of an `rd_kafka_t`, which it creates and destroys.
 final class ClientHandle {
     enum Kind {
         case consumer
@@ -16,13 +16,13 @@ final class ClientHandle {
     }
 
     let pointer: OpaquePointer
-    /// Reached by librdkafka's callbacks through the opaque pointer; it must outlive `pointer`, and does, since
-    /// stored properties are released only after `deinit`.
+    /// librdkafka's callbacks reach it through the opaque pointer, so it must outlive `pointer`. It does, since stored
+    /// properties are released only after `deinit`.
     private let context: ClientContext
     private let kind: Kind
 
     /// - Parameter prepare: sets what only some clients need, such as a rebalance callback.
-    /// - Throws: ``KafkaError`` when librdkafka refuses a property or cannot make the client.
+    /// - Throws: ``KafkaError`` when librdkafka refuses a property or cannot create the client.
     init(
         _ kind: Kind,
         configuration: KafkaConfiguration,
@@ -34,13 +34,14 @@ final class ClientHandle {
         context.hooks = hooks
         let handle = try KafkaConfiguration.defaults(of: kind).merging(configuration.properties).makeHandle()
         rd_kafka_conf_set_opaque(handle, Unmanaged.passUnretained(context).toOpaque())
-        Self.setCallbacks(handle, statistics: hooks.onStatistics != nil)
+        Self.setCallbacks(handle)
+        if hooks.onStatistics != nil { Self.setStatisticsCallback(handle) }
         prepare(handle)
 
         var reason = ErrorText()
         let type = kind == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER
         guard let pointer = reason.withBuffer({ rd_kafka_new(type, handle, $0, $1) }) else {
-            // rd_kafka_new takes the configuration only when it succeeds.
+            // rd_kafka_new takes ownership of the configuration only when it succeeds.
             rd_kafka_conf_destroy(handle)
             throw .refusedConfiguration(configuration.hidingValues(in: reason.text))
         }
@@ -51,34 +52,35 @@ final class ClientHandle {
 
     deinit {
         if kind == .producer { giveUpRequests() }
-        // A consumer that was not closed goes without a farewell: a rebalance callback in the middle of a
-        // destruction would find its owner half gone.
+        // A consumer that was not closed does not leave its group here: a rebalance callback during the destruction would
+        // find its owner half deallocated.
         let flags = kind == .consumer ? RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE : 0
         rd_kafka_destroy_flags(pointer, flags)
     }
 
-    /// Takes back what is queued or sent and not confirmed, and ends an open transaction as far as that takes no time.
+    /// Purges records that are queued or unconfirmed, and begins to abort an open transaction.
     ///
-    /// Two flaws of librdkafka, in all versions up to 2.16, would end the process or worse. It frees the text of a
-    /// transaction's error at the beginning of the destruction, while its brokers' threads still take in answers, and one that
-    /// says once more that the producer is fenced frees that text again. And where its main thread is about to add partitions
-    /// to the transaction, a broker's thread that finds the destruction begun fails an assertion (txn_req_cnt). The first
-    /// step of an abort keeps it from adding any.
+    /// This avoids two bugs in all versions of librdkafka up to 2.16 that corrupt memory or end the process. Destruction
+    /// first frees the message of a transaction error while broker threads still process responses; another response that
+    /// says the producer is fenced frees the message again. And if the main thread is about to add partitions to the
+    /// transaction, a broker thread that sees the destruction fails an assertion (txn_req_cnt). The first step of an abort
+    /// stops it from adding partitions.
     private func giveUpRequests() {
         rd_kafka_purge(pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
         rd_kafka_error_destroy(rd_kafka_abort_transaction(pointer, 100))
     }
 
-    /// How many connections were closed, or could not be made. Known before a request that was under way on one is sent again.
+    /// How many connections have closed or could not be made. It counts a closed connection before a request that was in
+    /// progress on it is sent again.
     var closedConnections: Int { context.closedConnections.load(ordering: .acquiring) }
 
-    /// The error, in clearer words where there are any.
-    func explained(_ error: KafkaError) -> KafkaError { context.faults.explained(error) }
+    /// The same error, with a clearer message if there is one.
+    func explained(_ error: KafkaError) -> KafkaError { context.explainer.explained(error) }
 
-    /// Whether a consumer has ever heard nothing from its group's coordinator for as long as a session lasts.
-    var sessionTimedOut: Bool { context.faults.sessionTimedOut }
+    /// Whether a consumer has ever heard nothing from its coordinator for `session.timeout.ms`.
+    var sessionTimedOut: Bool { context.explainer.sessionTimedOut }
 
-    /// The error that put the client beyond recovery, if there is one.
+    /// The error that put the client beyond recovery, if any.
     var fatalError: KafkaError? {
         var reason = ErrorText()
         let code = reason.withBuffer { rd_kafka_fatal_error(pointer, $0, $1) }
@@ -86,7 +88,7 @@ final class ClientHandle {
         return KafkaError(code: .init(code), message: reason.text, isFatal: true)
     }
 
-    /// Learns what is wrong with a broker's certificate. OpenSSL's verdict stands.
+    /// Observes why OpenSSL rejects a broker's certificate. Its verdict stands.
     private static func explainCertificates(_ handle: OpaquePointer) {
         var value = ErrorText()
         var size = 512
@@ -99,11 +101,11 @@ final class ClientHandle {
             guard let client, let context = ClientContext.of(client) else {
                 return verdict.pointee == 0 ? 1 : 0
             }
-            return context.faults.noteVerdict(verdict.pointee) ? 1 : 0
+            return context.explainer.observeVerdict(verdict.pointee) ? 1 : 0
         }
     }
 
-    private static func setCallbacks(_ handle: OpaquePointer, statistics: Bool) {
+    private static func setCallbacks(_ handle: OpaquePointer) {
         rd_kafka_conf_set_log_cb(handle) { client, level, facility, line in
             guard let client, let context = ClientContext.of(client), let facility, let line else { return }
             context.log(level: level, facility: String(cString: facility), line: String(cString: line))
@@ -112,14 +114,16 @@ final class ClientHandle {
             guard let client, let context = ClientContext.of(client) else { return }
             let error = KafkaError(rd_kafka_resp_err_t(code), message: reason.map { String(cString: $0) })
             guard let error else { return }
-            context.hooks?.onError?(context.faults.explained(error))
+            context.hooks?.onError?(context.explainer.explained(error))
         }
         rd_kafka_conf_set_closesocket_cb(handle) { socket, opaque in
             if let opaque { ClientContext.of(opaque).closedConnections.add(1, ordering: .releasing) }
             return close(socket)
         }
         explainCertificates(handle)
-        guard statistics else { return }
+    }
+
+    private static func setStatisticsCallback(_ handle: OpaquePointer) {
         rd_kafka_conf_set_stats_cb(handle) { client, json, length, _ in
             guard let client, let context = ClientContext.of(client), let json else { return 0 }
             let bytes = UnsafeRawBufferPointer(start: json, count: length)
@@ -129,14 +133,13 @@ final class ClientHandle {
     }
 }
 
-/// What librdkafka's callbacks find behind a client's opaque pointer.
+/// The context of a client's callbacks, behind librdkafka's opaque pointer.
 ///
-/// `hooks` is set before librdkafka's threads exist and never again, so they may read it freely.
+/// `hooks` is set before librdkafka's threads exist and never changes, so they may read it without a lock.
 class ClientContext {
     fileprivate(set) var hooks: ClientHooks?
-    /// What librdkafka tells besides its errors.
-    let faults = FaultNotes()
-    /// Counted by librdkafka's threads.
+    let explainer = ErrorExplainer()
+    /// Incremented by librdkafka's threads.
     fileprivate let closedConnections = Atomic(0)
 
     static func of(_ client: OpaquePointer) -> ClientContext? { rd_kafka_opaque(client).map(of) }
@@ -146,7 +149,7 @@ class ClientContext {
     }
 
     fileprivate func log(level: Int32, facility: String, line: String) {
-        faults.note(facility: facility, line: line)
+        explainer.observe(facility: facility, line: line)
         guard let hooks else { return }
         hooks.logger.log(
             level: min(Self.level(syslog: level), hooks.logCeiling),

@@ -1,24 +1,24 @@
 import Logging
 
-/// What a client tells its owner besides the results of calls.
+/// What a client reports besides the results of its calls.
 ///
-/// The closures run on librdkafka's threads or inside a polling call: they must be quick, must not block and
-/// must not call the client.
+/// The closures run on librdkafka's threads or inside a polling call. They must be quick, and must not block or call the
+/// client.
 public struct ClientHooks: Sendable {
     /// Where librdkafka's own log lines go.
     public var logger: Logger
-    /// The most severe level that such a line gets. librdkafka calls much an error that heals by itself, or that the
-    /// next call reports; an owner that reports those itself lowers this.
+    /// The most severe level for such a line. Much of what librdkafka logs as an error heals by itself or is returned by the
+    /// next call; an owner that reports errors itself lowers this.
     public var logCeiling: Logger.Level
-    /// librdkafka's statistics as a JSON document, every `statistics.interval.ms`.
+    /// Called every `statistics.interval.ms` with librdkafka's statistics, a JSON document.
     public var onStatistics: (@Sendable (String) -> Void)?
-    /// A transactional producer has to take its id over anew, since one of its requests may still be on its way.
+    /// Called when a transactional producer has to take over its own id, since a request may still be on its way.
     public var onSuspect: (@Sendable () -> Void)?
-    /// Something the client noticed by itself, such as all brokers being down. Most of these heal by
-    /// themselves; a fatal one also comes back from the next call.
+    /// Called for errors in the background, for example that all brokers are down. Most heal by themselves; a fatal one is also
+    /// thrown by the next call.
     public var onError: (@Sendable (KafkaError) -> Void)?
 
-    /// Hooks that log only, unless more are given.
+    /// Hooks that only log, unless closures are given.
     public init(
         logger: Logger,
         logCeiling: Logger.Level = .critical,

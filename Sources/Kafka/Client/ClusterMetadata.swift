@@ -6,37 +6,37 @@ public struct ClusterMetadata: Sendable {
     public struct Topic: Sendable {
         /// The topic's name.
         public let name: String
-        /// Its partitions; none where `error` says why.
+        /// Its partitions; empty if there is an `error`.
         public let partitions: [Partition]
-        /// Why nothing is known of it, such as that it does not exist.
+        /// Why the topic cannot be described, for example because it does not exist.
         public let error: KafkaError?
 
         /// The number of its partitions.
         public var partitionCount: Int { partitions.count }
-        /// The partitions that have no leader at present, so that nothing can be written to them or asked of them.
+        /// The partitions that have no leader now and so can be neither written nor read.
         public var leaderless: Set<Int32> { Set(partitions.lazy.filter { $0.leader == nil }.map(\.number)) }
-        /// Copies kept of each partition.
+        /// The number of replicas of each partition.
         public var replicationFactor: Int { partitions.first?.replicas.count ?? 0 }
     }
 
-    /// One partition of a topic. Brokers are named by their ids.
+    /// One partition of a topic. Brokers are identified by their ids.
     public struct Partition: Sendable {
         /// Its number within the topic.
         public let number: Int32
-        /// The broker that all reads and writes go to; nil while there is none.
+        /// The broker that serves reads and writes; nil while there is none.
         public let leader: Int32?
-        /// The brokers that keep a copy.
+        /// The brokers that have a replica.
         public let replicas: [Int32]
-        /// Those whose copies are complete.
+        /// The brokers whose replicas are in sync with the leader.
         public let inSyncReplicas: [Int32]
     }
 
     /// `host:port` of each broker.
     public let brokers: [String]
-    /// The topics that were asked for, in that order.
+    /// The requested topics, in the order of the request.
     public let topics: [Topic]
 
-    /// The topic of that name, unless it does not exist or may not be seen.
+    /// The topic of that name; nil if it does not exist or may not be described.
     public subscript(topic: String) -> Topic? {
         topics.first { $0.name == topic && $0.error == nil }
     }
@@ -46,7 +46,7 @@ extension ClientHandle {
     func metadata(topics names: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         var brokers: [String] = []
         var topics: [ClusterMetadata.Topic] = []
-        // librdkafka describes one topic or all of them; a service asks for a handful.
+        // librdkafka describes one topic or all of them, and callers need only a few.
         if names.isEmpty {
             (brokers, _) = try describe(topic: nil, timeout: timeout)
         }

@@ -1,5 +1,5 @@
 extension KafkaConfiguration {
-    /// What a client is given unless its owner says otherwise, as far as the librdkafka at hand knows it.
+    /// The defaults of this module for a client, as far as the installed librdkafka knows the properties.
     static func defaults(of kind: ClientHandle.Kind) -> KafkaConfiguration {
         switch kind {
         case .consumer: ofConsumers
@@ -7,19 +7,19 @@ extension KafkaConfiguration {
         }
     }
 
-    /// From 2.5 on clients send brokers metrics about themselves, and closing one may wait a second for the last of them.
+    /// From 2.5 on, clients push metrics about themselves to brokers, and closing a client may wait a second for the last push.
     private static let ofAll = KafkaConfiguration(known: ["enable.metrics.push": "false"])
 
     private static let ofConsumers = ofAll.merging(
         KafkaConfiguration(known: [fetchQueueBackoff: "5"]).properties
     )
 
-    /// How long fetching pauses once a consumer's queue was full, in milliseconds. The default of a second halves what can be
-    /// read.
+    /// How long fetching pauses after a consumer's queue was full, in milliseconds. The default of a second halves the
+    /// throughput.
     private static let fetchQueueBackoff = "fetch.queue.backoff.ms"
 
-    /// Whether a consumer whose queue was full fetches on by itself. Versions before 2.2 look again only when something wakes the
-    /// leader's thread, at the latest after a second.
+    /// Whether a consumer resumes fetching by itself after its queue was full. Versions before 2.2 check only when something
+    /// wakes the leader's thread, or after a second.
     static let fetchesOn = isKnown(fetchQueueBackoff)
 
     private init(known properties: [String: String]) {
@@ -28,8 +28,8 @@ extension KafkaConfiguration {
 }
 
 extension Consumer {
-    /// Makes librdkafka fetch on at once where the queue was full. A request to the leaders wakes them all; where the version at
-    /// hand needs that no more, nothing is asked.
+    /// Makes librdkafka resume fetching at once after its queue was full, by a request that wakes all leaders' threads. Does
+    /// nothing if the installed version does not need it.
     public func fetchOn(from partitions: [TopicPartition], timeout: Duration) {
         guard !KafkaConfiguration.fetchesOn else { return }
         _ = try? endOffsets(of: partitions, timeout: timeout)

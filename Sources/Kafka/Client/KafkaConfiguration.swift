@@ -2,34 +2,34 @@ import CRdKafka
 
 /// Properties of a Kafka client under librdkafka's own names, such as `bootstrap.servers`.
 ///
-/// Nothing is renamed or hidden: whatever librdkafka's `CONFIGURATION.md` documents can be set. Printing a
-/// configuration never shows a secret.
+/// Every property in librdkafka's `CONFIGURATION.md` can be set, under the name it has there. Printing a configuration never
+/// shows a secret.
 ///
 /// ```swift
 /// var configuration = KafkaConfiguration(["bootstrap.servers": "127.0.0.1:9092"])
 /// configuration["client.id"] = "till-7"
 /// ```
 public struct KafkaConfiguration: Sendable, Equatable {
-    /// Name and value of each property that was set.
+    /// The properties that were set, by name.
     public private(set) var properties: [String: String]
 
-    /// A configuration of the given properties, by librdkafka's names.
+    /// A configuration with these properties.
     public init(_ properties: [String: String] = [:]) {
         self.properties = properties
     }
 
-    /// The value of a property; nil where it was not set and librdkafka's default holds.
+    /// The value of a property; nil if it was not set, so that librdkafka's default applies.
     public subscript(name: String) -> String? {
         get { properties[name] }
         set { properties[name] = newValue }
     }
 
-    /// These properties, with those of `other` in place of any of the same name.
+    /// These properties and those of `other`, which take precedence.
     public func merging(_ other: [String: String]) -> KafkaConfiguration {
         KafkaConfiguration(properties.merging(other) { _, new in new })
     }
 
-    /// Whether a property holds something that must not reach a log, an error or a screen.
+    /// Whether a property's value must not appear in a log, an error or on a screen.
     public static func isSecret(_ name: String) -> Bool {
         let marks = [
             "password", "passphrase", "secret", "token", "key.pem", "ssl_key", "oauthbearer.config", "jaas",
@@ -38,8 +38,8 @@ public struct KafkaConfiguration: Sendable, Equatable {
         return marks.contains { lowercased.contains($0) } && !lowercased.hasSuffix(".url")
     }
 
-    /// A line of librdkafka's log. With `debug=conf` it shows properties as `name = value`, and 2.0.2 hides most secrets,
-    /// but not the one of an OAuth client.
+    /// A line of librdkafka's log without secrets. With `debug=conf` lines show properties as `name = value`, and 2.0.2 hides
+    /// most secrets but not an OAuth client's.
     static func hidingSecret(in line: String) -> String {
         guard let equals = line.firstRange(of: " = "),
             let name = line[..<equals.lowerBound].split(separator: " ").last, isSecret(String(name))
@@ -47,13 +47,13 @@ public struct KafkaConfiguration: Sendable, Equatable {
         return "\(line[..<equals.upperBound])********"
     }
 
-    /// A reason of librdkafka's, which may quote what was set. What is shorter than a password is found in any text.
+    /// A message of librdkafka's without the values it may quote. Very short values are no passwords and occur in any text.
     func hidingValues(in reason: String) -> String {
         properties.values.filter { $0.count > 3 }.sorted { $0.count > $1.count }
             .reduce(reason) { $0.replacing($1, with: "********") }
     }
 
-    /// librdkafka's configuration object, owned by the caller until `rd_kafka_new` takes it.
+    /// librdkafka's configuration object, which the caller owns until `rd_kafka_new` takes it.
     ///
     /// - Throws: ``KafkaError`` naming the property that librdkafka refuses.
     func makeHandle() throws(KafkaError) -> OpaquePointer {
@@ -76,7 +76,7 @@ public struct KafkaConfiguration: Sendable, Equatable {
 }
 
 extension KafkaError {
-    /// librdkafka's own reason quotes the value, which may be a secret: by a mistake also that of another property.
+    /// librdkafka's own message quotes the value, which may be a secret, possibly set under the wrong name.
     static func refusedProperty(_ name: String, _ result: rd_kafka_conf_res_t) -> KafkaError {
         let fault = result == RD_KAFKA_CONF_UNKNOWN ? "there is no such property" : "its value is refused"
         return KafkaError(code: .invalidArgument, message: "Kafka property \"\(name)\": \(fault)")
@@ -84,7 +84,7 @@ extension KafkaError {
 }
 
 extension KafkaConfiguration: CustomStringConvertible {
-    /// The properties in order of name, secrets as `********`.
+    /// The properties sorted by name, with secrets as `********`.
     public var description: String {
         properties.sorted { $0.key < $1.key }
             .map { "\($0.key)=\(Self.isSecret($0.key) ? "********" : $0.value)" }
@@ -92,7 +92,7 @@ extension KafkaConfiguration: CustomStringConvertible {
     }
 }
 
-/// The buffer into which librdkafka writes the reason of a refusal.
+/// A buffer for librdkafka's error messages.
 struct ErrorText {
     private var bytes = [CChar](repeating: 0, count: 512)
 

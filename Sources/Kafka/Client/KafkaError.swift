@@ -1,22 +1,21 @@
 import CRdKafka
 
-/// What a Kafka client could not do, and what to do about it.
+/// An error of a Kafka client, and what to do about it.
 public struct KafkaError: Error, Sendable {
-    /// What a caller does next.
+    /// What the caller does next.
     ///
-    /// librdkafka knows a third way, to abort the transaction and go on with the same client. Some failures never end on it,
-    /// such as an expired transactional id, and requests of before may still arrive under the same epoch.
+    /// librdkafka offers a third way: abort the transaction and keep the client. Some failures, such as an expired
+    /// transactional id, never end that way, and earlier requests may still arrive under the same epoch.
     public enum Remedy: Sendable, Equatable {
-        /// Nothing is decided: make the same call again with the same arguments.
+        /// Nothing is decided yet: make the same call again with the same arguments.
         case retry
-        /// The transaction failed, its outcome is unknown, or the client is of no use any more: drop the client and begin
-        /// with a new one.
+        /// The transaction failed, its outcome is unknown, or the client is unusable: drop the client and begin with a new one.
         case startOver
     }
 
     /// librdkafka's code.
     public let code: Code
-    /// librdkafka's sentence, or ours, for a person to read.
+    /// A sentence for people, librdkafka's or this module's.
     public let message: String
     /// The client instance is beyond recovery.
     public let isFatal: Bool
@@ -24,10 +23,10 @@ public struct KafkaError: Error, Sendable {
     public let isRetriable: Bool
     /// The current transaction must be aborted.
     public let requiresAbort: Bool
-    /// Where in its partition a consumer met it, if librdkafka says so.
+    /// The offset at which a consumer met the error, if known.
     public private(set) var offset: Offset?
 
-    /// An error with librdkafka's three flags.
+    /// An error with librdkafka's three flags; without a message it has the code's.
     public init(
         code: Code,
         message: String? = nil,
@@ -42,22 +41,21 @@ public struct KafkaError: Error, Sendable {
         self.requiresAbort = requiresAbort
     }
 
-    /// The same error, met there.
+    /// The same error, met at an offset.
     func at(_ offset: Offset) -> KafkaError {
         var error = self
         error.offset = offset >= 0 ? offset : nil
         return error
     }
 
-    /// What to do next. An error that carries no flag is unknown ground, and the safe answer there is to
-    /// start over.
+    /// What to do next. For an error without flags the safe answer is to start over.
     public var remedy: Remedy {
         isRetriable && !isFatal && !requiresAbort ? .retry : .startOver
     }
 
     static let outOfMemory = KafkaError(code: .outOfMemory, message: "librdkafka could not allocate memory")
 
-    /// Takes over an `rd_kafka_error_t`; nil is success.
+    /// Converts and destroys an `rd_kafka_error_t`; nil means success.
     init?(consuming error: OpaquePointer?) {
         guard let error else { return nil }
         defer { rd_kafka_error_destroy(error) }
@@ -70,7 +68,7 @@ public struct KafkaError: Error, Sendable {
         )
     }
 
-    /// An error for a plain response code; nil is success.
+    /// Converts a plain response code; nil means success.
     init?(_ code: rd_kafka_resp_err_t, message: String? = nil) {
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
         let code = Code(code)
@@ -89,7 +87,7 @@ extension KafkaError: CustomStringConvertible {
 }
 
 extension KafkaError {
-    /// A response code of librdkafka: negative ones are its own, the others the broker's.
+    /// A response code: negative ones are librdkafka's own, positive ones a broker's.
     public struct Code: RawRepresentable, Hashable, Sendable {
         /// The number, as in `rd_kafka_resp_err_t`.
         public let rawValue: Int32
@@ -102,7 +100,7 @@ extension KafkaError {
         /// librdkafka's name, such as `_TIMED_OUT`.
         public var name: String { String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(rawValue))) }
 
-        /// Whether a broker answered so. librdkafka's own codes are negative.
+        /// Whether the code comes from a broker and not from librdkafka itself.
         public var isFromBroker: Bool { rawValue > 0 }
 
         /// librdkafka's sentence for the code.
@@ -111,16 +109,16 @@ extension KafkaError {
 }
 
 extension KafkaError {
-    /// librdkafka's guess is that the listener and `security.protocol` do not fit. It guesses so of any broker that hangs up
-    /// early.
+    /// Whether librdkafka suspects that the listener and `security.protocol` do not match. It suspects that whenever a broker
+    /// closes a connection early.
     public var suspectsConfiguration: Bool { message.contains("security.protocol") }
 }
 
 extension KafkaError.Code {
-    /// Broker and client do not come together as they are configured: a wrong password, a certificate that is not trusted.
+    /// Whether broker and client refuse each other as configured, for example for a wrong password or an untrusted certificate.
     public var isRefusal: Bool { self == .authentication || self == .ssl }
 
-    /// The principal lacks a right.
+    /// Whether the principal lacks a right.
     public var isDenial: Bool { Self.denials.contains(self) }
 
     private static let denials: Set<Self> = [
@@ -128,7 +126,7 @@ extension KafkaError.Code {
         .clusterAuthorizationFailed,
     ]
 
-    /// No retry and no new client will change it: a right that is denied, a setting that is refused.
+    /// Whether neither a retry nor a new client can help: a right is missing or a setting is refused.
     public var isHopeless: Bool { isDenial || Self.refusals.contains(self) }
 
     private static let refusals: Set<Self> = [
@@ -137,7 +135,7 @@ extension KafkaError.Code {
         .invalidPartitions,
     ]
 
-    /// The broker takes a record for no fault of the cluster's: it would refuse it again.
+    /// Whether a broker refuses a record for what it is, and would refuse it again.
     public var isRefusalOfRecord: Bool { Self.recordRefusals.contains(self) }
 
     private static let recordRefusals: Set<Self> = [
@@ -147,14 +145,14 @@ extension KafkaError.Code {
         Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION),
     ]
 
-    /// The offset to read from is outside the log.
+    /// Whether the offset to read from is outside the log.
     public var isOffsetReset: Bool { self == .autoOffsetReset || self == .offsetOutOfRange }
 
-    /// A client in this state must be dropped.
+    /// The client is beyond recovery and must be dropped.
     public static let fatal = Self(RD_KAFKA_RESP_ERR__FATAL)
     /// No answer in time.
     public static let timedOut = Self(RD_KAFKA_RESP_ERR__TIMED_OUT)
-    /// No answer in time, waited for inside librdkafka's queues.
+    /// The request timed out in librdkafka's queue.
     public static let timedOutInQueue = Self(RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE)
     /// The connection broke.
     public static let transport = Self(RD_KAFKA_RESP_ERR__TRANSPORT)
@@ -162,7 +160,7 @@ extension KafkaError.Code {
     public static let allBrokersDown = Self(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
     /// A broker's name does not resolve.
     public static let resolve = Self(RD_KAFKA_RESP_ERR__RESOLVE)
-    /// User name, password or mechanism are refused.
+    /// The broker refuses the user name, password or mechanism.
     public static let authentication = Self(RD_KAFKA_RESP_ERR__AUTHENTICATION)
     /// The TLS handshake failed.
     public static let ssl = Self(RD_KAFKA_RESP_ERR__SSL)
@@ -170,35 +168,35 @@ extension KafkaError.Code {
     public static let invalidArgument = Self(RD_KAFKA_RESP_ERR__INVALID_ARG)
     /// The producer's queue is full.
     public static let queueFull = Self(RD_KAFKA_RESP_ERR__QUEUE_FULL)
-    /// The call does not fit the client's state.
+    /// The client's state does not allow the call.
     public static let state = Self(RD_KAFKA_RESP_ERR__STATE)
-    /// Another producer took over this transactional id.
+    /// Another producer has taken over this transactional id.
     public static let fenced = Self(RD_KAFKA_RESP_ERR__FENCED)
-    /// The coordinator has not ended the transaction before.
+    /// The coordinator has not ended the previous transaction yet.
     public static let concurrentTransactions = Self(RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS)
-    /// The coordinator has to finish something before it can answer.
+    /// Whether the coordinator has to finish other work before it can answer.
     var isBusyCoordinator: Bool {
         self == .concurrentTransactions || self == Self(RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS)
     }
-    /// Another consumer took over this group instance id.
+    /// Another consumer has taken over this group instance id.
     public static let fencedInstanceID = Self(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
     /// The offset to read from is not in the partition's log.
     public static let autoOffsetReset = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
-    /// The same, as the broker says it.
+    /// The same, reported by a broker.
     public static let offsetOutOfRange = Self(RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
-    /// The topic or partition is not there.
+    /// The topic or partition does not exist.
     public static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
-    /// The same, found by the client.
+    /// The same, detected by the client.
     public static let unknownTopic = Self(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
-    /// The partition is not there, found by the client.
+    /// The partition does not exist, detected by the client.
     public static let unknownPartition = Self(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
-    /// The topic is there already.
+    /// The topic exists already.
     public static let topicAlreadyExists = Self(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
     /// The record is larger than allowed.
     public static let messageTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
-    /// The broker does not know the request.
+    /// The broker does not support the request.
     public static let unsupportedFeature = Self(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE)
-    /// The principal may not do that to the topic.
+    /// The principal may not do this to the topic.
     public static let topicAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
     /// The principal may not use the group.
     public static let groupAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
@@ -206,27 +204,27 @@ extension KafkaError.Code {
     public static let transactionalIDAuthorizationFailed = Self(
         RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     )
-    /// The principal may not do that to the cluster.
+    /// The principal may not do this to the cluster.
     public static let clusterAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
     /// The members of the group do not share an assignor.
     public static let inconsistentGroupProtocol = Self(RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL)
-    /// The broker allows no transaction to last as long as `transaction.timeout.ms`.
+    /// `transaction.timeout.ms` exceeds the broker's limit.
     public static let invalidTransactionTimeout = Self(RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT)
-    /// The broker allows no session as short or long as `session.timeout.ms`.
+    /// `session.timeout.ms` is outside the broker's limits.
     public static let invalidSessionTimeout = Self(RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT)
-    /// The group's name is refused.
+    /// The broker refuses the group's name.
     public static let invalidGroupID = Self(RD_KAFKA_RESP_ERR_INVALID_GROUP_ID)
     /// The broker is too old or too new for the request.
     public static let unsupportedVersion = Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION)
-    /// The topic keeps its records in a format from before transactions.
+    /// The topic's message format predates transactions.
     public static let unsupportedForMessageFormat = Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT)
-    /// A topic has another number of partitions than it must.
+    /// A topic has the wrong number of partitions.
     public static let invalidPartitions = Self(RD_KAFKA_RESP_ERR_INVALID_PARTITIONS)
     static let purgedFromQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
     static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
     static let outOfMemory = Self(RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE)
 
-    /// What passes by itself when tried again, where librdkafka returned a bare code without flags.
+    /// Codes that are worth a retry when librdkafka returns them without flags.
     static let transient: Set<Self> = [
         .timedOut, .timedOutInQueue, .transport, .allBrokersDown, .resolve, .queueFull,
         Self(RD_KAFKA_RESP_ERR__WAIT_COORD), Self(RD_KAFKA_RESP_ERR__IN_PROGRESS),

@@ -1,29 +1,29 @@
 import CRdKafka
 
-/// One header of a record: a name and bytes, or none.
+/// One header of a record: a name and a value.
 public struct RecordHeader: Hashable, Sendable {
-    /// The name; a record may carry the same name more than once.
+    /// The name. A record may have several headers of the same name.
     public let name: String
-    /// The bytes; nil is Kafka's null, unlike empty.
+    /// The value's bytes; nil is Kafka's null, which differs from empty.
     public let value: [UInt8]?
 
-    /// A header of raw bytes.
+    /// A header with a value of bytes.
     public init(name: String, value: [UInt8]?) {
         self.name = name
         self.value = value
     }
 
-    /// A header of text.
+    /// A header with a value of text.
     public init(name: String, value: String) {
         self.init(name: name, value: Array(value.utf8))
     }
 
-    /// The value as text, where it is UTF-8.
+    /// The value as text; nil if it is null or not UTF-8.
     public var text: String? {
         value.flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// The headers of a received message, in their order.
+    /// The headers of a received message, in order.
     static func all(of message: UnsafePointer<rd_kafka_message_t>) -> [RecordHeader] {
         var handle: OpaquePointer?
         guard rd_kafka_message_headers(message, &handle) == RD_KAFKA_RESP_ERR_NO_ERROR, let handle else {
@@ -42,13 +42,13 @@ public struct RecordHeader: Hashable, Sendable {
         return headers
     }
 
-    /// librdkafka's list of these headers; owned by the caller until a produce call takes it.
+    /// librdkafka's list of these headers, which the caller owns until a produce call takes it.
     static func makeList(_ headers: [RecordHeader]) -> OpaquePointer? {
         let list = rd_kafka_headers_new(headers.count)
         for header in headers {
             if let value = header.value {
                 _ = value.withUnsafeBytes {
-                    // Null would mean "no value"; an empty value needs some address.
+                    // An address of null would mean a null value, so an empty value needs some other address.
                     let start = $0.baseAddress ?? UnsafeRawPointer(bitPattern: 1)
                     return rd_kafka_header_add(list, header.name, -1, start, $0.count)
                 }

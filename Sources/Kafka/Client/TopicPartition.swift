@@ -10,7 +10,7 @@ public struct TopicPartition: Hashable, Sendable, CustomStringConvertible {
     /// The partition's number, from 0.
     public let partition: Int32
 
-    /// The partition of that number.
+    /// A partition of a topic.
     public init(topic: String, partition: Int32) {
         self.topic = topic
         self.partition = partition
@@ -24,7 +24,7 @@ public struct TopicPartition: Hashable, Sendable, CustomStringConvertible {
 public struct Watermarks: Sendable, Equatable {
     /// The offset of the oldest record still there.
     public let low: Offset
-    /// The offset that the next record gets; under `read_committed` the last stable offset.
+    /// The offset of the next record; with `read_committed`, the last stable offset.
     public let high: Offset
 
     /// A pair of offsets, `low` at most `high`.
@@ -34,7 +34,7 @@ public struct Watermarks: Sendable, Equatable {
     }
 }
 
-/// The one owner of an `rd_kafka_topic_partition_list_t`.
+/// The only owner of an `rd_kafka_topic_partition_list_t`.
 final class PartitionList {
     private let pointer: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
 
@@ -43,7 +43,7 @@ final class PartitionList {
         self.init(offsets: partitions.map { ($0, Offset(RD_KAFKA_OFFSET_INVALID)) })
     }
 
-    /// - Parameter metadata: what is kept beside each offset when they are committed.
+    /// - Parameter metadata: text to store beside each offset when the list is committed.
     init(offsets: some Sequence<(key: TopicPartition, value: Offset)>, metadata: String = "") {
         pointer = rd_kafka_topic_partition_list_new(0)
         for (partition, offset) in offsets {
@@ -63,8 +63,8 @@ final class PartitionList {
 
     deinit { rd_kafka_topic_partition_list_destroy(pointer) }
 
-    /// Lends the list to a C call. The list may be let go as soon as Swift sees no more use of it, which a pointer taken
-    /// out of it would not count as.
+    /// Lends the list to a C call. Swift may release the list after its last visible use, and the use of a pointer taken out
+    /// of it does not count.
     func withPointer<Result>(
         _ body: (UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) -> Result
     ) -> Result {
@@ -84,16 +84,16 @@ final class PartitionList {
         UnsafeBufferPointer(start: list.pointee.elems, count: Int(list.pointee.cnt))
     }
 
-    /// Offset of each partition; nil where there is none.
+    /// The offset of each partition; nil where there is none.
     ///
-    /// - Throws: the first error that librdkafka noted at a partition.
+    /// - Throws: the first partition's error, if librdkafka has set one.
     func offsets() throws(KafkaError) -> [TopicPartition: Offset?] {
         try values { $0.offset < 0 ? nil : $0.offset }
     }
 
-    /// The metadata kept beside the committed offset of each partition; empty where there is none.
+    /// The metadata stored with the committed offset of each partition; empty where there is none.
     ///
-    /// - Throws: the first error that librdkafka noted at a partition.
+    /// - Throws: the first partition's error, if librdkafka has set one.
     func metadata() throws(KafkaError) -> [TopicPartition: String] {
         try values {
             String(

@@ -2,7 +2,8 @@ import CRdKafka
 
 /// A Kafka consumer that chooses its partitions itself, with ``assign(_:)``. For a member of a group use ``GroupConsumer``.
 ///
-/// It belongs to one thread and so is not `Sendable`. Its calls block that thread, those with a `timeout` for at most that long.
+/// It belongs to one thread and so is not `Sendable`. Its calls block that thread, those with a `timeout` for at most that
+/// long.
 ///
 /// ## Topics
 /// ### Reading
@@ -80,7 +81,8 @@ public final class Consumer {
     ///
     /// If those partitions were removed again in the meantime, for example by a rebalance right after they were rewound,
     /// librdkafka would stop them twice and end the process with an assertion (issue 5573, in all versions up to 2.15). Its
-    /// main thread works in order: by the first answer it has told the partitions to stop, by the second it knows that they have.
+    /// main thread works in order: by the first answer it has told the partitions to stop, by the second it knows that they
+    /// have.
     private func awaitStops() {
         for _ in 0..<2 {
             var assignment: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?

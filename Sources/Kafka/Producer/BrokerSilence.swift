@@ -20,8 +20,8 @@ public final class BrokerSilence {
 
     /// - Parameters:
     ///   - least: how long a silence may last after a connection broke. Each time one lasts too long, the limit doubles.
-    ///   - most: how long a silence may last in any case. It exceeds the transaction timeout, so that librdkafka can report what
-    ///     happened, and is needed because some of its calls may never return.
+    ///   - most: how long a silence may last in any case. It exceeds the transaction timeout, so that librdkafka can report
+    ///     what happened, and is needed because some of its calls may never return.
     public init(least: Duration = .seconds(2), most: Duration = .seconds(20)) {
         (self.least, self.most) = (least, most)
         limit = least

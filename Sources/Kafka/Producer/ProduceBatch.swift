@@ -1,10 +1,10 @@
 import CRdKafka
 
-/// Records on their way to a topic, handed to librdkafka many at a time: for each alone it takes three locks and looks at
+/// Collects records for a topic and hands them to librdkafka in batches. A call for a single record takes three locks and reads
 /// the clock twice.
 ///
-/// They are of one partition. A record of another one, one with headers, for which librdkafka has no such call, and one
-/// that finds no room send those before it on their way, so that the order within a partition stays.
+/// A batch holds records of one partition. It is flushed before a record of another partition, before one that does not fit and
+/// before one with headers, for which librdkafka has no batch call. That keeps the order within each partition.
 final class ProduceBatch {
     private let topic: ProducerTopic
     private let handle: ClientHandle
@@ -14,10 +14,10 @@ final class ProduceBatch {
     private var count = 0
     private var byteCount = 0
 
-    /// Few enough that librdkafka has begun to send while a large transaction is still being worked on.
+    /// Small enough that librdkafka begins to send while a large transaction is still being processed.
     private static let maximumCount = 256
     private static let maximumByteCount = 128 * 1024
-    /// How long a full queue is waited for. Longer than this nothing was delivered: the broker does not answer.
+    /// How long to wait for room in a full queue. If nothing is delivered in this time, the broker does not answer.
     private static let queueTimeout = Duration.seconds(1)
 
     init(topic: ProducerTopic, of handle: ClientHandle) {
@@ -35,8 +35,8 @@ final class ProduceBatch {
 
     /// Adds a record. Its bytes are copied.
     ///
-    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or an earlier one: whatever keeps one out
-    ///   keeps the transaction from being complete.
+    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or an earlier one: a transaction that
+    ///   lacks a record must not be committed.
     func add(
         partition: Int32,
         key: UnsafeRawBufferPointer?,
@@ -68,7 +68,7 @@ final class ProduceBatch {
         count += 1
     }
 
-    /// Null stays null, which is Kafka's null.
+    /// Copies bytes into the batch. Nil stays null, which is Kafka's null.
     private func copy(_ source: UnsafeRawBufferPointer?) -> (UnsafeMutableRawPointer?, Int) {
         guard let source, let base = bytes.baseAddress else { return (nil, 0) }
         let place = base + byteCount
@@ -77,13 +77,13 @@ final class ProduceBatch {
         return (place, source.count)
     }
 
-    /// Forgets what is not handed over yet: it belonged to a transaction that is given up.
+    /// Discards records not yet handed over, which belong to an abandoned transaction.
     func removeAll() {
         count = 0
         byteCount = 0
     }
 
-    /// Hands everything over to librdkafka, which copies it and sends it in the background.
+    /// Hands all records to librdkafka, which copies them and sends them in the background.
     func flush() throws(KafkaError) {
         guard count > 0 else { return }
         defer { removeAll() }
@@ -94,13 +94,13 @@ final class ProduceBatch {
         }
     }
 
-    /// - Returns: how many were taken, fewer than there are only where the producer's queue is full.
+    /// - Returns: how many records librdkafka accepted. It accepts fewer than all only if the producer's queue is full.
     private func enqueue(from first: Int) throws(KafkaError) -> Int {
         guard let start = messages.baseAddress else { return 0 }
         let rest = UnsafeMutableBufferPointer(start: start + first, count: count - first)
         let taken = topic.enqueue(rest, partition: partition)
         guard taken < rest.count else { return taken }
-        // Once the queue is full, librdkafka refuses all that follow.
+        // Once the queue is full, librdkafka refuses all further records.
         let refused = rest.firstIndex { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR } ?? rest.endIndex
         guard refused == taken, rest[refused].err == RD_KAFKA_RESP_ERR__QUEUE_FULL else {
             throw KafkaError(

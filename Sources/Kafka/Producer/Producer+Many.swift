@@ -2,13 +2,13 @@
 public struct OutgoingRecord: Sendable {
     /// The topic's name.
     public var topic: String
-    /// The partition; nil leaves the choice to the property `partitioner`.
+    /// The partition; nil leaves the choice to the `partitioner` property.
     public var partition: Int32?
     /// The record's key; nil is Kafka's null.
     public var key: [UInt8]?
     /// The record's value; nil is Kafka's null.
     public var value: [UInt8]?
-    /// When it was made, in milliseconds since 1970; nil is now.
+    /// The record's timestamp, in milliseconds since 1970; nil is now.
     public var timestamp: Int64?
 
     /// A record without headers.
@@ -28,11 +28,11 @@ public struct OutgoingRecord: Sendable {
 }
 
 extension Producer {
-    /// Sends records and waits until all are confirmed: at most for `message.timeout.ms`, or a little longer where the producer's
-    /// queue is full.
+    /// Sends records and waits until all are confirmed. It waits at most for `message.timeout.ms`, or a little longer if the
+    /// producer's queue is full.
     ///
-    /// - Throws: what became of the first that failed. Then some may be written, and others may be later, as long as the
-    ///   producer is kept.
+    /// - Throws: the error of the first record that failed. Some of the others may have been written, or may still be while the
+    ///   producer exists.
     public func send(_ records: [OutgoingRecord]) throws(KafkaError) {
         let deliveries = Deliveries()
         for record in records {
@@ -44,10 +44,10 @@ extension Producer {
                         key: record.key,
                         value: record.value,
                         timestamp: record.timestamp,
-                        completion: deliveries.note
+                        completion: deliveries.record
                     )
                 } catch {
-                    // The queue is full: what is delivered makes room.
+                    // The queue is full; deliveries make room.
                     poll(timeout: .milliseconds(10))
                     throw error
                 }
@@ -59,12 +59,12 @@ extension Producer {
     }
 }
 
-/// What became of records that were handed to a producer.
+/// Counts outstanding delivery reports and keeps the first error.
 private final class Deliveries {
     var due = 0
     private(set) var error: KafkaError?
 
-    func note(_ result: Result<Producer.Delivery, KafkaError>) {
+    func record(_ result: Result<Producer.Delivery, KafkaError>) {
         due -= 1
         if case .failure(let failure) = result { error = error ?? failure }
     }

@@ -1,21 +1,23 @@
 import CRdKafka
 
-/// A plain producer: each record stands alone and is confirmed alone.
+/// A producer without transactions: each record is written and confirmed individually.
 ///
-/// It belongs to one thread. For records that belong together use ``TransactionalProducer``.
+/// It belongs to one thread. For records that must become visible together use ``TransactionalProducer``.
 public final class Producer {
     private let handle: ClientHandle
     private var topics: [String: ProducerTopic] = [:]
 
-    /// Where a record ended up.
+    /// Where a record was written.
     public struct Delivery: Sendable, Equatable {
-        /// The partition that got it.
+        /// The partition's number.
         public let partition: Int32
-        /// Its offset there.
+        /// The record's offset in the partition.
         public let offset: Offset
     }
 
-    /// A producer. Set `enable.idempotence` for records that a retry must not double.
+    /// A producer. Set `enable.idempotence` if a retry must not write a record twice.
+    ///
+    /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
         handle = try ClientHandle(.producer, configuration: configuration, hooks: hooks) {
             rd_kafka_conf_set_dr_msg_cb($0) { _, message, _ in
@@ -25,19 +27,18 @@ public final class Producer {
         }
     }
 
-    deinit { giveUpUndelivered() }
+    deinit { purgeUndelivered() }
 
     /// Hands a record to librdkafka, which sends it in the background.
     ///
     /// - Parameters:
     ///   - topic: the topic's name.
-    ///   - partition: nil leaves the choice to the property `partitioner`.
+    ///   - partition: the partition's number; nil leaves the choice to the `partitioner` property.
     ///   - key: the record's key; nil is Kafka's null.
     ///   - value: the record's value; nil is Kafka's null.
     ///   - headers: the record's headers.
-    ///   - timestamp: when the record was made, in milliseconds since 1970; nil is now.
-    ///   - completion: called once, inside a later ``poll(timeout:)``, or when the producer is let
-    ///     go.
+    ///   - timestamp: the record's timestamp, in milliseconds since 1970; nil is now.
+    ///   - completion: called once, inside a later ``poll(timeout:)`` or when the producer is released.
     public func produce(
         topic: String,
         partition: Int32? = nil,
@@ -68,8 +69,8 @@ public final class Producer {
 
     /// Sends one record and waits for its confirmation.
     ///
-    /// - Throws: ``KafkaError``; ``KafkaError/Code/timedOut`` when no broker confirmed it in time. It is then
-    ///   unknown whether the record was written, and everything else this producer has not delivered is given up, too.
+    /// - Throws: ``KafkaError``; ``KafkaError/Code/timedOut`` if no broker confirmed the record in time. It is then unknown
+    ///   whether the record was written, and all other undelivered records of this producer are purged, too.
     @discardableResult
     public func send(
         topic: String,
@@ -87,33 +88,33 @@ public final class Producer {
         while result == nil, ContinuousClock.now < deadline {
             rd_kafka_poll(handle.pointer, min(deadline - .now, .milliseconds(100)).milliseconds)
         }
-        // Taken back rather than left to be sent by surprise later.
-        if result == nil { giveUpUndelivered() }
-        guard let result, !Self.isTakenBack(result) else {
+        // Purged, so that it is not sent unexpectedly later.
+        if result == nil { purgeUndelivered() }
+        guard let result, !Self.isPurged(result) else {
             throw KafkaError(code: .timedOut, isRetriable: true)
         }
         return try result.get()
     }
 
-    /// Serves completions and hooks, waiting for at most `timeout` for the first.
+    /// Serves completions and hooks, waiting up to `timeout` for the first.
     public func poll(timeout: Duration) {
         rd_kafka_poll(handle.pointer, timeout.milliseconds)
     }
 
-    /// The cluster's brokers and the partitions of the topics named.
+    /// The cluster's brokers and the partitions of the named topics.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
-        // What went wrong in the background says more than that no answer came.
+        // Serves the error hook: a background error says more than a timeout.
         defer { rd_kafka_poll(handle.pointer, 0) }
         return try handle.metadata(topics: topics, timeout: timeout)
     }
 
-    /// Takes back what is not delivered; every completion that is still due is called.
-    private func giveUpUndelivered() {
+    /// Purges undelivered records and calls all outstanding completions.
+    private func purgeUndelivered() {
         rd_kafka_purge(handle.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
         rd_kafka_poll(handle.pointer, 100)
     }
 
-    private static func isTakenBack(_ result: Result<Delivery, KafkaError>) -> Bool {
+    private static func isPurged(_ result: Result<Delivery, KafkaError>) -> Bool {
         guard case .failure(let error) = result else { return false }
         return error.code == .purgedFromQueue || error.code == .purgedInFlight
     }
@@ -130,7 +131,7 @@ public final class Producer {
         _ value: [UInt8]?,
         _ body: (UnsafeRawBufferPointer?, UnsafeRawBufferPointer?) throws(KafkaError) -> Void
     ) throws(KafkaError) {
-        // Typed throws do not reach through the standard library's withUnsafeBytes.
+        // The standard library's withUnsafeBytes does not pass typed errors on.
         let result: Result<Void, KafkaError> = (key ?? []).withUnsafeBytes { keyBytes in
             (value ?? []).withUnsafeBytes { valueBytes in
                 Result { () throws(KafkaError) in
@@ -142,7 +143,7 @@ public final class Producer {
     }
 }
 
-/// Carries a completion through librdkafka; retained when the record is handed over, released when reported.
+/// Carries a completion through librdkafka: retained when the record is handed over, released with its delivery report.
 private final class DeliveryReport {
     private let completion: (Result<Producer.Delivery, KafkaError>) -> Void
 

@@ -1,12 +1,13 @@
 import CRdKafka
 
-/// A topic as a producer addresses it: the one owner of an `rd_kafka_topic_t`.
+/// A topic of one producer client: the only owner of an `rd_kafka_topic_t`.
 final class ProducerTopic {
     private let pointer: OpaquePointer
-    /// librdkafka requires topics to go before their client.
+    /// Retained because librdkafka requires topics to be destroyed before their client.
     private let handle: ClientHandle
 
-    /// - Parameter properties: librdkafka's topic properties, by its own names, in place of the client's.
+    /// - Parameter properties: librdkafka's topic properties, which override the client's.
+    /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     init(_ name: String, properties: [String: String] = [:], of handle: ClientHandle) throws(KafkaError) {
         let configuration = try Self.makeConfiguration(properties, of: handle)
         guard let pointer = rd_kafka_topic_new(handle.pointer, name, configuration) else {
@@ -18,8 +19,8 @@ final class ProducerTopic {
 
     deinit { rd_kafka_topic_destroy(pointer) }
 
-    /// The client's topic configuration with these properties; nil leaves it as it is. Owned by the caller until
-    /// `rd_kafka_topic_new` takes it, which it does whether or not it succeeds.
+    /// The client's topic configuration with these properties; nil if there are none. The caller owns it until
+    /// `rd_kafka_topic_new` takes it, which it does even when it fails.
     private static func makeConfiguration(
         _ properties: [String: String],
         of handle: ClientHandle
@@ -39,9 +40,9 @@ final class ProducerTopic {
     /// Hands a record to librdkafka, which copies it and sends it in the background.
     ///
     /// - Parameters:
-    ///   - partition: nil leaves the choice to the property `partitioner`.
-    ///   - timestamp: when the record was made, in milliseconds since 1970; nil is now.
-    ///   - opaque: comes back with the delivery report.
+    ///   - partition: the partition's number; nil leaves the choice to the `partitioner` property.
+    ///   - timestamp: the record's timestamp, in milliseconds since 1970; nil is now.
+    ///   - opaque: passed to the delivery report.
     func enqueue(
         partition: Int32?,
         key: UnsafeRawBufferPointer?,
@@ -86,8 +87,8 @@ final class ProducerTopic {
 
     /// Hands records for one partition to librdkafka, which copies them and sends them in the background.
     ///
-    /// - Parameter messages: of each, key and payload are read, and `err` is set.
-    /// - Returns: how many it took.
+    /// - Parameter messages: the records; librdkafka reads key and payload and sets `err` of each.
+    /// - Returns: how many records it accepted.
     func enqueue(_ messages: UnsafeMutableBufferPointer<rd_kafka_message_t>, partition: Int32) -> Int {
         let count = Int32(messages.count)
         return Int(
@@ -95,7 +96,7 @@ final class ProducerTopic {
         )
     }
 
-    /// Null stays null, which is Kafka's null; empty needs some address, and an empty buffer may have none.
+    /// Nil stays null, which is Kafka's null. Empty bytes need some address, and an empty buffer may have none.
     private static func address(of bytes: UnsafeRawBufferPointer?) -> UnsafeRawPointer? {
         bytes.flatMap { $0.baseAddress ?? UnsafeRawPointer(bitPattern: 1) }
     }

@@ -119,9 +119,9 @@ extension TransactionalClient {
 
     /// Begins a call on the client's thread, unless one is in progress.
     ///
-    /// librdkafka must be given as long as the transaction may last. A call that times out leaves requests behind that fail once
-    /// the transaction is over, and a resumed commit may mistake an earlier result for its own. In all versions up to 2.16
-    /// either ends the process: an assertion in `rd_kafka_txn_set_state` fails.
+    /// librdkafka must be given as long as the transaction may last. A call that times out leaves requests behind that fail
+    /// once the transaction is over, and a resumed commit may mistake an earlier result for its own. In all versions up to
+    /// 2.16 either ends the process: an assertion in `rd_kafka_txn_set_state` fails.
     mutating func begin(
         _ call: TransactionalCall,
         _ body: @escaping @Sendable (OpaquePointer) -> OpaquePointer?

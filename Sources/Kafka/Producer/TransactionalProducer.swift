@@ -10,7 +10,7 @@ import CRdKafka
 /// A late request of an earlier transaction must not count in a later one. If one may still be on its way, the producer takes
 /// its transactional id over from itself before the next transaction: see `LateRequestGuard`. Another process may have used
 /// the id in between. A transaction that sends offsets is refused if that matters. Without a consumer group, check ``isReady``
-/// before each transaction and, if it is false, find out anew what is left to do.
+/// before each transaction and, if it is false, find out again what is left to do.
 ///
 /// ```swift
 /// try producer.initTransactions(timeout: .seconds(1))
@@ -35,9 +35,9 @@ public final class TransactionalProducer {
     /// - Parameters:
     ///   - configuration: needs `transactional.id`, the name under which a successor fences this producer.
     ///   - hooks: receives what no call returns.
-    ///   - decisionTimeout: how long to wait for the transactional id while the coordinator cannot end the transaction left open
-    ///     under it, for example because one of its partitions has no leader. After that the producer uses another id. Nil waits
-    ///     without limit, as it must if the id alone keeps other processes out.
+    ///   - decisionTimeout: how long to wait for the transactional id while the coordinator cannot end the transaction left
+    ///     open under it, for example because one of its partitions has no leader. After that the producer uses another id.
+    ///     Nil waits without limit, as it must if the id alone keeps other processes out.
     ///   - silence: when to give up a transaction of which no broker confirms anything. Nil waits as long as librdkafka does.
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     public init(

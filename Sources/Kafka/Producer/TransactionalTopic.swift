@@ -1,4 +1,4 @@
-/// A topic as a ``TransactionalProducer`` addresses it, whichever client the producer has at the time.
+/// A topic of a ``TransactionalProducer``, independent of the client that the producer currently uses.
 public final class TransactionalTopic {
     private let name: String
     private let properties: [String: String]
@@ -9,7 +9,7 @@ public final class TransactionalTopic {
         self.properties = properties
     }
 
-    /// From librdkafka 2.10 on a topic made before its client is initialised delays that by half a second.
+    /// Called once the client is initialised: from librdkafka 2.10 on, a topic created earlier delays that by half a second.
     func connect(to handle: ClientHandle) throws(KafkaError) {
         let topic = try ProducerTopic(name, properties: properties, of: handle)
         batch = ProduceBatch(topic: topic, of: handle)
@@ -17,13 +17,13 @@ public final class TransactionalTopic {
 
     func disconnect() { batch = nil }
 
-    /// Adds a record to the present transaction. It is copied, and sent in the background together with others, at the
-    /// latest by ``TransactionalProducer/sendOffsets(_:metadata:membership:timeout:)`` or
-    /// ``TransactionalProducer/commit(timeout:)``, either of which waits while the producer's queue is full.
+    /// Adds a record to the current transaction. It is copied and sent in the background together with others, at the latest
+    /// by ``TransactionalProducer/sendOffsets(_:metadata:membership:timeout:)`` or
+    /// ``TransactionalProducer/commit(timeout:)``, both of which wait while the producer's queue is full.
     ///
-    /// A timestamp is in milliseconds since 1970, heeded only with headers; nil is now.
-    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or one before it: whatever keeps one out
-    ///   keeps the transaction from being complete.
+    /// The timestamp, in milliseconds since 1970, is ignored for records without headers; nil is now.
+    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or an earlier one: a transaction that
+    ///   lacks a record must not be committed.
     public func produce(
         partition: Int32,
         key: UnsafeRawBufferPointer?,

@@ -1,4 +1,4 @@
-/// How long to wait after failures in a row: 10 ms after the first, doubled with each up to a second.
+/// The pause after consecutive failures: 10 ms after the first, doubled with each, up to a second.
 public struct Backoff: Sendable {
     /// Failures since the last success.
     public private(set) var failures = 0
@@ -6,7 +6,7 @@ public struct Backoff: Sendable {
     /// No failure yet.
     public init() {}
 
-    /// Takes note of a failure.
+    /// Counts a failure.
     ///
     /// - Returns: how long to wait before the next attempt.
     public mutating func failed() -> Duration {
@@ -14,13 +14,13 @@ public struct Backoff: Sendable {
         return Self.pause(after: failures)
     }
 
-    /// How long to wait after so many failures in a row.
+    /// The pause after a number of consecutive failures.
     public static func pause(after failures: Int) -> Duration {
         .milliseconds(min(1000, 10 << min(max(failures, 1) - 1, 7)))
     }
 }
 
-/// Makes a call again as long as it is to be retried and is worth waiting for.
+/// Repeats a call while its error says ``KafkaError/Remedy/retry`` and `isWorthWaiting` returns true.
 public func retrying(
     while isWorthWaiting: () -> Bool,
     _ call: () throws(KafkaError) -> Void

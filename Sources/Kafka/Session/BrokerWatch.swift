@@ -1,21 +1,21 @@
 import Logging
 import Synchronization
 
-/// Whether the cluster can be reached, told in one log line per change.
+/// Tracks whether the cluster answers, and logs one line per change.
 ///
-/// librdkafka tells of lost connections late and more than once, reconnects by itself, and says nothing when it
-/// succeeds. So what it tells only raises a suspicion, and whoever can goes and asks the cluster: that decides.
+/// librdkafka reports lost connections late and repeatedly, reconnects by itself, and does not report success. So its errors
+/// only raise a suspicion, and a request to the cluster decides.
 public final class BrokerWatch: Sendable {
     private enum State {
         case reachable
-        /// A client met this error. Nothing is known until somebody asks.
+        /// A client reported this error. Whether the cluster answers is unknown until it is asked.
         case suspected(KafkaError)
         case unreachable
-        /// A broker is there again, but refuses the connection; that is told.
+        /// A broker is up but refuses the connection, which has been logged.
         case refusing
     }
 
-    /// How long after a recovery a failure may still be of before.
+    /// How long after a recovery a failure may still stem from the outage.
     private static let recoveryWindow = Duration.seconds(2)
 
     private let bootstrapServers: String
@@ -23,13 +23,13 @@ public final class BrokerWatch: Sendable {
     private let onOutage: @Sendable (String?) -> Void
     private let state = Mutex((now: State.reachable, recoveredAt: ContinuousClock.Instant?.none))
 
-    /// A watch that takes the cluster for reachable until it hears otherwise.
+    /// A watch that assumes the cluster answers until it learns otherwise.
     ///
     /// - Parameters:
-    ///   - bootstrapServers: what a person is told of.
-    ///   - logger: told of each change.
-    ///   - onOutage: called when the cluster ceases to answer, with what a person is told, and with nil when it answers again. It
-    ///     must be quick, and not call the watch.
+    ///   - bootstrapServers: the brokers' addresses, for messages.
+    ///   - logger: gets one line for each change.
+    ///   - onOutage: called with a sentence when the cluster stops answering, and with nil when it answers again. It must be
+    ///     quick and must not call the watch.
     public init(
         bootstrapServers: String,
         logger: Logger,
@@ -40,7 +40,7 @@ public final class BrokerWatch: Sendable {
         self.logger = logger
     }
 
-    /// What a person is told while the cluster does not answer; nil while it does, or nothing else is known.
+    /// A sentence about the outage while the cluster is known not to answer; otherwise nil.
     public var outage: String? {
         state.withLock {
             switch $0.now {
@@ -52,18 +52,18 @@ public final class BrokerWatch: Sendable {
 
     private var outageText: String { "no Kafka broker answers at \(bootstrapServers)" }
 
-    /// Whether somebody should ask the cluster for anything, and tell ``reached()`` or ``failed(_:)``.
+    /// Whether a client should ask the cluster for something, as ``probe(_:timeout:)`` does.
     public var needsProbe: Bool {
         state.withLock { if case .reachable = $0.now { false } else { true } }
     }
 
-    /// Takes note of what a client met by itself.
+    /// A client has reported an error in the background.
     public func noticed(_ error: KafkaError) {
         logger.debug("\(error)")
         let isNews = state.withLock { state in
             switch state.now {
             case .reachable: state.now = .suspected(error)
-            // A refusal says more than the broken connections that follow from it.
+            // A refusal says more than the broken connections that follow it.
             case .suspected where error.code.isRefusal: state.now = .suspected(error)
             case .unreachable where error.code.isRefusal:
                 state.now = .refusing
@@ -72,13 +72,13 @@ public final class BrokerWatch: Sendable {
             }
             return false
         }
-        if isNews { tell(error) }
+        if isNews { log(error) }
     }
 
-    /// Takes note that the cluster did not answer when it was asked.
+    /// The cluster did not answer a request.
     public func failed(_ error: KafkaError) {
         let cause = state.withLock { state -> KafkaError? in
-            // Another worker may have asked just before the cluster answered this one: ask again before saying so.
+            // This request may be older than the recovery: ask again before reporting an outage.
             if let recoveredAt = state.recoveredAt, .now - recoveredAt < Self.recoveryWindow {
                 state.now = .suspected(error)
                 return nil
@@ -90,14 +90,14 @@ public final class BrokerWatch: Sendable {
             case .unreachable, .refusing: return nil
             }
             state.now = cause.code.isRefusal ? .refusing : .unreachable
-            // Told under the lock, so that two changes cannot overtake each other.
+            // Called under the lock, so that two changes cannot arrive in the wrong order.
             onOutage(outageText)
             return cause
         }
-        if let cause { tell(cause) }
+        if let cause { log(cause) }
     }
 
-    private func tell(_ cause: KafkaError) {
+    private func log(_ cause: KafkaError) {
         if cause.code.isRefusal {
             logger.error("no connection to \(bootstrapServers): \(cause.message); trying again")
         } else if cause.code == .resolve {
@@ -109,10 +109,10 @@ public final class BrokerWatch: Sendable {
         }
     }
 
-    /// Asks the cluster for something small, to know whether it answers. Twice where need be: the broker that is asked first
-    /// may be the one of several that went away.
+    /// Asks the cluster for something small to find out whether it answers. Asks a second time if the first fails: that request
+    /// may have gone to the one broker that is down.
     ///
-    /// - Returns: why it does not.
+    /// - Returns: why the cluster does not answer; nil if it does.
     @discardableResult
     public func probe(
         _ client: some ClusterAsker,
@@ -132,7 +132,7 @@ public final class BrokerWatch: Sendable {
         return failure
     }
 
-    /// Takes note that the cluster answered.
+    /// The cluster answered a request.
     public func reached() {
         let wasUnreachable = state.withLock { state in
             defer { state.now = .reachable }
@@ -148,9 +148,9 @@ public final class BrokerWatch: Sendable {
 }
 
 extension BrokerWatch {
-    /// Asks about topics until the cluster answers, or that is not worth waiting for any more.
+    /// Asks about topics until the cluster answers or `isWorthWaiting` returns false.
     ///
-    /// - Throws: ``KafkaError`` that the cluster did not answer, or what is wrong with one of the topics.
+    /// - Throws: ``KafkaError`` if the cluster does not answer, or the error of the first topic that has one.
     public func metadata(
         of topics: [String],
         from client: some ClusterAsker,
@@ -171,9 +171,9 @@ extension BrokerWatch {
     }
 }
 
-/// A client that can ask the cluster for something small.
+/// A client that can ask the cluster for metadata.
 public protocol ClusterAsker {
-    /// The cluster's brokers and the partitions of the topics named.
+    /// The cluster's brokers and the partitions of the named topics.
     func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata
 }
 

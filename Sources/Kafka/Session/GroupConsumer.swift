@@ -1,6 +1,6 @@
-/// A member of a consumer group: rebalances and records come as events of one poll.
+/// A member of a consumer group, whose polls return rebalances and records as events.
 ///
-/// Nothing of an assignment is read before ``start(at:)`` says from where. It belongs to one thread.
+/// Assigned partitions are not read before ``start(at:)`` gives the offsets. It belongs to one thread.
 ///
 /// ```swift
 /// let member = try GroupConsumer(of: ["orders"], configuration: configuration, hooks: hooks)
@@ -11,19 +11,19 @@
 /// }
 /// ```
 public final class GroupConsumer {
-    /// What happened next.
+    /// The result of a poll.
     public enum Event {
-        /// The group gave these partitions; there were none when this comes.
+        /// The group assigned these partitions. The member had none before.
         case assigned([TopicPartition])
-        /// The group took all partitions back, or could not be joined for this reason.
+        /// The group revoked all partitions, or could not be joined for this reason.
         case revoked(KafkaError?)
-        /// The records at hand, none after a wait in vain. Valid until the next poll.
+        /// The records that have arrived, possibly none. Valid until the next poll.
         case records(RecordBatch)
     }
 
-    /// For questions about offsets and topics. Assigning and polling are this class's.
+    /// For lookups of offsets and topics. Only this class may assign and poll.
     public let consumer: Consumer
-    /// The generation that the present assignment belongs to; nil without one.
+    /// The membership as of the current assignment; nil without one.
     public private(set) var membership: ConsumerGroupMetadata?
 
     /// Joins the group that `group.id` names.
@@ -38,23 +38,23 @@ public final class GroupConsumer {
         try consumer.subscribe(to: topics)
     }
 
-    /// What happened next: waits up to `timeout` for the first of it.
+    /// Waits up to `timeout` for a rebalance or records and returns what comes first.
     ///
     /// - Throws: ``KafkaError`` when the membership is beyond recovery, for example fenced by another member with the same
-    ///   `group.instance.id`. What concerns one partition comes as an element of the records.
+    ///   `group.instance.id`. An error that concerns one partition is an element of the records.
     public func poll(maxRecords: Int, timeout: Duration) throws(KafkaError) -> Event {
         if let event = nextRebalance() { return event }
         let batch = try consumer.poll(maxRecords: maxRecords, timeout: timeout)
-        // librdkafka tells some errors only once, so they go before the rebalance that was told by the same call.
+        // librdkafka reports some errors only once, so they come before a rebalance that the same poll brought.
         return batch.isEmpty ? nextRebalance() ?? .records(batch) : .records(batch)
     }
 
-    /// Reads the given partitions from the given offsets, and no others.
+    /// Reads exactly these partitions from these offsets.
     public func start(at offsets: [TopicPartition: Offset]) throws(KafkaError) {
         try consumer.assign(offsets)
     }
 
-    /// Leaves the group. A static member (`group.instance.id`) keeps its seat until the session times out.
+    /// Leaves the group. A static member (`group.instance.id`) keeps its assignment until the session times out.
     public func close() { consumer.close() }
 
     private func nextRebalance() -> Event? {

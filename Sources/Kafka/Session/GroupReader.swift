@@ -1,14 +1,14 @@
-/// Reads topics as a member of a consumer group, from the committed offsets on: a ``GroupConsumer`` that joins when it must,
-/// tells a ``BrokerWatch`` what it meets, and knows when partitions are read to their ends.
+/// Reads topics as a member of a consumer group, from the committed offsets on. It joins the group as needed, reports errors
+/// to a ``BrokerWatch`` and detects when partitions have been read to their ends.
 ///
 /// It belongs to one thread.
 public final class GroupReader {
-    /// What happened next.
+    /// The result of a poll.
     public enum Event {
-        /// The group gave partitions, or took them all back. Nothing is read before ``GroupReader/start(at:)``.
+        /// The group assigned partitions or revoked all of them. Nothing is read before ``GroupReader/start(at:)``.
         case rebalanced
-        /// The records at hand, valid until the next poll, and the partitions that are read to their ends with them, with the
-        /// offset that follows.
+        /// The records that have arrived, valid until the next poll, and the partitions that are read to their ends with
+        /// them, with the offset of their next record.
         case records(RecordBatch, ends: [TopicPartition: Offset])
     }
 
@@ -26,11 +26,11 @@ public final class GroupReader {
     /// A reader that joins its group at the first poll.
     ///
     /// - Parameters:
-    ///   - topics: what the group shares out.
-    ///   - configuration: needs `group.id`. How offsets are committed and reset is the reader's. Unless it says otherwise, a
-    ///     dead member's partitions are another's after 10 s, records are read as committed, and a commit waits for 10 s.
-    ///   - watch: told what this client notices, in place of the hook `onError`.
-    ///   - hooks: told what no call returns.
+    ///   - topics: the topics that the group reads.
+    ///   - configuration: needs `group.id`. The reader itself sets how offsets are committed and reset. By default a dead
+    ///     member's partitions are reassigned after 10 s, only committed records are read, and a commit waits for up to 10 s.
+    ///   - watch: receives the client's background errors in place of the hook `onError`.
+    ///   - hooks: receives what else no call returns.
     public init(
         of topics: [String],
         configuration: KafkaConfiguration,
@@ -57,15 +57,15 @@ public final class GroupReader {
 
     deinit { close() }
 
-    /// What happened next; waits a moment for something to happen. Asks the cluster whether it answers, where that is in doubt.
+    /// Waits a moment for a rebalance or records. If in doubt, asks the cluster whether it answers.
     ///
-    /// - Throws: ``KafkaError`` when the membership is over, also because an offset is no longer in the log or because no retry
-    ///   would help. The next poll begins another.
+    /// - Throws: ``KafkaError`` when the membership is over, for example because an offset is no longer in the log or because
+    ///   no retry can help. The next poll joins the group again.
     public func poll(maxRecords: Int) throws(KafkaError) -> Event {
         do throws(KafkaError) {
             let member = try joined()
             if watch.needsProbe { watch.probe(member.consumer) }
-            // A rebalance does not end a poll that waits for records: before the first there is nothing else to wait for.
+            // A rebalance does not end a poll that waits for records, so polls are short until the first assignment.
             let wait = member.membership == nil ? 10 : ends == nil ? 0 : 100
             switch try member.poll(maxRecords: maxRecords, timeout: .milliseconds(wait)) {
             case .assigned(let partitions):
@@ -74,10 +74,10 @@ public final class GroupReader {
                 return .rebalanced
             case .revoked(let error):
                 (assigned, ends) = (nil, nil)
-                if let error { try note(error) }
+                if let error { try report(error) }
                 return .rebalanced
             case .records(let batch):
-                for case .failure(_, let error) in batch { try note(error) }
+                for case .failure(_, let error) in batch { try report(error) }
                 return .records(batch, ends: try ends?.reached(by: batch, of: member.consumer) ?? [:])
             }
         } catch {
@@ -86,19 +86,19 @@ public final class GroupReader {
         }
     }
 
-    /// Some of what a consumer meets heals by itself.
-    private func note(_ error: KafkaError) throws(KafkaError) {
+    /// Throws an error that will never go away, and reports any other to the watch.
+    private func report(_ error: KafkaError) throws(KafkaError) {
         guard !error.code.isOffsetReset, !error.code.isHopeless else { throw error }
         watch.noticed(error)
     }
 
-    /// From where to read what the group gave: the committed offsets, or the oldest records where none was committed, or what
-    /// was is no longer in the log. Nil before the group gave anything.
+    /// The offsets at which to start reading the assigned partitions: the committed offset, or the oldest record's if there is
+    /// none or it is no longer in the log. Nil without an assignment.
     public func startOffsets() throws(KafkaError) -> [TopicPartition: Offset]? {
         guard let partitions = assigned else { return nil }
         let consumer = try joined().consumer
         let committed = try consumer.committed(partitions, timeout: Self.callTimeout)
-        // After the committed offsets: those are below these ends.
+        // Looked up after the committed offsets, so that those lie below the ends.
         logs = try consumer.watermarks(of: partitions, timeout: Self.callTimeout)
         var offsets: [TopicPartition: Offset] = [:]
         for partition in partitions {
@@ -109,13 +109,13 @@ public final class GroupReader {
         return offsets
     }
 
-    /// Reads the given partitions from the given offsets, and no others.
+    /// Reads exactly these partitions from these offsets.
     public func start(at offsets: [TopicPartition: Offset]) throws(KafkaError) {
         try joined().start(at: offsets)
         ends = ReachedEnds(from: offsets, known: logs.mapValues(\.high))
     }
 
-    /// Commits offsets. Waits as long as `socket.timeout.ms`; the broker refuses once the partitions are another member's.
+    /// Commits offsets, waiting up to `socket.timeout.ms`. The broker refuses once the partitions belong to another member.
     public func commit(_ offsets: [TopicPartition: Offset]) throws(KafkaError) {
         try joined().consumer.commit(offsets)
     }

@@ -2,8 +2,8 @@ import Foundation
 
 /// Runs blocking work on new threads.
 ///
-/// librdkafka's calls block. Swift has as many cooperative threads as cores, and a blocked one stalls tasks that have nothing to
-/// do with Kafka.
+/// librdkafka's calls block. Swift has as many cooperative threads as cores, and a blocked one stalls tasks that have nothing
+/// to do with Kafka.
 public enum OwnThread {
     /// Work for a thread of a given name.
     public struct Work<Success: Sendable>: Sendable {

@@ -1,26 +1,28 @@
-/// Finds out when partitions are read to their ends.
+/// Detects when partitions have been read to their ends.
 ///
-/// A consumer tells it of a partition only when nothing came for as long as a fetch waits (`enable.partition.eof`). Under load
-/// that may never be. So once a second the ends are looked up: whoever reaches them has read all that there was.
+/// A consumer reports the end of a partition only after a fetch has waited there in vain (`enable.partition.eof`), which may
+/// never happen under load. So the ends are also looked up once a second, and count as reached once reading has passed them.
 public struct ReachedEnds {
     /// The next offset to read of each partition.
     private var next: [TopicPartition: Offset]
-    /// The ends as they were known at first. A leader that has just taken over may tell of earlier ones.
+    /// The ends known at the start. A leader that has just taken over may report earlier ones.
     private let known: [TopicPartition: Offset]
     private var goal: UnreadRanges?
     private var lookedUpAt = ContinuousClock.now
 
-    /// For partitions that are read from these offsets on, and are known to reach up to those.
+    /// - Parameters:
+    ///   - offsets: where each partition is read from.
+    ///   - known: how far each partition is known to reach.
     public init(from offsets: [TopicPartition: Offset], known: [TopicPartition: Offset] = [:]) {
         next = offsets
         self.known = known
     }
 
-    /// The partitions that are read to their ends once a batch is taken, with the offset that follows.
+    /// The partitions that have been read to their ends with a batch, with the offset of their next record.
     ///
     /// - Parameters:
-    ///   - batch: what was polled last.
-    ///   - consumer: asked for the ends, where that is due.
+    ///   - batch: the batch polled last.
+    ///   - consumer: the consumer, which looks up the ends if that is due.
     public mutating func reached(
         by batch: RecordBatch,
         of consumer: Consumer
@@ -33,9 +35,9 @@ public struct ReachedEnds {
                 let partition = TopicPartition(topic: record.topic, partition: record.partition)
                 hasRecords = true
                 reached[partition] = nil
-                pass(partition, record.offset + 1)
+                advance(partition, record.offset + 1)
             case .endOfPartition(let partition, let offset):
-                pass(partition, offset)
+                advance(partition, offset)
                 if offset >= known[partition] ?? 0 { reached[partition] = offset }
             case .failure: continue
             }
@@ -56,29 +58,29 @@ public struct ReachedEnds {
         return reached
     }
 
-    private mutating func pass(_ partition: TopicPartition, _ offset: Offset) {
+    private mutating func advance(_ partition: TopicPartition, _ offset: Offset) {
         guard next[partition] != nil else { return }
         next[partition] = offset
         goal?.passed(partition, next: offset)
     }
 }
 
-/// What is still to be read of some partitions before ends that were looked up once.
+/// Ranges of partitions that are still to be read.
 ///
-/// Markers of transactions take offsets, so the last record of a range need not be just below its end: with
-/// `enable.partition.eof` the consumer tells what no record does.
+/// Transaction markers occupy offsets, so a range's last record need not be just below its end. A consumer with
+/// `enable.partition.eof` reports what no record shows.
 public struct UnreadRanges: Sendable {
     private var ends: [TopicPartition: Offset] = [:]
 
-    /// These ranges of offsets; empty ones are read already.
+    /// Ranges of offsets to read; empty ones count as read.
     public init(_ ranges: [TopicPartition: Range<Offset>]) {
         for (partition, range) in ranges where !range.isEmpty { ends[partition] = range.upperBound }
     }
 
-    /// Whether everything is read.
+    /// Whether everything has been read.
     public var isEmpty: Bool { ends.isEmpty }
 
-    /// Takes note that everything below an offset was read.
+    /// A partition has been read up to an offset.
     public mutating func passed(_ partition: TopicPartition, next: Offset) {
         guard let end = ends[partition], next >= end else { return }
         ends[partition] = nil

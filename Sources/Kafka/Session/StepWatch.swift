@@ -1,26 +1,26 @@
 import Synchronization
 
-/// Whether threads still get on: each says so with every step that it makes. One that hangs will not mend itself, so the process
-/// should be restarted.
+/// Detects threads that hang, by the steps they report. A thread that hangs does not recover, so the process should be
+/// restarted.
 public final class StepWatch: Sendable {
-    /// A thread that takes longer for one step than this hangs. Calls that wait for a broker end after some seconds.
+    /// A thread whose step takes longer than this hangs. Calls that wait for a broker end after some seconds.
     public static let longestStep = Duration.seconds(120)
 
-    /// By the thread's name; nil once it is to make no more steps.
+    /// The time of each thread's last step, by its name; nil once the thread has ended.
     private let steps = Mutex<[String: ContinuousClock.Instant?]>([:])
 
-    /// A watch over no thread yet.
+    /// A watch that knows no threads yet.
     public init() {}
 
-    /// A thread made a step, or is about to make its first.
+    /// A thread has made a step, or is about to make its first.
     public func stepped(_ thread: String, now: ContinuousClock.Instant = .now) {
         steps.withLock { if $0[thread] != .some(nil) { $0[thread] = now } }
     }
 
-    /// A thread makes no step any more.
+    /// A thread has ended, and is no longer watched.
     public func ended(_ thread: String) { steps.withLock { $0[thread] = .some(nil) } }
 
-    /// Of each thread that hangs a sentence for a person.
+    /// One sentence for each thread that hangs.
     public func stuck(at now: ContinuousClock.Instant = .now) -> [String] {
         steps.withLock { $0 }.compactMapValues(\.self).mapValues { now - $0 }.filter { $1 > Self.longestStep }
             .sorted { $0.key < $1.key }

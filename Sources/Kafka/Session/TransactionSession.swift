@@ -1,10 +1,10 @@
-/// Transactions one after the other, on one producer or on several that are used in turn.
+/// Runs one transaction after the other, on one producer or on several used in turn.
 ///
-/// After a commit the broker is still writing markers, and would hold the same producer's next transaction up for 20 ms. The
-/// other producer's need not wait. Only one transaction is ever open.
+/// After a commit the broker is still writing markers, which would delay the same producer's next transaction by 20 ms. Another
+/// producer's need not wait. At most one transaction is open at a time.
 ///
-/// After an error to start over from, ``initTransactions(timeout:)`` makes all producers anew and takes their transactional
-/// ids over: what was open under them is ended and what is late is refused.
+/// After ``KafkaError/Remedy/startOver``, ``initTransactions(timeout:)`` replaces all producers' clients and takes over their
+/// transactional ids: that ends what was open under them, and brokers refuse late requests.
 public final class TransactionSession {
     private let producers: [TransactionalProducer]
     /// By topic, then by producer.
@@ -15,8 +15,9 @@ public final class TransactionSession {
     /// A session that must be initialised before its first transaction.
     ///
     /// - Parameters:
-    ///   - producers: at least one, each with a transactional id of its own.
-    ///   - topics: names of topics and librdkafka's properties for each; records are produced to them by their index.
+    ///   - producers: at least one, each with its own transactional id.
+    ///   - topics: the topics' names and librdkafka's properties for each.
+    ///     ``produce(to:partition:key:value:headers:timestamp:)`` refers to a topic by its index here.
     public init(
         _ producers: [TransactionalProducer],
         topics: [(name: String, properties: [String: String])]
@@ -29,20 +30,20 @@ public final class TransactionSession {
         }
     }
 
-    /// The names under which a successor ends what this session leaves open.
+    /// The ids under which a successor ends what this session leaves open.
     public var transactionalIDs: [String] { producers.map(\.transactionalID) }
 
-    /// Whether all transactional ids have been this session's since they were taken over, and still are as far as it knows.
+    /// Whether no producer has to take over its transactional id again.
     public var isReady: Bool { producers.allSatisfy(\.isReady) }
 
-    /// Takes over all transactional ids: a predecessor may have left a transaction open under each.
+    /// Takes over all transactional ids, since a predecessor may have left a transaction open under each.
     ///
-    /// - Throws: ``KafkaError``; after ``KafkaError/Remedy/retry`` the next call goes on where this one did not.
+    /// - Throws: ``KafkaError``; after ``KafkaError/Remedy/retry`` the next call continues where this one stopped.
     public func initTransactions(timeout: Duration) throws(KafkaError) {
         if !isTakingOver { drop() }
         isTakingOver = true
         do throws(KafkaError) {
-            // All connect and ask at the same time: each goes on in the background after its call has ended.
+            // All connect and ask at the same time: each goes on in the background after its call has returned.
             for producer in producers.dropFirst() {
                 _ = try? producer.initTransactions(timeout: .milliseconds(1))
             }
@@ -54,12 +55,12 @@ public final class TransactionSession {
         isTakingOver = false
     }
 
-    /// Lets go of all clients and what they have under way.
+    /// Drops all clients and everything they have in progress.
     public func drop() {
         for producer in producers { producer.drop() }
     }
 
-    /// Begins a transaction, on the next producer that need not be waited for.
+    /// Begins a transaction on the next producer that is ready.
     public func begin(timeout: Duration) throws(KafkaError) {
         let others = (1...producers.count).map { (current + $0) % producers.count }
         let next = others.first { producers[$0].isReady } ?? others[0]
@@ -69,8 +70,8 @@ public final class TransactionSession {
 
     /// Adds a record to the transaction.
     ///
-    /// The topic is named by its index among those that the session was made with. A timestamp is in milliseconds since 1970,
-    /// heeded only with headers; nil is now.
+    /// `topic` is an index into the topics that the session was made with. The timestamp, in milliseconds since 1970, is
+    /// ignored for records without headers; nil is now.
     public func produce(
         to topic: Int,
         partition: Int32,
@@ -90,8 +91,8 @@ public final class TransactionSession {
 
     /// Makes the group's committed offsets part of the transaction: see ``TransactionalProducer``.
     ///
-    /// First every suspect has to have its id taken over, not only this producer. Late requests of another could together make
-    /// a transaction of their own and commit older offsets after these.
+    /// Every suspect takes over its id first, not only the current producer: late requests of another could together form a
+    /// transaction and commit older offsets after these.
     public func sendOffsets(
         _ offsets: [TopicPartition: Offset],
         metadata: String = "",
@@ -111,14 +112,14 @@ public final class TransactionSession {
 
     /// Commits. When it returns, the transaction is committed.
     ///
-    /// A producer that became a suspect begins at once to take its id over, while the next transaction is another's.
+    /// A producer that became a suspect begins at once to take over its id, while the next transaction runs on another.
     public func commit(timeout: Duration) throws(KafkaError) {
         try producers[current].commit(timeout: timeout)
         guard producers.count > 1, !producers[current].isReady else { return }
         _ = try? producers[current].initTransactions(timeout: .milliseconds(1))
     }
 
-    /// Serves the producers' hooks. To be called now and then while there is nothing to write.
+    /// Serves the producers' hooks. Call it now and then while there is nothing to write.
     public func poll() {
         for producer in producers { producer.poll(timeout: .zero) }
     }

@@ -1,18 +1,18 @@
 import Logging
 
-/// Ends the transactions that dead processes left open.
+/// Ends the transactions that dead processes have left open.
 ///
-/// As long as such a transaction is undecided, its partitions cannot be restored, and the broker gives it up only after
-/// the transaction timeout and the interval at which it looks, some 20 s. But taking over a transactional id ends what
-/// is open under it at once. A process that is not dead but only paused finds itself fenced when it wakes, and starts over.
+/// While such a transaction is undecided, its partitions cannot be restored, and the broker aborts it only after the
+/// transaction timeout plus its check interval, some 20 s. Taking over the transactional id ends it at once. If the process
+/// was only paused, it finds itself fenced when it wakes, and starts over.
 public struct TransactionTakeover {
     private let logger: Logger
     private let producer: (_ id: String) throws(KafkaError) -> TransactionalProducer
-    /// Those that take over, by transactional id. They work in the background for as long as they are kept.
+    /// The producers that take over, by transactional id. They work in the background as long as they exist.
     private var successors: [String: TransactionalProducer] = [:]
     private var tried: Set<String> = []
 
-    /// Takes over nothing yet. `producer` makes a producer of a transactional id.
+    /// - Parameter producer: makes a producer with the given transactional id.
     public init(
         logger: Logger,
         producer: @escaping (_ id: String) throws(KafkaError) -> TransactionalProducer
@@ -21,13 +21,13 @@ public struct TransactionTakeover {
         self.producer = producer
     }
 
-    /// Begins to end what is open under these transactional ids, each of them once.
+    /// Begins to end the transactions under these ids, unless it has done so before.
     public mutating func endTransactions(of ids: Set<String>) {
         for id in ids.sorted() where tried.insert(id).inserted {
             logger.info("ending the transaction that \(id) may have left open")
             do throws(KafkaError) {
                 let successor = try producer(id)
-                // The first request of its kind ends the transaction; its outcome is seen by the log becoming stable.
+                // The first request ends the transaction; its outcome shows when the log becomes stable.
                 _ = try? successor.initTransactions(timeout: .milliseconds(1))
                 successors[id] = successor
             } catch {

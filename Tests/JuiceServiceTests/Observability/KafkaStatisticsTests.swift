@@ -5,7 +5,7 @@ import Testing
 
 @testable import JuiceService
 
-/// What is made of librdkafka's statistics.
+/// The metrics from librdkafka's statistics.
 @Suite struct KafkaStatisticsTests {
     private func json(
         roundTrip: Int = 1500,
@@ -31,7 +31,7 @@ import Testing
     @Test func theyBecomeGaugesAndCounters() throws {
         let factory = TestMetrics()
         let metrics = WorkerMetrics(worker: 1, topics: TopicNames(), factory: factory)
-        for errors in [2, 5, 1] { metrics.note(statistics: json(errors: errors), of: .secondProducer) }
+        for errors in [2, 5, 1] { metrics.record(statistics: json(errors: errors), of: .secondProducer) }
         let dimensions = [("worker", "1"), ("client", "producer-1")]
         func gauge(_ metric: ServiceMetric) throws -> Double? {
             try factory.expectRecorder(metric.rawValue, dimensions).lastValue
@@ -40,7 +40,7 @@ import Testing
         #expect(try gauge(.kafkaRoundTripTail) == 0.0015)
         #expect(try gauge(.kafkaQueuedRecords) == 7)
         #expect(try gauge(.kafkaQueuedBytes) == 600)
-        // The third document is that of a client that was made anew.
+        // The third document comes from a new client, whose counters begin again.
         let errors = factory.counterTotal(
             label: ServiceMetric.kafkaRequestErrors.rawValue,
             dimensions: dimensions
@@ -49,7 +49,7 @@ import Testing
         #expect(factory.counterTotal(label: ServiceMetric.kafkaDisconnects.rawValue) == 3)
     }
 
-    /// What an open transaction of another program holds up waits, too.
+    /// Records held up by another program's open transaction count as lag, too.
     @Test func lagIsUpToTheEnd() throws {
         let factory = TestMetrics()
         let metrics = WorkerMetrics(worker: 0, topics: TopicNames(), factory: factory)
@@ -58,16 +58,16 @@ import Testing
             (try? factory.expectRecorder(metric.rawValue, dimensions))?.lastValue
         }
         func lag() -> Double? { gauge(.consumerLag) }
-        metrics.note(statistics: json(), of: .consumer)
+        metrics.record(statistics: json(), of: .consumer)
         #expect(lag() == nil, "nothing is known of what is committed")
         metrics.started(at: [
             InputPosition(topic: .orders, partition: 0, offset: 4),
             InputPosition(topic: .restocks, partition: 0, offset: 4),
         ])
-        metrics.note(statistics: json(), of: .consumer)
+        metrics.record(statistics: json(), of: .consumer)
         #expect(lag() == 16)
         #expect(gauge(.committedOffset) == 4)
-        metrics.note(statistics: json(end: -1001), of: .consumer)
+        metrics.record(statistics: json(end: -1001), of: .consumer)
         #expect(lag() == 16, "what is not known changes nothing")
         metrics.committed(
             after: .zero,
@@ -75,10 +75,10 @@ import Testing
             at: 0,
             positions: [InputPosition(topic: .orders, partition: 0, offset: 20)]
         )
-        metrics.note(statistics: json(), of: .consumer)
+        metrics.record(statistics: json(), of: .consumer)
         #expect(lag() == 0)
         #expect(gauge(.committedOffset) == 20)
-        metrics.note(.revoked)
+        metrics.record(.revoked)
         #expect(factory.recorders(label: ServiceMetric.consumerLag.rawValue).isEmpty)
         #expect(factory.recorders(label: ServiceMetric.committedOffset.rawValue).isEmpty)
     }

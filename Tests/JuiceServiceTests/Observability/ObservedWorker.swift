@@ -27,7 +27,7 @@ final class ObservedWorker {
             menu: .standard,
             language: .english,
             partitionCount: partitionCount,
-            onEvent: { metrics.note($0) }
+            onEvent: { metrics.record($0) }
         )
     }
 
@@ -36,7 +36,7 @@ final class ObservedWorker {
         for _ in 0..<1000 {
             cluster.writeAllMarkers()
             let step = worker.step()
-            metrics.note(worker.held)
+            metrics.record(worker.held)
             if step == .idle || step == .stopped { return }
         }
     }
@@ -74,12 +74,12 @@ final class ObservedWorker {
         factory.counterTotal(label: metric.rawValue, dimensions: dimensions)
     }
 
-    /// What a gauge of this worker shows.
+    /// The value of one of this worker's gauges.
     func gauge(_ metric: ServiceMetric) -> Double? {
         (try? factory.expectRecorder(metric.rawValue, [("worker", "0")]))?.lastValue
     }
 
-    /// The durations that a timer was told, in nanoseconds.
+    /// The durations that a timer has recorded, in nanoseconds.
     func durations(_ metric: ServiceMetric) -> [Int64] {
         factory.timers(label: metric.rawValue).flatMap(\.values)
     }

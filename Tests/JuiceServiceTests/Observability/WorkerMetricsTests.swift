@@ -5,7 +5,7 @@ import Testing
 
 @testable import JuiceService
 
-/// What the metrics say of a worker, run on a simulated log.
+/// The metrics of a worker that runs on a simulated log.
 @Suite struct WorkerMetricsTests {
     @Test func commandsAreCountedByTheirResultsOnceCommitted() {
         let worker = ObservedWorker()
@@ -113,25 +113,25 @@ import Testing
     @Test func aPartitionThatOnlyFailsIsCountedUntilItWorks() {
         let worker = ObservedWorker()
         let metrics = WorkerMetrics(worker: 0, topics: TopicNames(), factory: worker.factory)
-        metrics.note(.partitionFailing(3, PartitionFault(.leader(topic: "t"), "a test")))
+        metrics.record(.partitionFailing(3, PartitionFault(.leader(topic: "t"), "a test")))
         #expect(worker.gauge(.stoppedPartitions) == 1)
-        metrics.note(.partitionRecovered(3))
+        metrics.record(.partitionRecovered(3))
         #expect(worker.gauge(.stoppedPartitions) == 0)
     }
 
     @Test func aPartitionThatIsStoppedIsCountedUntilItIsGivenUp() {
         let worker = ObservedWorker()
         let metrics = WorkerMetrics(worker: 0, topics: TopicNames(), factory: worker.factory)
-        metrics.note(.partitionStopped(3, PartitionFault(.stock, "a test")))
-        metrics.note(.partitionStopped(3, PartitionFault(.stock, "a test")))
+        metrics.record(.partitionStopped(3, PartitionFault(.stock, "a test")))
+        metrics.record(.partitionStopped(3, PartitionFault(.stock, "a test")))
         #expect(worker.gauge(.stoppedPartitions) == 1)
-        metrics.note(.revoked)
+        metrics.record(.revoked)
         #expect(worker.gauge(.stoppedPartitions) == 0)
     }
 
     @Test func aRestoreCountsDown() {
         var progress = RestoreProgress()
-        progress.note([
+        progress.setEnds([
             RestorePoint(
                 partition: 0,
                 orders: .init(committed: 5, log: 0..<5),
@@ -141,7 +141,7 @@ import Testing
             )
         ])
         #expect(progress.remaining == 0, "nothing is opened yet")
-        progress.open([
+        progress.begin(at: [
             ChangelogPosition(topic: .stock, partition: 0, offset: 0),
             ChangelogPosition(topic: .results, partition: 0, offset: 40),
         ])
@@ -156,10 +156,14 @@ import Testing
                 value: nil
             )
         }
-        progress.note(ChangelogBatch(records: records, ends: []))
+        progress.advance(by: ChangelogBatch(records: records, ends: []))
         #expect(progress.remaining == 70 + 6)
-        progress.note(
-            ChangelogBatch(records: [], ends: [ChangelogPosition(topic: .stock, partition: 0, offset: 100)])
+        progress.advance(
+            by:
+                ChangelogBatch(
+                    records: [],
+                    ends: [ChangelogPosition(topic: .stock, partition: 0, offset: 100)]
+                )
         )
         #expect(progress.remaining == 6)
     }

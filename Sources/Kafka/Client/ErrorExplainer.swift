@@ -1,23 +1,22 @@
 import CRdKafka
 import Synchronization
 
-/// Puts a name to a fault where librdkafka's own error leaves it open, from what librdkafka tells besides.
+/// Makes librdkafka's errors more specific, by what librdkafka reports elsewhere.
 ///
-/// Version 2.0.2 says of every broker certificate that it could not be verified, and suspects the CA: what was wrong with it
-/// only the verification callback learns. Which partition could not be added to a transaction it only logs, and that a session
-/// timed out, too.
-final class FaultNotes: Sendable {
+/// Version 2.0.2 says of any bad broker certificate that it could not be verified, and suspects the CA; only the verification
+/// callback learns the reason. It only logs which partition could not be added to a transaction, and that a session timed out.
+final class ErrorExplainer: Sendable {
     private let certificate = Mutex<String?>(nil)
     private let partition = Mutex<String?>(nil)
     private let session = Atomic(false)
 
-    /// Whether the client has ever heard nothing from its group's coordinator for as long as a session lasts.
+    /// Whether the client has ever heard nothing from its coordinator for `session.timeout.ms`.
     var sessionTimedOut: Bool { session.load(ordering: .acquiring) }
 
-    /// Takes note of a line of librdkafka's log.
-    func note(facility: String, line: String) {
+    /// Learns from a line of librdkafka's log.
+    func observe(facility: String, line: String) {
         if facility == "SESSTMOUT" { session.store(true, ordering: .releasing) }
-        // The broker also names the partitions that it did not try to add because of that one.
+        // The broker also names partitions that it did not try to add because of that one.
         guard facility == "ADDPARTS", line.contains("authorization failed"),
             let start = line.firstRange(of: "Failed to add partition")
         else {
@@ -26,16 +25,16 @@ final class FaultNotes: Sendable {
         partition.withLock { $0 = String(line[start.lowerBound...]) }
     }
 
-    /// Takes note of OpenSSL's verdict on a certificate of a broker's chain.
+    /// Learns from OpenSSL's verdict on a certificate in a broker's chain.
     ///
-    /// - Returns: whether it is good.
-    func noteVerdict(_ code: Int32) -> Bool {
+    /// - Returns: whether the certificate is valid.
+    func observeVerdict(_ code: Int32) -> Bool {
         guard code != 0 else { return true }
         certificate.withLock { $0 = Self.fault(ofCertificate: code) }
         return false
     }
 
-    /// The same error, in clearer words where there are any.
+    /// The same error, with a clearer message if there is one.
     func explained(_ error: KafkaError) -> KafkaError {
         let message = error.message
         if message.hasPrefix("Failed to add partition(s)"), let detail = partition.withLock({ $0 }) {
@@ -63,7 +62,7 @@ final class FaultNotes: Sendable {
                     + " speak TLS (see security.protocol)"
             )
         }
-        // A connection that breaks while the password is checked is no refusal.
+        // A connection that breaks during authentication is not a refusal.
         if error.code == .authentication, message.contains(/Sasl\w+Request failed: Local:/) {
             return KafkaError(code: .transport, message: message)
         }
@@ -72,10 +71,10 @@ final class FaultNotes: Sendable {
 
     private static func ssl(_ message: String) -> KafkaError { KafkaError(code: .ssl, message: message) }
 
-    /// librdkafka begins with the connection's name, such as `ssl://kafka:9093/bootstrap`.
+    /// librdkafka's message begins with the connection's name, such as `ssl://kafka:9093/bootstrap`.
     private static func place(of message: String) -> Substring { message.prefix { $0 != " " }.dropLast() }
 
-    /// OpenSSL's codes, from `openssl/x509_vfy.h`.
+    /// The meaning of one of OpenSSL's codes, from `openssl/x509_vfy.h`.
     static func fault(ofCertificate code: Int32) -> String {
         switch code {
         case 9: "the broker's certificate is not valid yet"
@@ -90,7 +89,7 @@ final class FaultNotes: Sendable {
 }
 
 extension KafkaError {
-    /// The same error in other words.
+    /// The same error with another message.
     func saying(_ message: String) -> KafkaError {
         KafkaError(
             code: code,
@@ -101,7 +100,7 @@ extension KafkaError {
         )
     }
 
-    /// The same error, as one after which the transaction cannot go on.
+    /// The same error, marked so that the transaction cannot continue.
     var requiringAbort: KafkaError {
         KafkaError(
             code: code,
@@ -112,7 +111,7 @@ extension KafkaError {
         )
     }
 
-    /// Why no client can be made, in clearer words where there are any.
+    /// Why a client cannot be created, with a hint if there is one.
     static func refusedConfiguration(_ reason: String) -> KafkaError {
         let hint = reason.hasPrefix("ssl.key.location failed") ? " (is ssl.key.password right?)" : ""
         return KafkaError(code: .invalidArgument, message: reason + hint)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Kafka
 
-/// What librdkafka 2.0.2 says of a fault, and what people are told.
-@Suite struct FaultNotesTests {
-    private let notes = FaultNotes()
+/// Messages of librdkafka 2.0.2 and the clearer ones made of them.
+@Suite struct ErrorExplainerTests {
+    private let explainer = ErrorExplainer()
     private let refused = KafkaError(
         code: .ssl,
         message:
@@ -17,16 +17,16 @@ import Testing
         (62, "is for another host name"), (64, "is for another host name"), (7, "OpenSSL's error 7"),
     ])
     func aCertificateIsRefusedForAReason(code: Int32, reason: String) {
-        #expect(!notes.noteVerdict(code))
-        let error = notes.explained(refused)
+        #expect(!explainer.observeVerdict(code))
+        let error = explainer.explained(refused)
         #expect(error.message.hasPrefix("ssl://kafka:9093/bootstrap: the broker's certificate"))
         #expect(error.message.contains(reason))
         #expect(error.code == .ssl)
     }
 
     @Test func aGoodCertificateIsGood() {
-        #expect(notes.noteVerdict(0))
-        #expect(notes.explained(refused).message == refused.message)
+        #expect(explainer.observeVerdict(0))
+        #expect(explainer.explained(refused).message == refused.message)
     }
 
     @Test(arguments: [
@@ -41,7 +41,7 @@ import Testing
         ("SSL handshake failed: error:0A00010B:SSL routines::wrong version number", "security.protocol"),
     ])
     func anAlertIsExplained(words: String, property: String) {
-        let error = notes.explained(
+        let error = explainer.explained(
             KafkaError(code: .transport, message: "ssl://kafka:9094/bootstrap: \(words)")
         )
         #expect(error.code == .ssl)
@@ -62,7 +62,9 @@ import Testing
         ),
     ])
     func aConnectionThatBreaksIsNoRefusal(code: KafkaError.Code, words: String, suspects: Bool) {
-        let error = notes.explained(KafkaError(code: code, message: "ssl://kafka:9093/bootstrap: \(words)"))
+        let error = explainer.explained(
+            KafkaError(code: code, message: "ssl://kafka:9093/bootstrap: \(words)")
+        )
         #expect(!error.code.isRefusal)
         #expect(error.suspectsConfiguration == suspects)
     }
@@ -72,7 +74,7 @@ import Testing
             code: .authentication,
             message: "SASL authentication error: Authentication failed"
         )
-        #expect(notes.explained(refusal).code.isRefusal)
+        #expect(explainer.explained(refusal).code.isRefusal)
     }
 
     @Test func thePartitionThatWasDeniedIsNamed() {
@@ -82,14 +84,14 @@ import Testing
                 + " authorization failed (after 3 ms)",
             requiresAbort: true
         )
-        #expect(notes.explained(denied).message == denied.message)
+        #expect(explainer.explained(denied).message == denied.message)
         let line =
             "Failed to add partition \"juice.stock\" [0] to transaction: Broker: Topic authorization failed"
-        notes.note(facility: "ADDPARTS", line: "[thrd:main]: TxnCoordinator/1: \(line)")
+        explainer.observe(facility: "ADDPARTS", line: "[thrd:main]: TxnCoordinator/1: \(line)")
         let bystander =
             "Failed to add partition \"juice.results\" [0] to transaction: Broker: Operation not attempted"
-        notes.note(facility: "ADDPARTS", line: "[thrd:main]: TxnCoordinator/1: \(bystander)")
-        let error = notes.explained(denied)
+        explainer.observe(facility: "ADDPARTS", line: "[thrd:main]: TxnCoordinator/1: \(bystander)")
+        let error = explainer.explained(denied)
         #expect(error.message == line)
         #expect(error.code == denied.code)
         #expect(error.remedy == .startOver)
