@@ -37,7 +37,7 @@ BROKER_COMMAND ?=
 NETWORK ?=
 export BROKER_RESTART BROKER_COMMAND
 # The modules whose API is documented, each after the modules that it imports.
-DOCUMENTED := Kafka JuiceMaker JuiceMessages JuiceEngine JuiceService JuiceRestockBot PrometheusMetrics JuiceHTTP JuiceKiosk
+DOCUMENTED := KafkaRecords Kafka JuiceMaker JuiceMessages JuiceEngine JuiceService JuiceRestockBot PrometheusMetrics JuiceHTTP JuiceKiosk
 # Where `make install` puts files.
 PREFIX ?= /usr/local
 DESTDIR ?=

@@ -32,15 +32,20 @@ let package = Package(
         ),
         .systemLibrary(name: "CPrefetch"),
 
+        // What records are made of, for modules that must not know librdkafka.
+        .target(name: "KafkaRecords"),
         .target(
             name: "Kafka",
-            dependencies: ["CRdKafka", .product(name: "Logging", package: "swift-log")]
+            dependencies: ["CRdKafka", "KafkaRecords", .product(name: "Logging", package: "swift-log")]
         ),
         .target(name: "JuiceMaker"),
         // Random numbers that a seed repeats, for simulated traffic and for tests.
         .target(name: "SeededRandom"),
         .target(name: "JuiceMessages", dependencies: ["JuiceMaker", "CPrefetch"]),
-        .target(name: "JuiceEngine", dependencies: ["JuiceMaker", "JuiceMessages", "CPrefetch"]),
+        .target(
+            name: "JuiceEngine",
+            dependencies: ["JuiceMaker", "JuiceMessages", "KafkaRecords", "CPrefetch"]
+        ),
         .target(
             name: "JuiceService",
             dependencies: [

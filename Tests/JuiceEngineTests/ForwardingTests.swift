@@ -9,7 +9,7 @@ import Testing
         let harness = Harness(SimulatedCluster(partitionCount: 3))
         let cluster = harness.cluster
         let store = cluster.store(in: 2)
-        let till = Header(name: "x-till", value: nil)
+        let till = RecordHeader(name: "x-till", value: nil)
         cluster.send(
             .orders,
             partition: 0,
@@ -26,7 +26,7 @@ import Testing
             copy.value.map { String(decoding: $0.view, as: UTF8.self) }
                 == #"{"orderId":"a","juice":"banana"}"#
         )
-        #expect(copy.headers == [till, Header(name: "juice.forwarded.from", value: "0/0")])
+        #expect(copy.headers == [till, RecordHeader(name: "juice.forwarded.from", value: "0/0")])
     }
 
     @Test func aStoreIsOneStoreWhereverItsCommandsLand() {
@@ -76,7 +76,7 @@ import Testing
     @Test func aForwardedCommandInTheWrongPartitionBecomesADeadLetter() {
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
-        let forged = Header(name: "juice.forwarded.from", value: "0/0")
+        let forged = RecordHeader(name: "juice.forwarded.from", value: "0/0")
         cluster.send(
             .orders,
             partition: 1,
@@ -87,7 +87,7 @@ import Testing
         harness.run()
         #expect(cluster.answers(partition: 0).isEmpty && cluster.answers(partition: 1).isEmpty)
         let letter = cluster[.deadLetters, 1].readCommitted().records.first?.record
-        #expect(letter?.headers.contains(Header(name: "juice.error.code", value: "misplaced")) == true)
+        #expect(letter?.headers.contains(RecordHeader(name: "juice.error.code", value: "misplaced")) == true)
     }
 
     @Test func aRecordThatNamesNoCommandIsNotForwarded() {
@@ -110,8 +110,8 @@ import Testing
             key: cluster.store(in: 1),
             value: #"{"orderId":"a","juice":"banana"}"#,
             headers: [
-                Header(name: "traceparent", value: "00-1"),
-                Header(name: "x-receipt", value: String(repeating: "x", count: 100_000)),
+                RecordHeader(name: "traceparent", value: "00-1"),
+                RecordHeader(name: "x-receipt", value: String(repeating: "x", count: 100_000)),
             ],
             timestamp: cluster.now - 1_000
         )

@@ -118,7 +118,7 @@ extension SimulatedCluster {
         partition: Int32,
         key: String?,
         value: String,
-        headers: [Header] = [],
+        headers: [RecordHeader] = [],
         timestamp: Timestamp? = nil
     ) {
         send(

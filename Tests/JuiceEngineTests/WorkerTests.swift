@@ -59,7 +59,7 @@ import Testing
 
     @Test func aRecordThatNamesNoCommandBecomesADeadLetterUntouched() throws {
         let harness = Harness()
-        let trace = Header(name: "x-till", value: "7")
+        let trace = RecordHeader(name: "x-till", value: "7")
         harness.cluster.send(.orders, partition: 0, key: "gangnam", value: "juice, please", headers: [trace])
         harness.cluster.order("a", "banana")
         harness.run()
@@ -98,7 +98,7 @@ import Testing
     @Test func traceHeadersAreCopiedToTheAnswerAndOthersAreNot() throws {
         let harness = Harness()
         let headers = ["traceparent", "x-till", "tracestate"].map {
-            Header(name: $0, value: "value of \($0)")
+            RecordHeader(name: $0, value: "value of \($0)")
         }
         harness.cluster.send(
             .orders,

@@ -14,7 +14,7 @@ import Testing
 
     @Test func anAnswerThatTheLogRefusesGoesWithoutItsHeaders() throws {
         let harness = Harness()
-        let trace = Header(name: "traceparent", value: String(repeating: "x", count: 5_000))
+        let trace = RecordHeader(name: "traceparent", value: String(repeating: "x", count: 5_000))
         harness.cluster.order("before", "kiwi")
         harness.cluster.send(
             .orders,
@@ -40,7 +40,7 @@ import Testing
         harness.run()
         #expect(harness.cluster.answers() == ["juiceMade before", "juiceMade after"])
         let (_, letter) = try #require(harness.cluster[.deadLetters, 0].readCommitted().records.first)
-        #expect(letter.headers.contains(Header(name: "juice.error.code", value: "unanswerable")))
+        #expect(letter.headers.contains(RecordHeader(name: "juice.error.code", value: "unanswerable")))
         #expect(letter.value.map { String(decoding: $0.view, as: UTF8.self) }?.contains(id) == true)
         // It was not carried out.
         #expect(harness.cluster.values(.stock).last?.contains(#""revision":2"#) == true)
@@ -108,8 +108,8 @@ import Testing
 
     @Test func traceHeadersAreBoundedInNumberAndInSum() throws {
         let harness = Harness()
-        let small = Header(name: "traceparent", value: "00-1")
-        let large = Header(name: "tracestate", value: String(repeating: "x", count: 8 * 1024))
+        let small = RecordHeader(name: "traceparent", value: "00-1")
+        let large = RecordHeader(name: "tracestate", value: String(repeating: "x", count: 8 * 1024))
         for (id, headers) in [
             ("a", Array(repeating: small, count: 200)), ("b", Array(repeating: large, count: 200)),
         ] {
@@ -143,7 +143,9 @@ import Testing
         let value = try #require(letter.value?.view)
         #expect(value.count < 500_000 && value.allSatisfy { $0 == UInt8(ascii: "x") })
         let truncated = letter.headers.first { $0.name == "juice.truncated.from" }
-        #expect(truncated == Header(name: "juice.truncated.from", value: String(size + "gangnam".count)))
+        #expect(
+            truncated == RecordHeader(name: "juice.truncated.from", value: String(size + "gangnam".count))
+        )
         #expect(letter.headers.contains { $0.name == "juice.error.code" })
     }
 
@@ -165,8 +167,8 @@ import Testing
     @Test func anOverlongTraceHeaderIsNotCopied() throws {
         let harness = Harness()
         let headers = [
-            Header(name: "traceparent", value: "00-1"),
-            Header(name: "tracestate", value: String(repeating: "x", count: 100_000)),
+            RecordHeader(name: "traceparent", value: "00-1"),
+            RecordHeader(name: "tracestate", value: String(repeating: "x", count: 100_000)),
         ]
         harness.cluster.send(
             .orders,

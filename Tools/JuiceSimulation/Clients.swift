@@ -9,7 +9,7 @@ struct Clients {
         let topic: InputTopic
         let key: [UInt8]?
         let value: [UInt8]?
-        var headers: [Header] = []
+        var headers: [RecordHeader] = []
     }
 
     /// A record with its destination.
@@ -87,8 +87,10 @@ struct Clients {
         let key = store == 0 ? nil : Array("store-\(store)".utf8)
         let body = random.chance(25) ? restock(using: &random) : order(using: &random)
         var record = Record(topic: body.topic, key: key, value: Array(body.text.utf8))
-        if random.chance(10) { record.headers.append(Header(name: "traceparent", value: "00-\(count)-01")) }
-        if random.chance(5) { record.headers.append(Header(name: "x-till", value: nil)) }
+        if random.chance(10) {
+            record.headers.append(RecordHeader(name: "traceparent", value: "00-\(count)-01"))
+        }
+        if random.chance(5) { record.headers.append(RecordHeader(name: "x-till", value: nil)) }
         written.append(record)
         return record
     }
@@ -128,10 +130,10 @@ struct Clients {
             return Record(topic: .orders, key: random.pick(keys) ?? [], value: order)
         case 1:
             // It claims to be forwarded, and may land in the wrong partition.
-            let forged = Header(name: HeaderName.forwardedFrom, value: "9/\(count)")
+            let forged = RecordHeader(name: HeaderName.forwardedFrom, value: "9/\(count)")
             return Record(topic: .orders, key: Array("store-1".utf8), value: order, headers: [forged])
         default:
-            let header = Header(name: "x-till", value: "7")
+            let header = RecordHeader(name: "x-till", value: "7")
             return Record(
                 topic: topic,
                 key: Array("store-1".utf8),

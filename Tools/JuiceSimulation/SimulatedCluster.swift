@@ -71,7 +71,7 @@ package final class SimulatedCluster {
         partition: Int32,
         key: [UInt8]?,
         value: [UInt8]?,
-        headers: [Header] = [],
+        headers: [RecordHeader] = [],
         timestamp: Timestamp? = nil
     ) {
         self[topic, partition].append(

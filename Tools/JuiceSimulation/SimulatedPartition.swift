@@ -11,7 +11,7 @@ package final class SimulatedPartition {
     package struct Record {
         package let key: StableBytes?
         package let value: StableBytes?
-        package let headers: [Header]
+        package let headers: [RecordHeader]
         /// Milliseconds since 1970; as in Kafka, -1 is none.
         package let timestamp: Timestamp
         /// Nil for a record outside any transaction, as clients write.

@@ -1,7 +1,8 @@
 import JuiceMessages
+import KafkaRecords
 
 /// A record's position in a partition, from 0.
-public typealias Offset = Int64
+public typealias Offset = KafkaRecords.Offset
 
 /// A time of day in milliseconds since 1970, as in records.
 public typealias Timestamp = Int64
@@ -40,23 +41,7 @@ public enum ChangelogTopic: Sendable, CaseIterable {
 }
 
 /// A header of a record.
-public struct Header: Sendable, Equatable {
-    /// The name, which may occur more than once.
-    public let name: String
-    /// The bytes; nil for Kafka's null.
-    public let value: [UInt8]?
-
-    /// A header of raw bytes.
-    public init(name: String, value: [UInt8]?) {
-        self.name = name
-        self.value = value
-    }
-
-    /// A header of text.
-    public init(name: String, value: String) {
-        self.init(name: name, value: Array(value.utf8))
-    }
-}
+public typealias RecordHeader = KafkaRecords.RecordHeader
 
 /// A record that the engine reads. Key and value are views, valid until the next read.
 public struct LogRecord<Source> {
@@ -73,7 +58,7 @@ public struct LogRecord<Source> {
     /// The command, stock or answer, unchecked. Stock without a value is a tombstone.
     public let value: UnsafeRawBufferPointer?
     /// The headers, in the sender's order.
-    public let headers: [Header]
+    public let headers: [RecordHeader]
 
     /// A record of the log.
     @inlinable
@@ -84,7 +69,7 @@ public struct LogRecord<Source> {
         timestamp: Timestamp?,
         key: UnsafeRawBufferPointer?,
         value: UnsafeRawBufferPointer?,
-        headers: [Header] = []
+        headers: [RecordHeader] = []
     ) {
         self.topic = topic
         self.partition = partition
@@ -110,7 +95,7 @@ public struct OutputRecord {
     /// The value; nil for Kafka's null.
     public let value: UnsafeRawBufferPointer?
     /// Headers, usually none.
-    public let headers: [Header]
+    public let headers: [RecordHeader]
     /// The timestamp, which only a record with headers can set; nil for the time of writing.
     public var timestamp: Timestamp?
 }

@@ -13,7 +13,7 @@ struct Output<Log: CommandLog>: ~Copyable {
         _ topic: Topic,
         _ partition: Int32,
         key: BorrowedText,
-        headers: [Header] = []
+        headers: [RecordHeader] = []
     ) throws(LogError) {
         try log.produce(
             OutputRecord(

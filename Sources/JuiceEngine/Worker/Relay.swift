@@ -22,7 +22,10 @@ struct Relay {
         guard !record.headers.contains(where: { $0.name == HeaderName.forwardedFrom }) else {
             return try deadLetter(record, because: .misplaced, treatment, log: log, summary: &summary)
         }
-        let origin = Header(name: HeaderName.forwardedFrom, value: "\(record.partition)/\(record.offset)")
+        let origin = RecordHeader(
+            name: HeaderName.forwardedFrom,
+            value: "\(record.partition)/\(record.offset)"
+        )
         try log.produce(
             OutputRecord(
                 topic: record.topic.topic,
@@ -46,11 +49,11 @@ struct Relay {
         summary: inout TransactionSummary
     ) throws(LogError) {
         let reasons = [
-            Header(name: HeaderName.errorCode, value: reason.code),
-            Header(name: HeaderName.errorMessage, value: reason.message),
-            Header(name: HeaderName.sourceTopic, value: log.name(of: record.topic)),
-            Header(name: HeaderName.sourcePartition, value: String(record.partition)),
-            Header(name: HeaderName.sourceOffset, value: String(record.offset)),
+            RecordHeader(name: HeaderName.errorCode, value: reason.code),
+            RecordHeader(name: HeaderName.errorMessage, value: reason.message),
+            RecordHeader(name: HeaderName.sourceTopic, value: log.name(of: record.topic)),
+            RecordHeader(name: HeaderName.sourcePartition, value: String(record.partition)),
+            RecordHeader(name: HeaderName.sourceOffset, value: String(record.offset)),
         ]
         let letter = contents(of: record, treatment)
         try log.produce(
@@ -78,7 +81,7 @@ struct Relay {
     private func contents(
         of record: CommandRecord,
         _ treatment: Trouble.Treatment
-    ) -> (key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [Header]) {
+    ) -> (key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader]) {
         guard treatment != .whole, treatment != .deadLetter else {
             return (record.key, record.value, record.headers)
         }
@@ -90,7 +93,7 @@ struct Relay {
         }
         return (
             beginning(record.key), beginning(record.value),
-            [Header(name: HeaderName.truncatedFrom, value: String(size))]
+            [RecordHeader(name: HeaderName.truncatedFrom, value: String(size))]
         )
     }
 }
@@ -100,7 +103,7 @@ extension Trouble.Treatment {
     var isDeadLetter: Bool { rawValue >= Self.deadLetter.rawValue }
 }
 
-extension [Header] {
+extension [RecordHeader] {
     /// The most trace headers that are copied to an answer, and the most bytes of all together. The standard has one of each
     /// name and asks for at least 512 bytes. Without bounds an answer could be too large for any broker.
     private static let mostTraceHeaders = 8
@@ -109,9 +112,9 @@ extension [Header] {
     private static let longestTraceHeader = 8 * 1024
 
     /// The trace headers, which an answer copies from its command.
-    var ofTraces: [Header] {
+    var ofTraces: [RecordHeader] {
         guard !isEmpty else { return [] }
-        var taken: [Header] = []
+        var taken: [RecordHeader] = []
         var size = 0
         for header in self where taken.count < Self.mostTraceHeaders {
             guard header.name == HeaderName.traceparent || header.name == HeaderName.tracestate else {

@@ -160,7 +160,7 @@ extension KafkaCommandLog {
                 partition: partition,
                 key: record.key,
                 value: record.value,
-                headers: record.headers.map { RecordHeader(name: $0.name, value: $0.value) },
+                headers: record.headers,
                 timestamp: record.timestamp
             )
         }

@@ -36,7 +36,7 @@ struct RecordConverter<Topic: Sendable & Hashable> {
                         timestamp: record.timestamp,
                         key: record.key,
                         value: record.value,
-                        headers: record.headers.map { Header(name: $0.name, value: $0.value) }
+                        headers: record.headers
                     )
                 )
             case .endOfPartition(let end, let next):

@@ -1,7 +1,8 @@
 import CRdKafka
+import KafkaRecords
 
 /// A position in a partition's log: the number of a record, counted from 0.
-public typealias Offset = Int64
+public typealias Offset = KafkaRecords.Offset
 
 /// One partition of one topic.
 public struct TopicPartition: Hashable, Sendable, CustomStringConvertible {

@@ -11,10 +11,10 @@ import Tracing
 /// The spans of a worker, run on a simulated log.
 @Suite struct BatchTracerTests {
     /// The headers that the tracer of these tests understands.
-    private func trace(_ number: Int) -> [Header] {
+    private func trace(_ number: Int) -> [RecordHeader] {
         [
-            Header(name: InMemoryTracer.traceIDKey, value: "trace-\(number)"),
-            Header(name: InMemoryTracer.spanIDKey, value: "span-\(number)"),
+            RecordHeader(name: InMemoryTracer.traceIDKey, value: "trace-\(number)"),
+            RecordHeader(name: InMemoryTracer.spanIDKey, value: "span-\(number)"),
         ]
     }
 

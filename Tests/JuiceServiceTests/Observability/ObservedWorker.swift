@@ -46,11 +46,11 @@ final class ObservedWorker {
         run()
     }
 
-    func order(_ id: String, _ juice: String, headers: [Header] = []) {
+    func order(_ id: String, _ juice: String, headers: [RecordHeader] = []) {
         send(#"{"orderId":"\#(id)","juice":"\#(juice)"}"#, headers: headers)
     }
 
-    func send(_ value: String, headers: [Header] = []) {
+    func send(_ value: String, headers: [RecordHeader] = []) {
         cluster.send(
             .orders,
             partition: 0,
