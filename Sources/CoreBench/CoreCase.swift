@@ -2,19 +2,21 @@ import JuiceEngine
 import JuiceMaker
 import JuiceMessages
 
-/// A piece of the work that one order is, without Kafka, to be repeated and measured.
+/// A piece of the work for an order, without Kafka, to repeat and measure.
 public struct CoreCase {
     /// A word for the piece.
     public let name: String
     /// What it does, in a few words.
     public let summary: String
-    /// Does the piece for so many orders. In steady state it takes no memory from the heap for one.
+    /// Does the piece for this many orders. In steady state it allocates nothing per order.
     public let run: (Int) -> Void
 
-    /// All pieces, smallest first, for orders of so many stores.
+    /// All pieces, smallest first.
     ///
-    /// - Parameter distinctOrders: how many there are before they come again under other ids, a power of two; so many are
-    ///   also remembered.
+    /// - Parameters:
+    ///   - storeCount: how many stores the orders are for.
+    ///   - distinctOrders: how many orders there are before they repeat under new ids, a power of two. As many are
+    ///     remembered.
     public static func all(storeCount: Int, distinctOrders: Int = 1 << 20) -> [CoreCase] {
         let workload = OrderWorkload(count: distinctOrders, storeCount: storeCount)
         return [
@@ -27,8 +29,8 @@ public struct CoreCase {
 
 // MARK: - The codec and the domain
 
-// What a piece works on is handed to a function in one go: each access to a variable of a closure is checked, which would
-// be a third of what is measured.
+// The variables of a piece are passed to a function once: each access from a closure is checked for exclusivity, which would
+// be a third of the measurement.
 
 extension CoreCase {
     private static func decode(_ workload: OrderWorkload) -> CoreCase {
@@ -216,7 +218,7 @@ extension CoreCase {
 // MARK: - Help
 
 extension OrderWorkload {
-    /// One that is full after the first lap.
+    /// A window that is full after the first lap.
     fileprivate var window: DuplicateWindow { DuplicateWindow(age: 3_600_000, count: count) }
 
     fileprivate func makeStores() -> [FruitStore] {
@@ -224,7 +226,7 @@ extension OrderWorkload {
     }
 }
 
-/// Ids that are all different, in one piece of memory.
+/// Distinct ids, one after the other in the same memory.
 private final class OrderIDs {
     private let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 18, alignment: 8)
 
@@ -232,7 +234,7 @@ private final class OrderIDs {
 
     deinit { memory.deallocate() }
 
-    /// Valid until another one is asked for.
+    /// Valid until the next call.
     func id(of number: Int) -> BorrowedText {
         var rest = number
         for position in stride(from: 17, through: 6, by: -1) {
@@ -247,7 +249,7 @@ private final class Counter {
     var count = 0
 }
 
-/// Keeps the compiler from leaving out work whose result nobody looks at.
+/// Keeps the compiler from eliminating work whose result is unused.
 @inline(never)
 private func keep(_ value: Int) { kept = value }
 nonisolated(unsafe) private var kept = 0

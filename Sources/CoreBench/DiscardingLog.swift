@@ -1,7 +1,7 @@
 import JuiceEngine
 import JuiceMessages
 
-/// A log that has orders without end and forgets what is written to it: the engine alone, without Kafka.
+/// A log of endless orders that discards all writes: it measures the engine alone, without Kafka.
 final class DiscardingLog: CommandLog {
     private let workload: OrderWorkload
     private let partitionCount: Int32
@@ -23,7 +23,7 @@ final class DiscardingLog: CommandLog {
         }
         guard wait == .briefly else { return .records([], ends: []) }
         var records: [CommandRecord] = []
-        // No more than there are, else two of them would share their bytes.
+        // At most one lap: orders of two laps share their bytes.
         let numbers = next..<next + min(maxRecords, workload.count)
         records.reserveCapacity(numbers.count)
         for number in numbers {

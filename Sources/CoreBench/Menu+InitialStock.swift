@@ -3,7 +3,7 @@ import JuiceMaker
 extension Menu {
     /// The standard menu with another initial stock of each fruit.
     ///
-    /// - Throws: ``MenuError`` where no store can have so much.
+    /// - Throws: ``MenuError`` if an initial stock is more than a store can hold.
     public static func standard(initialStock: (Fruit) -> Int) throws(MenuError) -> Menu {
         let fruits = standard.fruits.map {
             Fruit(id: $0.id, name: $0.name, initialStock: initialStock($0))

@@ -1,14 +1,13 @@
 import JuiceMaker
 import JuiceMessages
 
-/// Orders as POS systems send them: their bytes, side by side in memory, for stores and juices in no order, but
-/// the same every time.
+/// Orders as POS systems send them, as bytes in contiguous memory. Stores and juices are shuffled, but the same every time.
 public final class OrderWorkload {
-    /// Fruits enough for long, but for strawberries: strawberry juices are out of stock, all others are made.
+    /// Plenty of all fruits except strawberries: strawberry juices are out of stock, all others are made.
     public static let menu =
         (try? Menu.standard { $0.id == "strawberry" ? $0.initialStock : 10_000 }) ?? Menu.standard
 
-    /// How many orders there are, a power of two; further ones are the same again under other ids.
+    /// How many orders there are, a power of two. Further ones repeat them under new ids.
     public let count: Int
     /// How many stores they are for.
     public let storeCount: Int
@@ -23,16 +22,16 @@ public final class OrderWorkload {
         let valueLength: Int
     }
 
-    /// The last lap that was asked for, and its digits as they stand in ids.
+    /// The latest lap, and its digits as they appear in ids.
     private var lap = 0
     private var lapDigits: UInt32 = 0
 
     private static let keyRoom = 16
     private static let beforeID = Array(#"{"orderId":"pos-"#.utf8)
 
-    /// So many orders for so many stores.
+    /// This many orders, a power of two, for this many stores.
     public init(count: Int, storeCount: Int) {
-        precondition(count.nonzeroBitCount == 1, "so many orders are gone through quickly by a mask")
+        precondition(count.nonzeroBitCount == 1, "the number of orders must be a power of two")
         self.count = count
         self.storeCount = storeCount
         let longest = Self.menu.juices.map(\.id.utf8.count).max() ?? 0
@@ -41,7 +40,7 @@ public final class OrderWorkload {
         var orders: [Order] = []
         orders.reserveCapacity(count)
         for number in 0..<count {
-            // Fibonacci hashing: numbers that follow each other come apart.
+            // Fibonacci hashing scatters consecutive numbers.
             let mixed = UInt64(number + 1) &* 0x9E37_79B9_7F4A_7C15
             let store = Int(mixed >> 32) % storeCount
             let juice = Self.menu.juices[Int(mixed >> 16 & 0xFFFF) % Self.menu.juices.count]
@@ -59,7 +58,7 @@ public final class OrderWorkload {
 
     deinit { memory.deallocate() }
 
-    /// Some 110 bytes, with fields that the service does not know.
+    /// Some 110 bytes, with fields unknown to the service.
     private static func value(number: Int, juice: String) -> [UInt8] {
         beforeID + digits(0, 4) + Array("-".utf8) + digits(number, 8)
             + Array(#"","juice":"\#(juice)","quantity":1,"register":"7","at":"2026-01-01T12:00:00Z"}"#.utf8)
@@ -77,8 +76,8 @@ public final class OrderWorkload {
         return UnsafeRawBufferPointer(rebasing: memory[start..<start + orders[index].keyLength])
     }
 
-    /// The value of an order, with an id that only this number has. It is valid until that of a number that differs by
-    /// a multiple of ``count`` is asked for.
+    /// The value of an order, with an id that is unique to the number. It is valid until the value of a number that differs by
+    /// a multiple of ``count`` is requested.
     public func value(of number: Int) -> UnsafeRawBufferPointer {
         let index = number & (count - 1)
         let start = index * stride + Self.keyRoom

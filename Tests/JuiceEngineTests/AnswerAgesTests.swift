@@ -14,7 +14,7 @@ import Testing
 
         /// Answers a command of this time, and commits.
         mutating func answer(_ kind: CommandKind = .order, sentAt time: Timestamp, at now: Timestamp) {
-            ages.note(kind, at: time, number: next)
+            ages.add(kind, at: time, number: next)
             next += 1
             commit(at: now)
         }
@@ -101,7 +101,7 @@ import Testing
         var story = Story()
         story.answer(sentAt: 0, at: 0)
         story.pass(5000)
-        story.ages.note(.order, at: 5000, number: 1)
+        story.ages.add(.order, at: 5000, number: 1)
         story.ages.undo(to: 1)
         story.pass(100)
         #expect(story.first == 0)
@@ -111,7 +111,7 @@ import Testing
     @Test func whatIsRestoredStaysUntilLaterCommandsAreRead() {
         var story = Story()
         for number in 0..<10 {
-            story.ages.noteRestored(.order, answeredAt: Timestamp(number) * 1000, number: number)
+            story.ages.addRestored(.order, answeredAt: Timestamp(number) * 1000, number: number)
         }
         story.next = 10
         story.now = 100_000
@@ -137,9 +137,9 @@ import Testing
 
     @Test func aWindowOfNothingEnds() {
         var ages = AnswerAges(window: DuplicateWindow(age: 0, count: 100))
-        ages.note(.order, at: 0, number: 0)
+        ages.add(.order, at: 0, number: 0)
         for now in Timestamp(0)..<10 {
-            ages.note(.order, at: now, number: Int(now) + 1)
+            ages.add(.order, at: now, number: Int(now) + 1)
             ages.advance(to: now)
         }
         #expect(ages.firstToKeep(of: 0..<11) > 5)

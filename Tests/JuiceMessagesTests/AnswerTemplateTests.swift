@@ -6,27 +6,27 @@ import Testing
 @testable import JuiceMessages
 
 @Suite struct AnswerTemplateTests {
-    private struct Taken {
+    private struct Parts {
         let template: AnswerTemplate
         let numbers: [Int]
     }
 
-    private func take(
-        _ sample: AnswerSample,
+    private func parts(
+        of sample: AnswerSample,
         message: AnswerTemplate.MessageLength = .whole
-    ) -> Taken {
+    ) -> Parts {
         var numbers: [Int] = []
         let template = sample.withHead { head in
             [UInt8](sample.value).withUnsafeBytes {
                 AnswerTemplate(of: $0, head, message: message, numbers: &numbers)
             }
         }
-        return Taken(template: template, numbers: numbers)
+        return Parts(template: template, numbers: numbers)
     }
 
-    private func text(_ taken: Taken, of sample: AnswerSample) -> String {
+    private func text(_ parts: Parts, of sample: AnswerSample) -> String {
         sample.withHead { head in
-            written { taken.template.write(head, numbers: taken.numbers, into: &$0) }
+            written { parts.template.write(head, numbers: parts.numbers, into: &$0) }
         }
     }
 
@@ -46,11 +46,11 @@ import Testing
         let samples = AnswerSamples(menu: menu, language: language)
         for _ in 0..<1_000 {
             let sample = try samples.random(&generator)
-            #expect(text(take(sample), of: sample) == duplicate(sample.value))
+            #expect(text(parts(of: sample), of: sample) == duplicate(sample.value))
         }
         for kind in CommandKind.allCases {
             let sample = samples.rejection(of: kind)
-            #expect(text(take(sample), of: sample) == duplicate(sample.value))
+            #expect(text(parts(of: sample), of: sample) == duplicate(sample.value))
         }
     }
 
@@ -59,11 +59,11 @@ import Testing
         let samples = AnswerSamples(language: .korean)
         let few = try samples.restock([(0, 7), (3, 10)], id: "a", store: "b 17")
         let many = try samples.restock([(0, 4_700_000), (3, 99)], id: "bot-1-\"42", store: "강남")
-        #expect(take(few).template == take(many).template)
-        #expect(take(few).numbers == [7, 10])
-        #expect(take(many).numbers == [4_700_000, 99])
+        #expect(parts(of: few).template == parts(of: many).template)
+        #expect(parts(of: few).numbers == [7, 10])
+        #expect(parts(of: many).numbers == [4_700_000, 99])
         let other = try samples.restock([(0, 7), (4, 10)])
-        #expect(take(few).template != take(other).template)
+        #expect(parts(of: few).template != parts(of: other).template)
     }
 
     @Test(
@@ -82,22 +82,22 @@ import Testing
         ]
     )
     func whateverItSays(value: String, numbers: [Int]) {
-        let taken = take(sample(value))
-        #expect(taken.numbers == numbers)
-        #expect(text(taken, of: sample(value)) == duplicate(value) || !value.contains(","))
+        let parts = parts(of: sample(value))
+        #expect(parts.numbers == numbers)
+        #expect(text(parts, of: sample(value)) == duplicate(value) || !value.contains(","))
     }
 
     @Test func aClippedMessageLeavesTheReason() {
         let long = sample(
             #"{"type":"rejected","orderId":"r","store":"s","reason":"unknownJuice","message":"no juice is called \"x\""}"#
         )
-        let clipped = take(long, message: .clipped)
+        let clipped = parts(of: long, message: .clipped)
         #expect(
             text(clipped, of: long)
                 == #"{"type":"rejected","duplicate":true,"orderId":"r","store":"s","reason":"unknownJuice","message":"…"}"#
         )
         // Without a message there is nothing to clip.
         let short = sample(#"{"type":"rejected","orderId":"r","store":"s","reason":"unknownJuice"}"#)
-        #expect(text(take(short, message: .clipped), of: short) == duplicate(short.value))
+        #expect(text(parts(of: short, message: .clipped), of: short) == duplicate(short.value))
     }
 }

@@ -2,8 +2,8 @@ import Foundation
 import MessageSamples
 import Testing
 
-/// The inputs that the fuzzer found to reach every part of the decoders, and any that ever made one fail. They are also
-/// what it starts from (`make fuzz`).
+/// The inputs by which the fuzzer reached every part of the decoders, and all that ever made one fail. The fuzzer starts from
+/// them (`make fuzz`).
 @Suite struct CorpusTests {
     private func inputs(_ name: String) throws -> [(name: String, bytes: [UInt8])] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Corpus/\(name)")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import JuiceMessages
 
-/// Whatever the bytes, a decoder comes to one of its three results and is none the worse for it.
+/// Any bytes lead to one of a decoder's three results, and leave the decoder intact.
 @Suite struct HostileBytesTests {
     static let order = [UInt8](
         #"{"orderId":"pos-\u00e9-7","juice":"strawberryBanana","quantity":12,"x":[{"y":null}]}"#

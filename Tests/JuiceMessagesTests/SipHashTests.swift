@@ -5,7 +5,7 @@ import Testing
 @Suite struct SipHashTests {
     private static let key = SipHash.Key(low: 0x0706_0504_0302_0100, high: 0x0F0E_0D0C_0B0A_0908)
 
-    /// What OpenSSL's implementation says, with `c-rounds:1` and `d-rounds:3` and the key 00 01 … 0f.
+    /// The results of OpenSSL's implementation with `c-rounds:1`, `d-rounds:3` and the key 00 01 … 0f.
     private static let vectors: [(bytes: [UInt8], hash: UInt64, wide: (UInt64, UInt64))] = [
         ([], 0xABAC_0158_050F_C4DC, (0xBEA5_8827_B2BC_7EE7, 0x0130_30DD_6ADB_62FD)),
         ([0], 0xC9F4_9BF3_7D57_CA93, (0xA8ED_D360_0437_6FFC, 0x63F0_2F2B_CC73_055E)),

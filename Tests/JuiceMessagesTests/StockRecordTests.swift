@@ -28,7 +28,7 @@ import Testing
         #expect(record == StockRecord(store: "강남\"", revision: .max, stock: amounts))
     }
 
-    /// The quick way and the JSON reader agree, on what this service writes and on all that is not written just so.
+    /// The template and the JSON reader agree on records of this service and on all others.
     @Test(
         arguments: [
             #"{"store":"s","revision":17,"stock":{"strawberry":0,"banana":9,"pineapple":10,"kiwi":10,"mango":1000000000}}"#,

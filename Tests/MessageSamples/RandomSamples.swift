@@ -1,16 +1,16 @@
 import JuiceMaker
 import SeededRandom
 
-/// Texts and menus as nobody would write them.
+/// Random texts and menus, full of edge cases.
 public enum RandomSamples {
-    /// A text of 1 to 24 characters, many of which JSON escapes.
+    /// A text of 1 to 24 characters, many of which JSON must escape.
     public static func text(_ generator: inout SeededGenerator) -> String {
         let characters = [Character]("abc-019 \"\\/\n\r\t\u{0}\u{1f}\u{7f}é강🥝,:{}[]")
         let length = Int.random(in: 1...24, using: &generator)
         return String((0..<length).compactMap { _ in characters.randomElement(using: &generator) })
     }
 
-    /// A menu of so many fruits, among whose juices is one of all of them.
+    /// A menu of this many fruits. Its first juice takes all of them.
     public static func menu(fruits count: Int, _ generator: inout SeededGenerator) throws -> Menu {
         let fruits = (0..<count).map {
             Fruit(id: "fruit\"\($0)", name: LocalizedName(english: "fruit \($0)", korean: "과일 \($0)"))

@@ -22,7 +22,7 @@ struct ContractSamples: ParsableCommand {
         for number in 0..<commands {
             if number.isMultiple(of: 25) { try generation.openShop() }
             try generation.submitNext()
-            for sample in generation.takeSamples() { print(try sample.line()) }
+            for sample in generation.removeSamples() { print(try sample.line()) }
         }
         if let kind = generation.kindNotFullyDamaged() {
             throw ValidationError("too few commands to damage the kind \(kind) in every way")

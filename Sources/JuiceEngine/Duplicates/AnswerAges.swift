@@ -2,20 +2,19 @@ import JuiceMessages
 
 /// Decides when first answers are old enough to be forgotten.
 ///
-/// What a repeat may still ask for has to stay, however late that is read. So a first answer goes only when each of two
-/// clocks has moved on by more than the retention since it came:
+/// An answer must stay as long as a repeat may still ask for it, however late the repeat is read. So a first answer is
+/// forgotten only when each of two clocks has advanced by more than the retention since it was added:
 ///
-/// - **The active clock** runs while transactions are committed. It stands still in an outage, so that what clients could
-///   not deliver meanwhile is still known when they can.
-/// - **The stream's clock** is the latest time of the commands of its kind: its repeat can only come in the same topic, in
-///   order. It falls behind with a backlog, so that one that is read slower than it grew ages nothing. One client whose
-///   clock is behind does not hold it up; nor does one that is ahead drive it, since no time is taken to be in the
-///   future.
+/// - **The active clock** runs while transactions commit. It stops in an outage, so that commands which clients could not
+///   deliver meanwhile are still known when they can.
+/// - **The stream clock** is the latest timestamp of the commands of one kind. A repeat comes in the same topic, so it is
+///   read after them. In a backlog this clock lags with the reader, and nothing ages too early. A client whose clock is
+///   slow does not hold it up, and one whose clock is fast does not advance it, since no timestamp counts as in the future.
 ///
-/// A kind waits for its own topic only: where no restock ever came, none holds up the orders. But answers leave in their
-/// order, so a restock that has to stay keeps what came after it.
+/// Each kind waits for its own topic: if no restock ever came, none holds up the orders. Answers leave in the order in which
+/// they were added, so a restock that must stay also keeps the answers after it.
 struct AnswerAges {
-    /// A time for each kind of command; `none` where there is none.
+    /// A time for each kind of command, or `none`.
     private struct Times {
         static let none = Timestamp.min
         var orders = none
@@ -27,8 +26,8 @@ struct AnswerAges {
         }
     }
 
-    /// What the clocks showed when answer `number` came. Those that follow, until the next mark, came no more than a
-    /// granule later by any of them; of a kind that has no time, none did.
+    /// The clocks at the time of answer `number`. The answers up to the next mark are at most a granule later by each clock;
+    /// if a kind has no time, none of them is of that kind.
     private struct Mark {
         let number: Int
         var active: Timestamp
@@ -36,22 +35,22 @@ struct AnswerAges {
     }
 
     private let retention: Timestamp
-    /// A mark for each thousandth of the window is exact enough, and spares every answer times of its own.
+    /// A mark for each thousandth of the window is precise enough, and saves every answer its own times.
     private let granule: Timestamp
     /// The most by which one commit moves the active clock.
     private let step: Timestamp
-    /// More are made only where answers cannot be forgotten by their age: of long ago, coarser ones do.
+    /// Beyond this many, marks are merged. That happens only while answers cannot be forgotten by age.
     private static let mostMarks = 4096
 
     private var marks: [Mark] = []
     private var active: Timestamp = 0
     private var lastCommit: Timestamp?
     private var stream = Times()
-    /// What it showed at the last commit.
+    /// The stream clocks at the last commit.
     private var committed = Times()
-    /// The latest answer that was restored. Its command's time is not known, but it was no later.
+    /// The time of the latest restored answer. The time of its command is unknown, but was no later.
     private var restored: Timestamp = 0
-    /// Up to these times of the stream, the last mark tells of an answer that comes now.
+    /// Up to these stream times, the last mark covers an answer that is added now.
     private var covered = Times()
 
     init(window: DuplicateWindow) {
@@ -60,25 +59,24 @@ struct AnswerAges {
         step = max(1, window.age / 100)
     }
 
-    /// Takes note of the answer to a command of this time.
+    /// Adds the answer to a command of this time.
     @inline(__always)
-    mutating func note(_ kind: CommandKind, at time: Timestamp, number: Int) {
+    mutating func add(_ kind: CommandKind, at time: Timestamp, number: Int) {
         let latest = max(stream[kind], time)
         stream[kind] = latest
         if latest > covered[kind] { mark(kind, at: latest, number: number) }
     }
 
-    /// Takes note of an answer that is read back, and that was given at this time.
+    /// Adds an answer that is restored, and that was given at this time.
     ///
-    /// The stream's clock stays where it is: what it showed then is no longer known, and what it shows now is known with
-    /// the first command that is read.
-    mutating func noteRestored(_ kind: CommandKind, answeredAt time: Timestamp, number: Int) {
+    /// The stream clock stays: what it showed then is unknown, and the first command that is read will set it.
+    mutating func addRestored(_ kind: CommandKind, answeredAt time: Timestamp, number: Int) {
         active = max(active, time)
         restored = max(restored, time)
         mark(kind, at: restored, number: number)
     }
 
-    /// Takes note of a commit.
+    /// Advances the active clock at a commit.
     mutating func advance(to now: Timestamp) {
         if let lastCommit { active += min(max(0, now - lastCommit), step) }
         lastCommit = now
@@ -86,15 +84,15 @@ struct AnswerAges {
         covered = Times()
     }
 
-    /// Takes back all from `next` on, and what their commands told of the stream: they are read again, and until then
-    /// other transactions are committed.
+    /// Removes all answers from `next` on, and what their commands added to the stream clock: they will be read again, and
+    /// other transactions may commit before that.
     mutating func undo(to next: Int) {
         while let last = marks.last, last.number >= next { marks.removeLast() }
         stream = committed
         covered = Times()
     }
 
-    /// The first answer that has to stay, where there are `numbers`.
+    /// The first of these answers that must stay.
     mutating func firstToKeep(of numbers: Range<Int>) -> Int {
         var first = numbers.lowerBound
         var over = 0
@@ -111,7 +109,7 @@ struct AnswerAges {
     }
 
     private func isOver(_ mark: Mark) -> Bool {
-        // A step of it may have passed before the answers came: since the commit before them.
+        // The active clock may have advanced by a step before the answers came, since the commit before them.
         active > mark.active + granule + step + retention && hasPassed(mark, .order)
             && hasPassed(mark, .restock)
     }
@@ -141,7 +139,7 @@ extension AnswerAges {
         covered.restocks = last.stream.restocks + granule
     }
 
-    /// Makes one mark of every two: at the place of the first, with the times of both.
+    /// Merges every two marks: the number of the first, with the later times of both.
     private mutating func thin() {
         marks = stride(from: 0, to: marks.count, by: 2).map { index in
             let (mark, next) = (marks[index], marks[min(index + 1, marks.count - 1)])

@@ -1,11 +1,11 @@
 import JuiceMessages
 
-/// The templates of answers that an encoder cannot write from their numbers, each kept once for all the answers that have
-/// it, and for as long as one of them is remembered.
+/// The templates of the answers that have no compact content. Answers share them, and a template is kept as long as one of
+/// its answers is remembered.
 ///
-/// Most templates are those of the few forms that answers have: rejections, answers in another language, answers by
-/// another menu. A form of its own has only what repeats a sender's own text. When such texts have taken half of the
-/// budget, the messages of further ones are clipped, which leaves a form that all share.
+/// Most answers share one of a few templates: rejections, answers in another language, answers by another menu. Only an
+/// answer that quotes its sender needs its own. Once the templates take half of the budget, the messages of further
+/// rejections are clipped, so that these share templates, too.
 struct AnswerTemplates {
     private struct Template {
         let template: AnswerTemplate
@@ -15,12 +15,12 @@ struct AnswerTemplates {
     private let budget: Int
     private var templates = Slots<Template>()
     private var places: [AnswerTemplate: UInt32] = [:]
-    /// Of answers that have more than a compact answer has room for.
+    /// The numbers of answers that have more than fit into a compact answer.
     private var numbers = Slots<NumberList>()
-    /// The memory that all this takes, in bytes, as far as that can be told.
+    /// An estimate of the memory that all this takes, in bytes.
     private(set) var byteCount = 0
 
-    /// - Parameter budget: how many bytes it may take before the oldest answers should go.
+    /// - Parameter budget: above this many bytes, the oldest answers should be forgotten.
     init(budget: Int) {
         self.budget = budget
     }
@@ -72,7 +72,7 @@ struct AnswerTemplates {
         return true
     }
 
-    /// How many bytes an answer takes here: none where the template is known and the numbers fit into the answer.
+    /// How many bytes an answer adds: none if its template is known and its numbers fit into the compact answer.
     private func needed(for template: AnswerTemplate, _ list: [Int]) -> Int {
         let isCompact = CompactAnswer(template: 0, numbers: list) != nil
         return (places[template] == nil ? Self.size(of: template) : 0)
@@ -90,8 +90,8 @@ struct AnswerTemplates {
         return place
     }
 
-    /// The bytes, the header and the rounding of their memory, and a place in the array and in the dictionary, which may
-    /// be twice as large as they need to be.
+    /// The bytes, the overhead of their allocation, and an element of the array and of the dictionary, both of which may
+    /// have twice the capacity they need.
     private static func size(of template: AnswerTemplate) -> Int { template.count + 48 + 2 * 32 }
 }
 
@@ -113,7 +113,7 @@ private struct NumberList {
         self.bytes = bytes
     }
 
-    /// The memory that it takes, with the array's header, its rounding, and its place.
+    /// The memory that it takes, in bytes: the allocation with its overhead, and an element of the array.
     var size: Int { bytes.count + 48 + 2 * 8 }
 
     var numbers: [Int] {
@@ -130,7 +130,7 @@ private struct NumberList {
     }
 }
 
-/// Values that are known by numbers, which are given out again.
+/// Values by number. The numbers of removed values are used again.
 private struct Slots<Value> {
     private var values: [Value?] = []
     private var free: [UInt32] = []

@@ -1,15 +1,15 @@
 import JuiceMessages
 
-/// Stands for a command's kind, store and id: 96 bits of a hash with a key of this process's own.
+/// Identifies a command by a 96-bit hash of its kind, store and id, with a key that only this process knows.
 ///
-/// Ids are as long as their senders like. With a million of them in memory, the chance that a new one is taken for
-/// another is 10^-23, far below that of a memory error, and as nobody outside knows the key, nobody can look for one.
+/// Ids can be long. Among a million of them, a new one collides with another with a probability of 10^-23, far below that of
+/// a memory error. Without the key, nobody can search for a collision.
 package struct CommandFingerprint: Equatable {
-    // In this order they leave the memory room for a time of 4 bytes.
+    // In this order, a time of 4 bytes fits into the padding.
     let low: UInt64
     let high: UInt32
 
-    /// Stands for no command.
+    /// The fingerprint of no command.
     static let none = CommandFingerprint(low: 0, high: 0)
 
     /// Orders and restocks with the same id are different commands: each kind has a key of its own.

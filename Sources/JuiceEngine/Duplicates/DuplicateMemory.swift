@@ -3,42 +3,42 @@ import JuiceMessages
 
 /// The first answers of one partition's latest commands, found by the commands' fingerprints.
 ///
-/// A queue: answers enter at its end and leave, the oldest first, when the window no longer holds them. Repeats do not
-/// enter again: the window counts from the first command.
+/// A queue: answers are appended, and the oldest are removed once they leave the window. A repeat is not appended, since the
+/// window counts from the first command.
 ///
-/// The answers lie in a ring, 32 bytes each, and a hash table of 4-byte positions finds them: a million commands take
-/// 42 bytes each, however long their ids are. Remembering and forgetting take no memory from the heap once both have
-/// grown to the window's size, but for answers that need a template, whose memory has a budget.
+/// The answers are in a ring buffer, 32 bytes each, and a hash table of 4-byte positions finds them: a million commands take
+/// 42 bytes each, however long their ids are. Once both have grown to the window's size, remembering and forgetting allocate
+/// nothing, except for answers that need a template; the templates have a budget.
 package struct DuplicateMemory {
     private struct Entry {
         let command: CommandFingerprint
-        /// When the command was sent, in units of the memory. Behind the fingerprint it takes no room of its own.
+        /// When the command was sent, in units of `1 << droppedBits` milliseconds. It fits into the fingerprint's padding.
         let time: UInt32
-        /// Nil where there was none yet.
+        /// Nil in an unused entry.
         let answer: CompactAnswer?
 
         static let none = Entry(command: .none, time: 0, answer: nil)
     }
 
     private let window: DuplicateWindow
-    /// Times are kept without so many bits: in units of at most a thousandth of the window, but of no less than 16 ms. So
-    /// a difference of more than a year can be told, longer than anything read can lie back.
+    /// Times are kept without this many low bits: in units of at most a thousandth of the window, but at least 16 ms. So
+    /// 32 bits hold differences of more than a year, longer than a command can stay unread.
     private let droppedBits: Int
-    /// The window in these units, rounded up: a repeat just within it is known.
+    /// The window in these units, rounded up, so that a repeat just within it is recognised.
     private let reach: Int32
-    /// A power of two of them; answer number `n` lies at `n & (ring.count - 1)`.
+    /// A power of two of entries; answer number `n` is at `n & (ring.count - 1)`.
     private var ring: [Entry]
-    /// Positions in the ring plus one, and bits of the fingerprint, each at its fingerprint's place or soon after it; 0 is
-    /// free. Twice as many as the ring has, so that free ones are near.
+    /// An open-addressing hash table. A slot holds a position in the ring plus one, and bits of the fingerprint; 0 is free.
+    /// Twice as many slots as ring entries keep probes short.
     private var slots: [UInt32]
-    /// What the answers need that the encoder cannot write.
+    /// The templates of answers that have no compact content.
     private var templates: AnswerTemplates
     private var ages: AnswerAges
-    /// The numbers of the oldest answer, of the first that is not committed yet, and of the next one.
+    /// The numbers of the oldest answer, of the first uncommitted one, and of the next one.
     private var first = 0
     private var uncommitted = 0
     private var next = 0
-    /// Numbers of answers that are found no more, since their commands were carried out anew after the last commit.
+    /// Numbers of answers that are no longer found, because their commands were carried out again since the last commit.
     private var superseded: [Int] = []
 
     private static let smallest = 16
@@ -62,12 +62,12 @@ package struct DuplicateMemory {
     /// The memory that the templates of answers take, in bytes.
     var templateBytes: Int { templates.byteCount }
 
-    /// The memory that it holds besides, in bytes.
+    /// The memory of the ring and the hash table, in bytes.
     var footprint: Int {
         ring.capacity * MemoryLayout<Entry>.stride + slots.capacity * MemoryLayout<UInt32>.stride
     }
 
-    /// Brings the place of a command that is soon looked up into the processor's caches.
+    /// Prefetches the slot of a command that is about to be looked up.
     func prefetch(_ command: CommandFingerprint) {
         let home = home(of: command)
         slots.withUnsafeBufferPointer { slots in
@@ -75,9 +75,9 @@ package struct DuplicateMemory {
         }
     }
 
-    /// The first answer to a command that was sent at this time, if it is remembered and the window holds it.
+    /// The first answer to a command that was sent at this time, if it is remembered and within the window.
     ///
-    /// The two may have been read in any order: a first that was sent later is one all the same.
+    /// The first command is the one that was read first, even if it was sent later.
     package func firstAnswer(to command: CommandFingerprint, sentAt time: Timestamp) -> CompactAnswer? {
         let (slot, isFound) = find(command)
         guard isFound else { return nil }
@@ -100,23 +100,22 @@ package struct DuplicateMemory {
         templates.write(answer, head, into: &buffer)
     }
 
-    /// Remembers the answer to a command that was sent at this time. It is the command's first answer from now on: one
-    /// that was remembered before, too long ago to count, is not found any more.
+    /// Remembers the first answer to a command that was sent at this time. It replaces one from before the window.
     package mutating func remember(
         _ kind: CommandKind,
         _ command: CommandFingerprint,
         _ answer: CompactAnswer,
         sentAt time: Timestamp
     ) {
-        ages.note(kind, at: time, number: next)
+        ages.add(kind, at: time, number: next)
         append(command, answer, time)
     }
 
-    /// Remembers an answer that is read back from the log, where it was given at this time. Nothing tells when its command
-    /// was sent, but it was no later than that: so the repeat is known for longer, and not for less.
+    /// Restores an answer from the log, which was given at this time. Its command was sent at an unknown earlier time, so a
+    /// repeat is recognised for longer than the window, never for less.
     ///
-    /// It is committed, and the oldest are forgotten by their number alone: until the commands are read on, nothing tells
-    /// how far back their repeats may lie.
+    /// The answer counts as committed. Until commands are read again, the age of their repeats is unknown, so the oldest
+    /// answers are forgotten by their number alone.
     mutating func restore(
         _ kind: CommandKind,
         _ command: CommandFingerprint,
@@ -124,17 +123,17 @@ package struct DuplicateMemory {
         answeredAt time: Timestamp
     ) {
         // Nothing was answered before 1970.
-        ages.noteRestored(kind, answeredAt: max(0, time), number: next)
+        ages.addRestored(kind, answeredAt: max(0, time), number: next)
         append(command, answer, max(0, time))
         keepAll()
         _ = forgetSurplus()
     }
 
-    /// Keeps what was remembered since the last commit, and forgets what the window no longer holds.
+    /// Makes what was remembered since the last commit permanent, and forgets what has left the window.
     ///
-    /// Nothing is forgotten before a commit: an undo could not bring it back.
+    /// Nothing is forgotten before a commit, since an undo could not restore it.
     ///
-    /// - Returns: how many answers it forgot only because the templates took more memory than they may.
+    /// - Returns: how many answers were forgotten only because the templates exceeded their budget.
     @discardableResult
     package mutating func commit(at time: Timestamp) -> Int {
         keepAll()
@@ -144,14 +143,14 @@ package struct DuplicateMemory {
         return forgetSurplus()
     }
 
-    /// Takes back what was remembered since the last commit.
+    /// Forgets what was remembered since the last commit.
     mutating func undo() {
         while next > uncommitted {
             next -= 1
             forget(position: next & (ring.count - 1))
         }
         ages.undo(to: next)
-        // What was carried out anew is not, so what was known of it before is known again.
+        // Their commands were not carried out again after all: the earlier answers are found again.
         for number in superseded.reversed() where number < next {
             let position = number & (ring.count - 1)
             let command = ring[position].command
@@ -184,8 +183,8 @@ extension DuplicateMemory {
         Int(truncatingIfNeeded: command.low) & (slots.count - 1)
     }
 
-    /// The bits of a slot that hold a position in the ring plus one. The bits above them are the fingerprint's: they tell
-    /// almost every other command apart without a look at the ring, which would be a cache miss.
+    /// The bits of a slot that hold a position in the ring plus one. The bits above are the fingerprint's: they rule out almost
+    /// every other command without a cache miss in the ring.
     private var positionBits: UInt32 { UInt32(truncatingIfNeeded: ring.count * 2 - 1) }
 
     private func content(_ command: CommandFingerprint, at position: Int) -> UInt32 {
@@ -194,9 +193,9 @@ extension DuplicateMemory {
 
     private func position(in slot: Int) -> Int { Int(slots[slot] & positionBits) - 1 }
 
-    /// The slot that leads to a command, or else the free one that would.
+    /// The slot of a command, or the free slot where it belongs.
     ///
-    /// Inlined: the call would copy all of the memory's own fields.
+    /// Inlined, because the call would copy all stored properties.
     @inline(__always)
     private func find(_ command: CommandFingerprint) -> (slot: Int, isFound: Bool) {
         let (positionBits, mask) = (positionBits, slots.count - 1)
@@ -231,12 +230,12 @@ extension DuplicateMemory {
 
     private mutating func forget(position: Int) {
         if templates.byteCount > 0, let answer = ring[position].answer { templates.remove(answer) }
-        // Where a command was carried out again after the window, its slot belongs to the later answer.
+        // If the command was carried out again after the window, its slot belongs to the later answer.
         let (slot, isFound) = find(ring[position].command)
         if isFound, self.position(in: slot) == position { free(slot) }
     }
 
-    /// Frees a slot and closes the gap: whatever comes after it and belongs before it moves up.
+    /// Frees a slot, and moves later entries of the same probe sequence into the gap.
     private mutating func free(_ freed: Int) {
         let mask = slots.count - 1
         var gap = freed

@@ -1,7 +1,7 @@
-/// How long a command is remembered, so that its repeat gets the first answer again: for so long, and only among so
-/// many of its partition.
+/// How long and among how many commands of its partition a command is remembered, so that a repeat gets the first answer
+/// again.
 public struct DuplicateWindow: Sendable, Equatable {
-    /// The time from a command to its repeat, by their timestamps, within which the repeat is known, in milliseconds.
+    /// The most time between the timestamps of a command and a repeat that is recognised, in milliseconds.
     public let age: Timestamp
     /// How many first answers of a partition are remembered.
     public let count: Int
@@ -15,13 +15,12 @@ public struct DuplicateWindow: Sendable, Equatable {
         self.count = count
     }
 
-    /// How much older than the latest commands a first answer has to be before it is forgotten, in milliseconds.
+    /// How much older than the latest commands a first answer must be to be forgotten, in milliseconds.
     ///
-    /// Longer than the window: a repeat that was sent within it may reach Kafka only after it. Clients give up delivering
-    /// a record after two minutes (Java) or five (librdkafka).
+    /// Longer than the window, because a repeat sent within it may reach Kafka after it: clients give up delivering a record
+    /// after two minutes (Java) or five (librdkafka).
     public var retention: Timestamp { age + min(age, 300_000) }
 
-    /// The memory for the templates of a partition's first answers, in bytes: the oldest answers are forgotten before
-    /// their templates take more.
+    /// The budget for the templates of a partition's first answers, in bytes. Beyond it the oldest answers are forgotten.
     public var templateBytes: Int { max(1 << 20, 32 * count) }
 }

@@ -1,6 +1,6 @@
-/// An answer as a client sees it, which owns its texts and needs no menu.
+/// An answer as a client sees it. It owns its texts and needs no menu.
 public struct Answer: Sendable, Hashable {
-    /// What was answered: an order or a restock.
+    /// Whether an order or a restock was answered.
     public let command: CommandKind
     /// The id of the order or restock.
     public let id: String
@@ -15,26 +15,25 @@ public struct Answer: Sendable, Hashable {
 
     /// What can come of a command.
     public enum Outcome: Sendable, Hashable {
-        /// `quantity` of the juice were made: the fruits that took, and what is left of these fruits.
+        /// `quantity` of the juice were made: the fruits used, and what is left of them.
         case juiceMade(juice: String, quantity: Int, used: [FruitAmount], left: [FruitAmount])
         /// The juice could not be made: every fruit that is short, at least one.
         case outOfStock(juice: String, quantity: Int, missing: [MissingFruit])
-        /// The stock was changed: what there is now of the fruits that were named.
+        /// The stock was changed: the levels of the named fruits after it.
         case restocked(left: [FruitAmount])
-        /// Nothing came of it. The code is one of ``Rejection/Reason``, or one that a newer service has
-        /// added.
+        /// The command had no effect. The code is one of ``Rejection/Reason``, or one that a newer service added.
         case rejected(reason: String)
     }
 }
 
-/// So many of a fruit.
+/// An amount of a fruit.
 public struct FruitAmount: Sendable, Hashable, Encodable {
     /// The fruit's id.
     public let fruit: String
-    /// How many.
+    /// The amount.
     public let amount: Int
 
-    /// So many of the fruit with this id.
+    /// An amount of the fruit with this id.
     public init(fruit: String, amount: Int) {
         self.fruit = fruit
         self.amount = amount

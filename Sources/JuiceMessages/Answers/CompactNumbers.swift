@@ -1,12 +1,12 @@
-/// Numbers from 0 up in 15 bytes or fewer: seven bits in a byte, least significant first, whose eighth says that more follow
-/// (LEB128). Behind the last number come zeros without end, so that zeros there take no room.
+/// Non-negative numbers in at most 15 bytes, in LEB128: seven bits per byte, least significant first; the eighth says that
+/// more follow. After the last number a reader reads zeros, so trailing zeros take no room.
 struct CompactNumbers {
     private(set) var bits: UInt128 = 0
-    /// Whether everything that was appended fits.
+    /// Whether all numbers appended so far fit.
     private(set) var fit = true
     private var position = 0
 
-    /// The most bytes of them.
+    /// The most bytes.
     static let capacity = 15
     private let capacity: Int
 
@@ -26,7 +26,7 @@ struct CompactNumbers {
         } while rest > 0
     }
 
-    /// Reads the numbers back, and then zeros without end.
+    /// Reads the numbers back, and after them zeros.
     struct Reader {
         private var rest: UInt128
 

@@ -1,4 +1,4 @@
-/// A particle whose form depends on the sound that the word before it ends with.
+/// A Korean particle, whose form depends on the final sound of the word before it.
 enum KoreanParticle {
     /// Marks the subject: 파인애플이, 딸기가.
     case subject
@@ -17,7 +17,7 @@ enum KoreanParticle {
         }
     }
 
-    /// The sound a word ends with when a Korean reads it.
+    /// The final sound of a word, as Koreans read it.
     private enum Ending {
         case consonant, vowel, unknown
 
@@ -27,18 +27,16 @@ enum KoreanParticle {
                 return
             }
             switch last {
-            // Syllables are laid out in blocks of 28, one for each final consonant; the first of a block has
-            // none.
+            // Syllables come in blocks of 28, one for each final consonant; the first of a block has none.
             case "가"..."힣": self = (last.value - 0xAC00) % 28 == 0 ? .vowel : .consonant
-            // A syllable in its parts, as some systems write Hangul: a vowel, or a final consonant, comes
-            // last.
+            // Decomposed syllables, as some systems write Hangul, end with a vowel or a final consonant.
             case "\u{1161}"..."\u{1175}": self = .vowel
             case "\u{11A8}"..."\u{11C2}": self = .consonant
             // 영, 일, 삼, 육, 칠, 팔
             case "0", "1", "3", "6", "7", "8": self = .consonant
             // 이, 사, 오, 구
             case "2", "4", "5", "9": self = .vowel
-            // Endings that sound the same in every word: melon is 멜론, kiwi 키위. Others do not: fig, pear.
+            // Letters that end every word with the same sound: melon is 멜론, kiwi 키위. Others vary: fig, pear.
             case "l", "m", "n", "L", "M", "N": self = .consonant
             case "a", "e", "i", "o", "u", "w", "y", "A", "E", "I", "O", "U", "W", "Y": self = .vowel
             default: self = .unknown

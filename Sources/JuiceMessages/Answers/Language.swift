@@ -1,6 +1,6 @@
 import JuiceMaker
 
-/// A language the service writes its messages for people in.
+/// A language of the service's messages for people.
 public enum Language: String, Sendable, CaseIterable {
     /// English, the default.
     case english = "en"

@@ -1,8 +1,8 @@
 import JuiceMaker
 
-/// What the service says to people, in one language.
+/// The messages of the service for people, in one language.
 ///
-/// Messages of a fixed form are given whole, the others as the pieces an encoder puts together.
+/// Fixed messages are whole, the others come in the pieces that an encoder puts together.
 struct Phrasebook {
     let menu: Menu
     let language: Language
@@ -24,8 +24,7 @@ extension Phrasebook {
         }
     }
 
-    /// What stands before and after the number in the message for several juices: `juice made: 3 × kiwi
-    /// juice`.
+    /// The text before and after the number in the message for several juices: `juice made: 3 × kiwi juice`.
     func madeSeveral(juice: Int) -> (before: String, after: String) {
         let name = menu.juices[juice].name.text(in: language)
         return switch language {
@@ -34,7 +33,7 @@ extension Phrasebook {
         }
     }
 
-    /// What stands around the fruits that are short.
+    /// The text around the list of short fruits.
     var outOfStock: (before: String, after: String) {
         switch language {
         case .english: ("out of stock (", ")")
@@ -42,7 +41,7 @@ extension Phrasebook {
         }
     }
 
-    /// How a fruit that is short is named, by how many follow it: `딸기, `, `바나나와 `, `키위가`.
+    /// The forms of a short fruit's name, by how many follow it: `딸기, `, `바나나와 `, `키위가`.
     struct ListedFruit {
         let beforeOthers: String
         let beforeLast: String
@@ -67,7 +66,7 @@ extension Phrasebook {
 // MARK: - Answers to restocks
 
 extension Phrasebook {
-    /// What stands before the restocked fruits.
+    /// The text before the restocked fruits.
     var restocked: String {
         switch language {
         case .english: "restocked: "
@@ -75,7 +74,7 @@ extension Phrasebook {
         }
     }
 
-    /// What stands around the level of a restocked fruit: `kiwi 8`, `키위 8개`.
+    /// The text around the level of a restocked fruit: `kiwi 8`, `키위 8개`.
     func level(ofFruit fruit: Int) -> (before: String, after: String) {
         switch language {
         case .english: ("\(name(ofFruit: fruit)) ", "")

@@ -1,8 +1,8 @@
 import JuiceMaker
 
-/// Why a command is answered with a rejection, with what its message needs to know.
+/// Why a command is rejected, with the details for its message.
 ///
-/// Fruits are indices of the menu; a text that came from the sender is already cut to a bounded length.
+/// Fruits are indices of the menu; texts of the sender are already clipped.
 public enum Rejection: Error, Hashable {
     /// The menu has no such juice.
     case unknownJuice(String)
@@ -12,16 +12,16 @@ public enum Rejection: Error, Hashable {
     case badQuantity
     /// The amount for a fruit is not an integer of 64 bits.
     case badAmount(fruit: Int)
-    /// The edit would take a fruit, of which there are `inStock`, below zero.
+    /// The edit would take a fruit below zero; `inStock` is its level.
     case wouldGoNegative(fruit: Int, inStock: Int)
-    /// The edit would take a fruit, of which there are `inStock`, above what a store holds.
+    /// The edit would take a fruit above what a store holds; `inStock` is its level.
     case wouldOverflow(fruit: Int, inStock: Int)
     /// The edit names no fruit.
     case emptyRestock
-    /// The command is not put together as it should be.
+    /// The structure of the command is wrong.
     case badCommand(Fault)
 
-    /// How a command can be put together wrongly.
+    /// What can be wrong with the structure of a command.
     public enum Fault: Hashable, Sendable {
         /// An order names no juice.
         case missingJuice
@@ -49,7 +49,7 @@ public enum Rejection: Error, Hashable {
         case set
     }
 
-    /// The closed list of codes in the field `reason` of an answer.
+    /// The codes in the field `reason` of an answer. The list is closed.
     public enum Reason: String, Hashable, Sendable, CaseIterable {
         /// The order's juice is not on the menu.
         case unknownJuice
@@ -65,7 +65,7 @@ public enum Rejection: Error, Hashable {
         case wouldOverflow
         /// The restock names no fruit.
         case emptyRestock
-        /// The command is not put together as it should be.
+        /// The structure of the command is wrong.
         case badCommand
     }
 

@@ -3,15 +3,14 @@ extension BorrowedText {
     // One character can have any number of accents.
     private static let maximumBytes = 1024
 
-    /// A copy for a message: the first 64 characters and then "…", or less of a text whose characters are
-    /// very long.
+    /// A copy for a message: the first 64 characters and "…", or fewer if the characters are very long.
     ///
-    /// An answer must not grow with what a sender puts into a field.
+    /// It bounds the size of an answer that quotes its sender.
     func clipped() -> String {
         var end = bytes.count
         if end > Self.maximumBytes {
             end = Self.maximumBytes
-            // Back to where a code point begins.
+            // Back to the start of a code point.
             while end > 0 && bytes[end] & 0b1100_0000 == 0b1000_0000 { end -= 1 }
         }
         var text = Substring(String(decoding: bytes[..<end], as: UTF8.self))

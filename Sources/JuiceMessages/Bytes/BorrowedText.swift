@@ -1,23 +1,20 @@
-/// Text in memory that someone else owns: UTF-8 bytes, neither copied nor kept alive.
+/// A view of UTF-8 text in memory that it neither owns nor keeps alive. It allows to read a record without an allocation.
 ///
-/// Its lifetime is its owner's. A text that a decoder returned is valid until that decoder decodes again; a
-/// text made of a record's key is valid as long as the record. Whoever needs it for longer copies it:
-/// `String(text)`, or into a ``ByteKeyTable``. That is the price for reading a record without a single
-/// allocation, and the compiler helps to pay it: the type is not `Sendable`, so at least it cannot leave for
-/// another thread.
+/// A text from a decoder is valid until that decoder decodes again; a text made of a record's key is valid as long as the
+/// record. To keep it for longer, copy it: `String(text)`, or into a ``ByteKeyTable``. It is not `Sendable`, so that it
+/// cannot outlive its owner on another thread.
 ///
-/// Two texts are equal when their bytes are. Ids are compared this way, never by Unicode's canonical
-/// equivalence.
+/// Two texts are equal if their bytes are. Ids are compared this way, never by Unicode's canonical equivalence.
 public struct BorrowedText: Equatable {
     /// The bytes of the text.
     public let bytes: UnsafeRawBufferPointer
 
-    /// The text in these bytes, which the caller knows to be UTF-8.
+    /// The text in these bytes, which must be UTF-8.
     public init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
     }
 
-    /// A literal, which is valid for as long as the process.
+    /// A literal, valid for the life of the process.
     public init(_ literal: StaticString) {
         self.init(UnsafeRawBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount))
     }
@@ -45,14 +42,14 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
-    // Most texts that differ have another length, which is no reason to call a function.
+    // Most texts that differ have different lengths: those need no call.
     @inline(__always)
     func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {
         count == other.count && hasSameBytesOfSameCount(as: other)
     }
 
-    // Ids are compared several times for every record, and `elementsEqual` goes byte by byte. Here the last word overlaps
-    // the one before it, so that only texts of fewer than four bytes do.
+    // Ids are compared several times per record, and `elementsEqual` compares byte by byte. Here the last word overlaps the
+    // one before it, so that only texts of fewer than four bytes are compared that way.
     private func hasSameBytesOfSameCount(as other: UnsafeRawBufferPointer) -> Bool {
         if count >= 8 { return hasSameWords(as: other, UInt64.self) }
         if count >= 4 { return hasSameWords(as: other, UInt32.self) }

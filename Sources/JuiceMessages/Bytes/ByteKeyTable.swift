@@ -2,15 +2,14 @@ import CPrefetch
 
 /// Gives every distinct key a dense index: the first key gets 0, the next new one 1, and so on.
 ///
-/// Made for a million ids. All keys lie in one array, one behind the other, and an open-addressing table of
-/// 8-byte slots finds them, so that a key costs its own bytes and some 20 to 40 more instead of an object of
-/// its own. Looking a key up takes no memory. Keys are bytes: two ids that differ in a byte are two keys,
-/// whatever Unicode thinks of them.
+/// Made for a million ids. All keys are in one array, one after the other, and an open-addressing table of 8-byte slots finds
+/// them: a key costs its bytes and some 20 to 40 more, not an allocation. A lookup allocates nothing. Keys are bytes: ids
+/// that differ in a byte are different keys, even if Unicode holds them equal.
 public struct ByteKeyTable: Sendable {
     @usableFromInline internal private(set) var keyBytes: [UInt8] = []
-    // Where each key ends in `keyBytes`, which is where the next one begins.
+    // The end of each key in `keyBytes`, where the next one begins.
     @usableFromInline internal private(set) var keyEnds: [UInt32] = []
-    // A power of two of them.
+    // A power of two of slots.
     private var slots: [Slot]
 
     /// A table without keys.
@@ -22,7 +21,7 @@ public struct ByteKeyTable: Sendable {
         keyBytes.reserveCapacity(capacity * 16)
     }
 
-    /// Makes room for so many keys, of some 16 bytes each, in all that may stay unused at no cost: not in the slots.
+    /// Reserves room for this many keys of some 16 bytes each, except in the slots: unlike those, unused room costs nothing.
     public mutating func reserveCapacity(_ capacity: Int) {
         keyEnds.reserveCapacity(capacity)
         keyBytes.reserveCapacity(capacity * 16)
@@ -33,7 +32,7 @@ public struct ByteKeyTable: Sendable {
         keyEnds.count
     }
 
-    /// A key with its hash, to be looked up more than once.
+    /// A key with its hash, for more than one lookup.
     public struct Key {
         /// The key's bytes.
         public let bytes: UnsafeRawBufferPointer
@@ -42,12 +41,12 @@ public struct ByteKeyTable: Sendable {
         /// A key of these bytes, valid as long as they are.
         public init(_ bytes: UnsafeRawBufferPointer) {
             self.bytes = bytes
-            // Under this process's own key: a sender cannot choose ids that all fall into one place.
+            // Keyed per process, so that a sender cannot choose ids that collide.
             hash = UInt32(truncatingIfNeeded: SipHash.hash(bytes))
         }
     }
 
-    /// Brings the place of a key that is soon looked up into the processor's caches.
+    /// Prefetches the slot of a key that is about to be looked up.
     public func prefetch(_ key: Key) {
         slots.withUnsafeBufferPointer { slots in
             if let start = slots.baseAddress { CPrefetch.prefetch(start + Int(key.hash) & (slots.count - 1)) }
@@ -59,7 +58,7 @@ public struct ByteKeyTable: Sendable {
         count <= Self.fewKeys ? search(key) : find(Key(key))
     }
 
-    // So few keys are compared one by one sooner than a hash is made, as are the juices of most menus.
+    // Comparing this few keys, such as the juices of most menus, is faster than hashing one.
     private static let fewKeys = 8
 
     private func search(_ key: UnsafeRawBufferPointer) -> Int? {
@@ -117,8 +116,8 @@ public struct ByteKeyTable: Sendable {
 }
 
 extension ByteKeyTable {
-    // A key's index and 32 bits of its hash. The hash tells almost every other key apart without a look at
-    // its bytes, which would be a cache miss, and lets the table grow without hashing a key again.
+    // A key's index and 32 bits of its hash. The hash rules out almost every other key without a cache miss in the key bytes,
+    // and lets the table grow without hashing the keys again.
     private struct Slot {
         // The hash in the upper half, the index plus one in the lower; zero if free.
         private var bits: UInt64 = 0
@@ -142,7 +141,7 @@ extension ByteKeyTable {
         return Array(repeating: .free, count: slotCount)
     }
 
-    // The slot that holds the key, or the free one where it belongs. Never full, so there is always one.
+    // The slot of the key, or the free one where it belongs. The table is never full, so one exists.
     private func position(of key: UnsafeRawBufferPointer, hash: UInt32) -> Int {
         let mask = slots.count - 1
         var position = Int(hash) & mask

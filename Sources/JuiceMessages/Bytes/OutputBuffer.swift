@@ -1,16 +1,15 @@
-/// Bytes under construction, in memory that is kept for the next message.
+/// A byte buffer that keeps its memory for the next message.
 ///
-/// Everything is appended; ``removeAll()`` starts over without giving the memory back. It cannot be copied,
-/// since it owns its memory itself: an array would make sure of its uniqueness before each of the twenty
-/// pieces of an answer.
+/// Everything is appended; ``removeAll()`` starts over and keeps the memory. It owns its memory and cannot be copied: an
+/// array would check its uniqueness for each of the twenty pieces of an answer.
 public struct OutputBuffer: ~Copyable {
     private var memory: UnsafeMutableRawPointer
     private var capacity: Int
 
-    /// How many bytes there are.
+    /// The number of bytes.
     public private(set) var count = 0
 
-    /// An empty buffer with room for `capacity` bytes. It grows when there are more.
+    /// An empty buffer with room for `capacity` bytes. It grows as needed.
     public init(capacity: Int = 1024) {
         self.capacity = max(capacity, 64)
         memory = Self.allocate(self.capacity)
@@ -25,7 +24,7 @@ public struct OutputBuffer: ~Copyable {
         count = 0
     }
 
-    /// The bytes, valid until some are appended or the buffer is gone.
+    /// The bytes, valid until the buffer is appended to or destroyed.
     public var unsafeBytes: UnsafeRawBufferPointer {
         UnsafeRawBufferPointer(start: memory, count: count)
     }
@@ -64,7 +63,7 @@ extension OutputBuffer {
         if value < 0 { append(byte: UInt8(ascii: "-")) }
         let (high, low) = value.magnitude.quotientAndRemainder(dividingBy: 100_000_000)
         if high > 0 { append(decimal: Int(high)) }
-        // Up to eight digits, the last one first, in a word that is written at once.
+        // Up to eight digits, the last one first, in a word that is written with one store.
         var (rest, word, digits) = (low, UInt64(0), 0)
         repeat {
             word = word << 8 | UInt64(UInt8(ascii: "0")) + UInt64(rest % 10)
@@ -75,14 +74,14 @@ extension OutputBuffer {
         count += digits
     }
 
-    // Where the next bytes go, with room for so many.
+    // Where the next bytes go, with room for this many.
     @inline(__always)
     private mutating func free(_ wanted: Int) -> UnsafeMutableRawPointer {
         if capacity - count < wanted { grow(by: wanted) }
         return memory + count
     }
 
-    // Apart from `free`, which is then small enough to become a part of every append.
+    // Kept out of `free`, which is then small enough to be inlined into every append.
     @inline(never)
     private mutating func grow(by wanted: Int) {
         capacity = max(capacity * 2, count + wanted)

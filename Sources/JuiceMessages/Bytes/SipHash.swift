@@ -1,20 +1,19 @@
-/// SipHash-1-3 by Aumasson and Bernstein: a hash under a key, so that whoever does not know the key cannot look for bytes
-/// that fall together.
+/// SipHash-1-3 by Aumasson and Bernstein: a keyed hash, so that nobody can search for collisions without the key.
 ///
-/// The standard library's `Hasher` is the same function behind a buffer that takes bytes in pieces of any size. Here every
-/// piece ends with a word of its own, which spares the buffer and two thirds of the instructions; of one piece it is the
-/// hash that the reference implementation gives.
+/// The standard library's `Hasher` is the same function behind a buffer that takes pieces of any size. Here every piece ends
+/// with its own word, which saves the buffer and two thirds of the instructions. The hash of a single piece is that of the
+/// reference implementation.
 ///
 /// Source: https://github.com/veorq/SipHash
 public struct SipHash {
-    /// What makes the hash nobody else's.
+    /// The secret that the hash depends on.
     public struct Key: Sendable {
         let low: UInt64
         let high: UInt64
 
         static let ofThisProcess = random()
 
-        /// A key that nobody knows.
+        /// A random key.
         public static func random() -> Key {
             Key(low: .random(in: .min ... .max), high: .random(in: .min ... .max))
         }
@@ -49,8 +48,8 @@ public struct SipHash {
     /// The hash of a pair of byte strings, each of up to 255 bytes, in 128 bits.
     ///
     /// - Parameters:
-    ///   - first: what comes first.
-    ///   - second: what follows; empty is the same as none.
+    ///   - first: the first string.
+    ///   - second: the second string; if it is empty, the hash is that of the first alone.
     ///   - key: other keys give other hashes.
     public static func wideHash(
         _ first: UnsafeRawBufferPointer,
@@ -67,8 +66,8 @@ public struct SipHash {
         return (low, state.finish())
     }
 
-    // Eight bytes at a time; the last word holds what remains and, in its highest byte, the count, which keeps pieces of
-    // up to 255 bytes apart.
+    // Eight bytes at a time. The last word holds the remaining bytes and, in its highest byte, the count, which separates
+    // pieces of up to 255 bytes.
     @inline(__always)
     private mutating func combine(_ bytes: UnsafeRawBufferPointer) {
         var offset = 0
@@ -79,7 +78,7 @@ public struct SipHash {
         combine(UInt64(truncatingIfNeeded: bytes.count) << 56 | Self.rest(of: bytes, from: offset))
     }
 
-    /// Fewer than eight bytes at the end, as a word.
+    /// The last bytes, fewer than eight, as a word.
     @inline(__always)
     private static func rest(of bytes: UnsafeRawBufferPointer, from offset: Int) -> UInt64 {
         let count = bytes.count - offset

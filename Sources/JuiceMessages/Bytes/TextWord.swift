@@ -1,4 +1,4 @@
-/// Eight bytes of a text, looked at all at once.
+/// Eight bytes of a text, examined at once.
 struct TextWord {
     /// How many bytes it has.
     static let size = 8
@@ -15,11 +15,11 @@ struct TextWord {
 
     var isASCII: Bool { bits & Self.highs == 0 }
 
-    /// How many bytes, from the first on, are ASCII and stand for themselves in a JSON string: no quotes, no backslashes and no
-    /// control characters.
+    /// How many leading bytes are ASCII and stand for themselves in a JSON string: no quotes, no backslashes and no control
+    /// characters.
     var plainCount: Int {
-        // The bit tricks for "has a byte less than n" and "has a zero byte". What they say of bytes after the first that is found
-        // may be wrong, because of its borrow.
+        // The bit tricks for "has a byte less than n" and "has a zero byte". The borrow of the first byte they find may make
+        // them wrong about later ones.
         let quotes = bits ^ Self.ones &* UInt64(UInt8(ascii: "\""))
         let backslashes = bits ^ Self.ones &* UInt64(UInt8(ascii: "\\"))
         let found = bits | (bits &- Self.ones &* 0x20) | (quotes &- Self.ones) | (backslashes &- Self.ones)
@@ -28,7 +28,7 @@ struct TextWord {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Whether `look` says so of all bytes, eight at a time. The last word overlaps the one before it.
+    /// Whether all bytes satisfy `look`, eight at a time. The last word overlaps the one before it.
     ///
     /// - Returns: nil for fewer bytes.
     @inline(__always)
@@ -50,7 +50,7 @@ extension UnsafeRawBufferPointer {
 
     /// Whether the bytes are UTF-8.
     var isUTF8: Bool {
-        // Almost every id is ASCII, which needs no parser.
+        // Almost every id is ASCII and needs no parser.
         if allWords(\.isASCII) ?? allSatisfy({ $0 < 0x80 }) { return true }
         var parser = Unicode.UTF8.ForwardParser()
         var iterator = makeIterator()

@@ -1,6 +1,6 @@
 import JuiceMaker
 
-/// The two things a store is told to do.
+/// The kinds of commands to a store.
 public enum CommandKind: Sendable, CaseIterable {
     /// Make juice.
     case order
@@ -22,13 +22,13 @@ public enum CommandKind: Sendable, CaseIterable {
     }
 }
 
-/// A POS system's order: so many of one juice.
+/// A POS system's order of one juice.
 public struct OrderCommand: Equatable {
-    /// The sender's id for it, valid as long as the decoder's record.
+    /// The sender's id, valid until the decoder decodes again.
     public let id: BorrowedText
     /// The juice's index in `Menu.juices`.
     public let juice: Int
-    /// How many, one of `JuiceMaker.quantities`.
+    /// One of `JuiceMaker.quantities`.
     public let quantity: Int
 
     /// An order.
@@ -41,7 +41,7 @@ public struct OrderCommand: Equatable {
 
 /// A restock bot's change to the stock of a store.
 public struct RestockCommand: Equatable {
-    /// The sender's id for it, valid as long as the decoder's record.
+    /// The sender's id, valid until the decoder decodes again.
     public let id: BorrowedText
     /// The change, of at least one fruit.
     public let edit: StockEdit
@@ -53,13 +53,13 @@ public struct RestockCommand: Equatable {
     }
 }
 
-/// What a record turned out to be.
+/// The result of decoding a record.
 public enum Decoded<Command> {
-    /// A command, to be carried out and answered.
+    /// A command to carry out and answer.
     case command(Command)
-    /// A command that can only be answered with a rejection.
+    /// A command to answer with a rejection.
     case rejected(id: BorrowedText, Rejection)
-    /// Nothing that could be answered: a dead letter.
+    /// A record that cannot be answered: a dead letter.
     case undecodable(DeadLetterReason)
 }
 

@@ -1,23 +1,20 @@
 import JuiceMaker
 
-/// Turns the values of records into commands.
+/// Decodes the values of records into commands.
 ///
-/// A value with several faults is judged by the first of them in this order:
+/// If a value has several faults, the first in this order is reported:
 ///
 /// 1. no value, too large, not JSON, nested too deep, not an object;
-/// 2. the id: missing, then bad. Up to here it is a dead letter, from here on it is answered with a
-///    rejection;
+/// 2. the id: missing, then bad. Up to here the record is a dead letter; all further faults are answered with a rejection;
 /// 3. for an order, the juice: given twice, missing, not a string, unknown; then the quantity: given twice,
 ///    bad;
 /// 4. for a restock, `add` and `set`: one given twice, both given, neither given, not an object, empty; then
-///    the fruits in the order they are given, each of them unknown, given twice, or with a bad amount.
+///    the fruits in the order given, each of them unknown, given twice, or with a bad amount.
 ///
-/// A field that is `null` counts as not given, because many senders write their unset fields that way: an
-/// order with `"quantity":null` is for one juice. Fields that are not part of a command are ignored, whatever
-/// they hold.
+/// A field that is `null` counts as not given, because many senders write unset fields that way: an order with
+/// `"quantity":null` is for one juice. Fields that are not part of a command are ignored, whatever their values.
 ///
-/// Decoding an order takes no memory. One decoder is for one thread, and what it returned borrows from it
-/// until it decodes again.
+/// Decoding an order allocates no memory. One decoder is for one thread, and its results are valid until it decodes again.
 public final class CommandDecoder {
     private let reader = JSONReader(capacity: CommandKind.maximumLength)
     private let juices: ByteKeyTable
@@ -76,7 +73,7 @@ extension CommandDecoder {
         } catch {
             switch error {
             case .tooDeep: throw .tooDeep
-            // No command is as long as what is too long for the reader.
+            // A command's size limit is far below the reader's.
             case .notJSON, .tooLong: throw .notJSON
             }
         }
@@ -160,7 +157,7 @@ extension CommandDecoder {
 }
 
 extension ByteKeyTable {
-    /// A table of these keys, which are all different: the index of a key is its place among them.
+    /// A table of these keys, which must be distinct. The index of a key is its position.
     init(keys: some Sequence<String>) {
         self.init()
         for key in keys {

@@ -1,9 +1,10 @@
 import JuiceMaker
 
-/// Writes commands, for those who send them. The service decides whether they make sense: a client without a
-/// menu, or with an old one, must still be able to send and be told.
+/// Writes the commands that clients send.
+///
+/// It validates nothing: a client with no menu, or an old one, can still send, and the service answers.
 public enum CommandEncoder {
-    /// Appends an order of so many of a juice.
+    /// Appends an order.
     public static func order(
         id: String,
         juice: String,

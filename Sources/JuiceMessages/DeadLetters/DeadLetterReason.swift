@@ -12,19 +12,19 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
     case missingID
     /// The id is not a string, is empty or too long, or is given twice.
     case badID
-    /// The key is too long or not UTF-8, so that it names no store.
+    /// The key is too long or not UTF-8, and names no store.
     case badStore
-    /// The record says that it was forwarded, and yet is not in the partition of its store.
+    /// The record was forwarded before, but is not in the partition of its store.
     case misplaced
-    /// The broker takes neither the answer nor, where it belongs in another partition, the command itself.
+    /// The broker refuses the answer or, if the command was to be forwarded, the command itself.
     case unanswerable
 
-    /// What the header `juice.error.code` says.
+    /// The value of the header `juice.error.code`.
     public var code: String {
         rawValue
     }
 
-    /// What the header `juice.error.message` says, in English.
+    /// The value of the header `juice.error.message`, in English.
     public var message: String {
         switch self {
         case .emptyValue:

@@ -1,11 +1,11 @@
-/// Takes the escapes out of a JSON string, where it lies: that makes no string longer.
+/// Unescapes a JSON string in place, which never makes it longer.
 struct JSONEscapes {
     private let text: UnsafeMutableRawBufferPointer
     private var position = 0
     private var count = 0
 
-    /// - Parameter text: what stands between the quotes.
-    /// - Returns: the text that it stands for, which begins at the same place.
+    /// - Parameter text: the bytes between the quotes.
+    /// - Returns: the unescaped text, which begins at the same address.
     static func remove(
         from text: UnsafeMutableRawBufferPointer
     ) throws(JSONError) -> UnsafeMutableRawBufferPointer {
@@ -36,7 +36,7 @@ struct JSONEscapes {
         }
     }
 
-    /// The scalar of one or, beyond U+FFFF, two units of UTF-16, the first of which has been announced.
+    /// The scalar of one UTF-16 unit or, beyond U+FFFF, of two. The first `\u` has been read.
     private mutating func scalar() throws(JSONError) -> Unicode.Scalar {
         let first = try unit()
         if let scalar = Unicode.Scalar(first) { return scalar }

@@ -8,7 +8,7 @@ enum JSONError: Error, Hashable {
     case tooLong
 }
 
-/// Reads one JSON document (RFC 8259) at a time, with memory that it keeps for the next one.
+/// Reads one JSON document (RFC 8259) at a time, and reuses its memory for the next.
 ///
 /// A byte order mark in front of the document is skipped.
 struct JSONReader: ~Copyable {
@@ -19,7 +19,7 @@ struct JSONReader: ~Copyable {
 
     private let memory: Memory
 
-    /// A reader that needs no more memory for documents of up to `capacity` bytes.
+    /// A reader with room for documents of up to `capacity` bytes. It grows for longer ones.
     init(capacity: Int) {
         memory = Memory(capacity: capacity)
     }
@@ -29,7 +29,7 @@ struct JSONReader: ~Copyable {
         guard bytes.count <= Self.maximumLength else { throw .tooLong }
         memory.makeRoom(for: bytes.count)
         let (text, tokens) = (memory.text, memory.tokens)
-        // Zeros behind it, which no document has, so that nothing of a longer one before it is ever taken for a part of it.
+        // Zeros, which no document has, separate it from the rest of a longer document before it.
         UnsafeMutableRawBufferPointer(start: text, count: bytes.count).copyMemory(from: bytes)
         (text + bytes.count).initializeMemory(as: UInt8.self, repeating: 0, count: JSONScanner.padding)
         var scanner = JSONScanner(text, count: bytes.count, tokens: tokens)
@@ -60,7 +60,7 @@ struct JSONReader: ~Copyable {
         }
 
         private func grow(to count: Int) {
-            // Doubled, so that a run of ever longer documents costs few reallocations.
+            // Doubled, so that ever longer documents cost few reallocations.
             capacity = max(count, capacity * 2)
             text.deallocate()
             text = .allocate(byteCount: capacity + JSONScanner.padding, alignment: 8)
@@ -70,8 +70,8 @@ struct JSONReader: ~Copyable {
     }
 }
 
-/// One value, or one key of an object, of a document. Tokens lie in document order: an object is followed by its members,
-/// each a string (the key) and then the value, an array by its elements.
+/// One value of a document, or one key of an object. Tokens are in document order: an object is followed by its members, each
+/// a string (the key) and then the value, and an array by its elements.
 struct JSONToken {
     enum Kind: UInt8 {
         case object
@@ -87,12 +87,11 @@ struct JSONToken {
     }
 
     let kind: Kind
-    /// How many tokens there are of this value and all it holds. While an object or array is being read: the place of the one
-    /// that it is in.
+    /// The number of tokens of this value and its descendants. While an object or array is open: the place of its parent.
     var size: UInt32 = 1
-    /// Of a string: how many bytes it has, without escapes.
+    /// Of a string: its length in bytes, unescaped.
     var count: UInt32 = 0
-    /// Of a string: where they are.
+    /// Of a string: its bytes.
     var text: UnsafeRawPointer?
     /// The value of an integer.
     var integer = 0

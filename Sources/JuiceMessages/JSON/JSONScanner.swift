@@ -1,8 +1,8 @@
-/// Goes through a text once, checks that it is one JSON document in UTF-8, and writes its tokens.
+/// Checks in one pass that a text is one JSON document in UTF-8, and writes its tokens.
 ///
-/// It does not call itself, whatever the document holds: objects and arrays that are open are linked by their tokens.
+/// It does not recurse: the open objects and arrays are linked through their tokens.
 struct JSONScanner {
-    /// So many zeros have to stand behind the text: no loop runs past the first of them, and eight bytes may be read at once.
+    /// How many zeros must follow the text: the first ends every loop, and all together allow reads of eight bytes.
     static let padding = 16
 
     private var at: UnsafeMutableRawPointer
@@ -10,17 +10,17 @@ struct JSONScanner {
     private let tokens: UnsafeMutablePointer<JSONToken>
     private let tokenCapacity: Int
     private var count = 0
-    /// The token of the innermost object or array that is open, where `depth` is not 0.
+    /// The token of the innermost open object or array, unless `depth` is 0.
     private var open = 0
     private var depth = 0
     private var isInObject = false
 
-    /// What there has to be room for. A token takes a byte at least, and something stands between any two that are not one
-    /// within the other.
+    /// The most tokens of a text. A token takes at least a byte, and any two of which neither contains the other have a
+    /// separator between them.
     static func mostTokens(inBytes count: Int) -> Int { count / 2 + JSONReader.maximumDepth + 2 }
 
     /// - Parameters:
-    ///   - text: the document, with ``padding`` behind it; strings lose their escapes where they lie.
+    ///   - text: the document, followed by ``padding``. Strings are unescaped in place.
     ///   - tokens: room for ``mostTokens(inBytes:)``.
     init(_ text: UnsafeMutableRawPointer, count: Int, tokens: UnsafeMutablePointer<JSONToken>) {
         at = text
@@ -31,7 +31,7 @@ struct JSONScanner {
 
     /// Writes the tokens of the document, the first of which is the root.
     ///
-    /// This and all that every document needs is inlined: what is in no register costs more than all the rest.
+    /// This and all that every document needs is inlined, which keeps the state in registers.
     @inline(__always)
     mutating func scan() throws(JSONError) {
         if BorrowedText("\u{FEFF}").bytes.hasSameBytes(as: UnsafeRawBufferPointer(start: at, count: 3)) {
@@ -44,9 +44,9 @@ struct JSONScanner {
         guard at == end else { throw .notJSON }
     }
 
-    /// Reads a value, in an object with its key: as a whole, or an object or array as far as its first value.
+    /// Reads a value, and in an object its key. Of an object or array that is not empty it reads only the beginning.
     ///
-    /// - Returns: whether the value is read as a whole.
+    /// - Returns: whether the value is complete.
     @inline(__always)
     private mutating func value() throws(JSONError) -> Bool {
         if isInObject { try key() }
@@ -81,9 +81,9 @@ struct JSONScanner {
         return false
     }
 
-    /// Ends all objects and arrays that end here.
+    /// Closes all objects and arrays that end here.
     ///
-    /// - Returns: whether another value follows in one that does not.
+    /// - Returns: whether another value follows, in one that stays open.
     @inline(__always)
     private mutating func isFollowed() throws(JSONError) -> Bool {
         while depth > 0 {
@@ -214,7 +214,7 @@ extension JSONScanner {
 
     @inline(__always)
     private mutating func append(_ token: JSONToken) throws(JSONError) {
-        // Never full, but what that rests on is not worth a write beyond.
+        // The room always suffices, but if that were wrong, this prevents a write beyond it.
         guard count < tokenCapacity else { throw .notJSON }
         (tokens + count).initialize(to: token)
         count += 1

@@ -1,7 +1,6 @@
 import JuiceMaker
 
-/// A value of the document that a ``JSONReader`` read last: a place in its tokens, cheap to pass on, and gone
-/// when the reader reads again.
+/// A value of the last document of a ``JSONReader``: a pointer to its token, valid until the reader reads again.
 struct JSONValue {
     fileprivate let first: UnsafePointer<JSONToken>
 
@@ -13,7 +12,7 @@ struct JSONValue {
         first.pointee
     }
 
-    // The first token after this value and all it holds.
+    // The first token after this value and its descendants.
     fileprivate var end: UnsafePointer<JSONToken> {
         first + Int(first.pointee.size)
     }
@@ -36,12 +35,12 @@ struct JSONValue {
         token.kind == .integer ? token.integer : nil
     }
 
-    /// An ``integer`` that can be the level of a fruit in a store. What else a record may say, nobody calculates with.
+    /// An ``integer`` in the range of a store's levels, so that callers can calculate with it without overflow.
     var amount: Int? {
         integer.flatMap { (0...FruitStore.maximumLevel).contains($0) ? $0 : nil }
     }
 
-    /// What is wrong with a value that is no ``amount``.
+    /// The problem of a value that is not an ``amount``.
     static let noAmount = "must be a whole number from 0 to \(FruitStore.maximumLevel)"
 
     /// The text of a string, without escapes.
@@ -65,7 +64,7 @@ extension JSONToken {
     }
 }
 
-/// The members of an object in document order, a key that is given twice being two members.
+/// The members of an object in document order. A key given twice makes two members.
 struct JSONObject: Sequence {
     fileprivate let value: JSONValue
 
@@ -86,14 +85,14 @@ struct JSONObject: Sequence {
         }
     }
 
-    /// What an object holds under a name.
+    /// What an object has under a name.
     enum Member {
         case absent
         case value(JSONValue)
-        /// JSON leaves open what a name given twice means, so no reader here chooses.
+        /// The name is given twice. JSON does not define its meaning, so no reader here picks one.
         case repeated
 
-        fileprivate mutating func note(_ value: JSONValue) {
+        fileprivate mutating func add(_ value: JSONValue) {
             switch self {
             case .absent: self = .value(value)
             case .value, .repeated: self = .repeated
@@ -101,7 +100,7 @@ struct JSONObject: Sequence {
         }
     }
 
-    /// Looks a member up. Linear, which for the few members of a command is faster than any table.
+    /// Looks up a member. Linear, which is faster than a table for the few members of a command.
     func member(_ name: StaticString) -> Member {
         let name = BorrowedText(name)
         var found: JSONValue?
@@ -112,7 +111,7 @@ struct JSONObject: Sequence {
         return found.map(Member.value) ?? .absent
     }
 
-    /// Looks three members up in one go.
+    /// Looks up three members in one pass.
     func members(
         _ first: StaticString,
         _ second: StaticString,
@@ -122,11 +121,11 @@ struct JSONObject: Sequence {
         var found = (Member.absent, Member.absent, Member.absent)
         for (key, value) in self {
             if key == names.0 {
-                found.0.note(value)
+                found.0.add(value)
             } else if key == names.1 {
-                found.1.note(value)
+                found.1.add(value)
             } else if key == names.2 {
-                found.2.note(value)
+                found.2.add(value)
             }
         }
         return found

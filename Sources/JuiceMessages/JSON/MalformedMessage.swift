@@ -37,8 +37,8 @@ extension JSONReader {
     }
 }
 
-// Members of messages this project writes itself: each is there, once, and of one type. The path to the
-// object ends with a dot, or is empty.
+// Members of messages that this project writes itself: each is present, once, and of one type. The path to the object is
+// empty or ends with a dot.
 extension JSONObject {
     func value(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> JSONValue {
         switch member(name) {
@@ -52,7 +52,7 @@ extension JSONObject {
         try value(name, in: path, "a string") { $0.string }
     }
 
-    /// A whole number within a range. Whoever reads records calculates with it, and must not overflow.
+    /// A whole number within a range, so that callers can calculate with it without overflow.
     func integer(
         _ name: StaticString,
         in path: String = "",
@@ -105,7 +105,7 @@ extension JSONObject {
         return amounts
     }
 
-    /// The elements of an array of objects, each made with its place.
+    /// The elements of an array of objects. `element` gets the path of each.
     func objects<Element>(
         _ name: StaticString,
         _ element: (JSONObject, String) throws(MalformedMessage) -> Element

@@ -29,7 +29,7 @@ extension OutputBuffer {
         append(UnsafeRawBufferPointer(rebasing: bytes[copied...]))
     }
 
-    // What JSON does not allow in a string; all else, Hangul too, stands for itself.
+    // JSON requires no other escapes: all else, Hangul too, stands for itself.
     private static func needsEscape(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
     }

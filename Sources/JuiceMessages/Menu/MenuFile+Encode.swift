@@ -1,8 +1,7 @@
 import JuiceMaker
 
 extension MenuFile {
-    /// Appends a menu as a file that ``decode(_:)`` reads, laid out for people: a line for each fruit and
-    /// juice.
+    /// Appends a menu as a file that ``decode(_:)`` reads, with a line for each fruit and juice.
     public static func encode(_ menu: Menu, into buffer: inout OutputBuffer) {
         buffer.append("{\n  \"fruits\": [\n")
         appendLines(menu.fruits, into: &buffer, append)

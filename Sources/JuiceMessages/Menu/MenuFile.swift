@@ -10,14 +10,14 @@ import JuiceMaker
 /// ```
 ///
 /// `name` may be left out (the id), as may its `ko` (the English name), its `en` (the id) and `initialStock`
-/// (10). A field that a menu does not have is an error, not ignored as in records: here it is a typing
-/// mistake by the one who reads the message.
+/// (10). Unlike in records, an unknown field is an error: it is most likely a typing mistake of the person who reads the
+/// message.
 public enum MenuFile {
     /// Why a file is not a menu.
     public enum Failure: Error, Hashable, CustomStringConvertible {
-        /// The file does not have the form of a menu.
+        /// The file does not have the structure of a menu.
         case malformed(MalformedMessage)
-        /// It has, but what it says cannot be.
+        /// It has, but the menu is invalid.
         case invalid(MenuError)
 
         /// The place and the problem in English.
@@ -89,7 +89,7 @@ public enum MenuFile {
 }
 
 extension JSONObject {
-    /// Whether there is a member of this name, once or more often.
+    /// Whether there is at least one member of this name.
     fileprivate func has(_ name: StaticString) -> Bool {
         if case .absent = member(name) { false } else { true }
     }

@@ -1,18 +1,28 @@
 import JuiceMaker
 
-/// Restores stores from their stock records, by the menu of today.
+/// A store, restored from its stock record.
+public struct RestoredStore {
+    /// The store's id, valid until the restorer restores again.
+    public let store: BorrowedText
+    /// How often the store was changed.
+    public let revision: Int
+    /// Its levels under the present menu.
+    public let levels: FruitStore
+}
+
+/// Restores stores from their stock records, under the present menu.
 ///
-/// The menu may have changed since a record was written: a fruit that the record lacks is at its initial
-/// stock, one that the menu lacks is ignored. One restorer is for one thread.
+/// The menu may have changed since a record was written: a fruit that the record lacks gets its initial stock, and one that
+/// the menu lacks is ignored. One restorer is for one thread.
 ///
-/// Restoring takes no memory, provided that the store restored before is let go of.
+/// Restoring allocates no memory if the store restored before has been released.
 public final class StockRestorer {
     private let reader = JSONReader(capacity: 4096)
     private let menu: Menu
     private let fruits: ByteKeyTable
     private let template: StockTemplate
     private let initialLevels: [Int]
-    // Kept from record to record: there may be a million.
+    // Reused for every record: there may be a million.
     private var levels: [Int]
     private var isGiven: [Bool]
     private var restored: FruitStore
@@ -32,7 +42,7 @@ public final class StockRestorer {
     ///
     /// - Parameters:
     ///   - value: the record's value.
-    ///   - key: the record's key, which for a record of this service is the store.
+    ///   - key: the record's key, which is the store in records of this service.
     public func restore(
         _ value: UnsafeRawBufferPointer,
         key: UnsafeRawBufferPointer? = nil

@@ -10,17 +10,16 @@ public enum HeaderName {
     public static let sourcePartition = "juice.source.partition"
     /// On a dead letter: its offset there.
     public static let sourceOffset = "juice.source.offset"
-    /// On a dead letter that was too large to be kept whole: the size in bytes that key, value and headers had together.
+    /// On a truncated dead letter: the original size of key, value and headers together, in bytes.
     public static let truncatedFrom = "juice.truncated.from"
-    /// On a command that came to another partition than its store's and was forwarded to that one: where it was read
-    /// first, as `partition/offset` of the same topic, for example `3/42`.
+    /// On a command that was forwarded to its store's partition: where it was read first, as `partition/offset` of the same
+    /// topic, for example `3/42`.
     public static let forwardedFrom = "juice.forwarded.from"
-    /// On a command that was sent again out of the dead letters: which one it was, as `partition/offset`.
+    /// On a command that was resent from the dead letters: which one it was, as `partition/offset`.
     public static let resentFrom = "juice.resent.from"
-    /// On a note among the dead letters, which says that one of its partition was sent again: which one, as
-    /// `partition/offset`.
+    /// On a record of the dead letters which says that one of its partition was resent: which one, as `partition/offset`.
     public static let resentLetter = "juice.resent.letter"
-    /// On such a note: where to, as `topic/partition`.
+    /// On such a record: where it was resent to, as `topic/partition`.
     public static let resentTo = "juice.resent.to"
     /// W3C trace context, copied from a command to its answer.
     public static let traceparent = "traceparent"

@@ -1,4 +1,4 @@
-/// The hash by which Kafka's Java clients spread keys over partitions: MurmurHash2 with a seed of Kafka's own.
+/// The hash by which Kafka's Java clients assign keys to partitions: MurmurHash2 with Kafka's seed.
 ///
 /// It decides which partition owns a store, so it must agree with other clients to the bit: `Utils.murmur2` and
 /// `BuiltInPartitioner` in Kafka's Java client, `murmur2_random` in librdkafka.
@@ -6,7 +6,7 @@ public enum Murmur2 {
     /// The hash of some bytes, signed as in Java.
     public static func hash(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         let multiplier: UInt32 = 0x5BD1_E995
-        // Java's lengths have 32 bits; no key is that long.
+        // Lengths have 32 bits in Java; no key is longer.
         var hash: UInt32 = 0x9747_B28C ^ UInt32(truncatingIfNeeded: bytes.count)
 
         var offset = 0
@@ -31,9 +31,9 @@ public enum Murmur2 {
         return Int32(bitPattern: hash)
     }
 
-    /// The partition for a key, of a topic with `count` of them, which is at least 1.
+    /// The partition for a key in a topic of `count` partitions, at least 1.
     public static func partition(of key: UnsafeRawBufferPointer, count: Int32) -> Int32 {
-        // Java's way to a number that is not negative: without the sign, which is not the absolute value.
+        // As Java does, this clears the sign bit; it does not take the absolute value.
         (hash(key) & Int32.max) % count
     }
 }

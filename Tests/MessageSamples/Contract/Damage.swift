@@ -1,9 +1,9 @@
-/// What is changed in a message to make another one of it, most often a wrong one.
+/// A change to a message, which most often makes it invalid.
 struct Damage: CustomStringConvertible {
-    /// Paths with dots, and what to write there: raw JSON, or nil to remove what is there.
+    /// Dotted paths, and the raw JSON to write there; nil to remove the value.
     let edits: [(path: String, value: String?)]
 
-    /// The damaged message; nil where the damage does not fit.
+    /// The damaged message; nil if the damage does not apply.
     func applied(to message: JSON) -> JSON? {
         var message = message
         for (path, value) in edits {

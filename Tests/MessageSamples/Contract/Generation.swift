@@ -15,8 +15,8 @@ public struct Generation {
         commands = RandomCommands(seed: seed)
     }
 
-    /// Returns the samples since the last call.
-    public mutating func takeSamples() -> [Sample] {
+    /// Removes and returns the samples since the last call.
+    public mutating func removeSamples() -> [Sample] {
         defer { samples = [] }
         return samples
     }

@@ -1,4 +1,4 @@
-/// A JSON document that can be damaged: what stands in it is kept as it is written.
+/// A JSON document that can be damaged. Its literals are kept as written.
 indirect enum JSON {
     case object([(name: String, value: JSON)])
     case array([JSON])
@@ -45,8 +45,8 @@ indirect enum JSON {
         }
     }
 
-    /// The document with another value at a path, or with none where `value` is nil. What is not there yet is put at the
-    /// end of its object; nil if there is no such object, or nothing to remove.
+    /// The document with another value at a path, or without it if `value` is nil. A new member is appended to its object.
+    /// Nil if there is no such object, or nothing to remove.
     func replacing(_ path: [Substring], with value: JSON?) -> JSON? {
         guard let step = path.first else { return value }
         let rest = Array(path.dropFirst())

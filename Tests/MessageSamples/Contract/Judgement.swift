@@ -1,9 +1,9 @@
 import JuiceMaker
 import JuiceMessages
 
-/// What the service makes of a message it reads.
+/// The service's judgement of a message.
 struct Judgement {
-    /// Nil when another menu would judge otherwise: no schema knows the menu.
+    /// Nil if it depends on the menu, which no schema knows.
     let isValid: Bool?
     let note: String
 
@@ -31,7 +31,7 @@ struct Judgement {
         }
     }
 
-    /// What becomes of a menu's file.
+    /// The judgement of a menu file.
     init(menu file: String) {
         do throws(MenuFile.Failure) {
             _ = try BorrowedText.withText(file) { text in
@@ -54,7 +54,7 @@ struct Judgement {
 }
 
 extension CommandDecoder {
-    /// What becomes of a value of the orders or the restocks topic.
+    /// The judgement of a value of the orders or the restocks topic.
     func judge(_ kind: CommandKind, _ value: String) -> Judgement {
         BorrowedText.withText(value) { text in
             switch kind {

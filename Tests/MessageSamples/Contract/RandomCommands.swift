@@ -2,7 +2,7 @@ import JuiceMaker
 import JuiceMessages
 import SeededRandom
 
-/// Commands in all the ways in which senders may write them.
+/// Random commands, in all the ways senders may write them.
 struct RandomCommands {
     private static let extras = ["1", "-0.5e-3", "\"\"", "null", "true", "[[],{}]", #"{"orderId":[]}"#]
 
@@ -19,7 +19,7 @@ struct RandomCommands {
         return (.restock, restock(id, of: menu))
     }
 
-    /// The built-in menu or another one, and a store's name.
+    /// A store of the built-in menu or of a random one.
     mutating func shop() throws -> Shop {
         let fruits = Int.random(in: 1...12, using: &random)
         let menu = chance(1, of: 3) ? Menu.standard : try RandomSamples.menu(fruits: fruits, &random)
@@ -60,7 +60,7 @@ struct RandomCommands {
         return Int.random(in: (kind == .add ? -5 : 0)...50, using: &random)
     }
 
-    /// In any order, with fields that nobody knows and space around.
+    /// Shuffled, with an unknown field, and with whitespace around.
     private mutating func oddly(_ members: [(name: String, value: JSON)]) -> String {
         let extra =
             Self.extras.randomElement(using: &random).map { [(name: "x", value: JSON.literal($0))] } ?? []

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value of a record, and whether it is what the schema describes.
+/// A record's value, and whether its schema must accept it.
 public struct Sample: Encodable {
     /// The files in docs/schemas.
     enum Schema: String, Encodable {
@@ -9,11 +9,11 @@ public struct Sample: Encodable {
     }
 
     enum Origin: String, Encodable {
-        /// Word for word what the tests of encoders and decoders go by.
+        /// A message of the tests of encoders and decoders.
         case golden
-        /// Made at random and written by the service's own encoders.
+        /// Random, and written by the service's encoders.
         case generated
-        /// A generated one with something changed that makes it wrong.
+        /// Generated, and damaged so that it is invalid.
         case broken
     }
 
@@ -21,9 +21,9 @@ public struct Sample: Encodable {
     let origin: Origin
     /// The bytes of the record, as text.
     let value: String
-    /// Whether the service takes it, or writes such a thing; nil when that depends on the menu.
+    /// Whether the service accepts or writes it; nil if that depends on the menu.
     let valid: Bool?
-    /// What was changed, or what the service says of it.
+    /// The damage, or the service's judgement.
     let note: String
 
     /// The sample as a line of JSON.

@@ -1,7 +1,7 @@
 import JuiceMaker
 import JuiceMessages
 
-/// A store that answers by the service's own decoder, juice maker and encoders.
+/// A store that answers with the service's decoder, juice maker and encoders.
 final class Shop {
     let menu: Menu
     let store: String
@@ -20,7 +20,7 @@ final class Shop {
         fruits = FruitStore(menu: menu)
     }
 
-    /// The answers to a command, in each language and once more as to a repeat; none to what is no command.
+    /// The answers to a command: in each language, and once as to a repeat. None if the value is not a command.
     func answers(to kind: CommandKind, _ value: String) -> [String] {
         BorrowedText.withText(value) { value in
             BorrowedText.withText(store) { store in
@@ -32,7 +32,7 @@ final class Shop {
         }
     }
 
-    /// The record of the store's stock; nil for one that was never changed.
+    /// The record of the store's stock; nil if it was never changed.
     func stockRecord() -> String? {
         guard revision > 0 else { return nil }
         return BorrowedText.withText(store) { store in

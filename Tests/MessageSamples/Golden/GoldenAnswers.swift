@@ -18,7 +18,7 @@ public struct Bilingual: Sendable {
     }
 }
 
-/// What the service writes, word for word: for the encoder and for the schemas.
+/// Records that the service writes, word for word: for the tests of the encoder and of the schemas.
 ///
 /// Unless another is named, the store is `gangnam` and the order `pos-7-000123`, at the built-in menu.
 public enum GoldenAnswers {

@@ -1,10 +1,10 @@
 import JuiceMessages
 
-/// Values of commands, word for word, and what becomes of them: for the decoder and for the schemas.
+/// Commands, word for word, and how they are decoded: for the tests of the decoder and of the schemas.
 ///
 /// Ids and names are those of the built-in menu.
 public enum GoldenCommands {
-    /// Orders that are carried out, and how the decoder reads them.
+    /// Valid orders, and how they are decoded.
     public static let orders: [(value: String, expected: String)] = [
         (
             #"{"orderId":"pos-7-000123","juice":"strawberryBanana","quantity":1}"#,
@@ -24,7 +24,7 @@ public enum GoldenCommands {
         (#"{"orderId":"a","juice":"kiwi","add":{"kiwi":1},"restockId":"b"}"#, "a: 1 kiwi"),
     ]
 
-    /// Orders that are answered with a rejection, and which one.
+    /// Orders that are rejected, and why.
     public static let rejectedOrders: [(value: String, expected: String)] = [
         (#"{"orderId":"a"}"#, "a: badCommand(JuiceMessages.Rejection.Fault.missingJuice)"),
         (#"{"orderId":"a","juice":null}"#, "a: badCommand(JuiceMessages.Rejection.Fault.missingJuice)"),
@@ -61,7 +61,7 @@ public enum GoldenCommands {
         (#"{"orderId":"a","quantity":0,"juice":"durian"}"#, #"a: unknownJuice("durian")"#),
     ]
 
-    /// Restocks that are carried out, and how the decoder reads them.
+    /// Valid restocks, and how they are decoded.
     public static let restocks: [(value: String, expected: String)] = [
         (#"{"restockId":"r","add":{"strawberry":16,"kiwi":-2}}"#, "r: add strawberry 16, kiwi -2"),
         (#"{"restockId":"r","add":{"kiwi":-2,"strawberry":16}}"#, "r: add strawberry 16, kiwi -2"),
@@ -72,7 +72,7 @@ public enum GoldenCommands {
         (#"{"restockId":"r","add":{"mango":0},"juice":7,"orderId":[]}"#, "r: add mango 0"),
     ]
 
-    /// Restocks that are answered with a rejection, and which one.
+    /// Restocks that are rejected, and why.
     public static let rejectedRestocks: [(value: String, expected: Rejection)] = [
         (#"{"restockId":"r"}"#, Rejection.emptyRestock),
         (#"{"restockId":"r","add":null}"#, .emptyRestock),
@@ -96,7 +96,7 @@ public enum GoldenCommands {
         (#"{"restockId":"r","add":{"durian":1,"mango":{}}}"#, .unknownFruit("durian")),
     ]
 
-    /// Values of the orders topic that name no order, and the code of their dead letters.
+    /// Values of the orders topic that are not orders, and the codes of their dead letters.
     public static let deadLetters: [(value: String, code: String)] = [
         ("", "emptyValue"), (" ", "notJSON"), ("hello", "notJSON"),
         (#"{"orderId":"a","juice":"kiwi"}}"#, "notJSON"),

@@ -1,6 +1,6 @@
-/// Files that are no menu, word for word: for the one who reads them and for the schema.
+/// Invalid menu files, word for word: for the tests of the reader and of the schema.
 public enum GoldenMenus {
-    /// What is wrong with each, with its place.
+    /// Each with its fault and the place of it.
     public static let malformed: [(json: String, problem: String)] = [
         ("", "not a JSON document in UTF-8"), ("[]", "not a JSON object"), ("{}", "fruits: missing"),
         (#"{"fruits":[]}"#, "juices: missing"),

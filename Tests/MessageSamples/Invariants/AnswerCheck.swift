@@ -1,7 +1,7 @@
 import JuiceMaker
 import JuiceMessages
 
-/// Whatever the bytes, they are an answer or they are refused, and an answer can be remembered and given again.
+/// Any bytes are an answer or are refused, and an answer can be remembered and given again.
 public final class AnswerCheck: InvariantCheck {
     private let decoder = AnswerDecoder()
     private let reader: RememberedAnswerReader
@@ -14,7 +14,7 @@ public final class AnswerCheck: InvariantCheck {
         second = RememberedAnswerReader(encoder: encoder)
     }
 
-    /// Judges the bytes as an answer.
+    /// Checks the bytes as an answer.
     public func check(_ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
         let decoded: Answer?
         do throws(MalformedMessage) {
@@ -45,7 +45,7 @@ public final class AnswerCheck: InvariantCheck {
         if !head.isDuplicate, !saysWhetherDuplicate(value) { try checkRepeat(of: answer, value) }
     }
 
-    /// How an answer that was written here is remembered.
+    /// How an answer by this project is remembered.
     func compact(of value: [UInt8]) throws(InvariantViolation) -> CompactAnswer? {
         try check(value)
         do {
@@ -107,9 +107,9 @@ public final class AnswerCheck: InvariantCheck {
         try require(isSame, "not the same answer again: \(String(decoding: again, as: UTF8.self))")
     }
 
-    // With `"duplicate":false` in it, which this project never writes, there would be two.
+    // This project never writes `"duplicate":false`; marking such an answer would give the field twice.
     private func saysWhetherDuplicate(_ value: UnsafeRawBufferPointer) -> Bool {
-        // As an escape it may be spelled in many ways.
+        // The name may also be spelled with escapes.
         let text = String(decoding: value, as: UTF8.self)
         return text.contains("duplicate") || text.contains("\\u")
     }

@@ -1,11 +1,11 @@
 import JuiceMaker
 import JuiceMessages
 
-/// Whatever the bytes, they are a command, a rejection or a dead letter, and each keeps what it promises.
+/// Any bytes are a command, a rejection or a dead letter, and each keeps its promises.
 public final class CommandCheck: InvariantCheck {
     private let menu = Menu.standard
     private let decoder = CommandDecoder(menu: .standard)
-    // What a decoder returns is gone when it decodes again.
+    // The results of a decoder are invalid once it decodes again.
     private let second = CommandDecoder(menu: .standard)
     private let answers = AnswerCheck()
     private let answerDecoder = AnswerDecoder()
@@ -15,7 +15,7 @@ public final class CommandCheck: InvariantCheck {
     /// A check by the built-in menu.
     public init() {}
 
-    /// Judges the bytes both as an order and as a restock.
+    /// Checks the bytes both as an order and as a restock.
     public func check(_ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
         switch decoder.decodeOrder(value) {
         case .command(let order): try check(order)

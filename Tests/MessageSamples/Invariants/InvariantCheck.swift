@@ -1,16 +1,16 @@
 import JuiceMessages
 
-/// What must hold whatever the bytes of a record are. Both the fuzzer and the tests go by it.
+/// An invariant of any record, whatever its bytes. The fuzzer and the tests check it.
 ///
-/// A check is for one thread, and keeps its decoders from input to input as the service does.
+/// A check is for one thread, and reuses its decoders for all inputs as the service does.
 public protocol InvariantCheck {
-    /// Judges one value of a record.
+    /// Checks the value of a record.
     func check(_ value: UnsafeRawBufferPointer) throws(InvariantViolation)
 }
 
-/// Something that must not be, in words.
+/// A violated invariant.
 public struct InvariantViolation: Error, CustomStringConvertible {
-    /// What is wrong.
+    /// What was violated, in words.
     public let description: String
 }
 

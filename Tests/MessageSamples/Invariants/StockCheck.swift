@@ -1,7 +1,7 @@
 import JuiceMaker
 import JuiceMessages
 
-/// Whatever the bytes, they are the stock of a store or they are refused, and a stock can be written again.
+/// Any bytes are the stock of a store or are refused, and a stock can be written again.
 public final class StockCheck: InvariantCheck {
     private let restorer = StockRestorer(menu: .standard)
     private let second = StockRestorer(menu: .standard)
@@ -11,7 +11,7 @@ public final class StockCheck: InvariantCheck {
     /// A check by the built-in menu.
     public init() {}
 
-    /// Judges the bytes as a stock record.
+    /// Checks the bytes as a stock record.
     public func check(_ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
         _ = try? decoder.decode(value)
         let stock: RestoredStore
@@ -29,7 +29,7 @@ public final class StockCheck: InvariantCheck {
             encoder.stock(store: stock.store, revision: stock.revision, levels: stock.levels, into: &$0)
         }
         let isSame = again.withUnsafeBytes { bytes in
-            // By its pieces, where they fit, or as JSON: the stock is the same.
+            // Read by the template or as JSON, the stock is the same.
             [nil, stock.store.bytes].allSatisfy { key in
                 guard let restored = try? second.restore(bytes, key: key) else { return false }
                 return restored.store == stock.store && restored.revision == stock.revision
