@@ -66,7 +66,9 @@ enum Story {
                 record(
                     1,
                     first,
-                    #"{"type":"outOfStock","orderId":"o2","store":"\#(first)","juice":"strawberry","quantity":1,"fruit":"strawberry","missing":[{"fruit":"strawberry","needed":16,"inStock":0}],"message":"m"}"#
+                    #"{"type":"outOfStock","orderId":"o2","store":"\#(first)","juice":"strawberry""#
+                        + #","quantity":1,"fruit":"strawberry""#
+                        + #","missing":[{"fruit":"strawberry","needed":16,"inStock":0}],"message":"m"}"#
                 ),
                 record(
                     3,
@@ -84,12 +86,16 @@ enum Story {
                 record(
                     0,
                     second,
-                    #"{"type":"juiceMade","orderId":"o7","store":"\#(second)","juice":"mangoKiwi","quantity":4,"used":{"mango":8,"kiwi":4},"left":{"mango":2,"kiwi":6},"message":"m"}"#
+                    #"{"type":"juiceMade","orderId":"o7","store":"\#(second)","juice":"mangoKiwi""#
+                        + #","quantity":4,"used":{"mango":8,"kiwi":4}"#
+                        + #","left":{"mango":2,"kiwi":6},"message":"m"}"#
                 ),
                 record(
                     1,
                     second,
-                    #"{"type":"outOfStock","orderId":"o8","store":"\#(second)","juice":"mangoKiwi","quantity":2,"fruit":"mango","missing":[{"fruit":"mango","needed":4,"inStock":2}],"message":"m"}"#
+                    #"{"type":"outOfStock","orderId":"o8","store":"\#(second)","juice":"mangoKiwi""#
+                        + #","quantity":2,"fruit":"mango""#
+                        + #","missing":[{"fruit":"mango","needed":4,"inStock":2}],"message":"m"}"#
                 ),
                 record(
                     2,

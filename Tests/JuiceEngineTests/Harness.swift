@@ -35,6 +35,16 @@ final class Harness {
 
     func requestStop() { worker.requestStop() }
 
+    /// Sends an order with these headers, and answers it.
+    ///
+    /// - Returns: the first answer.
+    func answer(toOrderWith headers: [RecordHeader]) -> SimulatedPartition.Record? {
+        let order = #"{"orderId":"a","juice":"kiwi"}"#
+        cluster.send(.orders, partition: 0, key: nil, value: order, headers: headers)
+        run()
+        return cluster[.results, 0].readCommitted().records.first?.record
+    }
+
     /// Steps until the worker has nothing to do, and writes markers as they fall due.
     ///
     /// - Returns: the last step, idle unless the worker ended or the limit was reached.

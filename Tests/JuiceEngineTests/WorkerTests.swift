@@ -100,15 +100,7 @@ import Testing
         let headers = ["traceparent", "x-till", "tracestate"].map {
             RecordHeader(name: $0, value: "value of \($0)")
         }
-        harness.cluster.send(
-            .orders,
-            partition: 0,
-            key: nil,
-            value: #"{"orderId":"a","juice":"kiwi"}"#,
-            headers: headers
-        )
-        harness.run()
-        let (_, answer) = try #require(harness.cluster[.results, 0].readCommitted().records.first)
+        let answer = try #require(harness.answer(toOrderWith: headers))
         #expect(answer.headers == [headers[0], headers[2]])
         #expect(answer.key.map { String(decoding: $0.view, as: UTF8.self) } == "main")
     }

@@ -170,15 +170,7 @@ import Testing
             RecordHeader(name: "traceparent", value: "00-1"),
             RecordHeader(name: "tracestate", value: String(repeating: "x", count: 100_000)),
         ]
-        harness.cluster.send(
-            .orders,
-            partition: 0,
-            key: nil,
-            value: #"{"orderId":"a","juice":"kiwi"}"#,
-            headers: headers
-        )
-        harness.run()
-        let (_, answer) = try #require(harness.cluster[.results, 0].readCommitted().records.first)
+        let answer = try #require(harness.answer(toOrderWith: headers))
         #expect(answer.headers == [headers[0]])
     }
 }

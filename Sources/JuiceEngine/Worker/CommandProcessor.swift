@@ -60,13 +60,7 @@ struct CommandProcessor {
             let sent = CommandTime.effective(records[index].timestamp, readAt: time)
             switch consume reading {
             case .undecodable(let reason):
-                try relay.deadLetter(
-                    records[index],
-                    because: reason,
-                    treatment,
-                    log: output.log,
-                    summary: &summary
-                )
+                try relay.deadLetter(records[index], because: reason, treatment, log: output.log, summary: &summary)
             case .command where treatment.isDeadLetter, .misrouted where treatment.isDeadLetter:
                 try relay.deadLetter(
                     records[index],

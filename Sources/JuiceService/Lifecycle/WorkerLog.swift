@@ -60,10 +60,8 @@ struct WorkerLog {
         case .retrying(let error, let attempt):
             // A few are normal, for example while a predecessor's transaction is being decided.
             isRetrying = isRetrying || attempt == Self.attemptsBeforeWarning
-            logger.log(
-                level: attempt == Self.attemptsBeforeWarning ? .warning : .debug,
-                "trying again: \(error.message)"
-            )
+            let level: Logger.Level = attempt == Self.attemptsBeforeWarning ? .warning : .debug
+            logger.log(level: level, "trying again: \(error.message)")
         case .startingOver(let error):
             logger.log(
                 level: isStartingOver ? .debug : .warning,
