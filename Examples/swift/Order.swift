@@ -28,14 +28,13 @@ struct Order {
             hooks: hooks
         )
         let id = UUID().uuidString
-        var order = OutputBuffer()
-        CommandEncoder.order(id: id, juice: juice, quantity: quantity, into: &order)
+        let order = OutgoingCommand.order(id: id, store: store, juice: juice, quantity: quantity)
         for _ in 0..<3 {
             // Under the same id, so that it is made once, however often it arrives.
             _ = try? producer.send(
                 topic: prefix + "orders",
                 key: Array(store.utf8),
-                value: order.bytes,
+                value: order.value,
                 timeout: .seconds(5)
             )
             if let answer = try reader.answer(to: id, store: store, within: .seconds(5)) {

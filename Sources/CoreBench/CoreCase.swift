@@ -40,7 +40,7 @@ extension CoreCase {
             var sum = 0
             for number in next..<next + count {
                 if case .command(let order) = decoder.decodeOrder(workload.value(of: number)) {
-                    sum &+= order.juice
+                    sum &+= order.order.juice
                 }
             }
             next += count
@@ -57,7 +57,12 @@ extension CoreCase {
             var sum = 0
             for number in numbers {
                 let store = workload.store(of: number)
-                if case .made = maker.make(number % juices, quantity: 1, from: &stores[store]) { sum &+= 1 }
+                if case .made = maker.make(
+                    JuiceOrder(juice: number % juices, quantity: 1),
+                    from: &stores[store]
+                ) {
+                    sum &+= 1
+                }
             }
             return sum
         }
@@ -73,8 +78,8 @@ extension CoreCase {
         let encoder = AnswerEncoder(menu: menu)
         let id = BorrowedText("pos-7-000000000000")
         var store = FruitStore(menu: menu)
-        let orders = menu.juices.indices.map { OrderCommand(id: id, juice: $0, quantity: 1) }
-        let outcomes = orders.map { maker.make($0.juice, quantity: $0.quantity, from: &store) }
+        let orders = menu.juices.indices.map { JuiceOrder(juice: $0, quantity: 1) }
+        let outcomes = orders.map { maker.make($0, from: &store) }
         let left = store
         var content = AnswerContent()
         var next = 0
@@ -103,8 +108,8 @@ extension CoreCase {
         var stores = workload.makeStores()
         var content = AnswerContent()
         var next = 0
-        func apply(_ order: OrderCommand, to store: inout FruitStore, _ content: inout AnswerContent) {
-            let outcome = maker.make(order.juice, quantity: order.quantity, from: &store)
+        func apply(_ order: JuiceOrder, to store: inout FruitStore, _ content: inout AnswerContent) {
+            let outcome = maker.make(order, from: &store)
             content.set(order, outcome, by: maker, left: store)
         }
         func answer(
@@ -117,7 +122,7 @@ extension CoreCase {
                 guard case .command(let order) = decoder.decodeOrder(workload.value(of: number)) else {
                     continue
                 }
-                apply(order, to: &stores[workload.store(of: number)], &content)
+                apply(order.order, to: &stores[workload.store(of: number)], &content)
                 let store = BorrowedText(workload.key(of: number))
                 buffer.removeAll()
                 encoder.write(content, AnswerHead(.order, id: order.id, store: store), into: &buffer)
@@ -151,7 +156,7 @@ extension CoreCase {
                 let id = ids.id(of: number)
                 let key = BorrowedText(workload.key(of: number))
                 let fingerprint = CommandFingerprint(.order, store: key, id: id)
-                let order = OrderCommand(id: id, juice: 1, quantity: 1)
+                let order = JuiceOrder(juice: 1, quantity: 1)
                 content.set(order, .made, by: maker, left: store)
                 guard memory.firstAnswer(to: fingerprint, sentAt: 0) == nil,
                     let compact = CompactAnswer(content)

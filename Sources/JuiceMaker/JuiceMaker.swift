@@ -1,3 +1,17 @@
+/// What a customer orders.
+public struct JuiceOrder: Hashable, Sendable {
+    /// An index of ``Menu/juices``.
+    public let juice: Int
+    /// One of ``JuiceMaker/quantities``.
+    public let quantity: Int
+
+    /// An order of so many of a juice.
+    public init(juice: Int, quantity: Int) {
+        self.juice = juice
+        self.quantity = quantity
+    }
+}
+
 /// Makes the juices of a menu out of a store's fruits.
 public struct JuiceMaker: Sendable {
     /// The juices it can make.
@@ -22,24 +36,23 @@ public struct JuiceMaker: Sendable {
         case outOfStock
     }
 
-    /// The ingredients of the juice at this index on the menu.
-    public func recipe(of juice: Int) -> [Ingredient] { recipes[juice] }
+    /// The ingredients of one of the ordered juices.
+    public func recipe(of order: JuiceOrder) -> [Ingredient] { recipes[order.juice] }
 
-    /// Makes `quantity` juices, or none: takes all the fruits they need, or leaves the store as it is.
+    /// Makes all juices of an order, or none: takes all the fruits they need, or leaves the store as it is.
     ///
     /// Allocates no memory.
     ///
     /// - Parameters:
-    ///   - juice: an index of ``Menu/juices``.
-    ///   - quantity: one of ``quantities``.
+    ///   - order: an order by the same menu.
     ///   - store: a store of the same menu.
-    public func make(_ juice: Int, quantity: Int, from store: inout FruitStore) -> Outcome {
-        precondition(Self.quantities.contains(quantity), "a juice is ordered 1 to 100 at a time")
-        let recipe = recipes[juice]
-        for ingredient in recipe where !store.has(ingredient, times: quantity) {
+    public func make(_ order: JuiceOrder, from store: inout FruitStore) -> Outcome {
+        precondition(Self.quantities.contains(order.quantity), "a juice is ordered 1 to 100 at a time")
+        let recipe = recipes[order.juice]
+        for ingredient in recipe where !store.has(ingredient, times: order.quantity) {
             return .outOfStock
         }
-        store.take(recipe, times: quantity)
+        store.take(recipe, times: order.quantity)
         return .made
     }
 }

@@ -25,10 +25,8 @@ public struct Refill: Sendable, Equatable {
 
     /// The restock as a record's value.
     package var value: [UInt8] {
-        var buffer = OutputBuffer()
         let amounts = entries.map { FruitAmount(fruit: $0.fruit, amount: $0.amount) }
-        CommandEncoder.restock(id: id, .add, amounts, into: &buffer)
-        return buffer.bytes
+        return OutgoingCommand.restock(id: id, store: store, .add, amounts).value
     }
 }
 

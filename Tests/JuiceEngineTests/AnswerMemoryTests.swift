@@ -43,7 +43,7 @@ import Testing
         var memory = DuplicateMemory(window: DuplicateWindow(age: 1, count: 10_000))
         let korean = AnswerEncoder(menu: .standard, language: .korean)
         remember(5_000, in: &memory) { number, head, buffer in
-            let order = OrderCommand(id: head.id, juice: number % 7, quantity: number % 100 + 1)
+            let order = JuiceOrder(juice: number % 7, quantity: number % 100 + 1)
             if let left = try? FruitStore(levels: (0..<5).map { $0 * number }) {
                 var content = AnswerContent()
                 content.set(order, .made, by: JuiceMaker(menu: .standard), left: left)

@@ -34,7 +34,7 @@ import Testing
     private func content(_ number: Int) -> AnswerContent? {
         guard number % 2 == 0, let left = try? FruitStore(levels: [0, 0, 0, number, 0]) else { return nil }
         var content = AnswerContent()
-        let order = OrderCommand(id: name, juice: 2, quantity: 1)
+        let order = JuiceOrder(juice: 2, quantity: 1)
         content.set(order, .made, by: JuiceMaker(menu: .standard), left: left)
         return content
     }

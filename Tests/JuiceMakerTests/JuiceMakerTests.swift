@@ -7,7 +7,7 @@ import Testing
     @Test(arguments: Menu.standard.juices.indices, [1, 2, 100])
     func exactlyEnoughFruitIsEnough(juice: Int, quantity: Int) throws {
         var store = try FruitStore(levels: exactLevels(juice, quantity, others: 7))
-        guard case .made = maker.make(juice, quantity: quantity, from: &store) else {
+        guard case .made = maker.make(JuiceOrder(juice: juice, quantity: quantity), from: &store) else {
             Issue.record("short of fruit")
             return
         }
@@ -80,8 +80,12 @@ import Testing
         from store: inout FruitStore,
         by maker: JuiceMaker = JuiceMaker(menu: .standard)
     ) -> [String]? {
-        guard maker.make(juice, quantity: quantity, from: &store) == .outOfStock else { return nil }
-        return maker.recipe(of: juice).filter { !store.has($0, times: quantity) }
-            .map { "\($0.fruit): \(store[$0.fruit]) of \($0.amount * quantity)" }
+        guard maker.make(JuiceOrder(juice: juice, quantity: quantity), from: &store) == .outOfStock else {
+            return nil
+        }
+        return maker.recipe(of: JuiceOrder(juice: juice, quantity: quantity)).filter {
+            !store.has($0, times: quantity)
+        }
+        .map { "\($0.fruit): \(store[$0.fruit]) of \($0.amount * quantity)" }
     }
 }

@@ -17,7 +17,7 @@ import Testing
     @Test func madeJuiceTellsWhatIsLeftInTheOrderOfTheRecipe() throws {
         let content = try samples.content(mangoKiwi, 3, levels: [10, 10, 10, 10, 10])
         #expect(content.kind == .juiceMade)
-        #expect((content.juice, content.quantity) == (mangoKiwi, 3))
+        #expect((content.order.juice, content.order.quantity) == (mangoKiwi, 3))
         #expect(levels(content) == ["4: 4", "3: 7"])
     }
 
@@ -38,7 +38,7 @@ import Testing
         let edit = StockEdit(.add, [StockEdit.Entry(fruit: 2, amount: 1)])
         content.set(edit, left: try FruitStore(levels: [0, 0, 11, 0, 0]))
         #expect(content.kind == .restocked)
-        #expect((content.juice, content.quantity) == (0, 0))
+        #expect((content.order.juice, content.order.quantity) == (0, 0))
         #expect(levels(content) == ["2: 11"])
     }
 
@@ -49,7 +49,11 @@ import Testing
             var unpacked = AnswerContent()
             #expect(samples.encoder.unpack(compact, into: &unpacked))
             #expect(unpacked.kind == content.kind)
-            #expect((unpacked.juice, unpacked.quantity) == (content.juice, content.quantity))
+            #expect(
+                (unpacked.order.juice, unpacked.order.quantity) == (
+                    content.order.juice, content.order.quantity
+                )
+            )
             #expect(levels(unpacked) == levels(content))
         }
     }

@@ -38,8 +38,8 @@ struct AnswerSamples {
     func content(_ juice: Int, _ quantity: Int = 1, levels: [Int]) throws -> AnswerContent {
         var fruits = try FruitStore(levels: levels)
         let maker = JuiceMaker(menu: menu)
-        let order = OrderCommand(id: BorrowedText("any"), juice: juice, quantity: quantity)
-        let outcome = maker.make(juice, quantity: quantity, from: &fruits)
+        let order = JuiceOrder(juice: juice, quantity: quantity)
+        let outcome = maker.make(order, from: &fruits)
         var content = AnswerContent()
         content.set(order, outcome, by: maker, left: fruits)
         return content

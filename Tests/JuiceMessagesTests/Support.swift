@@ -23,7 +23,8 @@ func written(_ append: (inout OutputBuffer) -> Void) -> String {
 /// A restock or order in words, for tables of expected results.
 func summary(_ decoded: Decoded<OrderCommand>, menu: Menu = .standard) -> String {
     switch decoded {
-    case .command(let order): "\(String(order.id)): \(order.quantity) \(menu.juices[order.juice].id)"
+    case .command(let order):
+        "\(String(order.id)): \(order.order.quantity) \(menu.juices[order.order.juice].id)"
     case .rejected(let id, let rejection): "\(String(id)): \(rejection)"
     case .undecodable(let reason): reason.code
     }

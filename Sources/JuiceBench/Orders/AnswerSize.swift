@@ -22,8 +22,8 @@ enum AnswerSize {
             value.withUnsafeBytes { value in
                 store.withUnsafeBytes { store in
                     guard case .command(let order) = decoder.decodeOrder(value) else { return }
-                    let outcome = maker.make(order.juice, quantity: order.quantity, from: &left)
-                    content.set(order, outcome, by: maker, left: left)
+                    let outcome = maker.make(order.order, from: &left)
+                    content.set(order.order, outcome, by: maker, left: left)
                     let head = AnswerHead(.order, id: order.id, store: BorrowedText(store))
                     encoder.write(content, head, into: &answers)
                 }

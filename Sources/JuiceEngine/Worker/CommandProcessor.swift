@@ -60,7 +60,13 @@ struct CommandProcessor {
             let sent = CommandTime.effective(records[index].timestamp, readAt: time)
             switch consume reading {
             case .undecodable(let reason):
-                try relay.deadLetter(records[index], because: reason, treatment, log: output.log, summary: &summary)
+                try relay.deadLetter(
+                    records[index],
+                    because: reason,
+                    treatment,
+                    log: output.log,
+                    summary: &summary
+                )
             case .command where treatment.isDeadLetter, .misrouted where treatment.isDeadLetter:
                 try relay.deadLetter(
                     records[index],
@@ -175,21 +181,21 @@ extension CommandProcessor {
         _ summary: inout TransactionSummary
     ) throws(Rejection) {
         switch content {
-        case .make(let order): make(order, from: store, &stores, &answer, &summary)
+        case .make(let order): make(order.order, from: store, &stores, &answer, &summary)
         case .apply(let restock): try apply(restock.edit, to: store, &stores, &answer, &summary)
         case .reject(let rejection): throw rejection
         }
     }
 
     private func make(
-        _ order: OrderCommand,
+        _ order: JuiceOrder,
         from store: ByteKeyTable.Key,
         _ stores: inout StoreTable,
         _ answer: inout AnswerContent,
         _ summary: inout TransactionSummary
     ) {
         stores.update(store) { fruits in
-            let outcome = maker.make(order.juice, quantity: order.quantity, from: &fruits)
+            let outcome = maker.make(order, from: &fruits)
             answer.set(order, outcome, by: maker, left: fruits)
             switch outcome {
             case .made: summary.juicesMade += 1

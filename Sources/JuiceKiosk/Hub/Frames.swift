@@ -39,40 +39,30 @@ enum Frames {
 
     /// An answer, with lists where the topic has objects: a page shows fruits in order.
     struct AnswerFrame: Encodable {
-        var kind: String
-        var type: String
-        /// What the page that asked for it calls it. Nobody else is told, or could ask for it, too.
-        var id: String?
-        var store: String
-        var time: Int64
-        var message: String
-        var duplicate: Bool
-        var juice: String?
-        var quantity: Int?
-        var left: [FruitAmount]?
-        var missing: [MissingFruit]?
-        var reason: String?
+        let answer: Answer
+        /// The page's own id for the command; nil in answers to other pages, which must not learn it.
+        let id: String?
+        let time: Int64
 
-        /// The last moment that a browser can show; of a later one it makes an error.
+        /// The latest time that JavaScript's `Date` can represent.
         static let latestTime: Int64 = 8_640_000_000_000_000
 
-        init(_ timed: TimedAnswer) {
-            let answer = timed.answer
-            (kind, store) = (answer.command == .order ? "order" : "restock", answer.store)
+        init(_ timed: TimedAnswer, id: String? = nil) {
+            answer = timed.answer
+            self.id = id
             time = min(max(0, timed.time), Self.latestTime)
-            (message, duplicate) = (answer.message, answer.isDuplicate)
-            switch answer.outcome {
-            case .juiceMade(let juice, let quantity, _, let left):
-                (type, self.juice, self.quantity) = ("juiceMade", juice, quantity)
-                self.left = left
-            case .outOfStock(let juice, let quantity, let missing):
-                (type, self.juice, self.quantity) = ("outOfStock", juice, quantity)
-                self.missing = missing
-            case .restocked(let left):
-                (type, self.left) = ("restocked", left)
-            case .rejected(let reason):
-                (type, self.reason) = ("rejected", reason)
-            }
+        }
+
+        private enum Field: String, CodingKey {
+            case kind, id, time
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            try answer.encode(to: encoder)
+            var fields = encoder.container(keyedBy: Field.self)
+            try fields.encode(answer.command == .order ? "order" : "restock", forKey: .kind)
+            try fields.encodeIfPresent(id, forKey: .id)
+            try fields.encode(time, forKey: .time)
         }
     }
 
@@ -118,9 +108,7 @@ enum Frames {
 
     /// An answer for the page that asked for it.
     static func own(_ answer: TimedAnswer) -> ByteBuffer {
-        var frame = AnswerFrame(answer)
-        frame.id = KioskID.part(answer.answer.id)
-        return event("own", frame)
+        event("own", AnswerFrame(answer, id: KioskID.part(answer.answer.id)))
     }
 
     /// Text in JSON has no line ends, so one line of data it is, whatever was in it.

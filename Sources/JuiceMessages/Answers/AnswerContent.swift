@@ -59,10 +59,8 @@ public struct AnswerContent: Sendable {
 
     /// What came of the command.
     public private(set) var kind = Kind.restocked
-    /// The juice of an order; 0 for a restock.
-    public private(set) var juice = 0
-    /// The quantity of an order; 0 for a restock.
-    public private(set) var quantity = 0
+    /// The order that was answered; means nothing for a restock.
+    public private(set) var order = JuiceOrder(juice: 0, quantity: 0)
     /// For an order how many ingredients its juice has; for a restock how many fruits it named.
     public private(set) var count = 0
     /// The first ``count`` are in use: emptying an array and appending to it costs several times as much as setting.
@@ -82,14 +80,14 @@ public struct AnswerContent: Sendable {
     ///   - maker: carried the order out.
     ///   - store: the store after it.
     public mutating func set(
-        _ order: OrderCommand,
+        _ order: JuiceOrder,
         _ outcome: JuiceMaker.Outcome,
         by maker: JuiceMaker,
         left store: FruitStore
     ) {
         let isMade = outcome == .made
-        begin(isMade ? .juiceMade : .outOfStock, juice: order.juice, quantity: order.quantity)
-        for ingredient in maker.recipe(of: order.juice) {
+        begin(isMade ? .juiceMade : .outOfStock, order)
+        for ingredient in maker.recipe(of: order) {
             let isTold = isMade || !store.has(ingredient, times: order.quantity)
             append(ingredient.fruit, isTold ? store[ingredient.fruit] : Level.enough)
         }
@@ -101,10 +99,9 @@ public struct AnswerContent: Sendable {
         for entry in edit.entries { append(entry.fruit, store[entry.fruit]) }
     }
 
-    mutating func begin(_ kind: Kind, juice: Int = 0, quantity: Int = 0) {
+    mutating func begin(_ kind: Kind, _ order: JuiceOrder = JuiceOrder(juice: 0, quantity: 0)) {
         self.kind = kind
-        self.juice = juice
-        self.quantity = quantity
+        self.order = order
         count = 0
     }
 

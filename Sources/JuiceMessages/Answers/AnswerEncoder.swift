@@ -86,10 +86,10 @@ extension AnswerEncoder {
         _ head: AnswerHead,
         into buffer: inout OutputBuffer
     ) {
-        let juice = juices[content.juice]
+        let juice = juices[content.order.juice]
         begin(types.juiceMade, head, into: &buffer)
         append(juice.id, into: &buffer)
-        buffer.append(decimal: content.quantity)
+        buffer.append(decimal: content.order.quantity)
         for place in juice.ingredients {
             let ingredient = ingredients[place]
             let isFirst = place == juice.ingredients.lowerBound
@@ -97,18 +97,18 @@ extension AnswerEncoder {
                 isFirst ? fruits[ingredient.fruit].firstUsed : fruits[ingredient.fruit].next,
                 into: &buffer
             )
-            buffer.append(decimal: ingredient.amount * content.quantity)
+            buffer.append(decimal: ingredient.amount * content.order.quantity)
         }
         for place in 0..<content.count {
             let (fruit, isFirst) = (content[place].fruit, place == 0)
             append(isFirst ? fruits[fruit].firstLeftAfterUsed : fruits[fruit].next, into: &buffer)
             buffer.append(decimal: content[place].level)
         }
-        if content.quantity == 1 {
+        if content.order.quantity == 1 {
             append(juice.madeOne, into: &buffer)
         } else {
             append(juice.madeSeveral.before, into: &buffer)
-            buffer.append(decimal: content.quantity)
+            buffer.append(decimal: content.order.quantity)
             append(juice.madeSeveral.after, into: &buffer)
         }
     }
@@ -118,15 +118,15 @@ extension AnswerEncoder {
         _ head: AnswerHead,
         into buffer: inout OutputBuffer
     ) {
-        let juice = juices[content.juice]
+        let juice = juices[content.order.juice]
         begin(types.outOfStock, head, into: &buffer)
         append(juice.id, into: &buffer)
-        buffer.append(decimal: content.quantity)
+        buffer.append(decimal: content.order.quantity)
         var following = 0
         for place in 0..<content.count where content[place].isTold {
             let (fruit, isFirst) = (content[place].fruit, following == 0)
             append(isFirst ? fruits[fruit].firstShort : fruits[fruit].nextShort, into: &buffer)
-            let needed = ingredients[juice.ingredients.lowerBound + place].amount * content.quantity
+            let needed = ingredients[juice.ingredients.lowerBound + place].amount * content.order.quantity
             buffer.append(decimal: needed)
             buffer.append(#","inStock":"#)
             buffer.append(decimal: content[place].level)
@@ -184,12 +184,12 @@ extension AnswerEncoder {
         var numbers = answer.numbers
         switch kind {
         case .juiceMade, .outOfStock:
-            let (juice, quantity) = (numbers.next(), numbers.next())
-            guard juices.indices.contains(juice), JuiceMaker.quantities.contains(quantity) else {
+            let order = JuiceOrder(juice: numbers.next(), quantity: numbers.next())
+            guard juices.indices.contains(order.juice), JuiceMaker.quantities.contains(order.quantity) else {
                 return false
             }
-            content.begin(kind, juice: juice, quantity: quantity)
-            for place in juices[juice].ingredients {
+            content.begin(kind, order)
+            for place in juices[order.juice].ingredients {
                 content.append(ingredients[place].fruit, numbers.next() - offset)
             }
             return (0..<content.count).contains { content[$0].isTold }

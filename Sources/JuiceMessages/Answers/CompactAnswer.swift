@@ -58,8 +58,8 @@ extension CompactAnswer {
         var numbers = CompactNumbers()
         switch content.kind {
         case .juiceMade, .outOfStock:
-            numbers.append(content.juice)
-            numbers.append(content.quantity)
+            numbers.append(content.order.juice)
+            numbers.append(content.order.quantity)
         case .restocked:
             var named = FruitSet()
             for place in 0..<content.count where !named.insert(content[place].fruit) { return nil }

@@ -141,7 +141,7 @@ extension RememberedAnswerReader {
         guard let id = answer["juice"]?.string, let juice = juices.find(id.bytes),
             let quantity = answer["quantity"]?.integer, JuiceMaker.quantities.contains(quantity)
         else { return nil }
-        content.begin(kind, juice: juice, quantity: quantity)
+        content.begin(kind, JuiceOrder(juice: juice, quantity: quantity))
         return menu.juices[juice].recipe
     }
 

@@ -26,16 +26,13 @@ public enum CommandKind: Sendable, CaseIterable {
 public struct OrderCommand: Equatable {
     /// The sender's id, valid until the decoder decodes again.
     public let id: BorrowedText
-    /// The juice's index in `Menu.juices`.
-    public let juice: Int
-    /// One of `JuiceMaker.quantities`.
-    public let quantity: Int
+    /// What is ordered.
+    public let order: JuiceOrder
 
     /// An order.
-    public init(id: BorrowedText, juice: Int, quantity: Int) {
+    public init(id: BorrowedText, order: JuiceOrder) {
         self.id = id
-        self.juice = juice
-        self.quantity = quantity
+        self.order = order
     }
 }
 

@@ -29,7 +29,10 @@ public final class CommandDecoder {
     /// Reads the value of a record of the orders topic.
     public func decodeOrder(_ value: UnsafeRawBufferPointer?) -> Decoded<OrderCommand> {
         decode(value, ("orderId", "juice", "quantity")) { id, juice, quantity throws(Rejection) in
-            OrderCommand(id: id, juice: try self.juice(juice), quantity: try self.quantity(quantity))
+            OrderCommand(
+                id: id,
+                order: JuiceOrder(juice: try self.juice(juice), quantity: try self.quantity(quantity))
+            )
         }
     }
 

@@ -1,6 +1,8 @@
 import JuiceMaker
 
 /// A command as a client sends it.
+///
+/// It is not checked: a client with no menu, or an old one, can still send, and the service answers.
 public struct OutgoingCommand: Sendable, Equatable {
     /// Whether it is an order or a restock.
     public let kind: CommandKind
@@ -11,10 +13,21 @@ public struct OutgoingCommand: Sendable, Equatable {
     /// The record's value.
     public let value: [UInt8]
 
-    /// An order of so many of a juice.
-    public static func order(id: String, store: String, juice: String, quantity: Int) -> OutgoingCommand {
+    /// An order.
+    public static func order(
+        id: String,
+        store: String,
+        juice: String,
+        quantity: Int = 1
+    ) -> OutgoingCommand {
         var buffer = OutputBuffer()
-        CommandEncoder.order(id: id, juice: juice, quantity: quantity, into: &buffer)
+        buffer.append(#"{"orderId":"#)
+        buffer.append(quoted: id)
+        buffer.append(#","juice":"#)
+        buffer.append(quoted: juice)
+        buffer.append(#","quantity":"#)
+        buffer.append(decimal: quantity)
+        buffer.append("}")
         return OutgoingCommand(kind: .order, id: id, store: store, value: buffer.bytes)
     }
 
@@ -26,7 +39,19 @@ public struct OutgoingCommand: Sendable, Equatable {
         _ amounts: [FruitAmount]
     ) -> OutgoingCommand {
         var buffer = OutputBuffer()
-        CommandEncoder.restock(id: id, kind, amounts, into: &buffer)
+        buffer.append(#"{"restockId":"#)
+        buffer.append(quoted: id)
+        switch kind {
+        case .add: buffer.append(#","add":{"#)
+        case .set: buffer.append(#","set":{"#)
+        }
+        for (position, entry) in amounts.enumerated() {
+            if position > 0 { buffer.append(",") }
+            buffer.append(quoted: entry.fruit)
+            buffer.append(":")
+            buffer.append(decimal: entry.amount)
+        }
+        buffer.append("}}")
         return OutgoingCommand(kind: .restock, id: id, store: store, value: buffer.bytes)
     }
 }

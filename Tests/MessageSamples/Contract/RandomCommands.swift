@@ -30,7 +30,8 @@ struct RandomCommands {
         let juice = menu.juices.randomElement(using: &random)?.id ?? ""
         let quantity = chance(2, of: 3) ? 1 : Int.random(in: JuiceMaker.quantities, using: &random)
         if chance(1, of: 2) {
-            return written { CommandEncoder.order(id: id, juice: juice, quantity: quantity, into: &$0) }
+            let order = OutgoingCommand.order(id: id, store: "", juice: juice, quantity: quantity)
+            return String(decoding: order.value, as: UTF8.self)
         }
         var members = [(name: "orderId", value: JSON.string(id)), ("juice", .string(juice))]
         if quantity > 1 || chance(1, of: 2) {
@@ -46,7 +47,8 @@ struct RandomCommands {
             FruitAmount(fruit: fruit.id, amount: amount(kind))
         }
         if chance(1, of: 2) {
-            return written { CommandEncoder.restock(id: id, kind, amounts, into: &$0) }
+            let restock = OutgoingCommand.restock(id: id, store: "", kind, amounts)
+            return String(decoding: restock.value, as: UTF8.self)
         }
         let (name, other) = kind == .add ? ("add", "set") : ("set", "add")
         let given = JSON.object(amounts.map { ($0.fruit, .literal(String($0.amount))) })

@@ -43,10 +43,10 @@ final class Shop {
     private func answers(to decoded: Decoded<OrderCommand>, store: BorrowedText) -> [String] {
         switch decoded {
         case .command(let order):
-            let outcome = maker.make(order.juice, quantity: order.quantity, from: &fruits)
+            let outcome = maker.make(order.order, from: &fruits)
             if outcome == .made { revision += 1 }
             var content = AnswerContent()
-            content.set(order, outcome, by: maker, left: fruits)
+            content.set(order.order, outcome, by: maker, left: fruits)
             return answers(content, AnswerHead(.order, id: order.id, store: store))
         case .rejected(let id, let rejection):
             return answers(rejection, AnswerHead(.order, id: id, store: store))

@@ -29,25 +29,30 @@ public final class CommandCheck: InvariantCheck {
         }
     }
 
-    private func check(_ order: OrderCommand) throws(InvariantViolation) {
-        try requireName(order.id)
+    private func check(_ command: OrderCommand) throws(InvariantViolation) {
+        let (id, order) = (command.id, command.order)
+        try requireName(id)
         try require(menu.juices.indices.contains(order.juice), "juice \(order.juice)")
         try require(JuiceMaker.quantities.contains(order.quantity), "quantity \(order.quantity)")
 
         let juice = menu.juices[order.juice]
-        let again = bytes {
-            CommandEncoder.order(id: String(order.id), juice: juice.id, quantity: order.quantity, into: &$0)
-        }
+        let sent = OutgoingCommand.order(
+            id: String(id),
+            store: String(store),
+            juice: juice.id,
+            quantity: order.quantity
+        )
+        let again = sent.value
         let isSame = again.withUnsafeBytes {
-            if case .command(order) = second.decodeOrder($0) { true } else { false }
+            if case .command(command) = second.decodeOrder($0) { true } else { false }
         }
         try require(isSame, "not the same order: \(String(decoding: again, as: UTF8.self))")
 
         // Enough for some orders and not for others.
-        let (maker, head) = (JuiceMaker(menu: menu), AnswerHead(.order, id: order.id, store: store))
+        let (maker, head) = (JuiceMaker(menu: menu), AnswerHead(.order, id: id, store: store))
         var fruits = FruitStore(menu: menu)
         var content = AnswerContent()
-        let outcome = maker.make(order.juice, quantity: order.quantity, from: &fruits)
+        let outcome = maker.make(order, from: &fruits)
         content.set(order, outcome, by: maker, left: fruits)
         try check(bytes { encoder.write(content, head, into: &$0) }, head, CompactAnswer(content))
     }
@@ -64,9 +69,13 @@ public final class CommandCheck: InvariantCheck {
         )
 
         let amounts = entries.map { FruitAmount(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) }
-        let again = bytes {
-            CommandEncoder.restock(id: String(restock.id), restock.edit.kind, amounts, into: &$0)
-        }
+        let sent = OutgoingCommand.restock(
+            id: String(restock.id),
+            store: String(store),
+            restock.edit.kind,
+            amounts
+        )
+        let again = sent.value
         let isSame = again.withUnsafeBytes {
             if case .command(restock) = second.decodeRestock($0) { true } else { false }
         }
