@@ -35,7 +35,7 @@ struct WorkerThread: Sendable {
         }
 
         let tracer = BatchTracer.installed(worker: number, topics: configuration.topics)
-        var events = WorkerLog(logger: logger, configuration: configuration)
+        var events = WorkerLogger(logger: logger, configuration: configuration)
         var worker = Worker(
             log: ObservedLog(log, metrics: metrics, tracer: tracer),
             menu: configuration.menu,

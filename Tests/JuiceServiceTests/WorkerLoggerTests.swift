@@ -6,7 +6,7 @@ import Testing
 @testable import JuiceService
 
 /// Lines about events that clients can cause as often as they like.
-@Suite struct WorkerLogTests {
+@Suite struct WorkerLoggerTests {
     private final class Clock {
         var now = ContinuousClock.now
     }
@@ -14,8 +14,8 @@ import Testing
     private let recorder = LogRecorder()
     private let clock = Clock()
 
-    private func makeLog() -> WorkerLog {
-        WorkerLog(
+    private func makeLog() -> WorkerLogger {
+        WorkerLogger(
             logger: recorder.makeLogger(),
             configuration: ServiceConfiguration(bootstrapServers: "", instanceID: "test"),
             now: { [clock] in clock.now }

@@ -3,7 +3,7 @@ import JuiceMessages
 import Logging
 
 /// Turns a worker's events into log lines: one for each change of state, none for a repetition.
-struct WorkerLog {
+struct WorkerLogger {
     private let logger: Logger
     private let configuration: ServiceConfiguration
     private var isRetrying = false
