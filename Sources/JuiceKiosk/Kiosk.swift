@@ -5,12 +5,12 @@ import Logging
 import Metrics
 import ServiceLifecycle
 
-/// The web page on top of the topics: reads answers and stock for all open pages, and sends their commands.
+/// The web page in front of the topics: reads answers and stock for all open pages, and sends their commands.
 ///
-/// It is one client of the contract among others. Run it as a service, next to an HTTP server with its ``responder``:
+/// It is an ordinary client of the contract. Run it as a service, next to an HTTP server with its ``responder``:
 /// ```swift
 /// let kiosk = Kiosk(configuration, logger: logger)
-/// // Stopped in reverse order: pages are let go first, then the server has nothing to wait for.
+/// // Services stop in reverse order: the kiosk ends its streams first, so the server has nothing left to wait for.
 /// let services: [any Service] = [HTTPServer(kiosk.responder, at: address, logger: logger), kiosk]
 /// ```
 public struct Kiosk: Service {
@@ -23,12 +23,12 @@ public struct Kiosk: Service {
     private let metrics: KioskMetrics
     private let steps = StepWatch()
 
-    /// A kiosk that does nothing yet.
+    /// Creates a kiosk. It does nothing before ``run()``.
     ///
     /// - Parameters:
-    ///   - configuration: what it shows.
-    ///   - metrics: where ``KioskMetric`` values go.
-    ///   - logger: told what goes wrong.
+    ///   - configuration: the topics, brokers and limits.
+    ///   - metrics: the backend that receives the ``KioskMetric`` values.
+    ///   - logger: receives warnings and errors.
     public init(
         _ configuration: KioskConfiguration,
         metrics: any MetricsFactory = NOOPMetricsHandler.instance,
@@ -62,15 +62,15 @@ public struct Kiosk: Service {
         ).router.buildResponder()
     }
 
-    /// What keeps orders from being taken and shown: no broker answers, or not all stock is read yet.
+    /// Why the kiosk is not ready: no broker answers, or the stock has not been read to its end. Empty when it is ready.
     public var readiness: [String] { hub.link.obstacle.map { [$0] } ?? [] }
 
-    /// What only a restart mends: threads that hang.
+    /// Why the kiosk needs a restart: threads that are stuck. Empty while all threads make progress.
     public var liveness: [String] { steps.stuck() }
 
     /// Reads and sends until graceful shutdown.
     ///
-    /// - Throws: `KafkaError` when librdkafka refuses the configuration.
+    /// - Throws: `KafkaError` if librdkafka rejects the configuration.
     public func run() async throws {
         let stop = StopSignal()
         let feed = Feed(configuration: configuration, hub: hub, stop: stop, steps: steps, logger: logger)
@@ -89,7 +89,7 @@ public struct Kiosk: Service {
                     try await OwnThread.run("kiosk-orders") { try desk.run(until: stop, steps: steps) }
                 }
                 defer { end() }
-                // The first that fails ends the others.
+                // The first task to fail ends the others.
                 while try await tasks.next() != nil {}
             }
         } onCancelOrGracefulShutdown: {

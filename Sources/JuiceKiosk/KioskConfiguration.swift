@@ -2,36 +2,36 @@ import JuiceMaker
 import JuiceMessages
 import Kafka
 
-/// What a kiosk is to show, of which Kafka, and to whom.
+/// What a kiosk shows, which Kafka cluster it uses, and who may do what.
 public struct KioskConfiguration: Sendable {
-    /// What every Kafka client is to have set: brokers, security.
+    /// The properties that all Kafka clients share: brokers, security.
     public var kafka: KafkaConfiguration
-    /// The topics.
+    /// The names of the service's topics.
     public var topics: TopicNames
     /// The service's consumer group, whose lag the board shows.
     public var group: String
-    /// What the brokers can do.
+    /// The broker features that the clients can rely on.
     public var capabilities: BrokerCapabilities
-    /// The menu that the page shows.
+    /// The menu on the page; it must be the service's.
     public var menu: Menu
-    /// The stores that there are; nil is `main` and all that have stock.
+    /// The ids of the stores to show; nil shows `main` and every store that has stock.
     public var stores: [String]?
-    /// Whether orders are taken for any other store, too, and make it.
+    /// Whether orders are accepted for any other store, too. The first order creates the store.
     public var takesAnyStore: Bool
-    /// The language in which the page begins.
+    /// The page's language until the visitor picks another.
     public var language: Language
-    /// What staff must know to edit stock; nil lets nobody.
+    /// The token that staff need to edit stock; nil disables editing.
     public var staffToken: StaffToken?
-    /// The names under which browsers reach the page, besides `localhost` and addresses in numbers.
+    /// The host names under which browsers reach the page, besides `localhost` and IP addresses.
     public var hostNames: [String]
-    /// How many pages can be open. Each has a connection for itself, and needs others besides.
+    /// How many pages can be open at once. Each holds one connection for its event stream and uses more for its requests.
     public var mostPages = 2000
-    /// How many orders are taken.
+    /// How many orders are accepted per second.
     public var limits: OrderLimits
-    /// The proxies whose word on who asks is taken.
+    /// The proxies whose `X-Forwarded-For` is trusted.
     public var trustedProxies: [AddressRange]
 
-    /// A kiosk of all stores that have stock, with the built-in menu, in English, where nobody can edit stock.
+    /// By default: all stores that have stock, the built-in menu, English, and no stock editing.
     public init(
         kafka: KafkaConfiguration,
         topics: TopicNames,
@@ -62,26 +62,26 @@ public struct KioskConfiguration: Sendable {
 }
 
 extension KioskConfiguration {
-    /// Which stores there are.
+    /// Which stores are shown, and which accept orders.
     var rule: StoreRule { StoreRule(stores: stores, takesAny: takesAnyStore) }
 
-    /// The one consumer that reads answers and stock, for all pages.
+    /// The configuration of the one consumer that reads answers and stock for all pages.
     var feed: KafkaConfiguration {
         KafkaConfiguration([
             "fetch.wait.max.ms": "\(capabilities.fetchWait)",
             "queued.max.messages.kbytes": "16384",
         ])
         .merging(kafka.properties).merging(reading)
-        // librdkafka wants a name; without a subscription it joins nothing.
+        // librdkafka requires a group id; without a subscription the consumer joins no group.
         .merging(["group.id": "juice-kiosk"])
     }
 
-    /// A client that asks what the service's group has committed. It joins nothing and reads nothing.
+    /// The configuration of the client that asks for the committed offsets of the service's group. It neither joins nor reads.
     var watch: KafkaConfiguration {
         kafka.merging(reading).merging(["group.id": group])
     }
 
-    /// The producer of commands: each is written once, to the partition of its store.
+    /// The configuration of the producer of commands: idempotent, and partitioned by store.
     var orders: KafkaConfiguration {
         KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "8000"])
             .merging(kafka.properties)

@@ -1,7 +1,7 @@
 import JuiceMessages
 import Metrics
 
-/// The kiosk's metrics: their names, units included, and what they say.
+/// The kiosk's metrics: their names, which include the units, and their help texts.
 public enum KioskMetric: String, CaseIterable, Sendable {
     case ready = "juice_kiosk_ready"
     case pages = "juice_kiosk_pages"
@@ -9,21 +9,26 @@ public enum KioskMetric: String, CaseIterable, Sendable {
     case answers = "juice_kiosk_answers_total"
     case refusals = "juice_kiosk_refusals_total"
 
-    /// What it counts or measures, in a sentence.
+    /// What it counts or measures, in one sentence.
     public var help: String {
         switch self {
         case .ready: "1 while brokers answer and all stock is read, else 0."
         case .pages: "Open pages: event streams that are being written."
         case .commands:
-            "Orders and restocks of pages, by whether the broker confirmed them. Each attempt of a page counts."
-        case .answers: "Answers to commands of pages that were read."
-        case .refusals: "Requests that were refused, by the code that the page is given."
+            "Orders and restocks from pages, by whether a broker confirmed them. Each attempt counts."
+        case .answers: "Answers to commands from pages."
+        case .refusals: "Refused requests, by the error code in the response."
         }
     }
 }
 
-/// What the kiosk counts, through swift-metrics, so any backend can show it.
+/// Records the kiosk's metrics through swift-metrics.
 final class KioskMetrics: Sendable {
+    /// Whether a broker confirmed a command; the value of the `outcome` label.
+    enum SendOutcome: String, CaseIterable {
+        case confirmed, unconfirmed
+    }
+
     private let factory: any MetricsFactory
     private let pages: Gauge
     private let answers: Counter
@@ -33,34 +38,34 @@ final class KioskMetrics: Sendable {
         pages = Gauge(label: KioskMetric.pages.rawValue, factory: factory)
         pages.record(0)
         answers = Counter(label: KioskMetric.answers.rawValue, factory: factory)
-        // So that their first one counts in a rate.
+        // Start at 0, so that a rate includes the first increment.
         for kind in [CommandKind.order, .restock] {
-            for isConfirmed in [true, false] { command(kind, isConfirmed: isConfirmed).increment(by: 0) }
+            for outcome in SendOutcome.allCases { commands(kind, outcome).increment(by: 0) }
         }
-        for refusal in [Refusal.tooManyPages, .busy, .wrongToken] { self.refusal(refusal).increment(by: 0) }
+        for refusal in [Refusal.tooManyPages, .busy, .wrongToken] { refusals(refusal).increment(by: 0) }
     }
 
-    /// So many pages are open.
-    func note(pages count: Int) { pages.record(count) }
+    /// Records how many pages are open.
+    func record(openPages count: Int) { pages.record(count) }
 
-    /// A page's command was answered.
+    /// Counts an answer to a page's command.
     func answered() { answers.increment() }
 
-    /// A page's command was sent.
-    func sent(_ kind: CommandKind, isConfirmed: Bool) { command(kind, isConfirmed: isConfirmed).increment() }
+    /// Counts an attempt to send a page's command.
+    func sent(_ kind: CommandKind, _ outcome: SendOutcome) { commands(kind, outcome).increment() }
 
-    /// A request was refused. ``SiteGuard`` tells of every refusal, whoever throws it.
-    func refused(_ refusal: Refusal) { self.refusal(refusal).increment() }
+    /// Counts a refused request. ``SiteGuard`` reports every refusal, wherever it was thrown.
+    func refused(_ refusal: Refusal) { refusals(refusal).increment() }
 
-    private func command(_ kind: CommandKind, isConfirmed: Bool) -> Counter {
+    private func commands(_ kind: CommandKind, _ outcome: SendOutcome) -> Counter {
         let dimensions = [
             ("kind", kind == .order ? "order" : "restock"),
-            ("outcome", isConfirmed ? "confirmed" : "unconfirmed"),
+            ("outcome", outcome.rawValue),
         ]
         return Counter(label: KioskMetric.commands.rawValue, dimensions: dimensions, factory: factory)
     }
 
-    private func refusal(_ refusal: Refusal) -> Counter {
+    private func refusals(_ refusal: Refusal) -> Counter {
         Counter(
             label: KioskMetric.refusals.rawValue,
             dimensions: [("reason", refusal.code)],

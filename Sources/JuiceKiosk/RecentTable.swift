@@ -1,6 +1,6 @@
-/// Values by key, of which those that were set last are kept: a capacity's worth at least, less than twice as many.
+/// A dictionary that keeps the keys set last: at least `capacity` of them, fewer than twice as many.
 ///
-/// Two dictionaries take turns, so that nobody has to look for the oldest.
+/// Two generations take turns: when the newer one is full, it replaces the older. So no entry has to be searched for to evict.
 struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let capacity: Int
     private var latest: [Key: Value] = [:]
@@ -26,6 +26,6 @@ struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         }
     }
 
-    /// In no order.
+    /// All keys, in no particular order.
     var keys: [Key] { Array(latest.keys) + Array(former.keys) }
 }

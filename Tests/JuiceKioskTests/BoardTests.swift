@@ -13,32 +13,32 @@ struct BoardTests {
     @Test func aStoreHasTheMenusStockUntilItHasItsOwn() {
         var board = Board(menu: .standard, rule: StoreRule(stores: nil), now: 100)
         #expect(levels(board, "gangnam") == [10, 10, 10, 10, 10])
-        board.take(.stock(Sample.stock("gangnam", kiwi: 3)), now: 100)
+        board.apply(.stock(Sample.stock("gangnam", kiwi: 3)), now: 100)
         #expect(levels(board, "gangnam") == [10, 10, 10, 3, 10])
         #expect(levels(board, "hongdae") == [10, 10, 10, 10, 10])
-        board.take(.stockRemoved(store: "gangnam"), now: 100)
+        board.apply(.stockRemoved(store: "gangnam"), now: 100)
         #expect(levels(board, "gangnam") == [10, 10, 10, 10, 10])
     }
 
     @Test func onlyItsStoresAreShown() throws {
         var board = Board(menu: .standard, rule: StoreRule(stores: ["b", "a"]), now: 100)
         #expect(board.storeNames == ["b", "a"])
-        #expect(board.take(.stock(Sample.stock("c", kiwi: 3)), now: 100) == false)
-        let isStrange = try board.take(.answer(Sample.made("1", store: "c"), isHistory: false), now: 100)
+        #expect(board.apply(.stock(Sample.stock("c", kiwi: 3)), now: 100) == false)
+        let isStrange = try board.apply(.answer(Sample.made("1", store: "c"), isHistory: false), now: 100)
         #expect(!isStrange)
         #expect(board.all.answers.isEmpty)
-        let isOwn = try board.take(.answer(Sample.made("1", store: "a"), isHistory: false), now: 100)
+        let isOwn = try board.apply(.answer(Sample.made("1", store: "a"), isHistory: false), now: 100)
         #expect(isOwn)
         #expect(board.all.answers.count == 1)
     }
 
     @Test func aPageCanChooseFromSoManyStores() {
         var board = Board(menu: .standard, rule: StoreRule(stores: nil), now: 100)
-        for number in 0..<2000 { board.take(.stock(Sample.stock("junk-\(number)", kiwi: 1)), now: 100) }
-        board.take(.stock(Sample.stock("gangnam", kiwi: 3)), now: 100)
+        for number in 0..<2000 { board.apply(.stock(Sample.stock("junk-\(number)", kiwi: 1)), now: 100) }
+        board.apply(.stock(Sample.stock("gangnam", kiwi: 3)), now: 100)
         #expect(board.storeNames.prefix(2) == ["main", "gangnam"])
         #expect(board.storeNames.count <= 1 + 2 * Board.offeredStores)
-        board.take(.stockRemoved(store: "gangnam"), now: 100)
+        board.apply(.stockRemoved(store: "gangnam"), now: 100)
         #expect(!board.storeNames.contains("gangnam"))
         _ = board.restart()
         #expect(board.storeNames == ["main"])
@@ -54,7 +54,7 @@ struct BoardTests {
     func ordersAreTakenForStoresThatAreThere(stores: [String]?, takesAny: Bool, expected: [Bool]) {
         let rule = StoreRule(stores: stores, takesAny: takesAny)
         var board = Board(menu: .standard, rule: rule, now: 100)
-        board.take(.stock(Sample.stock("a", kiwi: 3)), now: 100)
+        board.apply(.stock(Sample.stock("a", kiwi: 3)), now: 100)
         board.restored()
         #expect(["main", "a", "new"].map { board.takesOrders(for: Name($0)) } == expected)
         #expect(board.storeNames.prefix(rule.named.count) == (stores ?? ["main"])[...])
@@ -64,11 +64,11 @@ struct BoardTests {
         var board = Board(menu: .standard, rule: StoreRule(stores: nil), now: 100)
         #expect(board.takesOrders(for: Name("main")) == true)
         #expect(board.takesOrders(for: Name("a")) == nil)
-        board.take(.stock(Sample.stock("a", kiwi: 3)), now: 100)
+        board.apply(.stock(Sample.stock("a", kiwi: 3)), now: 100)
         #expect(board.takesOrders(for: Name("a")) == true)
         board.restored()
         #expect(board.takesOrders(for: Name("b")) == false)
-        board.take(.stockRemoved(store: "a"), now: 100)
+        board.apply(.stockRemoved(store: "a"), now: 100)
         #expect(board.takesOrders(for: Name("a")) == false)
         _ = board.restart()
         #expect(board.takesOrders(for: Name("a")) == nil)
@@ -76,10 +76,10 @@ struct BoardTests {
 
     @Test func historyAndRepeatsAreListedAndNotCounted() throws {
         var board = Board(menu: .standard, rule: StoreRule(stores: nil), now: 100)
-        try board.take(.answer(Sample.made("1"), isHistory: true), now: 100)
-        try board.take(.answer(Sample.made("2", isDuplicate: true), isHistory: false), now: 100)
-        try board.take(.answer(Sample.made("3"), isHistory: false), now: 100)
-        try board.take(.answer(Sample.short("4"), isHistory: false), now: 100)
+        try board.apply(.answer(Sample.made("1"), isHistory: true), now: 100)
+        try board.apply(.answer(Sample.made("2", isDuplicate: true), isHistory: false), now: 100)
+        try board.apply(.answer(Sample.made("3"), isHistory: false), now: 100)
+        try board.apply(.answer(Sample.short("4"), isHistory: false), now: 100)
         var activity = board.activity(of: nil, now: 100)
         #expect(activity.answers.map(\.answer.id) == ["1", "2", "3", "4"])
         #expect(
@@ -91,7 +91,7 @@ struct BoardTests {
     func pagesGetTimesThatTheyCanShow(time: Int64) throws {
         var board = Board(menu: .standard, rule: StoreRule(stores: nil), now: 100)
         let answer = try Sample.made("1", time: time)
-        board.take(.answer(answer, isHistory: false), now: 100)
+        board.apply(.answer(answer, isHistory: false), now: 100)
         #expect(board.all.answers.count == 1)
         #expect((0...8_640_000_000_000_000).contains(Frames.AnswerFrame(answer).time))
     }
@@ -99,9 +99,9 @@ struct BoardTests {
     @Test func aStoreHasAnswersOfItsOwn() throws {
         var board = Board(menu: .standard, rule: StoreRule(stores: nil), now: 100)
         for number in 0..<40 {
-            try board.take(.answer(Sample.made("g\(number)"), isHistory: false), now: 100)
+            try board.apply(.answer(Sample.made("g\(number)"), isHistory: false), now: 100)
         }
-        try board.take(.answer(Sample.made("h", store: "hongdae"), isHistory: false), now: 100)
+        try board.apply(.answer(Sample.made("h", store: "hongdae"), isHistory: false), now: 100)
         #expect(board.activity(of: Name("hongdae"), now: 100).answers.map(\.answer.id) == ["h"])
         #expect(board.activity(of: Name("gangnam"), now: 100).answers.count == Activity.mostAnswers)
         board.sweep(now: 100 + RateWindow.length + 1)
@@ -112,7 +112,7 @@ struct BoardTests {
     @Test func storesBeyondTheLimitAreAmongAllAlone() throws {
         var board = Board(menu: .standard, rule: StoreRule(stores: nil), now: 100)
         for number in 0...Board.mostActiveStores {
-            try board.take(.answer(Sample.made("1", store: "\(number)"), isHistory: false), now: 100)
+            try board.apply(.answer(Sample.made("1", store: "\(number)"), isHistory: false), now: 100)
         }
         #expect(board.activity(of: Name("0"), now: 100).answers.count == 1)
         #expect(board.activity(of: Name("\(Board.mostActiveStores)"), now: 100).answers.isEmpty)

@@ -44,7 +44,7 @@ struct EventStreamTests {
         /// A second passes, and pages are told how things are.
         func tick() {
             time(1)
-            hub.take([])
+            hub.apply([])
         }
     }
 

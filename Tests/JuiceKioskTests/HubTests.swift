@@ -32,7 +32,7 @@ struct HubTests {
 
     /// The names of the events that wait for a page, and their texts.
     private func events(_ page: Subscriber) -> [(name: String, data: String)] {
-        String(buffer: page.take()).split(separator: "\n\n").map { event in
+        String(buffer: page.drain()).split(separator: "\n\n").map { event in
             let lines = event.split(separator: "\n", omittingEmptySubsequences: false)
             #expect(lines.count == 2)
             return (String(lines[0].dropFirst("event: ".count)), String(lines[1].dropFirst("data: ".count)))
@@ -40,8 +40,8 @@ struct HubTests {
     }
 
     @Test func aNewPageIsToldHowThingsAre() throws {
-        hub.take([.answer(try Sample.made("1"), isHistory: false)])
-        hub.take([.answer(try Sample.made("2", store: "hongdae"), isHistory: false)])
+        hub.apply([.answer(try Sample.made("1"), isHistory: false)])
+        hub.apply([.answer(try Sample.made("2", store: "hongdae"), isHistory: false)])
         let page = try open()
         #expect(events(page).map(\.name) == ["link", "stores", "stock", "board", "answer", "answer"])
         let own = events(try open("hongdae", all: false))
@@ -51,9 +51,9 @@ struct HubTests {
 
     @Test func aChangeReachesThePagesOfItsStoreAlone() throws {
         let (here, there) = (try open(), try open("hongdae"))
-        for page in [here, there] { _ = page.take() }
+        for page in [here, there] { _ = page.drain() }
         clock.advance(0.06)
-        hub.take([.stock(Sample.stock("gangnam", kiwi: 3))])
+        hub.apply([.stock(Sample.stock("gangnam", kiwi: 3))])
         #expect(events(here).filter { $0.name == "stock" }.count == 1)
         #expect(events(there).filter { $0.name == "stock" }.isEmpty)
     }
@@ -61,12 +61,12 @@ struct HubTests {
     @Test func changesInQuickSuccessionAreToldTogether() throws {
         let page = try open()
         clock.advance(1.1)
-        hub.take([])
-        _ = page.take()
-        for kiwi in 0..<5 { hub.take([.stock(Sample.stock("gangnam", kiwi: kiwi))]) }
+        hub.apply([])
+        _ = page.drain()
+        for kiwi in 0..<5 { hub.apply([.stock(Sample.stock("gangnam", kiwi: kiwi))]) }
         #expect(events(page).isEmpty)
         clock.advance(0.06)
-        hub.take([])
+        hub.apply([])
         let told = events(page)
         #expect(told.map(\.name) == ["stock"])
         #expect(
@@ -78,22 +78,22 @@ struct HubTests {
     @Test func anAnswerGoesToWhoAskedAtOnce() throws {
         let (mine, other) = (try open(page: "mine"), try open(page: "other"))
         clock.advance(1)
-        hub.take([])
-        for page in [mine, other] { _ = page.take() }
+        hub.apply([])
+        for page in [mine, other] { _ = page.drain() }
         let command = AwaitedAnswers.Command(kind: .order, store: Name("gangnam"), id: Name("1"))
         #expect(hub.await(command, page: Name("mine")))
-        hub.take([.answer(try Sample.made("1"), isHistory: false)])
+        hub.apply([.answer(try Sample.made("1"), isHistory: false)])
         #expect(events(mine).map(\.name) == ["own"])
         #expect(events(other).isEmpty)
     }
 
     @Test func aPageIsToldTheIDsThatItChoseAndNoOthers() throws {
         let mine = try open(page: "mine")
-        _ = mine.take()
+        _ = mine.drain()
         let command = AwaitedAnswers.Command(kind: .order, store: Name("gangnam"), id: Name("kiosk-own"))
         #expect(hub.await(command, page: Name("mine")))
         clock.advance(1)
-        hub.take([
+        hub.apply([
             .answer(try Sample.made("kiosk-own"), isHistory: false),
             .answer(try Sample.made("pos-7-000123"), isHistory: false),
         ])
@@ -108,23 +108,23 @@ struct HubTests {
 
     @Test func anAnswerThatIsNotToldYetComesOnceToANewPage() throws {
         clock.advance(1)
-        hub.take([])
-        hub.take([.answer(try Sample.made("1"), isHistory: false)])
+        hub.apply([])
+        hub.apply([.answer(try Sample.made("1"), isHistory: false)])
         let page = try open()
         clock.advance(1)
-        hub.take([])
+        hub.apply([])
         #expect(events(page).filter { $0.name == "answer" }.count == 1)
     }
 
     @Test func manyStoresMakeNoPageLargeAndAreToldOfOnceASecond() throws {
         let page = try open()
         clock.advance(1)
-        hub.take((0..<10_000).map { .stock(Sample.stock("store-\($0)", kiwi: 1)) })
+        hub.apply((0..<10_000).map { .stock(Sample.stock("store-\($0)", kiwi: 1)) })
         let told = try #require(events(page).first { $0.name == "stores" })
         #expect(told.data.utf8.count < 20 * 2 * Board.offeredStores)
         #expect(events(try open()).first { $0.name == "stores" }?.data == told.data)
         clock.advance(1)
-        hub.take([])
+        hub.apply([])
         #expect(!events(page).contains { $0.name == "stores" })
     }
 
@@ -133,7 +133,7 @@ struct HubTests {
         let page = try open("new")
         #expect(events(page).first { $0.name == "stock" }?.data.contains(#""takesOrders":false"#) == true)
         clock.advance(1)
-        hub.take([.stock(Sample.stock("new", kiwi: 1))])
+        hub.apply([.stock(Sample.stock("new", kiwi: 1))])
         #expect(events(page).first { $0.name == "stock" }?.data.contains(#""takesOrders":true"#) == true)
     }
 
@@ -141,7 +141,7 @@ struct HubTests {
         hub.update { $0.reached() }
         hub.update { $0.restored() }
         let page = try open()
-        _ = page.take()
+        _ = page.drain()
         hub.update { $0.failed("no broker") }
         #expect(events(page).first { $0.name == "link" }?.data.contains(#""state":"lost""#) == true)
         hub.update { $0.reached() }
@@ -151,9 +151,9 @@ struct HubTests {
     @Test func everySecondSomethingIsSaid() throws {
         let page = try open()
         for _ in 0..<3 {
-            _ = page.take()
+            _ = page.drain()
             clock.advance(1)
-            hub.take([])
+            hub.apply([])
             #expect(events(page).contains { $0.name == "board" })
         }
     }

@@ -13,8 +13,8 @@ struct MailboxTests {
         box.put("board", in: .board)
         box.put("link", in: .link)
         box.add(own: "own")
-        #expect(box.take() == ["own", "link", "board", "other"])
-        #expect(box.take() == [])
+        #expect(box.drain() == ["own", "link", "board", "other"])
+        #expect(box.drain() == [])
     }
 
     @Test func aSlowPageGetsTheNewestState() {
@@ -23,7 +23,7 @@ struct MailboxTests {
             box.put("stock \(revision)", in: .stock)
             box.add(answer: "\(revision)")
         }
-        let taken = box.take()
+        let taken = box.drain()
         #expect(taken.first == "stock 99999")
         #expect(taken.dropFirst() == (99_970..<100_000).map(String.init)[...])
     }
@@ -32,7 +32,7 @@ struct MailboxTests {
         var box = Box()
         box.add(own: "mine")
         for number in 0..<100_000 { box.add(answer: "\(number)") }
-        #expect(box.take().first == "mine")
+        #expect(box.drain().first == "mine")
     }
 }
 

@@ -2,9 +2,9 @@ import Foundation
 import JuiceMaker
 import JuiceMessages
 
-/// Reads commands as the page sends them, and checks them before they go to a topic.
+/// Decodes and validates the commands that the page sends, before they are produced to a topic.
 enum CommandBody {
-    /// The longest request, in bytes.
+    /// The longest request body, in bytes.
     static let maximumLength = 8192
 
     private struct Order: Decodable {
@@ -21,9 +21,9 @@ enum CommandBody {
         let set: [String: Int]?
     }
 
-    /// The order in a request.
+    /// Decodes an order.
     ///
-    /// - Throws: ``Refusal`` for what no page of this kiosk sends.
+    /// - Throws: ``Refusal`` if the kiosk's own page would not send such an order.
     static func order(_ data: Data, menu: Menu) throws(Refusal) -> OutgoingCommand {
         let order: Order = try decode(data)
         guard menu.juiceIndex(id: order.juice) != nil else {
@@ -41,9 +41,9 @@ enum CommandBody {
         )
     }
 
-    /// The restock in a request. Whether the levels that come of it are allowed is the service's to say.
+    /// Decodes a restock. The service decides whether the resulting stock levels are allowed.
     ///
-    /// - Throws: ``Refusal`` for what no page of this kiosk sends.
+    /// - Throws: ``Refusal`` if the kiosk's own page would not send such a restock.
     static func restock(_ data: Data, menu: Menu) throws(Refusal) -> OutgoingCommand {
         let restock: Restock = try decode(data)
         let (kind, amounts): (StockEdit.Kind, [String: Int])
@@ -77,7 +77,7 @@ enum CommandBody {
         return store
     }
 
-    /// Whether a text can be a store's id.
+    /// Whether the text is a valid store id.
     static func isStore(_ text: String) -> Bool { (1...StoreID.maximumLength).contains(text.utf8.count) }
 
     private static func decode<Body: Decodable>(_ data: Data) throws(Refusal) -> Body {
@@ -90,6 +90,6 @@ enum CommandBody {
 }
 
 extension Int {
-    /// The smallest number has no magnitude that fits.
+    /// `abs(.min)` would overflow.
     fileprivate var clamped: Int { Swift.max(self, -.max) }
 }

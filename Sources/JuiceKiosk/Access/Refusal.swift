@@ -1,14 +1,14 @@
 import Foundation
 import Hummingbird
 
-/// Why a request is not carried out, as a status and as JSON that the page has words for.
+/// Why a request is refused: an HTTP status and a JSON body with a code that the page translates.
 struct Refusal: HTTPResponseError {
     let status: HTTPResponse.Status
-    /// Never changes for the same reason.
+    /// A stable code, one per reason.
     let code: String
-    /// For a developer who looks.
+    /// For developers; the page does not show it.
     let message: String
-    /// After how many seconds the same may be tried again; nil where nothing is known of that.
+    /// When to retry, in seconds; nil if unknown.
     var retryAfter: Int?
 
     private struct Body: Encodable {
@@ -73,7 +73,7 @@ extension Refusal {
         code: "unknownStore",
         message: "orders are taken for stores that have stock, or that the kiosk's options name"
     )
-    /// Whether the store has stock cannot be told yet.
+    /// The stock has not been read yet, so it is unknown whether the store has any.
     static let stockIsUnread = Refusal(
         status: .serviceUnavailable,
         code: "stockIsUnread",

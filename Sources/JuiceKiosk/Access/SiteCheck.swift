@@ -2,25 +2,25 @@
 struct SiteCheck: Sendable {
     private let hostNames: Set<String>
 
-    /// - Parameter hostNames: names under which the page is reached, besides `localhost` and addresses.
+    /// - Parameter hostNames: the host names of the page, besides `localhost` and IP addresses.
     init(hostNames: [String]) {
         self.hostNames = Set(hostNames.map { $0.lowercased() } + ["localhost"])
     }
 
-    /// Whether the request was meant for this kiosk. Any other name may be a foreign page's, pointed at this machine (DNS
-    /// rebinding), which its browser then takes for the same origin. An address cannot be pointed elsewhere.
+    /// Whether the request was meant for this kiosk. A foreign page can point a host name of its own at this machine (DNS
+    /// rebinding), so that the browser sees one origin. It cannot do so with an IP address.
     func isOwn(host: String?) -> Bool {
         guard let host, let name = Self.name(of: host) else { return false }
         return Self.isAddress(name) || hostNames.contains(name)
     }
 
-    /// Whether a browser says that a page of another origin makes the request. Somebody who types the address is `none`.
+    /// Whether the browser reports another origin as the sender. A typed address is `none`.
     func isForeign(fetchSite: String?) -> Bool {
         fetchSite.map { $0 != "same-origin" && $0 != "none" } ?? false
     }
 
-    /// Whether a request that changes something was made by a page of this host. Browsers say who asks; a client that does
-    /// not is none.
+    /// Whether a page of this host sent a request that changes something. Browsers send `Origin`; a client that does not is no
+    /// browser, and is refused.
     func isSameOrigin(host: String?, origin: String?, fetchSite: String?) -> Bool {
         if let fetchSite, fetchSite != "same-origin" { return false }
         guard let host, let origin, let scheme = origin.firstRange(of: "://") else { return false }
@@ -28,7 +28,7 @@ struct SiteCheck: Sendable {
         return origin[scheme.upperBound...].lowercased() == host.lowercased()
     }
 
-    /// The host's name without its port.
+    /// The host name without the port.
     private static func name(of host: String) -> String? {
         if host.hasPrefix("[") {
             guard let end = host.firstIndex(of: "]") else { return nil }

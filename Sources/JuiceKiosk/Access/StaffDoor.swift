@@ -1,16 +1,16 @@
 import Logging
 import Synchronization
 
-/// Lets in whoever knows the staff token. An address that goes on giving wrong ones has to wait longer each time, and meanwhile
-/// nobody there is let in.
+/// Admits requests with the staff token. An address that keeps sending wrong tokens is locked out for longer each time, also for
+/// the right token.
 final class StaffDoor: Sendable {
-    /// How many wrong ones in a row cost no time: people mistype.
+    /// How many wrong tokens in a row cause no lockout: people mistype.
     static let freeTries = 5
-    /// How long to wait at most.
+    /// The longest lockout.
     static let longestWait = Duration.seconds(60)
-    /// After so long without a wrong one an address begins anew.
+    /// How long an address's failures are remembered after the last one.
     static let memory = Duration.seconds(600)
-    /// How many addresses are told apart at least.
+    /// At least this many addresses are remembered.
     static let addresses = 10_000
 
     private struct Failures {
@@ -29,7 +29,7 @@ final class StaffDoor: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let failures = Mutex(RecentTable<IPAddress?, Failures>(capacity: addresses))
 
-    /// - Parameter token: what opens it; nil lets nobody in.
+    /// - Parameter token: the staff token; nil admits nobody.
     init(
         _ token: StaffToken?,
         logger: Logger,
@@ -40,12 +40,12 @@ final class StaffDoor: Sendable {
         log = SparseLog("a wrong staff token", logger: logger, now: now)
     }
 
-    /// Lets a request in.
+    /// Admits a request or throws.
     ///
     /// - Parameters:
-    ///   - authorization: its header of this name.
-    ///   - path: what it asks for, for the log.
-    /// - Throws: ``Refusal`` where it is not let in.
+    ///   - authorization: the value of its `Authorization` header.
+    ///   - path: the requested path, for the log.
+    /// - Throws: ``Refusal`` if it is not admitted.
     func enter(authorization: String?, from address: IPAddress?, path: String) throws(Refusal) {
         guard let token else { throw .editingIsOff }
         let now = now()
@@ -67,6 +67,6 @@ final class StaffDoor: Sendable {
         throw refusal
     }
 
-    /// Nobody will come any more.
+    /// Logs what is still held back. No request follows.
     func close() { log.close() }
 }

@@ -1,13 +1,13 @@
-/// What staff must know to edit stock.
+/// The secret that staff need to edit stock.
 public struct StaffToken: Sendable {
-    /// The fewest bytes a token has: whoever has many addresses can try often.
+    /// The shortest token, in bytes: an attacker with many addresses can try often.
     public static let minimumLength = 16
-    /// The most bytes a token has.
+    /// The longest token, in bytes.
     public static let maximumLength = 256
 
     private let bytes: [UInt8]
 
-    /// A token of this text; nil when it is too short or too long, or cannot be written into a header.
+    /// Creates a token; nil if the text is too short, too long, or not printable ASCII without spaces, as a header needs it.
     public init?(_ text: String) {
         guard (Self.minimumLength...Self.maximumLength).contains(text.utf8.count),
             text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
@@ -15,7 +15,7 @@ public struct StaffToken: Sendable {
         bytes = Array(text.utf8)
     }
 
-    /// Whether a text is the token. It takes as long for one that is nearly right as for any other of its length.
+    /// Whether the text is the token. The time depends on the text's length only, not on how much of it is right.
     func matches(_ text: some StringProtocol) -> Bool {
         let given = Array(text.utf8.prefix(Self.maximumLength + 1))
         var difference = given.count ^ bytes.count
@@ -25,7 +25,7 @@ public struct StaffToken: Sendable {
         return difference == 0
     }
 
-    /// Whether the value of a header `Authorization` is `Bearer` and the token.
+    /// Whether the value of an `Authorization` header is `Bearer` and the token.
     func matches(authorization: String?) -> Bool {
         guard let authorization, authorization.lowercased().hasPrefix("bearer ") else { return false }
         return matches(authorization.dropFirst(7))
@@ -33,6 +33,6 @@ public struct StaffToken: Sendable {
 }
 
 extension StaffToken: CustomStringConvertible {
-    /// Hides the token: a configuration may be printed.
+    /// Hides the token: configurations may be printed.
     public var description: String { "********" }
 }

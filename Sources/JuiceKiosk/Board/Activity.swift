@@ -1,21 +1,21 @@
 import JuiceMessages
 
-/// An answer, and when it was written.
+/// An answer and the time it was written.
 struct TimedAnswer: Sendable, Equatable {
     let answer: Answer
-    /// Milliseconds since 1970; 0 where the broker kept no time.
+    /// The record's timestamp, in milliseconds since 1970; 0 if it has none.
     let time: Int64
 }
 
-/// What goes on at a store, or at all of them: the latest answers and how many of which kind.
+/// The activity at one store, or at all of them: the latest answers, and counts by outcome.
 struct Activity: Sendable {
-    /// How many answers are kept for a page that opens.
+    /// How many answers a newly opened page gets.
     static let mostAnswers = 30
 
     /// The latest answers, oldest first.
     private(set) var answers: [TimedAnswer] = []
     private(set) var window: RateWindow
-    /// When the last answer came, in seconds.
+    /// When the last answer arrived, in seconds since 1970.
     private(set) var activeAt: Int
 
     init(now: Int) {
@@ -23,22 +23,26 @@ struct Activity: Sendable {
         activeAt = now
     }
 
-    /// Takes in an answer.
+    /// Adds an answer.
     ///
-    /// - Parameter counts: whether it is to be counted; answers of before the kiosk's start are only listed.
-    mutating func take(_ answer: TimedAnswer, counts: Bool, now: Int) {
+    /// - Parameter isHistory: whether it was written before the kiosk started: then it is listed, but not counted.
+    mutating func add(_ answer: TimedAnswer, isHistory: Bool, now: Int) {
         activeAt = now
         if answers.count == Self.mostAnswers { answers.removeFirst() }
         answers.append(answer)
-        // A repeat is no second order.
-        guard counts, !answer.answer.isDuplicate, let outcome = Self.outcome(answer.answer) else { return }
+        // A duplicate is not a second order.
+        guard !isHistory, !answer.answer.isDuplicate, let outcome = Self.outcome(answer.answer) else {
+            return
+        }
         window.count(outcome, at: Int(answer.time / 1000), now: now)
     }
 
+    /// The counts in steps of `length` seconds, oldest first.
     mutating func steps(of length: Int, now: Int) -> [RateWindow.Counts] {
         window.steps(of: length, now: now)
     }
 
+    /// Orders per second at present.
     mutating func rate(now: Int) -> Double { window.rate(now: now) }
 
     private static func outcome(_ answer: Answer) -> WritableKeyPath<RateWindow.Counts, Int>? {

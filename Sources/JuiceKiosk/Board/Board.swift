@@ -1,36 +1,36 @@
 import JuiceMaker
 import JuiceMessages
 
-/// Everything that the pages show: the stock of each store, what goes on, and whether Kafka is there.
+/// Everything that the pages show: the stock of each store, the activity, and the connection to Kafka.
 ///
-/// A value without threads or a clock of its own: whoever has it tells it the time, in seconds.
+/// A plain value without threads or a clock: callers pass the time, in seconds since 1970.
 struct Board: Sendable {
-    /// One thing that was read from the topics.
+    /// A change read from the topics.
     enum Event: Sendable, Equatable {
         /// The whole stock of a store.
         case stock(StockRecord)
-        /// A store was reset: it has the menu's stock again.
+        /// A store was reset to the menu's initial stock.
         case stockRemoved(store: String)
-        /// An answer. One of before the kiosk's start is history, which is listed and not counted.
+        /// An answer. Those written before the kiosk started are history: listed, but not counted.
         case answer(TimedAnswer, isHistory: Bool)
     }
 
-    /// How many stores have answers and counts of their own at a time. Those of others are only among all stores'.
+    /// How many stores have their own activity at a time. Answers of further stores only count for all stores together.
     static let mostActiveStores = 2000
 
-    /// How many stores besides those that the rule names a page can choose from, at least. There may be twice as many.
+    /// A page can choose from at least this many stores besides those that the rule names, and from fewer than twice as many.
     static let offeredStores = 200
 
     let menu: Menu
     let rule: StoreRule
     private var stock: [Name: StockRecord] = [:]
-    /// Those whose stock changed last.
+    /// The stores whose stock changed last.
     private var offered = RecentTable<Name, Void>(capacity: offeredStores)
     private var activities: [Name: Activity] = [:]
     private(set) var all: Activity
     private(set) var link = Link()
-    /// How many commands wait in the topics for the service; nil while nobody knows.
-    private(set) var lag: Int?
+    /// The consumer group's lag, in commands; nil while it is unknown.
+    var lag: Int?
 
     init(menu: Menu, rule: StoreRule, now: Int) {
         self.menu = menu
@@ -40,11 +40,11 @@ struct Board: Sendable {
 
     // MARK: - Events
 
-    /// Takes in what was read.
+    /// Applies an event.
     ///
-    /// - Returns: whether it is about a store of this kiosk; what is not changes nothing.
+    /// - Returns: whether its store is shown by this kiosk; events of other stores are ignored.
     @discardableResult
-    mutating func take(_ event: Event, now: Int) -> Bool {
+    mutating func apply(_ event: Event, now: Int) -> Bool {
         let name = Name(event.store)
         guard rule.isShown(name) else { return false }
         switch event {
@@ -55,21 +55,21 @@ struct Board: Sendable {
             stock[name] = nil
             offered[name] = nil
         case .answer(let answer, let isHistory):
-            all.take(answer, counts: !isHistory, now: now)
+            all.add(answer, isHistory: isHistory, now: now)
             guard activities[name] != nil || activities.count < Self.mostActiveStores else { break }
-            activities[name, default: Activity(now: now)].take(answer, counts: !isHistory, now: now)
+            activities[name, default: Activity(now: now)].add(answer, isHistory: isHistory, now: now)
         }
         return true
     }
 
-    /// Forgets the answers of stores where nothing has happened as long as counts are kept. To be called now and then.
+    /// Drops the activity of stores that have been idle for longer than counts are kept. Call it periodically.
     mutating func sweep(now: Int) {
         activities = activities.filter { now - $0.value.activeAt <= RateWindow.length }
     }
 
-    /// Forgets all stock, before it is read anew.
+    /// Drops all stock, before it is read again.
     ///
-    /// - Returns: what was known: to let go of it takes a while where there are many stores.
+    /// - Returns: the dropped stock. Freeing it takes a while with many stores; the caller can do so outside its lock.
     mutating func restart() -> [Name: StockRecord] {
         defer { stock = [:] }
         offered = RecentTable(capacity: Self.offeredStores)
@@ -85,18 +85,16 @@ struct Board: Sendable {
         lag = nil
     }
 
-    mutating func note(lag: Int?) { self.lag = lag }
+    // MARK: - Views
 
-    // MARK: - What is shown
-
-    /// Whether orders are taken for a store; nil while nobody knows whether it has stock.
+    /// Whether orders are accepted for a store; nil while it is unknown whether the store has stock.
     func takesOrders(for store: Name) -> Bool? {
         if rule.takesOrders(for: store, hasStock: stock[store] != nil) { return true }
         return link.isRestored || !rule.isShown(store) ? false : nil
     }
 
-    /// The stock of a store by the menu. One that was never changed, and a fruit that its record does not name, have what the
-    /// menu says.
+    /// The stock of a store, in the menu's order. A store without a record, and a fruit missing from the record, have the menu's
+    /// initial stock.
     func stock(of store: Name) -> StockRecord {
         let record = stock[store]
         let known = Dictionary((record?.stock ?? []).map { (Name($0.fruit), $0.amount) }) { $1 }
@@ -109,10 +107,11 @@ struct Board: Sendable {
         )
     }
 
-    /// The stores to choose from: those that the rule names, then by name some that changed last. Any other can be asked for.
+    /// The stores to choose from: those that the rule names, then some of the last changed ones, sorted. A page can also
+    /// ask for any other.
     var storeNames: [String] { rule.named + offered.keys.map(\.text).sorted() }
 
-    /// What goes on at a store; at all of them where none is named.
+    /// The activity at a store; nil is all stores.
     func activity(of store: Name?, now: Int) -> Activity {
         guard let store else { return all }
         return activities[store] ?? Activity(now: now)
@@ -120,7 +119,7 @@ struct Board: Sendable {
 }
 
 extension Board.Event {
-    /// The store that it is about.
+    /// The id of the store that it concerns.
     var store: String {
         switch self {
         case .stock(let record): record.store

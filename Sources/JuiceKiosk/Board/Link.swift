@@ -1,24 +1,24 @@
-/// Whether the kiosk is in touch with Kafka, as one state that all pages show.
+/// The kiosk's connection to Kafka, as one state that all pages show.
 struct Link: Sendable, Equatable {
-    /// What pages are told.
+    /// The state that pages show.
     enum State: String, Sendable, Encodable {
         /// No broker has answered yet.
         case connecting
-        /// A broker answers, the stock is being read.
+        /// A broker answers; the stock is being read.
         case restoring
-        /// All there is has been read, and what comes is shown as it comes.
+        /// The stock has been read to its end; changes are shown as they arrive.
         case live
-        /// Brokers have answered before, and none does now.
+        /// Brokers answered before, but none does now.
         case lost
     }
 
     private var isReached: Bool?
-    /// Whether the stock was read to its end.
+    /// Whether the stock has been read to its end.
     private(set) var isRestored = false
-    /// Why there is no connection; nil while there is one, or nothing is known.
+    /// Why there is no connection; nil while there is one, or while the reason is unknown.
     private(set) var reason: String?
 
-    /// What pages are told.
+    /// The state that pages show.
     var state: State {
         switch isReached {
         case nil: .connecting
@@ -27,7 +27,7 @@ struct Link: Sendable, Equatable {
         }
     }
 
-    /// Why orders are not taken and shown as they should be, in a sentence; nil when they are.
+    /// Why the kiosk is not ready, in a sentence; nil when it is.
     var obstacle: String? {
         switch state {
         case .connecting, .lost: "no Kafka broker answers" + (reason.map { ": \($0)" } ?? " yet")
@@ -36,24 +36,24 @@ struct Link: Sendable, Equatable {
         }
     }
 
-    /// A broker answered.
+    /// Records that a broker answered.
     mutating func reached() {
         isReached = true
         reason = nil
     }
 
-    /// No broker answered when one was asked.
+    /// Records that no broker answered.
     mutating func failed(_ reason: String) {
         isReached = false
         self.reason = reason
     }
 
-    /// The stock was read to its end.
+    /// Records that the stock has been read to its end.
     mutating func restored() {
         isRestored = true
     }
 
-    /// The reader begins anew.
+    /// Records that the stock is being read from its start again.
     mutating func restarted() {
         isRestored = false
     }

@@ -1,8 +1,8 @@
-/// What came of the orders of the last minutes, counted by the second.
+/// Counts the outcomes of the last minutes' orders, second by second.
 ///
-/// It is told the time with every call, in whole seconds, so that tests need not wait for any.
+/// Callers pass the time, in whole seconds, so that tests need not wait.
 struct RateWindow: Sendable {
-    /// What came of orders.
+    /// The number of orders by outcome.
     struct Counts: Sendable, Equatable {
         var made = 0
         var outOfStock = 0
@@ -19,22 +19,22 @@ struct RateWindow: Sendable {
         }
     }
 
-    /// How far back it looks, in seconds.
+    /// How far back the window reaches, in seconds.
     static let length = 300
-    /// Over how many seconds the present rate is averaged.
+    /// Over how many seconds the current rate is averaged.
     static let rateLength = 10
 
-    /// The counts of each second, at its number modulo the length.
+    /// A ring buffer: the counts of second `s` are at `s` modulo the length.
     private var seconds = [Counts](repeating: Counts(), count: length)
-    /// The latest second that was counted or passed.
+    /// The latest second in the window.
     private var latest: Int
 
-    /// A window that begins to count now.
+    /// An empty window that ends now.
     init(now: Int) {
         latest = now
     }
 
-    /// Counts one order that was answered at a time. One of before the window counts nowhere, one of the future now: clocks
+    /// Counts an order that was answered at `time`. A time before the window is ignored. A time in the future counts as now: clocks
     /// differ.
     mutating func count(_ outcome: WritableKeyPath<Counts, Int>, at time: Int, now: Int) {
         advance(to: now)
@@ -43,20 +43,20 @@ struct RateWindow: Sendable {
         seconds[Self.index(time)][keyPath: outcome] += 1
     }
 
-    /// Lets seconds pass.
+    /// Moves the end of the window to `now`.
     mutating func advance(to now: Int) {
         guard now > latest else { return }
         for second in (latest + 1)...min(now, latest + Self.length) { seconds[Self.index(second)] = Counts() }
         latest = now
     }
 
-    /// Orders a second, over the last seconds that are whole.
+    /// Orders per second, averaged over the last complete seconds.
     mutating func rate(now: Int) -> Double {
         Double(sum((now - Self.rateLength)..<now, now: now).orders) / Double(Self.rateLength)
     }
 
-    /// The counts in steps of so many seconds, oldest first. The last step is the present one and grows. Steps begin at
-    /// multiples of their length, so that what is in a step stays in it.
+    /// The counts in steps of `length` seconds, oldest first. The last step is still growing. Steps start at multiples of their
+    /// length, so that an order stays in its step.
     mutating func steps(of length: Int, now: Int) -> [Counts] {
         let start = now / length * length
         let count = Self.length / length

@@ -1,18 +1,19 @@
 import JuiceMaker
 import JuiceMessages
 
-/// Which stores a kiosk shows, and which it takes orders for. An order makes its store, for good, so not everybody's word will do.
+/// Which stores a kiosk shows, and for which it accepts orders. A store that an order creates stays for good, so strangers must not
+/// create any.
 struct StoreRule: Sendable {
-    /// What a page is offered first. Orders are taken for these whether or not they have stock yet.
+    /// The stores that pages list first. They accept orders whether or not they have stock yet.
     let named: [String]
-    /// Whether there are no others.
+    /// Whether no other stores are shown.
     let isFixed: Bool
     private let names: Set<Name>
     private let takesAny: Bool
 
     /// - Parameters:
-    ///   - stores: those that there are; nil is all that have stock, and the one that commands without a store are about.
-    ///   - takesAny: whether any other is taken, too.
+    ///   - stores: the stores; nil is the default store and all that have stock.
+    ///   - takesAny: whether any other store accepts orders, too.
     init(stores: [String]?, takesAny: Bool = false) {
         named = stores ?? [StoreID.main]
         isFixed = stores != nil && !takesAny

@@ -1,11 +1,11 @@
 import Kafka
 import Logging
 
-/// Reads answers and stock for all pages, with one consumer on all partitions, which joins no group.
+/// Reads answers and stock for all pages, with one consumer that is assigned all partitions and joins no group.
 ///
-/// Its work is for a thread of its own. Whatever ends the reading, it begins anew.
+/// It needs a thread of its own. After any error it starts over with a new consumer.
 struct Feed {
-    /// How many answers of each partition are looked back at, for the list of the latest.
+    /// How many offsets before each end of the results the list of the latest answers starts.
     static let history: Offset = 50
     private static let thread = "the reader of the topics"
     private static let callTimeout = Duration.seconds(2)
@@ -17,7 +17,7 @@ struct Feed {
     let steps: StepWatch
     let logger: Logger
 
-    /// Reads until it is asked to stop.
+    /// Reads until the stop is requested.
     func run() {
         var lastReason: String?
         while !stop.isRequested {
@@ -25,7 +25,7 @@ struct Feed {
             do throws(KafkaError) {
                 try readOnce()
             } catch {
-                // What passes by itself, such as a broker that does not answer, is the watch's to tell of.
+                // `Watch` reports transient errors, such as a broker that does not answer.
                 let isNews = error.remedy != .retry && error.message != lastReason
                 logger.log(
                     level: isNews ? .warning : .debug,
@@ -69,7 +69,7 @@ struct Feed {
         while !stop.isRequested {
             steps.stepped(Self.thread)
             let events = try poll(consumer, reader, &unread)
-            hub.take(events)
+            hub.apply(events)
             if unread.isEmpty, !isRestored {
                 isRestored = true
                 hub.update { $0.restored() }
@@ -98,7 +98,7 @@ struct Feed {
             case .endOfPartition(let partition, let next):
                 unread.passed(partition, next: next)
             case .failure(_, let error) where error.remedy == .retry: continue
-            // librdkafka looks for the coordinator of the group that it wants named. None is joined, so no right is needed.
+            // librdkafka looks up the coordinator of its group id although it joins no group. That needs no permission.
             case .failure(_, let error) where error.code == .groupAuthorizationFailed: continue
             case .failure(_, let error): throw error
             }

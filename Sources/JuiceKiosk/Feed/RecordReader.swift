@@ -1,10 +1,10 @@
 import JuiceMessages
 import Kafka
 
-/// Makes events of records. One that is neither answer nor stock is skipped: a page must not stop over it.
+/// Turns records into events. It skips records that are neither answers nor stock: one of them must not stop all pages.
 final class RecordReader {
     private let topics: TopicNames
-    /// Of each partition of the results, where the answers begin that are no history.
+    /// For each partition of the results, the first offset that is not history.
     private let beginnings: [TopicPartition: Offset]
     private let answers = AnswerDecoder()
     private let stock = StockDecoder()
@@ -14,6 +14,7 @@ final class RecordReader {
         self.beginnings = beginnings
     }
 
+    /// The event that a record stands for; nil if it cannot be decoded.
     func event(_ record: ConsumedRecord, topic: String) -> Board.Event? {
         topic == topics.stock ? stockEvent(record) : answerEvent(record, topic: topic)
     }

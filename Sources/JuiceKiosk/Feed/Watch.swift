@@ -1,9 +1,9 @@
 import Kafka
 import Logging
 
-/// Looks every second whether a broker answers, and every two how far the service is behind.
+/// Probes the brokers every second, and asks for the service's lag every other time.
 ///
-/// librdkafka tells of lost connections late, and never that one is there again, so it is asked.
+/// librdkafka reports a lost connection late and a restored one never, so the brokers have to be asked.
 struct Watch {
     private static let pause = Duration.seconds(1)
     private static let callTimeout = Duration.seconds(2)
@@ -14,9 +14,9 @@ struct Watch {
     let steps: StepWatch
     let logger: Logger
 
-    /// Looks until it is asked to stop.
+    /// Watches until the stop is requested.
     ///
-    /// - Throws: when librdkafka refuses the configuration.
+    /// - Throws: `KafkaError` if librdkafka rejects the configuration.
     func run() throws {
         let consumer = try Consumer(
             configuration: configuration.watch,
@@ -35,14 +35,14 @@ struct Watch {
             }
             if failure == nil, round.isMultiple(of: 2) {
                 let lag = lag(consumer)
-                hub.update { $0.note(lag: lag) }
+                hub.update { $0.lag = lag }
             }
             round += 1
             stop.wait(for: Self.pause)
         }
     }
 
-    /// Nil when it cannot be told now: the topics are missing, the group has never committed, the right is missing.
+    /// The service's lag; nil if it is unknown: topics or permissions are missing, or the group has never committed.
     private func lag(_ consumer: Consumer) -> Int? {
         let names = [configuration.topics.orders, configuration.topics.restocks]
         guard let partitions = try? consumer.partitions(of: names, timeout: Self.callTimeout),
@@ -53,9 +53,9 @@ struct Watch {
     }
 }
 
-/// How many records a group has not read.
+/// How many records a group has not processed.
 enum Lag {
-    /// - Returns: nil where the group has committed nothing at all, so that it is not known what it has read.
+    /// - Returns: nil if the group has no committed offset at all.
     static func sum(committed: [TopicPartition: Offset?], ends: [TopicPartition: Offset]) -> Int? {
         let known = committed.compactMapValues(\.self)
         guard !known.isEmpty else { return nil }

@@ -1,9 +1,9 @@
 import JuiceMaker
 import JuiceMessages
 
-/// Which page waits for the answer to which command.
+/// Maps each command in flight to the page that waits for its answer.
 struct AwaitedAnswers: Sendable {
-    /// A command as its answer names it.
+    /// What identifies a command in its answer.
     struct Command: Hashable, Sendable {
         let kind: CommandKind
         let store: Name
@@ -18,22 +18,22 @@ struct AwaitedAnswers: Sendable {
         }
     }
 
-    /// How many there are at most; beyond, the one that waits the longest is forgotten. Its page asks again.
+    /// The most commands in flight. Beyond that the oldest is dropped; its page sends it again.
     static let most = 10_000
-    /// How many a page may have.
+    /// The most commands in flight per page.
     static let mostOfPage = 100
 
     private var pages: [Command: Name] = [:]
     private var counts: [Name: Int] = [:]
-    /// The commands in the order in which they came, those that were answered meanwhile among them.
+    /// The commands in order of arrival, including some that were answered since.
     private var order: [Command] = []
 
-    /// Takes note of who waits.
+    /// Adds a command.
     ///
-    /// - Returns: false when the page waits for too many already.
+    /// - Returns: false if the page has too many commands in flight.
     mutating func add(_ command: Command, page: Name) -> Bool {
         if let former = pages[command] {
-            // The same order asked for again, perhaps by the same page after it was loaded anew.
+            // A resend of the same command, perhaps by the same page after a reload.
             guard former != page else { return true }
             remove(command)
         }
@@ -48,7 +48,9 @@ struct AwaitedAnswers: Sendable {
         return true
     }
 
-    /// The page that waits for the answer to a command, which it does no longer.
+    /// Removes a command.
+    ///
+    /// - Returns: the page that waited for its answer; nil if none did.
     @discardableResult
     mutating func remove(_ command: Command) -> Name? {
         guard let page = pages.removeValue(forKey: command) else { return nil }

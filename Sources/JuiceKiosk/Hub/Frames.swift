@@ -3,9 +3,9 @@ import JuiceMaker
 import JuiceMessages
 import NIOCore
 
-/// Server-sent events: their names and what they hold, as the page reads it.
+/// Encodes the server-sent events that the page reads.
 enum Frames {
-    /// Over how many seconds the chart's steps go.
+    /// The length of a step of the chart, in seconds.
     static let stepLength = 5
 
     struct LinkFrame: Encodable {
@@ -21,23 +21,23 @@ enum Frames {
         let store: String
         let revision: Int
         let stock: [FruitAmount]
-        /// Whether the store is one: orders for any other are refused.
+        /// Whether orders for the store are accepted.
         let takesOrders: Bool
     }
 
     struct BoardFrame: Encodable {
-        /// Orders a second, at present.
+        /// Orders per second at present.
         let rate: Double
-        /// How many commands wait for the service; nil while nobody knows.
+        /// The consumer group's lag, in commands; nil while it is unknown.
         let lag: Int?
         let stepLength: Int
-        /// Of each step, oldest first.
+        /// Counts by step, oldest first.
         let made: [Int]
         let outOfStock: [Int]
         let rejected: [Int]
     }
 
-    /// An answer, with lists where the topic has objects: a page shows fruits in order.
+    /// An answer, with arrays where the topic has objects: the page shows fruits in the menu's order.
     struct AnswerFrame: Encodable {
         let answer: Answer
         /// The page's own id for the command; nil in answers to other pages, which must not learn it.
@@ -66,7 +66,7 @@ enum Frames {
         }
     }
 
-    // MARK: - Of the board
+    // MARK: - Events
 
     static func link(_ board: Board) -> ByteBuffer {
         event("link", LinkFrame(state: board.link.state, reason: board.link.reason))
@@ -103,15 +103,15 @@ enum Frames {
         )
     }
 
-    /// An answer for everybody who looks at its store.
+    /// An answer for every page that shows its store.
     static func answer(_ answer: TimedAnswer) -> ByteBuffer { event("answer", AnswerFrame(answer)) }
 
-    /// An answer for the page that asked for it.
+    /// An answer for the page that sent the command.
     static func own(_ answer: TimedAnswer) -> ByteBuffer {
         event("own", AnswerFrame(answer, id: KioskID.part(answer.answer.id)))
     }
 
-    /// Text in JSON has no line ends, so one line of data it is, whatever was in it.
+    /// JSON escapes line ends, so the data is always one line.
     private static func event(_ name: String, _ content: some Encodable) -> ByteBuffer {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes

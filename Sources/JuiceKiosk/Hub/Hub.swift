@@ -3,9 +3,9 @@ import JuiceMessages
 import NIOCore
 import Synchronization
 
-/// Brings what was read from Kafka to all pages: each frame is made once, however many pages get it.
+/// Distributes what was read from Kafka to all pages. Each frame is encoded once, however many pages get it.
 final class Hub: Sendable {
-    /// How often pages are told of changes, at most, in seconds.
+    /// The shortest time between two updates of the pages, in seconds.
     private static let shortestPause = 0.05
 
     private struct State {
@@ -13,16 +13,16 @@ final class Hub: Sendable {
         var awaited = AwaitedAnswers()
         var subscribers: [ObjectIdentifier: Subscriber] = [:]
         var isClosed = false
-        // What has changed since pages were told.
+        // Changes since the last update of the pages.
         var changedStores: Set<Name> = []
         var answers: [TimedAnswer] = []
-        /// The stores to choose from, as pages were told. A page that opens is told the same, however many there are.
+        /// The stores to choose from, as they were last sent. A newly opened page gets the same frame.
         var stores: (names: [String], frame: ByteBuffer)
-        var toldAt = 0.0
-        var boardToldAt = 0
+        var sentAt = 0.0
+        var boardSentAt = 0
     }
 
-    /// Which stores there are.
+    /// Which stores are shown, and which accept orders.
     let rule: StoreRule
     private let mostPages: Int
     private let metrics: KioskMetrics
@@ -47,21 +47,21 @@ final class Hub: Sendable {
 
     // MARK: - Pages
 
-    /// Whether one more page can be opened.
+    /// Whether another page can be opened.
     var hasRoom: Bool { state.withLock { !$0.isClosed && $0.subscribers.count < mostPages } }
 
-    /// A page is opened: it is told how things are, and then what changes. Whoever calls this must call ``unsubscribe(_:)``.
+    /// Opens a page. It gets the current state, then the changes. The caller must balance this with ``unsubscribe(_:)``.
     ///
-    /// - Returns: nil when there are too many already, or the kiosk closes.
+    /// - Returns: nil if too many pages are open, or if the kiosk is closing.
     func subscribe(_ view: PageView, page: Name) -> Subscriber? {
         let subscriber = Subscriber(view: view, page: page)
         let now = Int(clock())
         let isIn = state.withLock { state in
             guard !state.isClosed, state.subscribers.count < mostPages else { return false }
-            // What is not told yet is among the last answers that the page gets, and would come once more.
-            Self.tellAnswers(&state)
+            // The new page gets the pending answers as part of the latest ones; sent later, they would arrive twice.
+            Self.sendAnswers(&state)
             state.subscribers[ObjectIdentifier(subscriber)] = subscriber
-            metrics.note(pages: state.subscribers.count)
+            metrics.record(openPages: state.subscribers.count)
             let board = state.board
             subscriber.post { mailbox in
                 mailbox.put(Frames.link(board), in: .link)
@@ -77,26 +77,28 @@ final class Hub: Sendable {
         return isIn ? subscriber : nil
     }
 
-    /// A page is closed.
+    /// Closes a page.
     func unsubscribe(_ subscriber: Subscriber) {
         state.withLock { state in
             state.subscribers[ObjectIdentifier(subscriber)] = nil
-            metrics.note(pages: state.subscribers.count)
+            metrics.record(openPages: state.subscribers.count)
         }
     }
 
-    /// A page is about to send a command, and wants to be told the answer whatever else happens.
+    /// Registers a command whose answer the page must get. Call it before the command is sent.
+    ///
+    /// - Returns: false if the page has too many commands in flight.
     func await(_ command: AwaitedAnswers.Command, page: Name) -> Bool {
         state.withLock { $0.awaited.add(command, page: page) }
     }
 
-    /// Whether the kiosk is in touch with Kafka.
+    /// The connection to Kafka.
     var link: Link { state.withLock { $0.board.link } }
 
-    /// Whether orders are taken for a store; nil while nobody knows.
+    /// Whether orders are accepted for a store; nil while that is unknown.
     func takesOrders(for store: Name) -> Bool? { state.withLock { $0.board.takesOrders(for: store) } }
 
-    /// Lets go of all pages, for good.
+    /// Closes all pages, for good.
     func close() {
         let subscribers = state.withLock { state in
             state.isClosed = true
@@ -106,33 +108,32 @@ final class Hub: Sendable {
         for subscriber in subscribers { subscriber.close() }
     }
 
-    // MARK: - What was read
+    // MARK: - Updates
 
-    /// Takes in what was read, and tells pages if they were not told just before. To be called several times a second, also
-    /// with nothing.
-    func take(_ events: [Board.Event]) {
+    /// Applies events, and updates the pages unless that happened just before. Call it several times a second, even without events.
+    func apply(_ events: [Board.Event]) {
         let now = clock()
         state.withLock { state in
-            for event in events where state.board.take(event, now: Int(now)) {
+            for event in events where state.board.apply(event, now: Int(now)) {
                 guard case .answer(let answer, let isHistory) = event else {
                     state.changedStores.insert(Name(event.store))
                     continue
                 }
-                // Of a flood of answers only the last can be looked at.
+                // `sendAnswers` keeps only the last of a flood.
                 if !isHistory { state.answers.append(answer) }
-                if Self.tellOwn(answer, &state) { metrics.answered() }
+                if Self.sendOwnAnswer(answer, &state) { metrics.answered() }
             }
-            Self.tell(&state, now: now)
+            Self.sendChanges(&state, now: now)
         }
     }
 
-    /// The reader begins anew.
+    /// Drops the stock, before it is read again.
     func restart() {
-        // Lets go of what was known after the update, when no page waits for it.
+        // Frees the dropped stock outside the lock, so that no page waits for that.
         _ = update { $0.restart() }
     }
 
-    /// Changes what is known of Kafka. Pages are told at once.
+    /// Changes the board. Pages get a change of the connection at once.
     func update<Result: Sendable>(_ change: (inout Board) -> Result) -> Result {
         let now = clock()
         return state.withLock { state in
@@ -141,20 +142,22 @@ final class Hub: Sendable {
             if state.board.link != before {
                 let frame = Frames.link(state.board)
                 for subscriber in state.subscribers.values { subscriber.post { $0.put(frame, in: .link) } }
-                // What was read while nobody could be told is the present state.
+                // Send the current stock again with the new state of the connection.
                 for subscriber in state.subscribers.values {
                     state.changedStores.insert(subscriber.view.store)
                 }
             }
-            Self.tell(&state, now: now)
+            Self.sendChanges(&state, now: now)
             return result
         }
     }
 
-    // MARK: - Telling
+    // MARK: - Sending
 
-    /// - Returns: whether a page waited for the answer.
-    private static func tellOwn(_ answer: TimedAnswer, _ state: inout State) -> Bool {
+    /// Sends an answer to the page that waits for it.
+    ///
+    /// - Returns: whether a page waited for it.
+    private static func sendOwnAnswer(_ answer: TimedAnswer, _ state: inout State) -> Bool {
         guard !state.awaited.isEmpty else { return false }
         let command = AwaitedAnswers.Command(
             kind: answer.answer.command,
@@ -169,17 +172,17 @@ final class Hub: Sendable {
         return true
     }
 
-    private static func tell(_ state: inout State, now: Double) {
-        guard now - state.toldAt >= shortestPause || now < state.toldAt else { return }
-        state.toldAt = now
-        tellStock(&state)
-        tellAnswers(&state)
-        guard Int(now) != state.boardToldAt else { return }
-        state.boardToldAt = Int(now)
-        tellBoards(&state, now: Int(now))
+    private static func sendChanges(_ state: inout State, now: Double) {
+        guard now - state.sentAt >= shortestPause || now < state.sentAt else { return }
+        state.sentAt = now
+        sendStock(&state)
+        sendAnswers(&state)
+        guard Int(now) != state.boardSentAt else { return }
+        state.boardSentAt = Int(now)
+        sendBoards(&state, now: Int(now))
     }
 
-    private static func tellStock(_ state: inout State) {
+    private static func sendStock(_ state: inout State) {
         defer { state.changedStores = [] }
         guard !state.changedStores.isEmpty else { return }
         var frames: [Name: ByteBuffer] = [:]
@@ -191,7 +194,7 @@ final class Hub: Sendable {
         }
     }
 
-    private static func tellAnswers(_ state: inout State) {
+    private static func sendAnswers(_ state: inout State) {
         defer { state.answers = [] }
         guard !state.answers.isEmpty else { return }
         var frames: [Name?: [ByteBuffer]] = [:]
@@ -207,8 +210,8 @@ final class Hub: Sendable {
         }
     }
 
-    /// Once a second, which also finds out which pages are gone: writing to them fails.
-    private static func tellBoards(_ state: inout State, now: Int) {
+    /// Runs once a second. That also detects pages that are gone: writing to them fails.
+    private static func sendBoards(_ state: inout State, now: Int) {
         if now.isMultiple(of: 60) { state.board.sweep(now: now) }
         let names = state.board.storeNames
         let hasNewStores = names != state.stores.names

@@ -2,23 +2,23 @@ import JuiceMaker
 import NIOCore
 import Synchronization
 
-/// What a page looks at.
+/// What a page shows.
 struct PageView: Hashable, Sendable {
     /// The store whose stock it shows.
     let store: Name
-    /// Whether its board is about all stores.
+    /// Whether its board covers all stores.
     let showsAll: Bool
 
-    /// The store that its board is about; nil is all.
+    /// The store that its board covers; nil is all stores.
     var scope: Name? { showsAll ? nil : store }
 }
 
 /// One open page.
 final class Subscriber: Sendable {
     let view: PageView
-    /// What the page calls itself, to be given the answers that it asked for.
+    /// The page's own name for itself. Answers to its commands are sent to this name.
     let page: Name
-    /// Tells that something waits, however much it is.
+    /// Yields when frames are waiting; several posts may yield once.
     let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
     private let mailbox = Mutex(Mailbox<ByteBuffer>())
@@ -29,17 +29,17 @@ final class Subscriber: Sendable {
         (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Changes what waits.
+    /// Changes the mailbox and wakes the writer.
     func post(_ change: (inout Mailbox<ByteBuffer>) -> Void) {
         mailbox.withLock { change(&$0) }
         wake.yield()
     }
 
-    /// All that waits, as one piece to send.
-    func take() -> ByteBuffer {
-        mailbox.withLock { $0.take() }.reduce(into: ByteBuffer()) { $0.writeImmutableBuffer($1) }
+    /// Removes all waiting frames and returns them as one buffer.
+    func drain() -> ByteBuffer {
+        mailbox.withLock { $0.drain() }.reduce(into: ByteBuffer()) { $0.writeImmutableBuffer($1) }
     }
 
-    /// Nothing more will come.
+    /// Ends the stream of the page.
     func close() { wake.finish() }
 }

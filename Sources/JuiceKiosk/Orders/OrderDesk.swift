@@ -4,19 +4,19 @@ import Kafka
 import Logging
 import Synchronization
 
-/// Hands commands to Kafka, for all pages with one producer.
+/// Produces the commands of all pages with one producer, on a thread of its own.
 ///
-/// Whoever sends waits until it is written, which takes a round trip to the broker. The producer has a thread of its own.
+/// A sender waits for the broker's acknowledgement, which takes a round trip.
 final class OrderDesk: Sendable {
-    /// Why a command may not be written. It may be all the same, if it was handed over: the page sends it again.
+    /// Why a send failed. An unconfirmed command may have been written all the same, so the page sends it again under the same id.
     enum Failure: Error, Equatable {
-        /// Too many are under way, or the kiosk closes.
+        /// Too many commands are in flight, or the kiosk is closing.
         case busy
-        /// No broker confirmed it.
+        /// No broker acknowledged it.
         case unconfirmed(String)
     }
 
-    /// How many commands may be under way.
+    /// The most commands in flight.
     private static let most = 1000
 
     private typealias Completion = @Sendable (Result<Producer.Delivery, Failure>) -> Void
@@ -39,7 +39,9 @@ final class OrderDesk: Sendable {
         self.logger = logger
     }
 
-    /// Sends a command and waits for its confirmation.
+    /// Sends a command and waits for the broker's acknowledgement.
+    ///
+    /// - Throws: ``Failure``.
     func send(_ command: OutgoingCommand) async throws -> Producer.Delivery {
         try await withCheckedThrowingContinuation { continuation in
             let isTaken = state.withLock { state in
@@ -54,25 +56,25 @@ final class OrderDesk: Sendable {
         }
     }
 
-    /// Sends until the stop is requested, and then lets go of what is under way. For a thread of its own.
+    /// Sends until the stop is requested, then abandons what is in flight. Needs a thread of its own.
     ///
-    /// - Throws: when librdkafka refuses the configuration.
+    /// - Throws: `KafkaError` if librdkafka rejects the configuration.
     func run(until stop: StopSignal, steps: StepWatch) throws {
         var client = try Client(configuration, logger)
         while !stop.isRequested {
             steps.stepped("the sender of orders")
-            // While nothing is under way there is nothing to poll for.
+            // With nothing in flight there are no delivery reports to poll for.
             if state.withLock({ $0.underWay }) == 0 { _ = wake.wait(timeout: .now() + .milliseconds(100)) }
-            for (command, complete) in takeWaiting() { send(command, with: client, complete) }
+            for (command, complete) in drainWaiting() { send(command, with: client, complete) }
             client.producer.poll(timeout: .milliseconds(5))
             if client.health.isBroken { client = try Client(configuration, logger) }
         }
         state.withLock { $0.isClosed = true }
-        for (_, complete) in takeWaiting() { complete(.failure(.busy)) }
-        // Whatever is still under way is completed when the producer goes.
+        for (_, complete) in drainWaiting() { complete(.failure(.busy)) }
+        // Destroying the producer completes what is still in flight.
     }
 
-    private func takeWaiting() -> [(OutgoingCommand, Completion)] {
+    private func drainWaiting() -> [(OutgoingCommand, Completion)] {
         state.withLock { state in
             defer { state.waiting = [] }
             return state.waiting
@@ -82,7 +84,7 @@ final class OrderDesk: Sendable {
     private func send(_ command: OutgoingCommand, with client: Client, _ complete: @escaping Completion) {
         let health = client.health
         let finish: (Result<Producer.Delivery, KafkaError>) -> Void = { [self] result in
-            if case .failure(let error) = result { health.note(error) }
+            if case .failure(let error) = result { health.record(error) }
             state.withLock { $0.underWay -= 1 }
             complete(result.mapError { .unconfirmed($0.message) })
         }
@@ -98,7 +100,7 @@ final class OrderDesk: Sendable {
         }
     }
 
-    /// A producer and what became of it.
+    /// A producer and whether it still works.
     private struct Client {
         let producer: Producer
         let health = Health()
@@ -111,11 +113,11 @@ final class OrderDesk: Sendable {
         }
     }
 
-    /// Whether a producer met an error that it does not recover from; told inside its calls, on the same thread.
+    /// Whether a producer had a fatal error. Delivery reports arrive inside its calls, so this stays on one thread.
     private final class Health {
         private(set) var isBroken = false
 
-        func note(_ error: KafkaError) {
+        func record(_ error: KafkaError) {
             if error.isFatal || error.code == .fatal { isBroken = true }
         }
     }

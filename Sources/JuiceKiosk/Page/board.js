@@ -1,4 +1,4 @@
-// The board: what goes on at a store or at all of them.
+// The board: the activity at one store or at all of them.
 
 import { $, known, words } from "/state.js";
 import { drawChart, make } from "/view.js";

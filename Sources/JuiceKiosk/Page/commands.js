@@ -1,11 +1,11 @@
-// Orders and restocks on their way: each has an id of its own from the start, under which it is sent as often as needed,
-// so that it is carried out once. What has no answer yet survives a reload.
+// Orders and restocks in flight. Each gets its id at the start and is resent under it as often as needed, so it is carried out
+// once. Commands without an answer survive a reload.
 
 const lateAfter = 10_000;
 const againAfter = 2_000;
 const storageName = "juice-commands";
 
-// crypto.randomUUID is only there on localhost and over TLS.
+// crypto.randomUUID exists only in secure contexts: on localhost and over TLS.
 export function newID() {
   if (crypto.randomUUID) return crypto.randomUUID();
   const hex = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0"));
@@ -15,7 +15,7 @@ export function newID() {
 export class Commands {
   constructor() {
     this.page = newID();
-    // Told of each change of a command, whose state is sending, unsent, limited, sent, late, answered or refused.
+    // Called after each change of a command. Its state is sending, unsent, limited, sent, late, answered or refused.
     this.onChange = () => {};
     this.token = null;
     this.open = new Map();
@@ -31,15 +31,15 @@ export class Commands {
     return command;
   }
 
-  // Sends again what has no answer: the answer may have come while nobody listened.
+  // Resends every command without an answer: the answer may have been missed while the stream was down.
   resend() {
     for (const command of this.open.values()) {
-      // What was told to wait does.
+      // A rate-limited command keeps waiting for its turn.
       if (command.state !== "limited") this.#post(command);
     }
   }
 
-  // The same order, if it waits for its answer.
+  // The same order, if it is still in flight.
   waiting(store, juice) {
     return [...this.open.values()].find((one) =>
       one.kind === "order" && one.store === store && one.content.juice === juice);
@@ -91,13 +91,13 @@ export class Commands {
     } catch {
       refusal = { status: 0 };
     }
-    // The answer may have been faster than the confirmation.
+    // The answer may have arrived before this response.
     if (!this.open.has(command.id)) return;
     command.refusal = refusal;
     const isLimited = refusal?.status === 429;
     if (refusal && !isLimited && refusal.status >= 400 && refusal.status < 500) return this.#end(command, "refused");
     command.state = isLimited ? "limited" : refusal ? "unsent" : command.isLate ? "late" : "sent";
-    // Not all pages at once.
+    // Add jitter, so that pages do not retry all at once.
     const again = isLimited ? (refusal.wait + Math.random()) * 1000 : againAfter;
     if (refusal) command.again = setTimeout(() => this.#post(command), again);
     this.onChange(command);

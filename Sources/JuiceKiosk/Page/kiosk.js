@@ -1,4 +1,4 @@
-// The page: its screens, what is pressed, and what is shown when.
+// The page: its screens, input handlers and updates.
 
 import { showAnswers, showBoard } from "/board.js";
 import { $, commands, known, menu, speak, words } from "/state.js";
@@ -20,7 +20,7 @@ $("shelf").append(...shelf.map((item) => item.element));
 $("juices").append(...juices.map((button) => button.element));
 
 function press(juice) {
-  // The second half of a double click is no second order.
+  // Ignore the second click of a double click.
   const now = performance.now();
   if (now - (pressedAt.get(juice.id) ?? -Infinity) < 500) return;
   pressedAt.set(juice.id, now);
@@ -39,7 +39,7 @@ function setQuantity(quantity) {
 $("fewer").addEventListener("click", () => setQuantity(known.quantity - 1));
 $("more").addEventListener("click", () => setQuantity(known.quantity + 1));
 
-// MARK: What became of commands
+// MARK: Command results
 
 function commandChanged(command) {
   if (command.state === "answered") answered(command);
@@ -75,7 +75,7 @@ function showCard(command) {
     card.element.append(card.text, card.close);
     cards.set(command.id, card);
     $("mine").prepend(card.element);
-    // What is answered makes way; what waits for its answer stays.
+    // Remove the oldest finished cards; keep those without an answer.
     const old = [...cards.entries()].filter(([, one]) => one.isDone).slice(0, Math.max(0, cards.size - 3));
     for (const [id, one] of old) { one.element.remove(); cards.delete(id); }
   }
@@ -186,7 +186,7 @@ $("other-form").addEventListener("submit", (event) => {
 });
 $("other-no").addEventListener("click", () => $("other").close());
 
-// MARK: What is shown
+// MARK: Rendering
 
 function showStock() {
   const full = Math.max(20, ...known.levels.values());
@@ -252,7 +252,7 @@ for (const button of document.querySelectorAll("[data-scope]")) {
   });
 }
 
-// MARK: What happens
+// MARK: Events
 
 function setLink(state) {
   if (known.link === state) return;
@@ -264,7 +264,7 @@ handle({
   link: (event) => setLink(event.state),
   stores: (event) => {
     known.stores = event.stores;
-    // A list that is open would close.
+    // Replacing the options would close an open list.
     if (document.activeElement !== $("store")) showStores();
   },
   stock: (event) => {

@@ -1,4 +1,4 @@
-// What all parts of the page know.
+// The state that all parts of the page share.
 
 import { Commands } from "/commands.js";
 import { Words } from "/words.js";
@@ -12,13 +12,13 @@ export const known = {
   scope: "all",
   stores: [],
   levels: new Map(),
-  // Whether the store is one.
+  // Whether orders for the store are accepted.
   takesOrders: true,
   quantity: 1,
   link: "connecting",
   board: null,
   answers: [],
-  // The fruit that an order was short of, which the stock screen is to begin with.
+  // The fruit that the last order was short of; the stock screen highlights it.
   shortFruit: null,
 };
 if (menu.hasFixedStores && !menu.stores.includes(known.store)) known.store = menu.stores[0];

@@ -1,4 +1,4 @@
-// The stock screen: fields and steppers for each fruit, for who knows the staff token.
+// The stock screen: a field and steppers for each fruit, for staff.
 
 import { $, commands, known, menu, words } from "/state.js";
 import { StockRow } from "/view.js";
@@ -51,7 +51,7 @@ $("edit").addEventListener("submit", (event) => {
   commands.send("restock", known.store, { [mode()]: amounts });
 });
 
-// The levels that the answer names: applied, not assumed.
+// Shows the levels from the service's answer, not the requested ones.
 export function showApplied(answer) {
   if (answer.store !== known.store || answer.type !== "restocked") return;
   for (const row of rows) {
@@ -67,7 +67,7 @@ $("sign-in").addEventListener("submit", async (event) => {
   const token = $("token").value.trim();
   let said = "tokenRefused";
   try {
-    // What no header can hold is no token.
+    // A token has to fit into a header.
     if (!/^[\x21-\x7e]+$/.test(token)) throw undefined;
     const response = await fetch("/api/staff", {
       method: "POST", headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` }, body: "{}",
@@ -122,5 +122,5 @@ export function showRows() {
   }
 }
 
-// What was applied is of another store, or in another language.
+// Clears results that belong to another store or language.
 export function clearApplied() { for (const row of rows) row.applied.textContent = ""; }

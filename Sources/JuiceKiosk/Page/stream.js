@@ -1,26 +1,26 @@
-// The stream of events from the kiosk.
+// The kiosk's event stream.
 
 import { commands, known } from "/state.js";
 
 let stream = null;
 let heardAt = Date.now();
-// By the events' names, and what else can happen; set before anything is listened to.
+// By event name, plus `opened` and `unreachable`; set before the first listen().
 let handlers = {};
 
 export function handle(all) { handlers = all; }
 
-// Listens anew, perhaps to another store: what came before is left.
+// Opens a new stream, perhaps for another store, and closes the previous one.
 export function listen() {
   stream?.close();
   heardAt = Date.now();
-  // Not by URLSearchParams, which writes a space as it is written in forms alone.
+  // Not URLSearchParams: it encodes a space as a plus sign, which only forms decode.
   const asked = Object.entries({ store: known.store, scope: known.scope, page: commands.page })
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
   const opened = new EventSource(`/api/events?${asked.join("&")}`);
   stream = opened;
   opened.addEventListener("open", () => {
     handlers.opened();
-    // An answer may have come while nobody listened.
+    // An answer may have been missed while the stream was down.
     commands.resend();
   });
   opened.addEventListener("error", () => { if (stream === opened) handlers.unreachable(); });
@@ -33,7 +33,7 @@ export function listen() {
   }
 }
 
-// A kiosk that is there says something every second. A connection can be gone without anybody being told.
+// The kiosk sends an event every second. Silence means a dead connection, which the browser may not notice.
 setInterval(() => {
   if (Date.now() - heardAt < 6000) return;
   handlers.unreachable();

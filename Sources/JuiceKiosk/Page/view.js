@@ -1,4 +1,4 @@
-// Makes elements. Whatever comes from elsewhere becomes text, never markup.
+// Creates elements. Data always becomes text, never markup.
 
 export function make(name, { className, text, ...attributes } = {}, ...children) {
   const element = document.createElement(name);
@@ -35,7 +35,7 @@ export class ShelfItem {
   }
 }
 
-// A juice to press: a glass in its fruits' colours, its name, its recipe, and what is short of it.
+// The button of a juice: a glass in the colours of its fruits, its name, its recipe, and what it is short of.
 export class JuiceButton {
   constructor(juice, fruits, onPress) {
     this.juice = juice;
@@ -56,7 +56,7 @@ export class JuiceButton {
     this.element = make("button", { className: "juice", type: "button", "data-juice": juice.id },
       glass, make("span", { className: "about" }, this.name, this.recipe, this.state));
     this.element.addEventListener("keydown", (event) => {
-      // A key that is held down is one press.
+      // Ignore key repeat: holding a key down is one press.
       if (event.repeat && (event.key === "Enter" || event.key === " ")) event.preventDefault();
     });
     this.element.addEventListener("click", onPress);
@@ -75,7 +75,7 @@ export class JuiceButton {
   }
 }
 
-// A fruit on the stock screen: its present count, a field, steppers and what was applied last.
+// A fruit on the stock screen: its current count, a field, steppers and the last result.
 export class StockRow {
   constructor(fruit, index) {
     this.fruit = fruit;
@@ -90,7 +90,7 @@ export class StockRow {
       make("div", { className: "stepper" }, this.less, this.field, this.more), this.applied);
   }
 
-  // The number in the field; null when it is empty, undefined when it is none.
+  // The number in the field; null if it is empty, undefined if it is invalid.
   get number() {
     const text = this.field.value.trim().replace("−", "-");
     if (text === "") return null;
@@ -99,7 +99,7 @@ export class StockRow {
   }
 }
 
-// Bars of each step: what was made above the line, what was out of stock below it.
+// Draws one bar per step: juices made above the axis, out of stock below it.
 export function drawChart(place, { made, outOfStock }) {
   const [width, height, gap] = [600, 140, 2];
   const step = width / made.length;

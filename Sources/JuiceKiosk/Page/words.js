@@ -1,4 +1,4 @@
-// What the page says, in English and Korean.
+// The page's texts, in English and Korean.
 
 const texts = {
   en: {
@@ -62,17 +62,17 @@ const reasons = {
   },
 };
 
-// What came out of a topic may hold characters that end a line, or turn the direction of what stands around them.
+// Text from a topic may hold characters that break the line or reverse the direction of the text around them.
 export const plain = (text) => text.replace(/[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu, "\uFFFD");
 
-// The same amid other text, whose direction it leaves alone: between a first strong isolate and its end.
+// The same for text within a sentence: Unicode isolates keep it from changing the sentence's direction.
 const isolated = (text) => `\u2068${plain(text)}\u2069`;
 
-// Whether a Korean reads the word with a consonant at its end; undefined when that cannot be told.
+// Whether the word, read in Korean, ends in a consonant; undefined if unknown.
 function endsInConsonant(word) {
   const last = [...word.normalize("NFC")].at(-1) ?? "";
   const code = last.codePointAt(0) ?? 0;
-  // Syllables are laid out in blocks of 28, one for each final consonant; the first of a block has none.
+  // Hangul syllables come in blocks of 28, one per final consonant; the first in a block has none.
   if (code >= 0xac00 && code <= 0xd7a3) return (code - 0xac00) % 28 !== 0;
   if ("013678lmnLMN".includes(last)) return true;
   if ("2459aeiouwyAEIOUWY".includes(last)) return false;
@@ -116,7 +116,7 @@ export class Words {
 
   recipe(parts) { return parts.map((part) => `${this.fruit(part.fruit)} ${this.number(part.amount)}`).join(" · "); }
 
-  // What a juice that cannot be made now is short of.
+  // How much of a fruit a juice is short of.
   missing(fruit, count) {
     return this.language === "ko"
       ? `${this.fruit(fruit)} ${this.number(count)}개 부족` : `${this.number(count)} ${this.fruit(fruit)} short`;
@@ -140,7 +140,7 @@ export class Words {
     return this.language === "ko" ? "아직 보내지 못했어요. 다시 시도하고 있어요." : "Not sent yet. Trying again.";
   }
 
-  // A command that has to wait for its turn.
+  // A rate-limited command.
   limited(code, seconds) {
     const when = this.language === "ko" ? `${seconds}초 뒤에 다시 시도할게요.` : `Trying again in ${seconds} s.`;
     return `${this.text(code)} ${when}`;
@@ -182,7 +182,7 @@ export class Words {
 
   rejected(answer) {
     const why = this.reason(answer.reason);
-    // The service knows which fruit; its language may be another one.
+    // The service's message names the fruit, perhaps in another language.
     const said = why === undefined ? isolated(answer.message) : `${why} (${isolated(answer.message)})`;
     return this.language === "ko" ? `처리하지 못했어요: ${said}` : `Not done: ${said}`;
   }
@@ -196,7 +196,7 @@ export class Words {
     }
   }
 
-  // An answer on the board, which may be anybody's.
+  // An answer on the board, perhaps to another customer.
   line(answer) {
     if (answer.type !== "juiceMade") return this.answer(answer);
     const name = this.juice(answer.juice);

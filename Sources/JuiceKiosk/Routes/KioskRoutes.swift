@@ -5,14 +5,14 @@ import JuiceMaker
 import JuiceMessages
 import NIOCore
 
-/// What the page asks for and sends.
+/// The routes of the page.
 ///
-/// - `GET /`, and the files it names: the page.
+/// - `GET /` and the files it links to: the page.
 /// - `GET /api/menu`: the menu, and what the page may do.
-/// - `GET /api/events?store=…&scope=all|store&page=…`: what goes on, as server-sent events.
-/// - `POST /api/orders`, `POST /api/restocks`: a command; 202 once it is written, 429 with `Retry-After` where there were too
-///   many. Its answer comes as an event.
-/// - `POST /api/staff`: 204 when the staff token is right.
+/// - `GET /api/events?store=…&scope=all|store&page=…`: the live state, as server-sent events.
+/// - `POST /api/orders`, `POST /api/restocks`: a command; 202 once a broker has acknowledged it, 429 with `Retry-After` over the
+///   rate limit. The answer arrives as an event.
+/// - `POST /api/staff`: 204 if the staff token is right.
 struct KioskRoutes {
     let configuration: KioskConfiguration
     let hub: Hub
@@ -41,7 +41,7 @@ struct KioskRoutes {
         router.post("/api/restocks") { request, context in
             try checkStaff(request, context)
             let restock = try await CommandBody.restock(body(of: request), menu: configuration.menu)
-            // Any that is shown: this is how a new store comes to be.
+            // Any store that is shown: a restock creates a new store.
             guard hub.rule.isShown(Name(restock.store)) else { throw Refusal.unknownStore }
             return try await send(restock, for: request)
         }
@@ -54,7 +54,7 @@ struct KioskRoutes {
 
     // MARK: - Commands
 
-    /// Who asks, also where a trusted proxy asks for them; nil where that cannot be told.
+    /// The client's address, also behind trusted proxies; nil if it is unknown.
     private func client(_ request: Request, _ context: KioskContext) -> IPAddress? {
         ProxyChain(trusted: configuration.trustedProxies).client(
             peer: IPAddress(context.peer),
@@ -85,13 +85,13 @@ struct KioskRoutes {
     }
 
     private func send(_ command: OutgoingCommand, for request: Request) async throws -> Response {
-        // Before it is sent: the answer may be there before the confirmation.
+        // Before sending: the answer may arrive before the acknowledgement.
         if let page = try page(request.headers[named: "X-Kiosk-Page"]) {
             guard hub.await(AwaitedAnswers.Command(command), page: page) else { throw Refusal.busy }
         }
         do {
             let delivery = try await desk.send(command)
-            metrics.sent(command.kind, isConfirmed: true)
+            metrics.sent(command.kind, .confirmed)
             return try json(
                 Receipt(partition: delivery.partition, offset: delivery.offset),
                 status: .accepted
@@ -99,7 +99,7 @@ struct KioskRoutes {
         } catch OrderDesk.Failure.busy {
             throw Refusal.busy
         } catch OrderDesk.Failure.unconfirmed(let reason) {
-            metrics.sent(command.kind, isConfirmed: false)
+            metrics.sent(command.kind, .unconfirmed)
             throw Refusal.unconfirmed(reason)
         }
     }
@@ -121,7 +121,7 @@ struct KioskRoutes {
 
     // MARK: - Events
 
-    /// What a page calls itself. It is no secret: it only says where answers go.
+    /// The page's name for itself. It is no secret: it only routes answers.
     private func page(_ text: (some StringProtocol)?) throws(Refusal) -> Name? {
         guard let text, !text.isEmpty else { return nil }
         guard text.utf8.count <= 64 else { throw .badRequest("a page's name has at most 64 bytes") }
@@ -141,16 +141,31 @@ struct KioskRoutes {
             status: .ok,
             headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
             body: ResponseBody { [hub] writer in
-                // Only now is it a page: the body of a HEAD, or of a client that is gone, is never written. One that was quicker
-                // may have taken its place; a page whose stream ends at once asks again.
+                // Subscribe only here: the body of a HEAD response, or for a client that is gone, is never written. Another page
+                // may have taken the last place since the check; then this stream ends at once, and the page reconnects.
                 guard let subscriber = hub.subscribe(view, page: page) else {
                     return try await writer.finish(nil)
                 }
                 defer { hub.unsubscribe(subscriber) }
-                // A page that does not read lets the writer wait here, while its mailbox keeps only what is newest.
-                for await _ in subscriber.wakes { try await writer.write(subscriber.take()) }
+                // If the page does not read, the write waits here while the mailbox keeps only the newest frames.
+                for await _ in subscriber.wakes { try await writer.write(subscriber.drain()) }
                 try await writer.finish(nil)
             }
         )
+    }
+}
+
+/// The context of a request: Hummingbird's own, and the remote address.
+public struct KioskContext: RequestContext {
+    /// Hummingbird's storage.
+    public var coreContext: CoreRequestContextStorage
+    /// The remote IP address of the TCP connection, without a port: the browser's, or that of a proxy in front of the kiosk. Empty
+    /// if the connection has none.
+    let peer: String
+
+    /// Creates the context of one request.
+    public init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        peer = source.channel.remoteAddress?.ipAddress ?? ""
     }
 }

@@ -1,7 +1,7 @@
 import JuiceMaker
 import JuiceMessages
 
-/// What the page must know once: the menu, the stores to choose from, and what it may do.
+/// The answer of `GET /api/menu`: the menu, the stores to choose from, and what the page may do.
 struct MenuAnswer: Encodable {
     private struct Text: Encodable {
         let en: String
@@ -24,9 +24,9 @@ struct MenuAnswer: Encodable {
     private let fruits: [FruitAnswer]
     private let juices: [JuiceAnswer]
     private let language: String
-    /// The stores to choose from first.
+    /// The stores to list first.
     private let stores: [String]
-    /// Whether there are no others.
+    /// Whether no other stores are shown.
     private let hasFixedStores: Bool
     private let canEditStock: Bool
 

@@ -1,6 +1,6 @@
 import Hummingbird
 
-/// The page's files, which are part of the program.
+/// The page's files, embedded in the executable.
 enum PageFiles {
     struct File: Sendable {
         let path: String
@@ -32,7 +32,7 @@ enum PageFiles {
         File("/\(name).js", "text/javascript; charset=utf-8", bytes)
     }
 
-    /// Adds a route for each file. They may change with every start, so browsers ask anew.
+    /// Adds a route for each file. Another version may be running after a restart, so browsers must revalidate.
     static func add(to router: Router<KioskContext>) {
         for file in all {
             router.get(RouterPath(file.path)) { _, _ in

@@ -1,15 +1,14 @@
 import HTTPTypes
 import Hummingbird
 
-/// Refuses what was not meant for this kiosk or comes from foreign pages, and gives every answer the headers that keep a
-/// browser from doing more than the page needs.
+/// Refuses requests that were meant for another host or come from foreign pages, and adds security headers to every response.
 struct SiteGuard: RouterMiddleware {
     typealias Context = KioskContext
 
     let check: SiteCheck
     let metrics: KioskMetrics
 
-    /// Scripts and styles are the kiosk's own files, nothing is fetched from elsewhere, and nobody shows the page in a frame.
+    /// Allows the kiosk's own scripts, styles and connections only, and forbids framing.
     static let policy = [
         "default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'",
         "img-src 'self' data:", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
@@ -35,11 +34,11 @@ struct SiteGuard: RouterMiddleware {
         return response
     }
 
-    /// - Parameter route: the route as it was added, however the path is written; nil where there is none.
+    /// - Parameter route: the matched route's pattern, however the path is spelled; nil if no route matches.
     private func check(_ request: Request, of route: String?) throws(Refusal) {
         guard check.isOwn(host: request.head.authority) else { throw .foreignHost }
         let fetchSite = request.headers[named: "Sec-Fetch-Site"]
-        // Others may link to the page, and that is all.
+        // Foreign pages may link to the page, but not use its API.
         if route?.hasPrefix("/api/") == true, check.isForeign(fetchSite: fetchSite) { throw .foreignOrigin }
         guard request.method != .get, request.method != .head else { return }
         let isSame = check.isSameOrigin(
@@ -54,7 +53,7 @@ struct SiteGuard: RouterMiddleware {
 }
 
 extension HTTPFields {
-    /// The value of a field that has no constant; nil also for a name that no field can have.
+    /// The value of a field without a predefined name; nil also for an invalid name.
     subscript(named name: String) -> String? {
         get { HTTPField.Name(name).flatMap { self[$0] } }
         set { if let name = HTTPField.Name(name) { self[name] = newValue } }

@@ -1,15 +1,15 @@
 import Foundation
 
-/// An IP address. One of version 4 has the bytes by which version 6 writes it, `::ffff:192.0.2.1`: both spellings are one.
+/// An IP address. An IPv4 address is stored as IPv4-mapped IPv6, `::ffff:192.0.2.1`, so that both notations are equal.
 struct IPAddress: Hashable, Sendable {
-    /// The bits that version 6 puts before an address of version 4.
+    /// The length of the prefix of an IPv4-mapped address, in bits.
     static let lengthBeforeVersion4 = 96
     private static let bytesBeforeVersion4: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
 
-    /// Always 16.
+    /// Always 16 bytes.
     private let bytes: [UInt8]
 
-    /// The address in numbers that a text is; nil for anything else.
+    /// Parses a numeric address; nil for anything else.
     init?(_ text: some StringProtocol) {
         let text = String(text)
         var bytes = [UInt8](repeating: 0, count: 16)
@@ -26,9 +26,10 @@ struct IPAddress: Hashable, Sendable {
         self.bytes = bytes
     }
 
+    /// Whether it is an IPv4 address.
     var isVersion4: Bool { bytes.starts(with: Self.bytesBeforeVersion4) }
 
-    /// The network of so many bits that it is in.
+    /// The address with all bits after the first `length` cleared.
     func network(ofLength length: Int) -> IPAddress {
         IPAddress(
             bytes: bytes.enumerated().map { index, byte in
@@ -37,7 +38,7 @@ struct IPAddress: Hashable, Sendable {
         )
     }
 
-    /// What stands for one household or machine: of version 6 each has at least 2^64 addresses to choose from.
+    /// What identifies one household or machine. In IPv6 each has a whole /64 network, 2^64 addresses.
     var client: IPAddress { isVersion4 ? self : network(ofLength: 64) }
 }
 
@@ -48,4 +49,29 @@ extension IPAddress: CustomStringConvertible {
         guard inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else { return "?" }
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
+}
+
+/// One IP address, or a network such as `10.0.0.0/8`.
+public struct AddressRange: Sendable, Equatable {
+    private let network: IPAddress
+    /// The prefix length in bits, counted in an IPv6 address.
+    private let length: Int
+
+    /// Parses an address or a network; nil for anything else, and for a network with host bits set.
+    public init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count <= 2, let address = parts.first.flatMap({ IPAddress($0) }) else { return nil }
+        let before = address.isVersion4 ? IPAddress.lengthBeforeVersion4 : 0
+        if parts.count == 2 {
+            guard let length = UInt8(parts[1]), before + Int(length) <= 128 else { return nil }
+            self.length = before + Int(length)
+        } else {
+            length = 128
+        }
+        network = address.network(ofLength: length)
+        guard network == address else { return nil }
+    }
+
+    /// Whether the address is in the range.
+    func contains(_ address: IPAddress) -> Bool { address.network(ofLength: length) == network }
 }

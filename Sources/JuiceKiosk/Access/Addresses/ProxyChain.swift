@@ -1,12 +1,12 @@
-/// Finds out who asks behind proxies that can be trusted to say it.
+/// Finds the client's address behind trusted proxies.
 struct ProxyChain: Sendable {
     let trusted: [AddressRange]
 
-    /// The address of who asks: the nearest that is no trusted proxy. What that one claims of others may be made up.
+    /// The client's address: the nearest one that is no trusted proxy. What an untrusted address claims may be forged.
     ///
     /// - Parameters:
-    ///   - peer: the other end of the connection.
-    ///   - forwardedFor: the values of `X-Forwarded-For`, to each of which a proxy adds who asked it.
+    ///   - peer: the remote address of the connection.
+    ///   - forwardedFor: the values of `X-Forwarded-For`. Each proxy appends the address it was asked from.
     func client(peer: IPAddress?, forwardedFor: [String]) -> IPAddress? {
         guard var client = peer else { return nil }
         for claim in forwardedFor.flatMap({ $0.split(separator: ",") }).reversed() {
@@ -18,7 +18,7 @@ struct ProxyChain: Sendable {
         return client
     }
 
-    /// The address in a claim; some proxies add the port.
+    /// The address in one entry of the header; some proxies append the port.
     private static func address(_ claim: Substring) -> IPAddress? {
         let text = claim.filter { $0 != " " && $0 != "\t" }
         if let address = IPAddress(text) { return address }

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// Warns of what strangers may do as often as they like: with one line a second, which counts what had none.
+/// Logs warnings that strangers can provoke without limit, at most one line per second. Each line counts those held back.
 final class SparseLog: Sendable {
     private static let pause = Duration.seconds(1)
 
@@ -12,7 +12,7 @@ final class SparseLog: Sendable {
 
     private struct State {
         var heldBack: (first: Incident, count: Int)?
-        var toldAt: ContinuousClock.Instant?
+        var warnedAt: ContinuousClock.Instant?
     }
 
     private let message: String
@@ -20,7 +20,7 @@ final class SparseLog: Sendable {
     private let now: @Sendable () -> ContinuousClock.Instant
     private let state = Mutex(State())
 
-    /// - Parameter message: what has happened.
+    /// - Parameter message: what happened.
     init(
         _ message: String,
         logger: Logger,
@@ -31,25 +31,25 @@ final class SparseLog: Sendable {
         self.now = now
     }
 
-    /// It has happened once more.
+    /// Adds one occurrence, and logs it unless a line was logged just before.
     func add(from address: IPAddress?, path: String) {
         let incident = Incident(address: address, path: path)
         let now = now()
         let due: (first: Incident, count: Int)? = state.withLock { state in
             state.heldBack = (state.heldBack?.first ?? incident, (state.heldBack?.count ?? 0) + 1)
-            if let last = state.toldAt, now - last < Self.pause { return nil }
-            state.toldAt = now
+            if let last = state.warnedAt, now - last < Self.pause { return nil }
+            state.warnedAt = now
             return state.heldBack.take()
         }
-        if let due { tell(due) }
+        if let due { warn(of: due) }
     }
 
-    /// Tells what was held back: nothing more will come.
+    /// Logs what is still held back. Nothing is added afterwards.
     func close() {
-        if let rest = state.withLock({ $0.heldBack.take() }) { tell(rest) }
+        if let rest = state.withLock({ $0.heldBack.take() }) { warn(of: rest) }
     }
 
-    private func tell(_ incidents: (first: Incident, count: Int)) {
+    private func warn(of incidents: (first: Incident, count: Int)) {
         let others = incidents.count == 1 ? "" : ", and \(incidents.count - 1) more after it"
         logger.warning(
             "\(message)\(others)",
