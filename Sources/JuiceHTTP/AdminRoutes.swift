@@ -3,13 +3,13 @@ import HTTPTypes
 import Hummingbird
 import PrometheusMetrics
 
-/// What a process shows to those who run it: its health and its metrics.
+/// The admin routes of a process: health and metrics.
 public enum AdminRoutes {
-    /// What is amiss, each in a sentence for a person; nothing where all is well.
+    /// Why a check fails, one sentence for people per reason; empty if it succeeds.
     public typealias Reasons = @Sendable () -> [String]
 
-    /// - `GET /health/live`: 200 while the process gets on, else 503 with the reasons.
-    /// - `GET /health/ready`: 200 while it does what it is there for, else 503 with the reasons.
+    /// - `GET /health/live`: 200 while the process makes progress, else 503 with the reasons.
+    /// - `GET /health/ready`: 200 while it does its work, else 503 with the reasons.
     /// - `GET /metrics`: the metrics in Prometheus' text format.
     public static func router(
         liveness: @escaping Reasons,
@@ -52,10 +52,10 @@ private struct HealthAnswer {
         )
     }
 
-    /// Written member by member: people read it, and an encoder has an order of its own.
+    /// Built by hand to fix the order of the members, because people read it.
     private var json: String {
         guard !reasons.isEmpty else { return #"{"status":"\#(status)"}"# }
-        // Texts always have a JSON form.
+        // Encoding strings cannot fail.
         let list = (try? JSONEncoder().encode(reasons)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
         return #"{"status":"\#(status)","reasons":\#(list)}"#
     }

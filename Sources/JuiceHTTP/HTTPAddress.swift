@@ -1,17 +1,17 @@
-/// Where a server listens: a host's name or address, and a port.
+/// Where a server listens: a host name or IP address, and a port.
 public struct HTTPAddress: Sendable, Equatable, CustomStringConvertible {
-    /// The name or address; an IPv6 address without its brackets.
+    /// The host name or IP address; an IPv6 address without brackets.
     public let host: String
-    /// The port; 0 leaves the choice to the system.
+    /// The port; 0 lets the system choose one.
     public let port: Int
 
-    /// An address of these parts.
+    /// Creates an address.
     public init(host: String, port: Int) {
         self.host = host
         self.port = port
     }
 
-    /// The address written as `host:port`, an IPv6 address as `[::1]:8080`; nil for anything else.
+    /// Parses `host:port`, with an IPv6 address as `[::1]:8080`; nil for anything else.
     public init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
             return nil
@@ -26,6 +26,6 @@ public struct HTTPAddress: Sendable, Equatable, CustomStringConvertible {
         self.init(host: String(host), port: Int(port))
     }
 
-    /// As it is written in a URL.
+    /// The address as in a URL.
     public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

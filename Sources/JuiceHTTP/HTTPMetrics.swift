@@ -1,25 +1,26 @@
 import Metrics
 
-/// The metrics of a server: their names, units included, and what they say.
+/// The metrics of a server: their names, which include the units, and their help texts.
 public enum HTTPMetric: String, CaseIterable, Sendable {
     case connections = "juice_http_connections"
     case endedConnections = "juice_http_ended_connections_total"
 
-    /// What it counts or measures, in a sentence.
+    /// What it counts or measures, in one sentence.
     public var help: String {
         switch self {
         case .connections: "Open HTTP connections."
         case .endedConnections:
             """
-            HTTP connections that the server ended: refused with 503 as one too many, displaced by another while they waited for a \
-            request, or slow to send a request or to read an answer.
+            HTTP connections that the server closed: refused with 503 above the limit, displaced by another while idle, or too \
+            slow to send a request or to read a response.
             """
         }
     }
 }
 
-/// What a server counts, through swift-metrics.
+/// Records a server's metrics through swift-metrics.
 public final class HTTPMetrics: Sendable {
+    /// Why the server closed a connection; the value of the `reason` label.
     enum Reason: String, CaseIterable {
         case refused, displaced, slow
     }
@@ -27,7 +28,7 @@ public final class HTTPMetrics: Sendable {
     private let connections: Gauge
     private let ended: [Reason: Counter]
 
-    /// Metrics without values; without a factory nobody sees them.
+    /// Creates the metrics; without a factory they go nowhere.
     public init(factory: any MetricsFactory = NOOPMetricsHandler.instance) {
         connections = Gauge(label: HTTPMetric.connections.rawValue, factory: factory)
         ended = Dictionary(
@@ -40,6 +41,8 @@ public final class HTTPMetrics: Sendable {
         )
     }
 
-    func note(connections count: Int) { connections.record(count) }
+    /// Records how many connections are open.
+    func record(openConnections count: Int) { connections.record(count) }
+    /// Counts a connection that the server closed.
     func ended(_ reason: Reason) { ended[reason]?.increment() }
 }

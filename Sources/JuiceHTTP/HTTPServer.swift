@@ -5,7 +5,7 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// Answers requests at an address until graceful shutdown.
+/// Serves HTTP at an address until graceful shutdown.
 public struct HTTPServer<Responder: HTTPResponder>: Service
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
     private let address: HTTPAddress
@@ -15,15 +15,15 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     private let logger: Logger
     private let onListening: @Sendable (HTTPAddress) async -> Void
 
-    /// A server that does not listen yet.
+    /// Creates a server. It does not listen before ``run()``.
     ///
     /// - Parameters:
-    ///   - responder: what answers, for example a router's.
+    ///   - responder: answers the requests, for example a router's responder.
     ///   - address: where to listen.
-    ///   - limits: how many connections it has, and how long it waits for their other ends.
-    ///   - metrics: what it counts.
-    ///   - logger: told where it listens, and what goes wrong.
-    ///   - onListening: called with the address that it has in the end, once it can be reached.
+    ///   - limits: the number of connections, and how long to wait for clients.
+    ///   - metrics: where the server's metrics go.
+    ///   - logger: receives the address and errors.
+    ///   - onListening: called with the bound address once the server accepts connections.
     public init(
         _ responder: Responder,
         at address: HTTPAddress,
@@ -40,12 +40,12 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         self.onListening = onListening
     }
 
-    /// Serves.
+    /// Serves until graceful shutdown.
     ///
-    /// - Throws: ``HTTPServerError`` when it cannot listen there.
+    /// - Throws: ``HTTPServerError`` if it cannot listen at the address.
     public func run() async throws {
         var quiet = logger
-        // Hummingbird's own lines repeat what is said here.
+        // Hummingbird's own notices repeat those logged here.
         quiet.logLevel = max(logger.logLevel, .warning)
         let pool = ConnectionPool(limits, metrics: metrics)
         let application = Application(
@@ -60,7 +60,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
             },
             configuration: .init(
                 address: .hostname(address.host, port: address.port),
-                // A connection is refused a moment after it was accepted. Not even in that moment can there be more than this.
+                // A connection is refused shortly after it was accepted. This is a hard limit also for that moment.
                 availableConnectionsDelegate: .maximum(
                     limits.connections + 2 * limits.refusals,
                     logger: quiet
@@ -84,13 +84,13 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     }
 }
 
-/// A server could not listen.
+/// A server could not listen at its address.
 public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
-    /// Where.
+    /// The address.
     public let address: HTTPAddress
-    /// The system's reason.
+    /// The operating system's reason.
     public let reason: String
 
-    /// What happened, in a sentence.
+    /// The error in one sentence.
     public var description: String { "cannot listen on \(address): \(reason)" }
 }

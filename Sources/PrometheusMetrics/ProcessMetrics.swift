@@ -2,9 +2,9 @@ import CoreMetrics
 import Foundation
 import Synchronization
 
-/// What the system knows of this process, under the names that Prometheus' own clients use.
+/// Metrics of this process, named as in Prometheus' own client libraries.
 ///
-/// Only what the system tells is there: memory and files are known on Linux.
+/// Memory, open files and threads are available on Linux only.
 public final class ProcessMetrics: Sendable {
     private let cpu: FloatingPointCounter
     private let startTime: Meter
@@ -13,10 +13,10 @@ public final class ProcessMetrics: Sendable {
     private let openFiles: Meter
     private let maximumFiles: Meter
     private let threads: Meter
-    /// The processor time told so far, in seconds.
-    private let told = Mutex(0.0)
+    /// The processor time counted so far, in seconds.
+    private let countedTime = Mutex(0.0)
 
-    /// What Prometheus shows of these metrics besides their values.
+    /// The help texts of these metrics.
     public static let descriptions: [PrometheusRegistry.Description] = [
         .init("process_cpu_seconds_total", help: "Processor time of this process, in seconds."),
         .init("process_start_time_seconds", help: "When this process started, in seconds since 1970."),
@@ -27,7 +27,7 @@ public final class ProcessMetrics: Sendable {
         .init("process_threads", help: "Threads of this process."),
     ]
 
-    /// Metrics without values: call ``update()``.
+    /// Creates the metrics. They have no values before ``update()``.
     public init(factory: any MetricsFactory) {
         cpu = FloatingPointCounter(label: "process_cpu_seconds_total", factory: factory)
         startTime = Meter(label: "process_start_time_seconds", factory: factory)
@@ -39,14 +39,14 @@ public final class ProcessMetrics: Sendable {
         startTime.set(Self.startTime ?? Date().timeIntervalSince1970)
     }
 
-    /// Looks the values up.
+    /// Updates the values from the operating system.
     public func update() {
         var usage = rusage()
         if Self.usage(&usage) == 0 {
             let seconds = Self.seconds(usage.ru_utime) + Self.seconds(usage.ru_stime)
-            told.withLock { told in
-                cpu.increment(by: max(0, seconds - told))
-                told = max(told, seconds)
+            countedTime.withLock { counted in
+                cpu.increment(by: max(0, seconds - counted))
+                counted = max(counted, seconds)
             }
         }
         var limit = rlimit()
@@ -86,7 +86,7 @@ public final class ProcessMetrics: Sendable {
 
     private static var startTime: Double? {
         #if os(Linux)
-            // In clock ticks since the system started, whose time is in /proc/stat.
+            // The start time is in clock ticks since boot; /proc/stat has the boot time.
             guard
                 let boot = try? String(contentsOfFile: "/proc/stat", encoding: .utf8)
                     .split(separator: "\n").first(where: { $0.hasPrefix("btime ") })?.dropFirst(6),
@@ -98,7 +98,7 @@ public final class ProcessMetrics: Sendable {
         #endif
     }
 
-    /// What /proc/self/stat says after the process' name, which may hold anything: see proc(5), from field 3 on.
+    /// The fields of /proc/self/stat from field 3 on, after the process' name, which may contain any characters: see proc(5).
     private static var statFields: [Substring] {
         guard let stat = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8),
             let nameEnd = stat.lastIndex(of: ")")

@@ -1,11 +1,10 @@
 import CoreMetrics
 import Synchronization
 
-/// A backend of swift-metrics that keeps every metric in memory and writes them all in Prometheus' text format.
+/// A swift-metrics backend that keeps all metrics in memory and exports them in Prometheus' text format.
 ///
-/// Labels are taken as they are, so name metrics as Prometheus wants them, with units; what it does not allow becomes `_`.
-/// Counters stay counters, meters and gauges become gauges, and recorders and timers become histograms, timers in
-/// seconds.
+/// A metric's label becomes its name, so follow Prometheus' naming rules, units included; invalid characters become `_`.
+/// Counters stay counters, meters and gauges become gauges, and recorders and timers become histograms, timers in seconds.
 ///
 /// ```swift
 /// let registry = PrometheusRegistry(descriptions: [.init("juice_orders_total", help: "Orders answered.")])
@@ -13,16 +12,16 @@ import Synchronization
 /// print(registry.text())
 /// ```
 public final class PrometheusRegistry: MetricsFactory {
-    /// What swift-metrics cannot say of a metric.
+    /// What swift-metrics does not know about a metric.
     public struct Description: Sendable {
         /// The metric's name.
         public let name: String
-        /// What it counts or measures, in a sentence.
+        /// What it counts or measures, in one sentence.
         public let help: String
-        /// The upper bounds of a histogram's buckets, ascending and without infinity; nil for the usual ones.
+        /// The upper bounds of a histogram's buckets, ascending, without infinity; nil means ``PrometheusRegistry/usualBuckets``.
         public let buckets: [Double]?
 
-        /// A description of the metric of that name.
+        /// Describes the metric with this name.
         public init(_ name: String, help: String, buckets: [Double]? = nil) {
             self.name = name
             self.help = help
@@ -30,7 +29,7 @@ public final class PrometheusRegistry: MetricsFactory {
         }
     }
 
-    /// Bounds of buckets that suit most durations in seconds: from 1 ms to 10 s.
+    /// Bucket bounds for durations in seconds, from 1 ms to 10 s.
     public static let usualBuckets: [Double] = [
         0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
     ]
@@ -39,24 +38,24 @@ public final class PrometheusRegistry: MetricsFactory {
     private let families = Mutex<[String: Family]>([:])
     private let collectors = Mutex<[@Sendable () -> Void]>([])
 
-    /// A registry without metrics.
+    /// Creates an empty registry.
     public init(descriptions: [Description] = []) {
         self.descriptions = Dictionary(descriptions.map { ($0.name, $0) }) { first, _ in first }
     }
 
-    /// Has `collector` called before each ``text()``: for values that are looked up rather than counted.
+    /// Calls `collector` before each ``text()``, for values that are sampled rather than counted.
     public func onCollect(_ collector: @escaping @Sendable () -> Void) {
         collectors.withLock { $0.append(collector) }
     }
 
-    /// All metrics in the text format, version 0.0.4, in order of name.
+    /// All metrics in Prometheus' text format, version 0.0.4, sorted by name.
     public func text() -> String {
         for collector in collectors.withLock({ $0 }) { collector() }
         let families = families.withLock { $0 }
         var text = ""
         for (name, family) in families.sorted(by: { $0.key < $1.key }) where !family.series.isEmpty {
             if let help = descriptions[name]?.help {
-                text += "# HELP \(name) \(TextFormat.escaped(help, quotes: false))\n"
+                text += "# HELP \(name) \(TextFormat.escaped(help, in: .help))\n"
             }
             text += "# TYPE \(name) \(family.kind.rawValue)\n"
             for (labels, series) in family.series.sorted(by: { $0.key < $1.key }) {
@@ -69,9 +68,9 @@ public final class PrometheusRegistry: MetricsFactory {
     /// The media type of ``text()``.
     public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// The series of these labels, made where there is none.
+    /// Returns the series with these labels, and creates it if needed.
     ///
-    /// One that was taken for another kind of metric is not shown: a name has one kind.
+    /// A name has one kind. A series of another kind works, but is not exported.
     private func series<Handler: Series>(
         _ label: String,
         _ dimensions: [(String, String)],
@@ -105,12 +104,12 @@ public final class PrometheusRegistry: MetricsFactory {
 // MARK: - MetricsFactory
 
 extension PrometheusRegistry {
-    /// A counter.
+    /// Creates a counter.
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         series(label, dimensions, .counter) { _ in CounterSeries() }
     }
 
-    /// A counter of fractions.
+    /// Creates a counter of floating-point amounts.
     public func makeFloatingPointCounter(
         label: String,
         dimensions: [(String, String)]
@@ -118,12 +117,12 @@ extension PrometheusRegistry {
         series(label, dimensions, .counter) { _ in FloatingPointCounterSeries() }
     }
 
-    /// A gauge.
+    /// Creates a gauge.
     public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         series(label, dimensions, .gauge) { _ in GaugeSeries() }
     }
 
-    /// A histogram, or a gauge where values are not to be aggregated.
+    /// Creates a histogram if values are aggregated, else a gauge.
     public func makeRecorder(
         label: String,
         dimensions: [(String, String)],
@@ -133,7 +132,7 @@ extension PrometheusRegistry {
         return histogram(label, dimensions)
     }
 
-    /// A histogram in seconds.
+    /// Creates a histogram in seconds.
     public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
         histogram(label, dimensions)
     }
@@ -144,26 +143,26 @@ extension PrometheusRegistry {
         }
     }
 
-    /// Shows it no longer.
+    /// Stops exporting a counter.
     public func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
-    /// Shows it no longer.
+    /// Stops exporting a counter.
     public func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { remove(handler) }
-    /// Shows it no longer.
+    /// Stops exporting a gauge.
     public func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
-    /// Shows it no longer.
+    /// Stops exporting a histogram or gauge.
     public func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
-    /// Shows it no longer.
+    /// Stops exporting a histogram.
     public func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
 }
 
-/// All series of one name.
+/// All series with one name.
 private struct Family {
     let kind: Kind
-    /// By their labels as they are written.
+    /// By formatted labels.
     var series: [String: any Series] = [:]
 }
 
-/// What Prometheus calls a type.
+/// Prometheus' metric type.
 private enum Kind: String {
     case counter
     case gauge

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The values of one metric with one set of labels.
 protocol Series: AnyObject, Sendable {
-    /// Appends its lines. `labels` are written as they stand between braces.
+    /// Appends the lines of the series. `labels` is formatted as between braces.
     func write(name: String, labels: String, to text: inout String)
 }
 
@@ -46,7 +46,7 @@ final class GaugeSeries: Series, MeterHandler, RecorderHandler {
 
 final class HistogramSeries: Series, RecorderHandler, TimerHandler {
     private struct State {
-        /// One for each bound, and one for what is above all of them.
+        /// One count per bound, and one for values above all bounds.
         var counts: [UInt64]
         var sum = 0.0
     }
@@ -69,7 +69,7 @@ final class HistogramSeries: Series, RecorderHandler, TimerHandler {
         }
     }
 
-    /// Durations are seconds to Prometheus.
+    /// Prometheus measures durations in seconds.
     func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1_000_000_000) }
 
     func write(name: String, labels: String, to text: inout String) {

@@ -5,18 +5,18 @@ enum TextFormat {
         text += labels.isEmpty ? "\(name) \(value)\n" : "\(name){\(labels)} \(value)\n"
     }
 
-    /// The labels in order of name, as they stand between braces.
+    /// The labels sorted by name, formatted as between braces.
     static func labels(_ dimensions: [(String, String)]) -> String {
-        dimensions.map { (labelName($0), escaped($1, quotes: true)) }
+        dimensions.map { (labelName($0), escaped($1, in: .labelValue)) }
             .sorted { $0.0 < $1.0 }
             .map { "\($0)=\"\($1)\"" }
             .joined(separator: ",")
     }
 
-    /// A metric's name: letters, digits, `_` and `:`, not beginning with a digit.
+    /// A valid metric name: letters, digits, `_` and `:`, not starting with a digit.
     static func name(_ text: String) -> String { sanitized(text, also: ":") }
 
-    /// A label's name: likewise, but without `:`.
+    /// A valid label name: like a metric name, but without `:`.
     private static func labelName(_ text: String) -> String { sanitized(text, also: "_") }
 
     private static func sanitized(_ text: String, also extra: Unicode.Scalar) -> String {
@@ -33,20 +33,26 @@ enum TextFormat {
         return result.isEmpty ? "_" : result
     }
 
-    /// Text in which nothing ends its line, or its quotes, before its time.
-    static func escaped(_ text: String, quotes: Bool) -> String {
+    /// Where a text is written: only label values are quoted.
+    enum Place {
+        case help, labelValue
+    }
+
+    /// Escapes line ends and backslashes, and in label values also quotes.
+    static func escaped(_ text: String, in place: Place) -> String {
         var result = ""
         for character in text.unicodeScalars {
             switch character {
             case "\\": result += "\\\\"
             case "\n": result += "\\n"
-            case "\"" where quotes: result += "\\\""
+            case "\"" where place == .labelValue: result += "\\\""
             default: result.unicodeScalars.append(character)
             }
         }
         return result
     }
 
+    /// A sample value.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value < 0 ? "-Inf" : "+Inf" }

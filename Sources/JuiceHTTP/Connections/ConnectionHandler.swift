@@ -2,10 +2,10 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// Keeps one connection within its limits: refuses one too many, and closes one whose other end keeps the server waiting.
+/// Enforces the limits on one connection: refuses it above the limit, and closes it if the client keeps the server waiting.
 ///
-/// Stands right behind NIO's decoder. Hummingbird's own idle timeout begins anew with every piece of a body, and does not look at
-/// answers that nobody reads.
+/// It sits right behind NIO's decoder. Hummingbird's own idle timeout restarts with every part of a body, and ignores responses
+/// that the client does not read.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -17,18 +17,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let metrics: HTTPMetrics
     private var admission: ConnectionPool.Admission?
     private var turn = ConnectionTurn()
-    /// Runs while it is the other end's turn.
+    /// Runs while it is the client's turn.
     private var timer: Scheduled<Void>?
-    /// Says to the pool that the connection waits for a request.
+    /// Identifies the connection in the pool while it waits for a request.
     private var ticket: UInt64?
-    /// Whether what comes is thrown away: it is answered already.
+    /// Whether input is discarded, because the connection was already refused.
     private var ignoresInput = false
 
     init(pool: ConnectionPool, limits: ConnectionLimits, metrics: HTTPMetrics) {
         (self.pool, self.limits, self.metrics) = (pool, limits, metrics)
     }
 
-    // MARK: - Beginning and end
+    // MARK: - Opening and closing
 
     func channelActive(context: ChannelHandlerContext) {
         let admission = pool.admit()
@@ -49,8 +49,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.fireChannelInactive()
     }
 
-    /// Answers without waiting for a request, so that it takes no longer than it must. A connection that is closed while something
-    /// is unread is reset, and its peer may never see the answer: hence the wait, if there is room for it.
+    /// Responds without waiting for a request, to free the connection soon. Closing a connection with unread input resets it,
+    /// and the client may never see the response: so it lingers, if there is room for that.
     private func refuse(_ context: ChannelHandlerContext, lingers: Bool) {
         ignoresInput = true
         let headers: HTTPHeaders = ["Retry-After": "1", "Connection": "close", "Content-Length": "0"]
@@ -69,7 +69,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         switch unwrapInboundIn(data) {
         case .head(let head) where !HostRule.allows(head):
             ignoresInput = true
-            // Hummingbird answers it as it does what is no HTTP: with 400, and the connection ends.
+            // Hummingbird treats it like malformed HTTP: it responds 400 and closes the connection.
             context.fireErrorCaught(HTTPParserError.invalidHeaderToken)
             return
         case .end:
@@ -94,7 +94,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// The other end's turn begins anew with whatever ends one. A part of a request ends none.
+    /// Restarts the timer if it is the client's turn. Only the end of a turn leads here; a part of a request does not.
     private func turnMayHaveChanged(_ context: ChannelHandlerContext) {
         guard case .served = admission else { return }
         endTurn()
@@ -113,23 +113,41 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func closing(
         _ context: ChannelHandlerContext,
         after delay: Duration,
-        _ note: @escaping () -> Void
+        _ onTimeout: @escaping () -> Void
     ) -> Scheduled<Void> {
         context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(delay)) {
-            note()
+            onTimeout()
             context.close(promise: nil)
         }
     }
 }
 
 extension Channel {
-    /// Has the system give up a connection whose other end has confirmed nothing for so long: it may be gone without a word, which
-    /// otherwise shows only after a quarter of an hour.
+    /// Lets the system close the connection if the peer acknowledges nothing for this long. Otherwise TCP notices a vanished peer
+    /// only after a quarter of an hour.
     fileprivate func giveUpOnVanishedPeers(after timeout: Duration) {
         #if os(Linux)
             let milliseconds = SocketOptionValue(timeout / .milliseconds(1))
-            // Where it cannot be set, the quarter of an hour it is.
+            // Best effort: without the option TCP's own timeout applies.
             try? syncOptions?.setOption(.tcpOption(.init(rawValue: TCP_USER_TIMEOUT)), value: milliseconds)
         #endif
     }
+}
+
+/// Whose turn it is on a connection: the client's, to send a request or to read, or the server's, to respond.
+struct ConnectionTurn: Equatable {
+    /// Fully received requests minus fully written responses. Negative after a response that was written before its request had
+    /// ended.
+    private var unanswered = 0
+    private var isWritable = true
+
+    /// Whether no request is being processed.
+    var awaitsRequest: Bool { unanswered <= 0 }
+    /// Whether the server is waiting for the client: for a request, also while its body trickles in, or for the client to read a
+    /// response.
+    var isPeers: Bool { awaitsRequest || !isWritable }
+
+    mutating func requestEnded() { unanswered += 1 }
+    mutating func answerEnded() { unanswered -= 1 }
+    mutating func becameWritable(_ isWritable: Bool) { self.isWritable = isWritable }
 }

@@ -1,29 +1,30 @@
-/// How many connections a server has at once, and how long it waits for the other end of one.
+/// How many connections a server keeps open, and how long it waits for a client.
 public struct ConnectionLimits: Sendable {
-    /// How many connections are served at once. One more is answered 503, unless another makes way.
+    /// The most connections served at once. Another one displaces an idle connection, or is refused with 503.
     public var connections: Int
-    /// How many refused connections are kept open at once, for ``linger``, so that their peers can read why.
+    /// The most refused connections that linger at once, so that clients can read the response.
     public var refusals: Int
-    /// How long the other end may take to send a whole request, or to read anything of an answer that waits.
+    /// How long a client may take to send a whole request, or to read a part of a waiting response.
     public var timeout = Duration.seconds(30)
-    /// Where there are no more connections, the one that waits for a request for the longest makes way if it has for so long.
+    /// At the limit, the connection that has been idle longest is displaced if it has been idle for at least this long.
     public var minimumIdleTime = Duration.seconds(1)
-    /// How long a refused connection is kept open.
+    /// How long a refused connection stays open.
     public var linger = Duration.seconds(1)
 
-    /// No more than a server is good for, and no more than a share of the files that the process may have open.
+    /// Limits that use at most a share of the process' file descriptors.
     ///
     /// - Parameters:
-    ///   - most: how many connections there may be in any case.
-    ///   - parts: the share is one of so many parts.
+    ///   - most: the upper bound, whatever the share.
+    ///   - parts: the share is `1 / parts`.
+    ///   - files: the process' limit of open files.
     init(most: Int, parts: Int, of files: Int) {
         let share = files / parts
         connections = max(1, min(most, share - share / 5))
         refusals = max(1, min(most, share) / 10)
     }
 
-    /// For what people open in browsers: half of the files.
+    /// For pages in browsers: half of the open files.
     public static var pages: Self { Self(most: 4096, parts: 2, of: OpenFileLimit.raised) }
-    /// For probes and Prometheus: an eighth of the files. What remains is Kafka's and the rest of the process'.
+    /// For probes and Prometheus: an eighth of the open files. The remainder is for Kafka and the rest of the process.
     public static var probes: Self { Self(most: 512, parts: 8, of: OpenFileLimit.raised) }
 }

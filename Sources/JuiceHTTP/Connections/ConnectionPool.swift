@@ -1,12 +1,12 @@
 import NIOCore
 import Synchronization
 
-/// The connections of a server: so many at most, and which of them wait for a request, in order.
+/// Counts a server's connections against the limits, and orders the idle ones by how long they have waited for a request.
 final class ConnectionPool: Sendable {
-    /// What becomes of a new connection.
+    /// The decision about a new connection.
     enum Admission {
         case served
-        /// There are too many. Those that linger can be told why, and wait until their peers have read it.
+        /// There are too many connections. A lingering one stays open until its client has read the response.
         case refused(lingers: Bool)
     }
 
@@ -18,14 +18,14 @@ final class ConnectionPool: Sendable {
     private struct State {
         var served = 0
         var lingering = 0
-        /// By ticket; tickets are given in order.
+        /// By ticket. Tickets are issued in ascending order.
         var waiting: [UInt64: Waiting] = [:]
         var nextTicket: UInt64 = 0
-        /// No connection with a ticket before this one waits.
+        /// No waiting connection has a lower ticket.
         var firstTicket: UInt64 = 0
 
-        /// The connection that has waited longest, if it has since then.
-        mutating func takeFirst(waitingSince limit: NIODeadline) -> (any Channel)? {
+        /// Removes and returns the connection that has waited longest, if it has waited since `limit`.
+        mutating func removeFirst(waitingSince limit: NIODeadline) -> (any Channel)? {
             while firstTicket < nextTicket, waiting[firstTicket] == nil { firstTicket += 1 }
             guard let first = waiting[firstTicket], first.since <= limit else { return nil }
             waiting[firstTicket] = nil
@@ -41,12 +41,12 @@ final class ConnectionPool: Sendable {
         (self.limits, self.metrics) = (limits, metrics)
     }
 
-    /// Takes in a new connection. Its end must be told with ``left(_:)``.
+    /// Admits or refuses a new connection. Call ``left(_:)`` when it closes.
     func admit() -> Admission {
         let (admission, idle): (Admission, (any Channel)?) = state.withLock { state in
             var idle: (any Channel)?
             if state.served >= limits.connections {
-                idle = state.takeFirst(waitingSince: .now() - TimeAmount(limits.minimumIdleTime))
+                idle = state.removeFirst(waitingSince: .now() - TimeAmount(limits.minimumIdleTime))
                 guard idle != nil else {
                     let lingers = state.lingering < limits.refusals
                     if lingers { state.lingering += 1 }
@@ -54,7 +54,7 @@ final class ConnectionPool: Sendable {
                 }
             }
             state.served += 1
-            metrics.note(connections: state.served)
+            metrics.record(openConnections: state.served)
             return (.served, idle)
         }
         if case .refused = admission { metrics.ended(.refused) }
@@ -65,22 +65,22 @@ final class ConnectionPool: Sendable {
         return admission
     }
 
-    /// A connection has ended.
+    /// Releases a closed connection.
     func left(_ admission: Admission) {
         state.withLock { state in
             switch admission {
             case .served:
                 state.served -= 1
-                metrics.note(connections: state.served)
+                metrics.record(openConnections: state.served)
             case .refused(lingers: true): state.lingering -= 1
             case .refused(lingers: false): break
             }
         }
     }
 
-    /// A connection begins to wait for a request.
+    /// Adds a connection to those that wait for a request.
     ///
-    /// - Returns: what to name when it does no longer.
+    /// - Returns: a ticket for ``stopWaiting(_:)``.
     func wait(_ channel: any Channel) -> UInt64 {
         state.withLock { state in
             defer { state.nextTicket += 1 }
@@ -89,7 +89,7 @@ final class ConnectionPool: Sendable {
         }
     }
 
-    /// A connection waits no longer.
+    /// Removes a connection from those that wait for a request.
     func stopWaiting(_ ticket: UInt64) {
         state.withLock { $0.waiting[ticket] = nil }
     }

@@ -1,16 +1,15 @@
 import Foundation
 
-/// How many files and connections this process may have open at once.
+/// The limit of file descriptors of this process.
 enum OpenFileLimit {
-    /// The limit, raised as far as the system lets this process. It starts with 1,024 almost everywhere, for the sake of programs
-    /// that use select(2).
+    /// The soft limit, raised to the hard limit. Most systems start processes with 1,024, for programs that use select(2).
     static let raised = raise()
 
     private static func raise() -> Int {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return Int(_POSIX_OPEN_MAX) }
         #if os(macOS)
-            // Told to be endless there, and refused when it is set to that.
+            // macOS reports an infinite hard limit, but does not accept it as the soft limit.
             let highest = min(limit.rlim_max, rlim_t(OPEN_MAX))
         #else
             let highest = limit.rlim_max
