@@ -21,7 +21,7 @@ int bare_check(const bare_client *client, const char *what, rd_kafka_error_t *er
 static int set(const bare_client *client, rd_kafka_conf_t *conf, const bare_property *property) {
     char reason[256];
     if (rd_kafka_conf_set(conf, property->name, property->value, reason, sizeof reason) == RD_KAFKA_CONF_OK) return 0;
-    /* librdkafka's reason may quote the value, which may be a secret. */
+    /* librdkafka's message may quote the value, which may be a secret. */
     return bare_fail(client, "the Kafka property \"%s\" is refused", property->name);
 }
 
@@ -42,7 +42,7 @@ rd_kafka_t *bare_new_client(const bare_client *client, rd_kafka_type_t type, con
     char reason[256];
     rd_kafka_t *made = rd_kafka_new(type, conf, reason, sizeof reason);
     if (!made) {
-        /* rd_kafka_new takes the configuration only when it succeeds. */
+        /* rd_kafka_new owns the configuration only if it succeeds. */
         rd_kafka_conf_destroy(conf);
         bare_fail(client, "no Kafka client: %s", reason);
     }

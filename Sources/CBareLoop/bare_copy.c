@@ -1,10 +1,10 @@
 /*
- * The bare loop: consume, produce, send offsets, commit, and nothing else. What it takes is what Kafka and librdkafka take;
- * what the service takes beyond it is the service's own. It writes values as long as the service's, or copies those it reads.
+ * The bare loop: consume, produce, send offsets, commit, and nothing else. It costs what Kafka and librdkafka cost; the rest of
+ * the service's cost is the service's own. It writes values as long as the service's, or copies those it reads.
  *
- * It does what makes such a loop fast, and the service does the same: two transactional producers in turn, since the broker
- * is still writing the last one's markers; one batch one transaction; a delivery report callback, without which a commit
- * sleeps in steps of 10 ms; the membership taken once, at assignment.
+ * It is optimised like the service: two alternating transactional producers, because the broker is still writing the markers of
+ * the previous transaction; one transaction per batch; a delivery report callback, without which a commit sleeps in steps of
+ * 10 ms; the group metadata fetched once per assignment.
  */
 #include "bare_client.h"
 
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Long enough for a broker that is slow, short enough for whoever waits. */
+/* Long enough for a slow broker, short enough for a waiting user. */
 enum { TIMEOUT_MS = 30000, POLL_MS = 100 };
 
 static volatile sig_atomic_t is_stopped;
@@ -28,16 +28,16 @@ typedef struct {
 
     rd_kafka_t *consumer;
     rd_kafka_queue_t *queue;
-    /* Of the present assignment; null without one. */
+    /* The group metadata of the current assignment; null without one. */
     rd_kafka_consumer_group_metadata_t *membership;
     rd_kafka_t *producers[2];
     rd_kafka_topic_t *outputs[2];
     int turn;
 
-    /* The records at hand, and as they are handed on. */
+    /* The records of the batch, and their copies for the output. */
     rd_kafka_message_t **records;
     rd_kafka_message_t *copies;
-    /* A value of `answer_size` for each; null where values are copied as they are. */
+    /* One value of `answer_size` bytes per record; null if values are copied. */
     char *answers;
 } copy;
 
@@ -87,7 +87,7 @@ static int open_producer(copy *copy, int turn) {
 
 static int open_consumer(copy *copy) {
     const bare_property defaults[] = {
-        /* librdkafka 2.0.2 that has fetched enough looks again only after up to a second: it never has enough. */
+        /* With enough records queued, librdkafka 2.0.2 stops fetching for up to a second. So it never has enough. */
         {"queued.min.messages", "1000000"},
         {"queued.max.messages.kbytes", "1000000"},
         {"session.timeout.ms", "10000"},
@@ -108,9 +108,9 @@ static int open_consumer(copy *copy) {
     return error ? bare_fail(copy->client, "subscribing: %s", rd_kafka_err2str(error)) : 0;
 }
 
-/* Takes what is at hand, after waiting for the first. Returns how many there are, or -1. Errors are not among them. */
-static ssize_t take(copy *copy) {
-    /* Asked for more than there is, librdkafka waits until the time is over. */
+/* Polls available records, after waiting for the first. Returns their number without errors, or -1 on failure. */
+static ssize_t poll_records(copy *copy) {
+    /* Asked for more records than it has, librdkafka waits for the whole timeout. So ask for one first. */
     ssize_t taken = rd_kafka_consume_batch_queue(copy->queue, POLL_MS, copy->records, 1);
     if (taken <= 0) return 0;
     if (copy->plan->max_batch > 1) {
@@ -134,7 +134,7 @@ static ssize_t take(copy *copy) {
     return -1;
 }
 
-/* The value that is written for a record: constant bytes but for the beginning, which tells whoever reads it which it is. */
+/* The value written for a record: the start of the record's own value, which identifies it, padded with spaces. */
 static void *answer(copy *copy, ssize_t index) {
     const rd_kafka_message_t *record = copy->records[index];
     size_t size = copy->plan->answer_size;
@@ -145,7 +145,7 @@ static void *answer(copy *copy, ssize_t index) {
     return answer;
 }
 
-/* Hands the records on. Those of a partition come in runs: each run goes out in one call, to the same partition. */
+/* Produces the records. Records of a partition arrive in runs; each run is produced to the same partition with one call. */
 static int produce(copy *copy, rd_kafka_topic_t *output, ssize_t count, rd_kafka_topic_partition_list_t *offsets) {
     ssize_t start = 0;
     while (start < count) {
@@ -175,7 +175,7 @@ static int produce(copy *copy, rd_kafka_topic_t *output, ssize_t count, rd_kafka
     return 0;
 }
 
-/* One transaction. */
+/* Runs one transaction. */
 static int commit(copy *copy, ssize_t count) {
     rd_kafka_t *producer = copy->producers[copy->turn];
     rd_kafka_topic_t *output = copy->outputs[copy->turn];
@@ -199,16 +199,16 @@ static int run(copy *copy) {
     if (copy->plan->answer_size) copy->answers = malloc(copy->plan->max_batch * copy->plan->answer_size);
     if (!copy->records || !copy->copies || (copy->plan->answer_size && !copy->answers))
         return bare_fail(copy->client, "out of memory");
-    /* The producers first: the consumer would fetch ahead while they take over their ids. */
+    /* The producers first: otherwise the consumer would prefetch while they initialise. */
     for (int turn = 0; turn < 2; turn++)
         if (open_producer(copy, turn)) return -1;
     if (open_consumer(copy)) return -1;
 
     while (!is_stopped) {
-        ssize_t count = take(copy);
+        ssize_t count = poll_records(copy);
         if (count < 0) return -1;
         if (count == 0) continue;
-        /* Without a membership the partitions are another member's by now, who reads the same records again. */
+        /* Without group metadata the partitions were revoked; their new owner reads the same records again. */
         int failed = copy->membership ? commit(copy, count) : 0;
         for (ssize_t i = 0; i < count; i++) rd_kafka_message_destroy(copy->records[i]);
         if (failed) return -1;

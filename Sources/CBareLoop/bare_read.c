@@ -1,4 +1,4 @@
-/* The bare read: how fast librdkafka alone brings a topic's records into a process. */
+/* The bare read: how fast librdkafka alone reads a topic into a process. */
 #include "bare_client.h"
 
 #include <stdlib.h>
@@ -7,13 +7,13 @@ enum { BATCH = 10000, POLL_MS = 100, TIMEOUT_MS = 30000 };
 
 static rd_kafka_t *open_reader(const bare_read_plan *plan, const bare_client *client) {
     const bare_property defaults[] = {
-        /* Never enough, so that it never stops fetching; in large pieces; and told of the end at once. */
+        /* Never pause fetching, fetch large chunks, and report the end of a partition at once. */
         {"queued.min.messages", "1000000"},
         {"queued.max.messages.kbytes", "1000000"},
         {"fetch.message.max.bytes", "4194304"},
         {"fetch.wait.max.ms", "10"},
         {NULL, NULL}};
-    /* No group is joined, but librdkafka wants a name, and asks for its coordinator, which may need a right. */
+    /* It joins no group, but librdkafka requires a group id and looks up its coordinator, which may need a permission. */
     const bare_property fixed[] = {
         {"bootstrap.servers", plan->bootstrap_servers}, {"group.id", plan->topic},
         {"enable.auto.commit", "false"}, {"enable.auto.offset.store", "false"},
@@ -26,8 +26,8 @@ static rd_kafka_t *open_reader(const bare_read_plan *plan, const bare_client *cl
 
 static int start(rd_kafka_t *reader, const bare_read_plan *plan, const bare_client *client) {
     rd_kafka_topic_partition_list_t *partitions = rd_kafka_topic_partition_list_new(plan->partition_count);
-    /* From 0, and by auto.offset.reset from the start where that is later: asked for the start, librdkafka 2.0.2 asks
-     * before it is connected, and again after half a second. */
+    /* From 0, or through auto.offset.reset from the log start if that is later. For OFFSET_BEGINNING librdkafka 2.0.2 queries
+    * the broker before it is connected, and retries only after half a second. */
     for (int32_t i = 0; i < plan->partition_count; i++)
         rd_kafka_topic_partition_list_add(partitions, plan->topic, i)->offset = 0;
     rd_kafka_resp_err_t error = rd_kafka_assign(reader, partitions);
@@ -35,7 +35,7 @@ static int start(rd_kafka_t *reader, const bare_read_plan *plan, const bare_clie
     return error ? bare_fail(client, "reading %s: %s", plan->topic, rd_kafka_err2str(error)) : 0;
 }
 
-/* Counts the records at hand. Returns how many partitions were found at their end, or -1 when one cannot be read. */
+/* Counts the records. Returns the number of partitions that reached their end, or -1 if one cannot be read. */
 static int count(rd_kafka_message_t **records, ssize_t taken, const bare_read_plan *plan, const bare_client *client,
                  bare_read_result *result) {
     int ended = 0;
@@ -46,7 +46,7 @@ static int count(rd_kafka_message_t **records, ssize_t taken, const bare_read_pl
             result->records++;
             result->bytes += record->key_len + record->len;
         } else if (record->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
-            /* Markers of transactions take offsets, too: only librdkafka knows that nothing else comes. */
+            /* Transaction markers take offsets, too, so offsets alone do not show the end. */
             ended++;
         } else if (!bare_is_transient(record->err)) {
             failed = bare_fail(client, "reading %s: %s", plan->topic, rd_kafka_message_errstr(record));

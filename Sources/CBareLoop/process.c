@@ -1,4 +1,4 @@
-/* Starting and watching the processes that are measured: what Swift cannot call. */
+/* Starts and observes the processes under measurement, with calls that are not available from Swift. */
 #if defined(__linux__)
 #define _GNU_SOURCE
 #include <sys/prctl.h>
@@ -19,17 +19,17 @@
 #include <sys/resource.h>
 #endif
 
-/* In the child of a process with threads: nothing here but system calls that are safe in a signal handler. */
+/* Runs in the forked child of a multithreaded process: only async-signal-safe calls are allowed. */
 static void become(const char *executable, char *const arguments[], int output, pid_t parent) {
 #if defined(__linux__)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    /* It may have died before that. */
+    /* The parent may have died before prctl. */
     if (getppid() != parent) _exit(127);
 #else
     (void)parent;
 #endif
     setpgid(0, 0);
-    /* What is ignored or blocked here would stay so in the new program. */
+    /* Ignored and blocked signals would be inherited by the new program. */
     const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) signal(signals[i], SIG_DFL);
     sigset_t none;

@@ -4,9 +4,9 @@ import JuiceMessages
 
 /// A piece of the work for an order, without Kafka, to repeat and measure.
 public struct CoreCase {
-    /// A word for the piece.
+    /// The name of the piece.
     public let name: String
-    /// What it does, in a few words.
+    /// A short description.
     public let summary: String
     /// Does the piece for this many orders. In steady state it allocates nothing per order.
     public let run: (Int) -> Void
@@ -189,7 +189,7 @@ extension CoreCase {
         }
         return CoreCase(
             name: "engine",
-            summary: "all the engine does for an order, in transactions of 10,000"
+            summary: "everything the engine does for an order, in transactions of 10,000"
         ) { count in
             let end = answered.count + count
             while answered.count < end { _ = worker.step() }
@@ -220,7 +220,7 @@ extension CoreCase {
     }
 }
 
-// MARK: - Help
+// MARK: - Helpers
 
 extension OrderWorkload {
     /// A window that is full after the first lap.

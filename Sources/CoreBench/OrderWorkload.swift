@@ -9,7 +9,7 @@ public final class OrderWorkload {
 
     /// How many orders there are, a power of two. Further ones repeat them under new ids.
     public let count: Int
-    /// How many stores they are for.
+    /// The number of stores.
     public let storeCount: Int
 
     private let memory: UnsafeMutableRawBufferPointer
@@ -92,6 +92,6 @@ public final class OrderWorkload {
         lapDigits = Self.digits(lap, 4).withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
     }
 
-    /// The store of an order, counted from 0.
+    /// The index of an order's store, from 0.
     public func store(of number: Int) -> Int { orders[number & (count - 1)].store }
 }

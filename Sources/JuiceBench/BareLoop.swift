@@ -3,25 +3,25 @@ import Foundation
 import JuiceClient
 import JuiceService
 
-/// The yardsticks: the same work in plain C on librdkafka, for a process of its own.
+/// The baselines: the same work in plain C on librdkafka. Run them in a process of their own.
 package struct BareLoop {
     private let bootstrapServers: String
     private let properties: [(name: String, value: String)]
 
-    /// The loops on the brokers of this connection, with its properties.
+    /// Uses the brokers and properties of a connection.
     package init(_ connection: Connection) {
         bootstrapServers = connection.bootstrapServers
         properties = connection.properties.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// Ends ``copy(from:to:group:answerSize:onReady:)``. May be called in a signal handler.
+    /// Ends ``copy(from:to:group:answerSize:onReady:)``. Safe to call in a signal handler.
     package static func stop() { bare_copy_stop() }
 
-    /// Writes a record for each that is read, exactly once, until ``stop()``.
+    /// Writes one record for each record read, exactly once, until ``stop()``.
     ///
     /// - Parameters:
-    ///   - answerSize: the size of each value that it writes, in bytes; 0 copies values as they are.
-    ///   - onReady: called when it is given partitions.
+    ///   - answerSize: the size of each written value, in bytes; 0 copies the values.
+    ///   - onReady: called when partitions are assigned.
     package func copy(
         from input: String,
         to output: String,
@@ -37,7 +37,7 @@ package struct BareLoop {
                         group: texts[1],
                         input_topic: texts[2],
                         output_topic: texts[3],
-                        // As many as the service takes.
+                        // The same batch size as the service.
                         max_batch: ServiceConfiguration(bootstrapServers: "", instanceID: "").maxBatch,
                         answer_size: answerSize
                     )
@@ -55,9 +55,9 @@ package struct BareLoop {
         }
     }
 
-    /// Reads a topic from its start to its end.
+    /// Reads a topic from start to end.
     ///
-    /// - Returns: how many records it has, and the bytes of their values.
+    /// - Returns: the number of records, and the bytes of their keys and values.
     package func read(_ topic: String, partitions: Int32) throws(Failure) -> (records: Int, bytes: Int) {
         var result = bare_read_result()
         try run { client in
@@ -79,7 +79,7 @@ package struct BareLoop {
         init(_ body: @escaping () -> Void) { self.body = body }
     }
 
-    /// Calls a loop with the user's Kafka properties.
+    /// Runs a loop with the user's Kafka properties.
     private func run(_ loop: (inout bare_client) -> Int32) throws(Failure) {
         var reason = [CChar](repeating: 0, count: 512)
         let names = properties.map { $0.name }
@@ -106,7 +106,7 @@ package struct BareLoop {
     }
 }
 
-/// Texts as C has them, valid during the call.
+/// Calls `body` with C strings that are valid during the call.
 private func withCStrings<Result>(_ texts: [String], _ body: ([UnsafePointer<CChar>?]) -> Result) -> Result {
     let copies = texts.map { strdup($0) }
     defer { for copy in copies { free(copy) } }

@@ -2,20 +2,21 @@ import CBareLoop
 import Foundation
 import JuiceClient
 
-/// A process that is measured. It does not outlive this one, however that ends (on Linux), nor the thread that made it.
+/// A process under measurement. On Linux it dies with the thread that created it, however this process ends.
 final class BenchChild {
     let name: String
     let processID: Int32
     private let readyFile: String?
     private let log: String
-    /// Its exit status, negative the signal that ended it; nil as long as it runs.
+    /// The exit status, or the negated signal that killed it; nil while it runs.
     private var status: Int32?
 
-    /// Starts this very executable with other arguments.
+    /// Starts a process.
     ///
     /// - Parameters:
-    ///   - readyFile: the file that it is to make once it is ready.
-    ///   - log: the file that gets what it writes.
+    ///   - readyFile: the file that it creates once it is ready.
+    ///   - log: the file for its output.
+    /// - Throws: ``Failure`` if it cannot be started.
     init(
         _ name: String,
         executable: String,
@@ -36,37 +37,39 @@ final class BenchChild {
 
     deinit { kill() }
 
-    /// Whether it still runs.
+    /// Whether it is still running.
     var isRunning: Bool {
-        reap(waiting: false)
+        reap(WNOHANG)
         return status == nil
     }
 
-    /// Whether it says that it is ready.
+    /// Whether it has reported to be ready.
     var isReady: Bool { readyFile.map { access($0, F_OK) == 0 } ?? true }
 
-    /// The processor time it has used so far; nil where this system does not tell.
+    /// The processor time used so far; nil if the system does not report it.
     var processorTime: Duration? {
         let nanoseconds = bare_cpu_time(processID)
         return nanoseconds < 0 ? nil : .nanoseconds(nanoseconds)
     }
 
-    /// Its resident memory, in bytes; nil where this system does not tell.
+    /// The resident memory, in bytes; nil if the system does not report it.
     var residentBytes: Int? {
         let bytes = bare_resident_memory(processID)
         return bytes < 0 ? nil : Int(bytes)
     }
 
-    /// What it has written.
+    /// Its output so far.
     var output: String { (try? String(contentsOfFile: log, encoding: .utf8)) ?? "" }
 
-    /// - Throws: ``Failure`` with the end of its log when it has ended, whatever its status.
+    /// Checks that it is still running.
+    ///
+    /// - Throws: ``Failure`` with the end of its log if it has ended, whatever its status.
     func check() throws(Failure) {
         guard !isRunning else { return }
         throw failure("ended by itself with status \(status ?? 0)")
     }
 
-    /// Something about this process that ends the measurement, with the last lines it wrote.
+    /// A failure of this process, with the last lines of its output.
     func failure(_ what: String) -> Failure {
         let lines = output.split(separator: "\n").suffix(15).map { String($0).printable }
         return Failure(
@@ -76,16 +79,16 @@ final class BenchChild {
         )
     }
 
-    /// Waits for its end.
+    /// Waits until it ends.
     ///
-    /// - Returns: its exit status, negative for a signal; nil when it still runs.
+    /// - Returns: its exit status, or the negated signal; nil if it is still running.
     func status(within timeout: Duration) -> Int32? {
         let deadline = Deadline(after: timeout)
         while isRunning, !deadline.isOver { Pause.briefly() }
         return status
     }
 
-    /// Asks it to end, and ends it when it does not.
+    /// Terminates it, and kills it if it does not end.
     func stop() {
         guard isRunning else { return }
         Foundation.kill(processID, SIGTERM)
@@ -95,23 +98,24 @@ final class BenchChild {
     private func kill() {
         guard isRunning else { return }
         Foundation.kill(processID, SIGKILL)
-        reap(waiting: true)
+        reap(0)
     }
 
-    private func reap(waiting: Bool) {
+    /// - Parameter options: those of `waitpid`.
+    private func reap(_ options: Int32) {
         guard status == nil else { return }
         var state: Int32 = 0
-        guard waitpid(processID, &state, waiting ? 0 : WNOHANG) == processID else { return }
+        guard waitpid(processID, &state, options) == processID else { return }
         let signal = state & 0x7F
         status = signal == 0 ? (state >> 8) & 0xFF : -signal
     }
 }
 
-/// Waiting between two looks at something that happens elsewhere.
+/// Pauses of polling loops.
 enum Pause {
-    /// A millisecond: for what is timed by it.
+    /// 1 ms: for loops whose precision matters.
     static func briefly() { usleep(1_000) }
 
-    /// 20 ms: for what is counted all along.
+    /// 20 ms: for loops that only sample.
     static func betweenSamples() { usleep(20_000) }
 }

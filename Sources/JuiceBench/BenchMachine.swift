@@ -2,7 +2,7 @@ import Foundation
 import JuiceClient
 import Kafka
 
-/// Where something was measured, as far as it matters to the numbers.
+/// The machine and software versions of a measurement.
 package struct BenchMachine: Encodable, Equatable {
     let cores: Int
     let system: String
@@ -25,7 +25,7 @@ package struct BenchMachine: Encodable, Equatable {
         juice = JuiceVersion.current
     }
 
-    /// One line above a table.
+    /// A line for people, above a table.
     package var line: String {
         let machine = "\(cores) cores, \(system)"
         if brokers.isEmpty { return machine }

@@ -10,11 +10,11 @@ enum BenchMenu {
         do throws(MenuError) {
             return try Menu.standard { _ in initialStock }
         } catch {
-            throw Failure(.usage, "no menu has an initial stock of \(initialStock)")
+            throw Failure(.usage, "an initial stock of \(initialStock) is not allowed")
         }
     }
 
-    /// Writes the menu's file, for `juice serve --menu`.
+    /// Writes a menu file for `juice serve --menu`.
     ///
     /// - Returns: the path.
     static func write(initialStock: Int, to path: String) throws(Failure) -> String {

@@ -1,32 +1,32 @@
-/// What a measurement found: a table for people, JSON for programs, and whether its goals are met.
+/// The result of a measurement: a table for people, JSON for programs, and the goals.
 package protocol BenchReport: Encodable {
-    /// Where it was measured.
+    /// The machine.
     var machine: BenchMachine { get }
-    /// What was to be reached.
+    /// The goals and whether they are met.
     var goals: [Goal] { get }
-    /// What was measured: a line above the table.
+    /// A line above the table that says what was measured.
     var head: String { get }
-    /// The figures, round by round.
+    /// The figures of each round.
     var table: FigureTable { get }
 }
 
 /// A measurement that needs a broker.
 package protocol BrokerMeasurement {
-    /// Measures, and blocks its thread meanwhile.
+    /// Measures. It blocks the calling thread.
     ///
-    /// - Throws: ``Interrupted`` when the site is told to end; `Failure` for what keeps it from measuring.
+    /// - Throws: ``Interrupted`` if the user interrupts it; `Failure` if it cannot measure.
     func measure(at site: BenchSite) throws -> any BenchReport
 }
 
-/// How far a measurement is.
+/// The progress of a measurement.
 package enum BenchProgress {
-    /// Part of a step is done.
+    /// A step is in progress.
     case step(String, done: Int, total: Int)
-    /// A step is done, with what to tell of it.
+    /// A step is done; the text has its result.
     case finished(String)
-    /// Something is left undone that somebody should know of.
+    /// Something could not be cleaned up.
     case warning(String)
 }
 
-/// Somebody wants the measurement to end.
+/// The user interrupted the measurement.
 package struct Interrupted: Error {}

@@ -5,27 +5,27 @@ import JuiceMessages
 import JuiceService
 import Kafka
 
-/// What a measurement works with: a broker, topics and a folder that are removed at the end, and the processes measured.
+/// The environment of a measurement: a broker, the processes under measurement, and topics and a folder that ``close()`` removes.
 ///
-/// It belongs to one thread: its calls block that thread, and the processes end with it.
+/// Use it on one thread: its calls block, and the processes end with that thread.
 package final class BenchSite {
     static let idleTimeout = Duration.seconds(30)
 
     let connection: Connection
     let machine: BenchMachine
-    /// Called when there is something to tell.
+    /// Receives the progress.
     let onProgress: (BenchProgress) -> Void
-    /// The prefix of every name that this run makes on the broker.
+    /// The prefix of the names of all topics and groups of this run.
     let prefix: String
 
     private let admin: Admin
     private let executable: String
     private let folder: URL
     private let replicationFactor: Int?
-    /// The service reads it, too.
+    /// The settings file for the service.
     private let configFile: String?
     private let isInterrupted: () -> Bool
-    /// The topics that are to be deleted yet.
+    /// The topics that still have to be deleted.
     private(set) var topicNames: Set<String> = []
     private var children: [BenchChild] = []
     private var fileCount = 0
@@ -33,13 +33,13 @@ package final class BenchSite {
     /// Connects to the broker.
     ///
     /// - Parameters:
-    ///   - topicPrefix: the prefix of the topics that are made; the site appends a name of its own.
+    ///   - topicPrefix: the prefix of the created topics; the site appends a random name.
     ///   - replicationFactor: of these topics; nil leaves it to the broker.
     ///   - configFile: the settings file for the service under test.
     ///   - executable: the `juice` to measure; nil is this executable.
-    ///   - onProgress: called when there is something to tell.
-    ///   - isInterrupted: whether the measurement is to end.
-    /// - Throws: `Failure` where no broker answers, or only an embedded one.
+    ///   - onProgress: receives the progress.
+    ///   - isInterrupted: whether the user wants to end the measurement.
+    /// - Throws: `Failure` if no broker answers, or only an embedded one.
     package init(
         _ connection: Connection,
         topicPrefix: String = TopicNames.standardPrefix,
@@ -53,12 +53,12 @@ package final class BenchSite {
         if case .embedded = connection.origin {
             throw Failure(
                 .unavailable,
-                "the embedded broker at \(connection.bootstrapServers) is none to measure on",
-                hint: "name a real one with --bootstrap-servers"
+                "the broker at \(connection.bootstrapServers) is an embedded one, on which measurements mean nothing",
+                hint: "set --bootstrap-servers to a real broker"
             )
         }
         guard let executable = executable ?? Bundle.main.executablePath else {
-            throw Failure(.software, "this process cannot tell where its executable is")
+            throw Failure(.software, "the path of this executable is unknown")
         }
         self.executable = executable
         self.onProgress = onProgress
@@ -76,7 +76,7 @@ package final class BenchSite {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw Failure(.software, "the folder \(folder.path) cannot be made")
+            throw Failure(.software, "the folder \(folder.path) cannot be created")
         }
         do throws(Failure) {
             admin = try connection.admin(reachedWithin: .seconds(10))
@@ -87,7 +87,7 @@ package final class BenchSite {
         machine = BenchMachine(brokers: (try? admin.metadata(topics: [], timeout: .seconds(5)).brokers) ?? [])
     }
 
-    /// Ends the processes and removes topics, logs and whatever else was made.
+    /// Ends the processes and removes the topics, logs and other files.
     package func close() {
         for child in children { child.stop() }
         children = []
@@ -95,6 +95,7 @@ package final class BenchSite {
         try? FileManager.default.removeItem(at: folder)
     }
 
+    /// Throws if the user wants to end the measurement.
     func checkInterruption() throws(Interrupted) {
         if isInterrupted() { throw Interrupted() }
     }
@@ -103,9 +104,9 @@ package final class BenchSite {
 // MARK: - Topics
 
 extension BenchSite {
-    /// Makes the service's topics.
+    /// Creates the topics of a service.
     ///
-    /// - Parameter name: of the set of topics; part of theirs.
+    /// - Parameter name: the name of the set of topics; part of each topic's name.
     func makeServiceTopics(_ name: String, partitions: Int) throws(Failure) -> TopicNames {
         let names = TopicNames(prefix: prefix + name + ".")
         let plan = TopicPlan(
@@ -117,7 +118,7 @@ extension BenchSite {
         return names
     }
 
-    /// Makes one topic without any properties.
+    /// Creates one topic with the broker's default settings.
     func makeTopic(_ name: String, partitions: Int) throws(Failure) -> String {
         let topic = Admin.NewTopic(
             name: prefix + name,
@@ -133,7 +134,7 @@ extension BenchSite {
         _ = try connection.ask { () throws(KafkaError) in try admin.create(new, timeout: .seconds(30)) }
     }
 
-    /// Deletes topics. The broker forgets the offsets of groups with them, and then the groups.
+    /// Deletes topics. The broker then also drops the committed offsets and the groups.
     func delete(topics names: some Sequence<String>) {
         let names = names.sorted()
         guard !names.isEmpty else { return }
@@ -149,9 +150,9 @@ extension BenchSite {
 // MARK: - Processes
 
 extension BenchSite {
-    /// A `juice serve` on these topics.
+    /// Starts `juice serve` on these topics.
     ///
-    /// - Parameter initialStock: of each fruit; nil leaves the menu's.
+    /// - Parameter initialStock: of each fruit; nil keeps the menu's.
     func startService(
         _ topics: TopicNames,
         group: String,
@@ -171,9 +172,9 @@ extension BenchSite {
         return ["--menu", try BenchMenu.write(initialStock: initialStock, to: makePath("json"))]
     }
 
-    /// The bare loop, from one topic to another.
+    /// Starts the bare loop from one topic to another.
     ///
-    /// - Parameter answerSize: how long each record's value is that it writes, in bytes; nil copies values as they are.
+    /// - Parameter answerSize: the size of each written value, in bytes; nil copies the values.
     func startBareLoop(
         from input: String,
         to output: String,
@@ -188,7 +189,7 @@ extension BenchSite {
         )
     }
 
-    /// The bare read of a topic.
+    /// Starts the bare read of a topic.
     func startRead(of topic: String, partitions: Int) throws(Failure) -> BenchChild {
         try start("the bare read", ["bench", "bare-read", "--topic", topic, "--partitions", "\(partitions)"])
     }
@@ -210,19 +211,19 @@ extension BenchSite {
         return child
     }
 
-    /// Ends a process that has been measured.
+    /// Ends a process.
     func stop(_ child: BenchChild) {
         child.stop()
         children.removeAll { $0 === child }
     }
 
-    /// A path in the folder that goes with the site.
+    /// A new path in the site's folder.
     func makePath(_ kind: String) -> String {
         fileCount += 1
         return folder.appendingPathComponent("\(fileCount).\(kind)").path
     }
 
-    /// Waits until a process says that it is ready.
+    /// Waits until a process has reported to be ready.
     func waitUntilReady(_ child: BenchChild, timeout: Duration = idleTimeout) throws {
         let deadline = Deadline(after: timeout)
         while !child.isReady {

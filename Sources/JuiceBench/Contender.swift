@@ -1,13 +1,13 @@
-/// Who goes through the orders of a measurement.
+/// A program that a measurement compares.
 enum Contender: CaseIterable {
     /// `juice serve`.
     case service
-    /// The bare loop, whose records are as long as the service's answers: what the service is held against.
+    /// The bare loop, with records as long as the service's answers: the baseline.
     case bare
-    /// The bare loop, which copies the orders as they are.
+    /// The bare loop that copies the orders.
     case copy
 
-    /// For people.
+    /// The name in tables and progress lines.
     var name: String {
         switch self {
         case .service: "service"
@@ -15,4 +15,18 @@ enum Contender: CaseIterable {
         case .copy: "bare copy"
         }
     }
+}
+
+/// Calls `body` for each item, starting with another item each round, so that the effects of being first or last even out.
+///
+/// - Returns: the results in the order of `things`.
+func inTurns<Thing, Result>(
+    _ round: Int,
+    _ things: [Thing],
+    _ body: (Thing) throws -> Result
+) rethrows -> [Result] {
+    let first = (round - 1) % things.count
+    let turned = try (things[first...] + things[..<first]).map(body)
+    let back = things.count - first
+    return Array(turned[back...] + turned[..<back])
 }

@@ -1,21 +1,21 @@
-/// Figures in columns, for whoever draws tables.
+/// Figures in rows and columns, independent of how the table is drawn.
 package struct FigureTable {
-    /// On which side of its column a text is.
+    /// The alignment of a column.
     package enum Alignment {
         case left
         case right
     }
 
-    /// The titles.
+    /// Titles and alignments.
     package let columns: [(title: String, alignment: Alignment)]
-    /// One text for each column; `-` for a figure that is not known.
+    /// One text per column; `-` for an unknown figure.
     package private(set) var rows: [[String]] = []
 
     init(_ columns: [(title: String, alignment: Alignment)]) {
         self.columns = columns
     }
 
-    /// Columns of figures, the first of them titles of the rows.
+    /// A column of row titles, followed by columns of figures.
     init(figures titles: [String]) {
         self.init(titles.enumerated().map { ($1, $0 == 0 ? .left : .right) })
     }
@@ -29,16 +29,16 @@ package struct FigureTable {
 
         static func text(_ text: String) -> Cell { Cell(text: text) }
 
-        /// A number for people; `-` where there is none.
+        /// A number for people; `-` for nil.
         static func figure(_ value: Double?, _ unit: String = "") -> Cell {
             Cell(text: value.map { Figure.text($0) + unit } ?? "-")
         }
     }
 }
 
-/// Numbers for people.
+/// Formats numbers for people.
 package enum Figure {
-    /// Three digits that say something: `1,234,567`, `123`, `12.3`, `1.23`, `0.012`.
+    /// At least three significant digits in most cases: `1,234,567`, `123`, `12.3`, `1.23`, `0.012`.
     package static func text(_ value: Double) -> String {
         guard value.isFinite else { return "-" }
         let size = abs(value)
@@ -46,7 +46,7 @@ package enum Figure {
         return text(value, decimals: decimals)
     }
 
-    /// So many digits after the point, and commas before it.
+    /// A fixed number of decimals, and commas between thousands.
     static func text(_ value: Double, decimals: Int) -> String {
         let scale = (0..<decimals).reduce(1) { scale, _ in scale * 10 }
         let scaled = (abs(value) * Double(scale)).rounded()
@@ -57,7 +57,7 @@ package enum Figure {
         return sign + grouped(whole / scale) + (decimals > 0 ? ".\(zeros)\(fraction)" : "")
     }
 
-    /// A whole number, whatever its size.
+    /// A whole number with commas between thousands.
     static func text(_ count: Int) -> String { text(Double(count), decimals: 0) }
 
     private static func grouped(_ value: Int) -> String {

@@ -1,19 +1,20 @@
-/// Something that a measurement is to reach, and whether it does.
+/// A target for a measured figure.
 package struct Goal: Equatable {
+    /// Whether the limit is a minimum or a maximum.
     package enum Bound: String, Encodable {
         case atLeast
         case atMost
     }
 
     package let name: String
-    /// In `unit`; nil where this system does not tell.
+    /// In `unit`; nil if the system does not report it.
     package let measured: Double?
     package let bound: Bound
     package let limit: Double
     /// Empty for a ratio.
     package var unit = ""
 
-    /// Nil where nothing was measured.
+    /// Whether the goal is met; nil if nothing was measured.
     package var isMet: Bool? {
         measured.map { bound == .atLeast ? $0 >= limit : $0 <= limit }
     }

@@ -4,21 +4,21 @@ import Kafka
 import Logging
 import Synchronization
 
-/// How a client command reaches Kafka.
+/// Creates the Kafka clients of the command-line tools, and turns their errors into messages for users.
 ///
-/// Its clients are made and used on one thread, the main one: their calls block.
+/// Create and use the clients on one thread, the main thread: their calls block.
 package struct Connection: Sendable {
-    /// Why these brokers.
+    /// Where the broker addresses come from.
     package enum Origin: Sendable, Equatable {
-        /// The settings name them.
+        /// The settings.
         case configured
-        /// A `juice serve` or `juice demo` of this user runs them.
+        /// A `juice serve` or `juice demo` of this user runs an embedded broker.
         case embedded(processID: Int32)
-        /// Nothing else is known.
+        /// The default address.
         case fallback
     }
 
-    /// Where Kafka listens unless somebody says otherwise.
+    /// Kafka's default address.
     package static let fallbackServers = "127.0.0.1:9092"
 
     package let bootstrapServers: String
@@ -39,7 +39,7 @@ package struct Connection: Sendable {
         (self.origin, self.topics, self.properties, self.logger) = (origin, topics, properties, logger)
     }
 
-    /// What the brokers can do.
+    /// The broker features that clients can rely on.
     package var capabilities: BrokerCapabilities {
         if case .embedded = origin { .embedded } else { .full }
     }
@@ -48,13 +48,15 @@ package struct Connection: Sendable {
 // MARK: - Clients
 
 extension Connection {
-    /// A producer whose records land on the partition that owns their store, and are written once.
+    /// Creates an idempotent producer that writes each record to the partition that owns its store.
     ///
-    /// - Parameter pace: how it gathers records, in librdkafka's properties. By itself it sends each at once.
+    /// - Parameters:
+    ///   - timeout: how long a record may take to be delivered, at least 1 s.
+    ///   - pace: librdkafka properties for batching. By default each record is sent at once.
     package func producer(timeout: Duration, pace: [String: String] = [:]) throws(Failure) -> Producer {
         let milliseconds = max(1000, timeout / Duration.milliseconds(1))
         let configuration = KafkaConfiguration([
-            // A record is given up when the command is.
+            // Delivery fails when the command times out.
             "message.timeout.ms": String(Int(milliseconds)),
             "linger.ms": "0",
         ])
@@ -67,11 +69,12 @@ extension Connection {
     /// How long a fetch may wait for records, in milliseconds.
     package var fetchWait: Int { capabilities.fetchWait }
 
-    /// A consumer that takes part in no group and, unless told otherwise, sees only what is committed.
+    /// Creates a consumer that joins no group and by default reads only committed records.
     ///
     /// - Parameters:
-    ///   - group: the one whose offsets it can ask for. Without a subscription it joins nothing.
-    ///   - fetchWait: in place of ``fetchWait``.
+    ///   - group: the group whose committed offsets it can ask for. Without a subscription it does not join.
+    ///   - isolation: librdkafka's `isolation.level`.
+    ///   - fetchWait: replaces ``fetchWait``, in milliseconds.
     package func consumer(
         group: String = "juice-cli",
         isolation: String = "read_committed",
@@ -92,11 +95,11 @@ extension Connection {
         return try made { () throws(KafkaError) in try Consumer(configuration: configuration, hooks: hooks) }
     }
 
-    /// A producer whose records become visible all at once or never, to be initialised.
+    /// Creates a transactional producer. The caller has to initialise its transactions.
     package func transactionalProducer(id: String) throws(Failure) -> TransactionalProducer {
         let configuration = KafkaConfiguration([
             "transaction.timeout.ms": "10000", "linger.ms": "0",
-            // The broker's limit is the one that counts.
+            // Let the broker enforce the limit.
             "message.max.bytes": "100000000",
         ])
         .merging(base.properties)
@@ -106,15 +109,16 @@ extension Connection {
         }
     }
 
+    /// Creates an admin client.
     package func admin() throws(Failure) -> Admin {
         try made { () throws(KafkaError) in try Admin(configuration: base, hooks: hooks) }
     }
 
-    /// What every client has in common.
+    /// The configuration that all clients share.
     package var base: KafkaConfiguration {
         KafkaConfiguration([
             "client.id": "juice-cli", "reconnect.backoff.max.ms": "1000",
-            // A topic that is missing must be made as it has to be, not as a broker thinks fit.
+            // A broker would create a missing topic with its own defaults; ours need specific settings.
             "allow.auto.create.topics": "false",
         ])
         .merging(properties)
@@ -122,13 +126,15 @@ extension Connection {
     }
 
     private var hooks: ClientHooks {
-        // What goes wrong for good ends the command with a sentence of its own. The rest is chatter.
+        // Permanent errors end the command with their own message; the rest of librdkafka's log is noise.
         var logger = logger
         if logger.logLevel > .debug { logger.logLevel = .critical }
-        return ClientHooks(logger: logger, onError: { [lastClientError] in lastClientError.note($0) })
+        return ClientHooks(logger: logger, onError: { [lastClientError] in lastClientError.record($0) })
     }
 
-    /// What librdkafka refuses of a configuration is the user's to mend.
+    /// Creates a client. If librdkafka rejects the configuration, the user has to fix it.
+    ///
+    /// - Throws: ``Failure`` of status ``Failure/Status/configuration``.
     package func made<Client>(_ make: () throws(KafkaError) -> Client) throws(Failure) -> Client {
         do throws(KafkaError) {
             return try make()
@@ -141,7 +147,7 @@ extension Connection {
 // MARK: - Reaching brokers
 
 extension Connection {
-    /// An admin client of a broker that answers.
+    /// Creates an admin client and waits until a broker answers.
     package func admin(reachedWithin timeout: Duration) throws(Failure) -> Admin {
         let admin = try admin()
         try reach(admin, deadline: Deadline(after: timeout))
@@ -150,9 +156,10 @@ extension Connection {
 
     /// Waits until a broker answers.
     ///
-    /// librdkafka tries a refused connection again until the time is over, but no wrong password becomes right by that. A
-    /// broker that is only slow gets more time with each attempt.
-    /// - Throws: ``Failure`` of status ``Failure/Status/unavailable``; when the connection is refused, soon.
+    /// librdkafka retries a refused connection until the timeout, but retrying does not fix a wrong password. A slow broker gets
+    /// more time with each attempt.
+    ///
+    /// - Throws: ``Failure`` of status ``Failure/Status/unavailable``; early if the connection is refused.
     package func reach(_ client: some ClusterAsker, deadline: Deadline) throws(Failure) {
         var timeout = Duration.seconds(2)
         while true {
@@ -170,7 +177,7 @@ extension Connection {
 // MARK: - Errors
 
 extension Connection {
-    /// Asks Kafka, and says of an error what it means to whoever typed the command.
+    /// Calls Kafka, and turns an error into a message for the user.
     package func ask<Answer>(_ call: () throws(KafkaError) -> Answer) throws(Failure) -> Answer {
         do throws(KafkaError) {
             return try call()
@@ -179,21 +186,21 @@ extension Connection {
         }
     }
 
-    /// What a Kafka error means to whoever typed the command.
+    /// The message for the user that explains a Kafka error.
     package func failure(_ error: KafkaError) -> Failure {
         switch error.code {
         case .unknownTopicOrPartition, .unknownTopic, .unknownPartition:
             Failure(
                 .configuration,
-                "the topics are not there: \(error.message)",
-                hint: "`juice topics create` makes them, `juice topics check` tells what is missing"
+                "the topics do not exist: \(error.message)",
+                hint: "`juice topics create` creates them, `juice topics check` shows what is missing"
             )
         case .invalidArgument: Failure(.configuration, error.message)
         case _ where error.code.isDenial:
             Failure(
                 .software,
                 error.description,
-                hint: "docs/SECURITY.md lists the rights that each command needs"
+                hint: "docs/SECURITY.md lists the permissions that each command needs"
             )
         case _ where error.remedy == .retry || error.code == .timedOut || lastClientError.value != nil:
             unavailable
@@ -201,10 +208,10 @@ extension Connection {
         }
     }
 
-    /// Whether a broker and this client do not come together as they are configured.
+    /// Whether the brokers refuse this client's configuration, for example its credentials.
     package var isRefused: Bool { lastClientError.value?.code.isRefusal ?? false }
 
-    /// Nobody answers.
+    /// The failure when no broker answers, with the most specific hint.
     package var unavailable: Failure {
         let message = "no Kafka broker answers at \(bootstrapServers)"
         switch origin {
@@ -227,22 +234,21 @@ extension Connection {
             return Failure(
                 .unavailable,
                 message,
-                hint:
-                    "name your brokers with --bootstrap-servers, or start one to try things with `juice serve`"
+                hint: "set --bootstrap-servers, or start an embedded broker with `juice serve`"
             )
         }
     }
 }
 
-/// The last thing that librdkafka had to say for itself. It is told on librdkafka's threads.
+/// The last error that librdkafka reported. Its threads call ``record(_:)``.
 private final class LastClientError: Sendable {
     private let mutex = Mutex<KafkaError?>(nil)
 
     var value: KafkaError? { mutex.withLock { $0 } }
 
-    func note(_ error: KafkaError) {
+    func record(_ error: KafkaError) {
         mutex.withLock { last in
-            // A refusal says more than the broken connections that follow from it, and so does a suspicion.
+            // Keep a refusal or a suspected misconfiguration: the broken connections that follow say less.
             if let last, last.code.isRefusal || last.suspectsConfiguration && !error.code.isRefusal { return }
             last = error
         }

@@ -1,17 +1,19 @@
-/// The moment at which a command stops waiting, whatever it waits for.
+/// When a command stops waiting.
 package struct Deadline {
     private let end: ContinuousClock.Instant
 
+    /// A deadline `duration` from now.
     package init(after duration: Duration) {
         end = .now + duration
     }
 
+    /// Whether the deadline has passed.
     package var isOver: Bool { ContinuousClock.now >= end }
 
-    /// What is left, never negative.
+    /// The time left, never negative.
     package var remaining: Duration { max(.zero, end - .now) }
 
-    /// What is left, but no longer than a step after which to look around.
+    /// The time left, capped to a polling step.
     package func step(_ longest: Duration = .milliseconds(100)) -> Duration { min(remaining, longest) }
 }
 

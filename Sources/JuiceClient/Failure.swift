@@ -1,24 +1,24 @@
-/// Why a command ended without doing its work: one line for people, and what they can do about it.
+/// Why a command failed: one line for people, and what they can do about it.
 package struct Failure: Error, Equatable {
-    /// What the process tells its caller by its exit status; from 64 on these are the numbers of `sysexits.h`.
+    /// The exit status; values from 64 on are those of `sysexits.h`.
     package enum Status: Int32 {
-        /// The order was answered: a fruit is short.
+        /// The order was answered: out of stock.
         case outOfStock = 2
-        /// The command was answered: nothing can come of it.
+        /// The command was answered: rejected.
         case rejected = 3
-        /// The command line cannot be understood.
+        /// The command line is invalid.
         case usage = 64
-        /// Nobody answers: no broker, or no service behind it.
+        /// No broker answers, or no service behind it.
         case unavailable = 69
-        /// Something went wrong that no other status speaks of.
+        /// Any other error.
         case software = 70
-        /// A setting, a file or the topics are not as they must be.
+        /// A setting, a file or the topics are wrong.
         case configuration = 78
     }
 
     package let status: Status
     package let message: String
-    /// What to do next, where that is known; each line is printed indented.
+    /// What to do next, if known; each line is printed indented.
     package var hint: String?
 
     package init(_ status: Status, _ message: String, hint: String? = nil) {
@@ -27,7 +27,7 @@ package struct Failure: Error, Equatable {
         self.hint = hint
     }
 
-    /// The text on standard error: `juice: …`, then the hint.
+    /// The text for standard error: `juice: …`, then the hint.
     package var report: String {
         let lines = (hint ?? "").split(separator: "\n").map { "  \($0)" }
         return (["juice: \(message)"] + lines).joined(separator: "\n") + "\n"

@@ -1,5 +1,5 @@
-/// Which version of Juice Maker this is.
+/// The version of Juice Maker.
 package enum JuiceVersion {
-    /// As CHANGELOG.md has it.
+    /// The same as in CHANGELOG.md.
     package static let current = "0.1.0"
 }

@@ -1,6 +1,6 @@
 extension Unicode.Scalar {
-    /// Whether it would steer a terminal, end a line, or turn the direction of the text around it, so that people read
-    /// something else than is there.
+    /// Whether it could control a terminal, break the line, or reverse the direction of the surrounding text, so that people read
+    /// something other than what is there.
     fileprivate var isSteering: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
@@ -10,13 +10,13 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// The text with control characters made visible, so that what came out of a topic cannot steer the terminal.
+    /// The text with control characters replaced, so that data from a topic cannot control the terminal.
     package var printable: String {
         replacing { $0.isSteering ? "\u{FFFD}" : nil }
     }
 
-    /// JSON with control characters as escapes. It means the same: those that JSON has outside of texts stay, and it takes
-    /// no others but in texts.
+    /// JSON with control characters escaped. The meaning does not change: JSON allows them only in strings, except for whitespace,
+    /// which is kept.
     package var printableJSON: String {
         replacing { scalar in
             guard scalar.isSteering, scalar.value >= 0x7F else { return nil }

@@ -1,25 +1,31 @@
 import Kafka
 
-/// Reads all partitions of one topic, without a group.
+/// Reads all partitions of one topic, without a consumer group. It reads committed records only.
 package final class TopicReader {
-    /// The ends of each partition's log when the reader was made. Under `read_committed` the high end is before
-    /// anything that is not decided yet.
+    /// Which offset counts as the end of a partition.
+    package enum End {
+        /// The last stable offset: before the first record of an open transaction.
+        case lastStableOffset
+        /// The end of the log. Reading up to there waits for open transactions to end.
+        case highWatermark
+    }
+
+    /// The start and end of each partition's log when the reader was created.
     package let watermarks: [Int32: Watermarks]
 
     private let topic: String
     private let connection: Connection
     private let consumer: Consumer
 
-    /// Asks where the topic's partitions begin and end. Nothing is read before ``start(at:)``.
+    /// Looks up where the topic's partitions start and end. Reading begins with ``start(at:)``.
     ///
     /// - Parameters:
-    ///   - knowsUndecided: whether the ends are those of the logs, past what is not decided yet; what is read is committed all
-    ///     the same.
+    ///   - end: which offsets ``watermarks`` has as the ends.
     ///   - fetchWait: how long a broker may wait for records, in milliseconds; nil leaves it to the connection.
     package init(
         _ connection: Connection,
         topic: String,
-        knowsUndecided: Bool = false,
+        upTo end: End = .lastStableOffset,
         fetchWait: Int? = nil,
         deadline: Deadline
     ) throws(Failure) {
@@ -27,12 +33,13 @@ package final class TopicReader {
         self.connection = connection
         consumer = try connection.consumer(fetchWait: fetchWait)
         try connection.reach(consumer, deadline: deadline)
-        let asker = knowsUndecided ? try connection.consumer(isolation: "read_uncommitted") : consumer
-        defer { if knowsUndecided { asker.close() } }
+        let isSeparate = end == .highWatermark
+        let asker = isSeparate ? try connection.consumer(isolation: "read_uncommitted") : consumer
+        defer { if isSeparate { asker.close() } }
         watermarks = try Self.watermarks(connection, asker, topic: topic, deadline: deadline)
     }
 
-    /// Of a topic that was just made the brokers may need a moment to agree who leads it.
+    /// Retries, because a new topic may not have leaders yet.
     private static func watermarks(
         _ connection: Connection,
         _ consumer: Consumer,
@@ -51,20 +58,20 @@ package final class TopicReader {
         }
     }
 
-    /// Reads these partitions from these offsets, and no others.
+    /// Assigns these partitions, and no others, from these offsets on.
     package func start(at offsets: [Int32: Offset]) throws(Failure) {
         let positions = byTopicPartition(offsets)
         try connection.ask { () throws(KafkaError) in try consumer.assign(positions) }
     }
 
-    /// Reads what comes after the ends that ``watermarks`` tells.
+    /// Reads what follows the ends in ``watermarks``.
     package func startAtEnds() throws(Failure) {
         try start(at: watermarks.mapValues(\.high))
     }
 
-    /// Calls `body` with each record at hand, after waiting for the first one for at most `timeout`.
+    /// Calls `body` with each available record, after waiting up to `timeout` for the first one.
     ///
-    /// - Returns: the partitions found read to their end, with the offset that follows.
+    /// - Returns: the partitions whose end was reached, with the next offset.
     @discardableResult
     package func poll(
         timeout: Duration,
@@ -79,7 +86,7 @@ package final class TopicReader {
             case .record(let record): try body(record)
             case .endOfPartition(let partition, let next): ends[partition.partition] = next
             case .failure(_, let error) where error.remedy == .retry: continue
-            // librdkafka looks for the coordinator of the group that it wants named. None is joined, so no right is needed.
+            // librdkafka looks up the coordinator of its group id although it joins no group. That needs no permission.
             case .failure(_, let error) where error.code == .groupAuthorizationFailed: continue
             case .failure(_, let error): throw connection.failure(error)
             }
@@ -87,9 +94,9 @@ package final class TopicReader {
         return ends
     }
 
-    /// Reads the given ranges of offsets whole.
+    /// Reads ranges of offsets completely.
     ///
-    /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` when nothing comes for as long as `idleTimeout`.
+    /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` if nothing arrives for `idleTimeout`.
     package func read(
         _ ranges: [Int32: Range<Offset>],
         idleTimeout: Duration,
@@ -119,7 +126,7 @@ package final class TopicReader {
         }
     }
 
-    /// Reads everything from the start of the logs to the ends that ``watermarks`` tells.
+    /// Reads everything from the start to the end of the logs, as in ``watermarks``.
     package func readAll(
         idleTimeout: Duration,
         _ body: (ConsumedRecord) throws(Failure) -> Void
@@ -127,12 +134,14 @@ package final class TopicReader {
         try read(watermarks.mapValues { $0.low..<$0.high }, idleTimeout: idleTimeout, body)
     }
 
-    /// Finds the last records that are meant, or what is made of them.
+    /// Finds the last `count` matching records.
     ///
-    /// How far back they are cannot be known, since markers take offsets and other records do not count: the window before the
-    /// ends grows until it holds enough, or everything.
+    /// Transaction markers and other records take offsets too, so it is unknown how far back the matches are. The window before the
+    /// ends grows until it holds enough of them, or the whole log.
     ///
-    /// - Parameter find: reads the window and returns all that it finds there, oldest first.
+    /// - Parameters:
+    ///   - count: how many to find at most.
+    ///   - find: reads a window and returns its matches, oldest first.
     package func last<Found>(
         _ count: Int,
         _ find: (_ window: [Int32: Range<Offset>]) throws(Failure) -> [Found]

@@ -72,7 +72,7 @@ struct BenchMathTests {
         for number in 0..<20 {
             // Slow while it warms up, which is not counted; then 1 ms for the first, 2 ms for the next, and so on.
             let latency = number < 10 ? Duration.seconds(9) : .milliseconds(number - 9)
-            try times.note(number, at: start + plan.due(number) + latency)
+            try times.record(number, at: start + plan.due(number) + latency)
             times.sample(processorTime: .microseconds(number * 30))
         }
         #expect(times.isComplete)
@@ -86,9 +86,9 @@ struct BenchMathTests {
     @Test func aSecondAnswerIsFoundOut() throws {
         let plan = LatencyPlan(rate: 1, durationSeconds: 1, initialStock: 10, partitions: 1, rounds: 1)
         var times = AnswerTimes(plan: plan, start: .now)
-        try times.note(1, at: .now)
-        #expect(throws: Failure.self) { try times.note(1, at: .now) }
-        #expect(throws: Failure.self) { try times.note(2, at: .now) }
+        try times.record(1, at: .now)
+        #expect(throws: Failure.self) { try times.record(1, at: .now) }
+        #expect(throws: Failure.self) { try times.record(2, at: .now) }
     }
 
     @Test(

@@ -94,7 +94,7 @@ struct DeadLetterEndToEndTests {
             let orders = try TopicReader(
                 connection,
                 topic: topics.orders,
-                knowsUndecided: true,
+                upTo: .highWatermark,
                 deadline: Deadline(after: .seconds(30))
             )
             // Not by offsets: newer embedded brokers write markers, too.
@@ -205,7 +205,7 @@ struct DeadLetterRealBrokerTests {
             let orders = try TopicReader(
                 site.connection,
                 topic: site.topics.orders,
-                knowsUndecided: true,
+                upTo: .highWatermark,
                 deadline: Deadline(after: .seconds(30))
             )
             var sent: [String: Int] = [:]

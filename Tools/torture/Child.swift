@@ -54,7 +54,7 @@ final class Child {
     }
 
     var isRunning: Bool {
-        reap(waiting: false)
+        reap(WNOHANG)
         return status == nil
     }
 
@@ -65,13 +65,13 @@ final class Child {
     /// Ends it and waits until it is gone.
     func killAtOnce() {
         send(SIGKILL)
-        reap(waiting: true)
+        reap(0)
     }
 
-    private func reap(waiting: Bool) {
+    private func reap(_ options: Int32) {
         guard status == nil else { return }
         var state: Int32 = 0
-        guard waitpid(pid, &state, waiting ? 0 : WNOHANG) == pid else { return }
+        guard waitpid(pid, &state, options) == pid else { return }
         let signal = state & 0x7F
         status = signal == 0 ? (state >> 8) & 0xFF : -signal
     }

@@ -1,12 +1,12 @@
 import CoreBench
 
-/// Measures the service's own work on an order, piece by piece, without Kafka.
+/// Measures the service's own work per order, piece by piece, without Kafka.
 package struct CorePlan: Encodable, Equatable {
     let orders: Int
     let stores: Int
     let rounds: Int
 
-    /// A measurement of so many orders, for so many stores, in each round.
+    /// A measurement with this many orders and stores in each round.
     package init(orders: Int, stores: Int, rounds: Int) {
         (self.orders, self.stores, self.rounds) = (orders, stores, rounds)
     }
@@ -18,14 +18,14 @@ package struct CorePlan: Encodable, Equatable {
         CoreReport(self, samples: samples(onProgress: onProgress))
     }
 
-    /// The nanoseconds that each piece took for an order, round by round.
+    /// The nanoseconds per order that each piece took in each round.
     ///
-    /// - Parameter distinctOrders: how many there are before they repeat under other ids, a power of two.
+    /// - Parameter distinctOrders: how many orders there are before they repeat with other ids, a power of two.
     func samples(distinctOrders: Int = 1 << 20, onProgress: (BenchProgress) -> Void) -> [CoreSample] {
         let pieces = CoreCase.all(storeCount: stores, distinctOrders: distinctOrders)
         let steps = pieces.count * (rounds + 1)
         var samples = pieces.map { CoreSample(piece: $0.name, summary: $0.summary, nanoseconds: []) }
-        // The first round makes everything grow to its size, and does not count.
+        // Round 0 warms up: it grows all memory and is not counted.
         for round in 0...rounds {
             for (index, piece) in pieces.enumerated() {
                 onProgress(.step(piece.name, done: round * pieces.count + index, total: steps))
@@ -39,7 +39,7 @@ package struct CorePlan: Encodable, Equatable {
     }
 }
 
-/// How long one piece took for an order, in each round.
+/// The time per order of one piece, by round.
 struct CoreSample: Encodable, Equatable {
     let piece: String
     let summary: String
@@ -48,13 +48,13 @@ struct CoreSample: Encodable, Equatable {
     var median: Double? { Statistics.median(nanoseconds) }
 }
 
-/// The service's own work, by pieces.
+/// The times of all pieces.
 struct CoreReport: BenchReport, Equatable {
     let benchmark = "core"
     let machine = BenchMachine(brokers: [])
     let settings: CorePlan
     let rounds: [CoreSample]
-    /// Nanoseconds for an order, by piece.
+    /// Nanoseconds per order, by piece.
     let medians: [String: Double]
     let goals: [Goal]
 

@@ -1,6 +1,28 @@
 import JuiceClient
 
-/// Measures throughput, round after round.
+/// The settings of a throughput measurement: in every round all contenders process the same orders.
+package struct EndToEndPlan: BrokerMeasurement, Encodable, Equatable {
+    /// Fewer orders are processed before they can be timed.
+    package static let fewestOrders = 50_000
+
+    let orders: Int
+    let stores: Int
+    let initialStock: Int
+    let partitions: Int
+    let rounds: Int
+
+    /// A measurement with this many orders and stores in each round; stores start with `initialStock` of each fruit.
+    package init(orders: Int, stores: Int, initialStock: Int, partitions: Int, rounds: Int) {
+        (self.orders, self.stores, self.initialStock) = (orders, stores, initialStock)
+        (self.partitions, self.rounds) = (partitions, rounds)
+    }
+
+    package func measure(at site: BenchSite) throws -> any BenchReport {
+        try EndToEndMeasurement(site: site, plan: self).report()
+    }
+}
+
+/// Measures throughput round by round.
 struct EndToEndMeasurement {
     let site: BenchSite
     let plan: EndToEndPlan
@@ -57,13 +79,13 @@ struct EndToEndMeasurement {
         let producer = try BulkProducer(site.connection)
         try producer.fill(topic, count: plan.orders) {
             orders.next(number: $0)
-        } note: { done in
+        } onProgress: { done in
             try site.checkInterruption()
             site.onProgress(.step("\(title), filling", done: done, total: plan.orders))
         }
     }
 
-    /// Times a process from the first progress that is seen to the last order.
+    /// Times a process from the first progress seen to the last order.
     private func measure(
         _ topic: String,
         group: String,
@@ -97,23 +119,23 @@ struct EndToEndMeasurement {
                 guard let result = sample.since(first, residentBytes: child.residentBytes) else {
                     throw Failure(
                         .usage,
-                        "--orders is too small: all of them were done before they could be timed"
+                        "--orders is too small: all of them were processed before they could be timed"
                     )
                 }
-                tell(title, result)
+                finish(title, result)
                 return result
             }
             guard !deadline.isOver else {
                 throw child.failure("is at \(done) of \(plan.orders) orders and makes no progress")
             }
             site.onProgress(.step(title, done: done, total: plan.orders))
-            // Both ends of what is timed are to be seen when they come.
+            // Poll faster near the start and the end, which determine the measured time.
             let isNearAnEnd = first == nil || done > plan.orders / 100 * 95
             isNearAnEnd ? Pause.briefly() : Pause.betweenSamples()
         }
     }
 
-    private func tell(_ title: String, _ result: Throughput) {
+    private func finish(_ title: String, _ result: Throughput) {
         let cpu = result.cpuMicrosecondsPerOrder.map { ", \(Figure.text($0)) µs each" } ?? ""
         site.onProgress(.finished("\(title): \(Figure.text(result.ordersPerSecond)) orders/s\(cpu)"))
     }

@@ -1,23 +1,23 @@
-/// Throughput, service beside bare loop and bare copy.
+/// Throughput of the service, the bare loop and the bare copy.
 struct EndToEndReport: BenchReport, Equatable {
     struct Round: Encodable, Equatable {
         let service: Throughput
         let bare: Throughput
         let copy: Throughput
-        /// Service to bare loop.
+        /// The service's throughput divided by the bare loop's.
         let throughputRatio: Double
-        /// Service to bare loop.
+        /// The service's processor time per order divided by the bare loop's.
         let cpuRatio: Double?
     }
 
     let benchmark = "end-to-end"
     let machine: BenchMachine
     let settings: EndToEndPlan
-    /// How long each record is that the bare loop writes: the mean of the service's answers.
+    /// The size of the bare loop's records: the mean size of the service's answers.
     let answerBytes: Int
     let rounds: [Round]
-    /// Medians of the rounds, each figure on its own. A ratio is the median of the rounds' ratios: what slows a round
-    /// down slows both down.
+    /// The median of each figure. Ratios are medians of the rounds' ratios, because what slows down a round affects all
+    /// contenders.
     let medians: Round
     let goals: [Goal]
 

@@ -1,19 +1,19 @@
-/// How fast a process went through orders, and what that took.
+/// How fast a process handled orders, and what that cost.
 struct Throughput: Encodable, Equatable {
     let ordersPerSecond: Double
-    /// Processor time of the process, in microseconds; nil where this system does not tell.
+    /// Processor time of the process, in microseconds; nil if the system does not report it.
     let cpuMicrosecondsPerOrder: Double?
-    /// Resident at the end; nil where this system does not tell.
+    /// Resident memory at the end; nil if the system does not report it.
     let residentBytes: Double?
 }
 
-/// A process and how far it was at one moment.
+/// The progress of a process at one moment.
 struct ThroughputSample {
     let time: ContinuousClock.Instant
     let done: Int
     let processorTime: Duration?
 
-    /// What happened since an earlier sample; nil when nothing did.
+    /// The throughput since an earlier sample; nil if there was no progress.
     func since(_ start: ThroughputSample, residentBytes: Int?) -> Throughput? {
         let orders = Double(done - start.done)
         let seconds = (time - start.time) / .seconds(1)

@@ -4,7 +4,7 @@ import JuiceClient
 struct AnswerTimes {
     private let plan: LatencyPlan
     private let start: ContinuousClock.Instant
-    /// In milliseconds from when the order was due; negative where it has no answer yet.
+    /// In milliseconds since the order was due; negative while it has no answer.
     private var latencies: [Double]
     private(set) var count = 0
     private var first: (count: Int, processorTime: Duration?)?
@@ -18,7 +18,10 @@ struct AnswerTimes {
 
     var isComplete: Bool { count == plan.orders }
 
-    mutating func note(_ number: Int, at time: ContinuousClock.Instant) throws(Failure) {
+    /// Records the answer to an order.
+    ///
+    /// - Throws: ``Failure`` if it was answered before, or never sent.
+    mutating func record(_ number: Int, at time: ContinuousClock.Instant) throws(Failure) {
         guard latencies.indices.contains(number), latencies[number] < 0 else {
             throw Failure(.software, "order \(number) was answered twice, or never sent")
         }
@@ -26,13 +29,16 @@ struct AnswerTimes {
         count += 1
     }
 
-    /// Notes the processor time used so far. What was used before the warm-up was over does not count.
+    /// Samples the processor time used so far. Samples during the warm-up are ignored.
     mutating func sample(processorTime: Duration?) {
         guard count >= plan.warmUpOrders else { return }
         if first == nil { first = (count, processorTime) }
         last = (count, processorTime)
     }
 
+    /// The figures without the warm-up.
+    ///
+    /// - Parameter lateness: how late each order was sent, in milliseconds.
     func figures(lateness: [Double]) -> LatencyFigures {
         var cpu: Double?
         if let first, let last, last.count > first.count, let end = last.processorTime,

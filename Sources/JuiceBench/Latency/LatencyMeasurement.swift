@@ -1,6 +1,36 @@
 import JuiceClient
 
-/// Measures latency, round after round.
+/// The settings of a latency measurement: how long orders wait for their answers at a steady rate.
+package struct LatencyPlan: BrokerMeasurement, Encodable, Equatable {
+    /// The warm-up is not counted: clients connect and memory grows.
+    static let warmUpSeconds = 1
+
+    let rate: Int
+    let durationSeconds: Int
+    let stores = 1_000
+    let initialStock: Int
+    let partitions: Int
+    let rounds: Int
+
+    /// A measurement with `rate` orders per second for `durationSeconds` in each round.
+    package init(rate: Int, durationSeconds: Int, initialStock: Int, partitions: Int, rounds: Int) {
+        (self.rate, self.durationSeconds, self.initialStock) = (rate, durationSeconds, initialStock)
+        (self.partitions, self.rounds) = (partitions, rounds)
+    }
+
+    /// The number of orders in the warm-up.
+    var warmUpOrders: Int { rate * Self.warmUpSeconds }
+    var orders: Int { warmUpOrders + rate * durationSeconds }
+
+    /// When an order is due, relative to the first.
+    func due(_ number: Int) -> Duration { .seconds(number) / rate }
+
+    package func measure(at site: BenchSite) throws -> any BenchReport {
+        try LatencyMeasurement(site: site, plan: self).report()
+    }
+}
+
+/// Measures latency round by round.
 struct LatencyMeasurement {
     let site: BenchSite
     let plan: LatencyPlan
@@ -77,7 +107,7 @@ struct LatencyMeasurement {
             try site.checkInterruption()
             try child.check()
             _ = try sender.firstDue()
-            let now = try reader.poll { number, now throws(Failure) in try times.note(number, at: now) }
+            let now = try reader.poll { number, now throws(Failure) in try times.record(number, at: now) }
             if now != nil { deadline = Deadline(after: BenchSite.idleTimeout) }
             times.sample(processorTime: child.processorTime)
             guard !deadline.isOver else {

@@ -1,4 +1,4 @@
-/// How times are distributed, in milliseconds.
+/// The distribution of times, in milliseconds.
 struct LatencyDistribution: Encodable, Equatable {
     let p50: Double
     let p90: Double
@@ -29,13 +29,13 @@ struct LatencyDistribution: Encodable, Equatable {
     }
 }
 
-/// What a process took to answer orders at a steady rate.
+/// The latency and cost of a process at a steady rate.
 struct LatencyFigures: Encodable, Equatable {
-    /// From when an order was due to when its committed answer was read.
+    /// From when an order was due until its committed answer was read.
     let milliseconds: LatencyDistribution
-    /// Processor time of the process, in microseconds; nil where this system does not tell.
+    /// Processor time of the process, in microseconds; nil if the system does not report it.
     let cpuMicrosecondsPerOrder: Double?
-    /// How late orders were sent: what the sender itself adds to the times.
+    /// How late orders were sent: the sender's own share of the latencies.
     let senderLateMilliseconds: LatencyDistribution
 }
 
@@ -50,23 +50,23 @@ extension LatencyFigures {
     }
 }
 
-/// Latency, service beside bare loop and bare copy.
+/// Latency of the service, the bare loop and the bare copy.
 struct LatencyReport: BenchReport, Equatable {
     struct Round: Encodable, Equatable {
         let service: LatencyFigures
         let bare: LatencyFigures
         let copy: LatencyFigures
-        /// Service to bare loop.
+        /// The service's p99 divided by the bare loop's.
         let p99Ratio: Double
     }
 
     let benchmark = "latency"
     let machine: BenchMachine
     let settings: LatencyPlan
-    /// How long each record is that the bare loop writes: the mean of the service's answers.
+    /// The size of the bare loop's records: the mean size of the service's answers.
     let answerBytes: Int
     let rounds: [Round]
-    /// Medians of the rounds, each figure on its own, and of their ratios.
+    /// The median of each figure and ratio.
     let medians: Round
     let goals: [Goal]
 

@@ -3,7 +3,7 @@ import JuiceClient
 import Kafka
 import Synchronization
 
-/// Sends orders when they are due, whatever becomes of those before, on a thread of its own.
+/// Sends orders when they are due, without waiting for answers (an open loop), on a thread of its own.
 final class OpenLoopSender: Sendable {
     private struct State {
         var start: ContinuousClock.Instant?
@@ -23,7 +23,7 @@ final class OpenLoopSender: Sendable {
         self.plan = plan
     }
 
-    /// Connects, and then begins.
+    /// Starts the thread, which connects and then sends.
     func start() {
         let thread = Thread { [self] in
             do throws(Failure) {
@@ -38,14 +38,16 @@ final class OpenLoopSender: Sendable {
 
     func stop() { state.withLock { $0.isStopped = true } }
 
-    /// When the first order is due; nil until it is known.
+    /// When the first order is due; nil before the thread has connected.
+    ///
+    /// - Throws: the ``Failure`` of the thread.
     func firstDue() throws(Failure) -> ContinuousClock.Instant? {
         let (start, failure) = state.withLock { ($0.start, $0.failure) }
         if let failure { throw failure }
         return start
     }
 
-    /// How late each order was sent, in milliseconds: what the sender itself adds to every latency.
+    /// How late each order was sent, in milliseconds: the sender's own share of the latencies.
     var lateness: [Double] { state.withLock { $0.lateness } }
 
     private func send() throws(Failure) {
@@ -70,11 +72,11 @@ final class OpenLoopSender: Sendable {
             lateness.append((ContinuousClock.now - due) / .milliseconds(1))
         }
         state.withLock { $0.lateness = lateness }
-        // Its end would take back what is not delivered.
+        // Destroying the producer would drop undelivered records.
         while !state.withLock({ $0.isStopped }) { producer.poll(timeout: .milliseconds(20)) }
     }
 
-    /// - Returns: whether it is to go on.
+    /// - Returns: false if the sender was stopped or has failed.
     private func wait(until due: ContinuousClock.Instant, _ producer: Producer) -> Bool {
         producer.poll(timeout: .zero)
         while true {

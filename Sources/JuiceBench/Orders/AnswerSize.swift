@@ -2,9 +2,9 @@ import JuiceClient
 import JuiceMaker
 import JuiceMessages
 
-/// How long the service's answers are.
+/// The size of the service's answers.
 enum AnswerSize {
-    /// The mean over the first orders of ``BenchOrders``, in bytes, found by answering them without Kafka.
+    /// The mean size over the first orders of ``BenchOrders``, in bytes. Computes the answers without Kafka.
     static func mean(orders count: Int, stores: Int, initialStock: Int) throws(Failure) -> Int {
         let menu = try BenchMenu.standard(initialStock: initialStock)
         let (decoder, maker, encoder) = (

@@ -3,11 +3,11 @@ import Kafka
 
 /// Reads answers as soon as they are committed.
 ///
-/// It belongs to one thread.
+/// Use it on one thread.
 final class AnswerStream {
     private let reader: TopicReader
 
-    /// Reads the topic from its start.
+    /// Starts at the beginning of the topic.
     init(_ connection: Connection, topic: String) throws(Failure) {
         reader = try TopicReader(
             connection,
@@ -18,9 +18,9 @@ final class AnswerStream {
         try reader.start(at: reader.watermarks.mapValues(\.low))
     }
 
-    /// Calls `body` with the number of each order whose answer is at hand, after waiting for the first for a moment.
+    /// Calls `body` with the order number of each available answer, after waiting up to 20 ms for the first.
     ///
-    /// - Returns: when they were at hand; nil where there are none.
+    /// - Returns: when the answers were read; nil if there were none.
     func poll(
         _ body: (Int, ContinuousClock.Instant) throws(Failure) -> Void
     ) throws(Failure) -> ContinuousClock.Instant? {

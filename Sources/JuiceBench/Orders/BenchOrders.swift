@@ -1,9 +1,9 @@
 import JuiceMaker
 import SeededRandom
 
-/// Orders to measure with: the same ones for the same seed, of some 115 bytes as a POS system might send them.
+/// Generates orders of about 115 bytes, as a POS system might send them. The same seed gives the same orders.
 package struct BenchOrders {
-    /// The most stores that can be named.
+    /// The highest number of stores: their ids have seven digits.
     package static let mostStores = 9_999_999
 
     private let templates: [[UInt8]]
@@ -23,14 +23,14 @@ package struct BenchOrders {
         random = SeededGenerator(seed: seed)
     }
 
-    /// The order of that number: a store's id and a record's value.
+    /// The order with this number: the store id as the key, and the value.
     mutating func next(number: Int) -> (key: [UInt8], value: [UInt8]) {
         var value = templates[Int.random(in: templates.indices, using: &random)]
         Self.write(number, digits: 9, into: &value, at: digitsStart)
         return (Self.store(Int.random(in: 0..<stores, using: &random)), value)
     }
 
-    /// The id of the store of that number.
+    /// The id of the store with this number.
     static func store(_ number: Int) -> [UInt8] {
         var key = Array("store-0000000".utf8)
         write(number, digits: 7, into: &key, at: 6)
@@ -45,7 +45,7 @@ package struct BenchOrders {
         }
     }
 
-    /// The number of the order that a record tells of, be it the order or its answer; nil where there is none.
+    /// The order number in the value of an order or answer; nil if there is none.
     static func number(in value: UnsafeRawBufferPointer) -> Int? {
         let mark = StaticString(#""orderId":"pos-7-"#)
         let pattern = UnsafeRawBufferPointer(start: mark.utf8Start, count: mark.utf8CodeUnitCount)

@@ -1,9 +1,9 @@
 import JuiceClient
 import Kafka
 
-/// Fills topics fast, with records on the partitions that own their stores.
+/// Fills topics fast, with each record on the partition that owns its store.
 ///
-/// It belongs to one thread.
+/// Use it on one thread.
 final class BulkProducer {
     private let connection: Connection
     private let producer: Producer
@@ -25,29 +25,29 @@ final class BulkProducer {
         )
     }
 
-    /// Writes so many records and returns once all of them are.
+    /// Writes `count` records and returns once all are acknowledged.
     ///
     /// - Parameters:
-    ///   - record: makes the record of a number.
-    ///   - note: called now and then with how many are written; may throw what ends it.
+    ///   - record: creates the record with this number.
+    ///   - onProgress: called periodically with the number of acknowledged records; may throw to end the filling.
     func fill(
         _ topic: String,
         count: Int,
         record: (Int) -> (key: [UInt8], value: [UInt8]),
-        note: (Int) throws -> Void
+        onProgress: (Int) throws -> Void
     ) throws {
         state.written = 0
         var deadline = Deadline(after: BenchSite.idleTimeout)
         for number in 0..<count {
             let (key, value) = record(number)
-            while try !take(topic, key, value) {
+            while try !enqueue(topic, key, value) {
                 producer.poll(timeout: .milliseconds(20))
                 try check(deadline)
             }
             guard number % 4096 == 0 else { continue }
             producer.poll(timeout: .zero)
             deadline = Deadline(after: BenchSite.idleTimeout)
-            try note(state.written)
+            try onProgress(state.written)
         }
         var last = state.written
         while state.written < count {
@@ -55,13 +55,15 @@ final class BulkProducer {
             if state.written > last { deadline = Deadline(after: BenchSite.idleTimeout) }
             last = state.written
             try check(deadline)
-            try note(last)
+            try onProgress(last)
         }
         try check(deadline)
     }
 
-    /// - Returns: whether there was room for it.
-    private func take(_ topic: String, _ key: [UInt8], _ value: [UInt8]) throws(Failure) -> Bool {
+    /// Hands a record to librdkafka.
+    ///
+    /// - Returns: false if its queue is full.
+    private func enqueue(_ topic: String, _ key: [UInt8], _ value: [UInt8]) throws(Failure) -> Bool {
         do throws(KafkaError) {
             try producer.produce(topic: topic, key: key, value: value) { [state] result in
                 if case .failure(let error) = result { state.failure = error }

@@ -1,25 +1,25 @@
 import JuiceClient
 import Kafka
 
-/// How far a group is with a topic, by its committed offsets: seen from outside, and for every group in the same way.
+/// The progress of a consumer group on a topic, by its committed offsets: the same external view of every contender.
 ///
-/// It belongs to one thread.
+/// Use it on one thread.
 final class GroupProgress {
     private let connection: Connection
     private let consumer: Consumer
     private let partitions: [TopicPartition]
 
-    /// Joins no group.
+    /// Does not join the group.
     init(_ connection: Connection, group: String, topic: String, partitions count: Int) throws(Failure) {
         self.connection = connection
         partitions = (0..<Int32(clamping: count)).map { TopicPartition(topic: topic, partition: $0) }
-        // Seeing only what is committed, it would be told nothing while a transaction is undecided.
+        // With read_committed the broker does not report offsets while a transaction is open on them.
         consumer = try connection.consumer(group: group, isolation: "read_uncommitted")
     }
 
     deinit { consumer.close() }
 
-    /// The records that are done with, committed; nil when the broker does not say now.
+    /// The number of committed records; nil if the broker cannot answer at the moment.
     func done() throws(Failure) -> Int? {
         do throws(KafkaError) {
             let offsets = try consumer.committed(partitions, timeout: .seconds(5))
@@ -30,7 +30,7 @@ final class GroupProgress {
         }
     }
 
-    /// Commits 0 for each partition, as a service would have that wrote the stock.
+    /// Commits offset 0 for each partition, as the service that wrote the stock would have.
     func commitStart() throws(Failure) {
         try connection.ask { () throws(KafkaError) in
             try consumer.commit(Dictionary(uniqueKeysWithValues: partitions.map { ($0, 0) }))

@@ -3,9 +3,25 @@ import JuiceMaker
 import JuiceMessages
 import SeededRandom
 
-/// Measures starts of the service, round after round.
+/// The settings of a restore measurement: how fast the service restores its stores, and how much memory a store takes.
+package struct RestorePlan: BrokerMeasurement, Encodable, Equatable {
+    let stores: Int
+    let partitions: Int
+    let rounds: Int
+
+    /// A measurement of starts with this many stores in each round.
+    package init(stores: Int, partitions: Int, rounds: Int) {
+        (self.stores, self.partitions, self.rounds) = (stores, partitions, rounds)
+    }
+
+    package func measure(at site: BenchSite) throws -> any BenchReport {
+        try RestoreMeasurement(site: site, plan: self).report()
+    }
+}
+
+/// Measures starts of the service round by round.
 struct RestoreMeasurement {
-    /// How long a start may take, with all its stores.
+    /// How long a start with all stores may take.
     private static let restoreTimeout = Duration.seconds(300)
 
     let site: BenchSite
@@ -42,7 +58,7 @@ struct RestoreMeasurement {
                 )
             }
             return (key, buffer.bytes)
-        } note: { done in
+        } onProgress: { done in
             try site.checkInterruption()
             site.onProgress(.step("writing stock", done: done, total: plan.stores))
         }
@@ -80,11 +96,11 @@ struct RestoreMeasurement {
         return round
     }
 
-    /// From the start of the process until it is ready, in a group that is new each time.
+    /// Measures from the start of the process until it is ready, each time in a new group.
     private func start(_ topics: TopicNames, _ number: Int) throws -> RestoreReport.Start {
         let group = "\(topics.orders).\(number)"
         for topic in [topics.orders, topics.restocks] {
-            // A stock without offsets is another group's.
+            // The service refuses stock without committed offsets: it would belong to another group.
             let progress = try GroupProgress(
                 site.connection,
                 group: group,
@@ -105,7 +121,7 @@ struct RestoreMeasurement {
         )
     }
 
-    /// From the start of the bare read to its end.
+    /// Measures the bare read, in seconds.
     private func read(_ topic: String, records: Int) throws -> Double {
         let start = ContinuousClock.now
         let child = try site.startRead(of: topic, partitions: plan.partitions)
@@ -125,7 +141,7 @@ struct RestoreMeasurement {
         return seconds
     }
 
-    /// From the start of the process to the answer to an order that is waiting.
+    /// Measures from the start of the process until a waiting order is answered, in seconds.
     private func firstAnswer(_ number: Int) throws -> Double {
         let topics = try site.makeServiceTopics("first.\(number)", partitions: plan.partitions)
         defer { site.delete(topics: topics.all) }
@@ -133,7 +149,7 @@ struct RestoreMeasurement {
         var orders = BenchOrders(stores: 1)
         try BulkProducer(site.connection).fill(topics.orders, count: 1) {
             orders.next(number: $0)
-        } note: { _ in
+        } onProgress: { _ in
         }
 
         let start = ContinuousClock.now

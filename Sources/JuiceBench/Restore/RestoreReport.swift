@@ -1,32 +1,32 @@
-/// Restoring, service beside librdkafka alone.
+/// Restore times of the service and of librdkafka alone.
 struct RestoreReport: BenchReport, Equatable {
-    /// A process that was started and waited for until it was ready.
+    /// A start of a process until it was ready.
     struct Start: Encodable, Equatable {
         let seconds: Double
-        /// Processor time of the process until then; nil where this system does not tell.
+        /// Processor time of the process until then; nil if the system does not report it.
         let cpuSeconds: Double?
-        /// When it was ready; nil where this system does not tell.
+        /// Resident memory when it was ready; nil if the system does not report it.
         let residentBytes: Int?
     }
 
     struct Round: Encodable, Equatable {
-        /// The service, on empty topics.
+        /// The service on empty topics.
         let empty: Start
-        /// The service, on topics that hold the stock.
+        /// The service on topics with the stock.
         let full: Start
-        /// The bare read, of an empty topic and of the stock.
+        /// The bare read of an empty topic and of the stock.
         let emptyReadSeconds: Double
         let fullReadSeconds: Double
-        /// From the start of the service to the answer to an order that was waiting in otherwise empty topics.
+        /// From the start of the service until it answered an order that was waiting in otherwise empty topics.
         let firstAnswerSeconds: Double
         let storesPerSecond: Double?
         let readPerSecond: Double?
-        /// The service's speed in parts of the bare read's.
+        /// The service's speed divided by the bare read's.
         let speedRatio: Double?
         let bytesPerStore: Double?
     }
 
-    /// Medians of the rounds, each figure on its own; nil where there were too few stores to tell.
+    /// The median of each figure; nil if there were too few stores to measure it.
     struct Medians: Encodable, Equatable {
         let storesPerSecond: Double?
         let readPerSecond: Double?
@@ -117,7 +117,7 @@ extension RestoreReport.Round {
         fullReadSeconds: Double,
         firstAnswerSeconds: Double
     ) {
-        /// What the stores alone take; nil where that is nothing.
+        /// The share of the stores alone; nil if it is not positive.
         func difference(_ full: Double, _ empty: Double) -> Double? { full > empty ? full - empty : nil }
         let restoring = difference(full.seconds, empty.seconds)
         let reading = difference(fullReadSeconds, emptyReadSeconds)

@@ -13,11 +13,13 @@ final class DeadLetterReader {
     private let reader: TopicReader
 
     /// - Parameter knowsUndecided: whether to wait for what is not decided yet.
-    init(_ connection: Connection, knowsUndecided: Bool = false, deadline: Deadline) throws(Failure) {
+    init(_ connection: Connection, upTo end: TopicReader.End = .lastStableOffset, deadline: Deadline)
+        throws(Failure)
+    {
         reader = try TopicReader(
             connection,
             topic: connection.topics.deadLetters,
-            knowsUndecided: knowsUndecided,
+            upTo: end,
             deadline: deadline
         )
     }

@@ -103,7 +103,7 @@ struct Resend {
     ) throws(Failure) -> [DeadLetterSender.Item] {
         let reader = try DeadLetterReader(
             connection,
-            knowsUndecided: true,
+            upTo: .highWatermark,
             deadline: Deadline(after: timeout)
         )
         let found = try read(reader)
