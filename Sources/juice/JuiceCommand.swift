@@ -35,11 +35,10 @@ struct JuiceCommand: AsyncParsableCommand {
         ]
     )
 
-    /// Runs the command line, on the main thread: what blocks there blocks none of Swift's cooperative threads.
+    /// Runs the command on the main thread, where blocking calls do not block Swift's cooperative threads.
     @MainActor
     static func main() async {
-        // A reader of our output that goes away is noticed where we write to it; librdkafka's connections to
-        // brokers that go away must not end the process at all.
+        // A closed output pipe is detected where it is written. A broker that closes its connection must not end the process.
         signal(SIGPIPE, SIG_IGN)
         do {
             try checkName(CommandLine.arguments.dropFirst().first)
@@ -54,7 +53,7 @@ struct JuiceCommand: AsyncParsableCommand {
         }
     }
 
-    /// ArgumentParser calls a command that it does not know an unexpected argument.
+    /// Reports an unknown command, which ArgumentParser would call an unexpected argument.
     static func checkName(_ name: String?) throws(Failure) {
         let known = configuration.subcommands.map { $0._commandName } + ["help"]
         guard let name, !name.hasPrefix("-"), !known.contains(name) else { return }
@@ -81,7 +80,7 @@ struct JuiceCommand: AsyncParsableCommand {
         exit(withError: ExitCode(Failure.Status.software.rawValue))
     }
 
-    /// ArgumentParser ends its full message with the command whose help to see.
+    /// ArgumentParser's full message ends with the command that prints the help.
     private static func helpHint(for error: any Error) -> String? {
         let line = fullMessage(for: error).split(separator: "\n").last { $0.contains("--help") }
         return line.map { $0.trimmingCharacters(in: .whitespaces) }

@@ -2,19 +2,19 @@ import Foundation
 import JuiceClient
 import Logging
 
-/// How log lines are written.
+/// The format of log lines.
 enum LogFormat: String, CaseIterable {
-    /// For people.
+    /// A line for people.
     case text
-    /// For programs.
+    /// A JSON object per line.
     case json
 }
 
-/// Log lines, one for each event, on standard error.
+/// Logs to standard error, one line per event.
 enum Log {
-    /// A logger from that level on.
+    /// Creates a logger.
     ///
-    /// - Parameter sink: takes the finished lines, without their ends.
+    /// - Parameter sink: receives the formatted lines, without line ends.
     static func logger(
         level: Logger.Level,
         format: LogFormat = .text,
@@ -26,7 +26,7 @@ enum Log {
     }
 }
 
-/// Writes each event on a line of its own.
+/// Writes each event as one line.
 struct LineLogHandler: LogHandler {
     let format: LogFormat
     let sink: @Sendable (String) -> Void
@@ -67,7 +67,7 @@ struct LineLogHandler: LogHandler {
 
     /// `{"time":"2026-03-01T12:34:56.789Z","level":"notice","message":"ready","partitions":"0,1"}`.
     ///
-    /// Metadata named like one of the first three is left out: they are what every reader looks for.
+    /// Metadata with the name of one of the first three members is dropped, so that programs can rely on those.
     static func object(
         time: Date,
         _ level: Logger.Level,
@@ -87,11 +87,11 @@ struct LineLogHandler: LogHandler {
     }
 }
 
-/// The time of day where this machine is, as `HH:MM:SS`.
+/// The local time of day, as `HH:MM:SS`.
 enum ClockTime {
     static var now: String { of(secondsSince1970: Int(Date.now.timeIntervalSince1970)) }
 
-    /// - Parameter format: as strftime(3) has it.
+    /// - Parameter format: a format of strftime(3).
     static func of(secondsSince1970 seconds: Int, format: String = "%T") -> String {
         var clock = time_t(seconds)
         var parts = tm()

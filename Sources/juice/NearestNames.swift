@@ -1,10 +1,10 @@
 import Foundation
 
-/// Finds the names that somebody may have meant.
+/// Suggests names for a mistyped one.
 enum NearestNames {
-    /// The names nearest to a mistyped one, nearest first, at most three; empty when nothing is near.
+    /// The most similar names, best first, at most three; empty if none is similar.
     ///
-    /// Letters count in their parts, so that 주 and 쥬 differ by one vowel, and without regard to case.
+    /// The comparison ignores case and decomposes letters, so that 주 and 쥬 differ by one vowel.
     static func of(_ text: String, among names: [String]) -> [String] {
         let typed = parts(of: text)
         let limit = max(1, typed.count / 3)
@@ -15,12 +15,12 @@ enum NearestNames {
             return typed.count >= 3 && candidate.starts(with: typed) ? (limit, position) : nil
         }
         let sorted = near.sorted { $0 < $1 }
-        // Whoever only got the case wrong meant that name and no other.
+        // If only the case was wrong, the name is certain.
         let meant = sorted.prefix { $0.distance == 0 }
         return (meant.isEmpty ? sorted[...] : meant).prefix(3).map { names[$0.position] }
     }
 
-    /// `; did you mean a, b or c?`, or nothing.
+    /// `; did you mean a, b or c?`, or an empty text.
     static func question(_ names: [String]) -> String {
         guard let last = names.last else { return "" }
         let others = names.dropLast().joined(separator: ", ")
@@ -31,7 +31,7 @@ enum NearestNames {
         Array(text.lowercased().decomposedStringWithCanonicalMapping.unicodeScalars)
     }
 
-    /// The fewest letters to insert, leave out, change or swap with a neighbour to get from one to the other.
+    /// The edit distance with transpositions (Damerau–Levenshtein, optimal string alignment).
     static func distance(_ first: [Unicode.Scalar], _ second: [Unicode.Scalar]) -> Int {
         guard !first.isEmpty, !second.isEmpty else { return max(first.count, second.count) }
         var beforePrevious: [Int] = []

@@ -89,14 +89,14 @@ struct RestockBotPlanTests {
         let lines = LogLines()
         let log = BotLog(logger: lines.logger, target: 30)
         let start = ContinuousClock.now
-        log.waits(for: 2, now: start)
-        log.waits(for: 2, now: start + .seconds(29))
+        log.update(underway: 2, now: start)
+        log.update(underway: 2, now: start + .seconds(29))
         #expect(lines.all.isEmpty)
-        log.waits(for: 2, now: start + .seconds(30))
-        log.waits(for: 3, now: start + .seconds(90))
+        log.update(underway: 2, now: start + .seconds(30))
+        log.update(underway: 3, now: start + .seconds(90))
         #expect(lines.all.count == 1)
-        log.waits(for: 0, now: start + .seconds(91))
-        log.waits(for: 1, now: start + .seconds(92))
+        log.update(underway: 0, now: start + .seconds(91))
+        log.update(underway: 1, now: start + .seconds(92))
         #expect(lines.all.count == 2)
     }
 }

@@ -103,9 +103,9 @@ struct TrafficTests {
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
         let file = try ReadyFile(path: path)
         #expect(!exists)
-        file.note(isReady: true)
+        file.update(isReady: true)
         #expect(exists)
-        file.note(isReady: false)
+        file.update(isReady: false)
         #expect(!exists)
     }
 

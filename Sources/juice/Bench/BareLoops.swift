@@ -4,11 +4,11 @@ import JuiceBench
 import JuiceClient
 
 extension Bench {
-    /// `juice bench bare-copy`: the yardstick of `end-to-end` and `latency`, as a process of its own.
+    /// `juice bench bare-copy`: the baseline of `end-to-end` and `latency`, in a process of its own.
     struct BareCopy: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "bare-copy",
-            abstract: "Write a record for each that is read, exactly once, in plain C, until SIGTERM.",
+            abstract: "Write one record for each record read, exactly once, in plain C, until SIGTERM.",
             shouldDisplay: false
         )
 
@@ -16,7 +16,7 @@ extension Bench {
         @Option var output: String
         @Option var group: String
         @Option var readyFile: String
-        /// How long each value is that it writes; 0 copies values as they are.
+        /// The size of each written value, in bytes; 0 copies the values.
         @Option var answerSize = 0
         @OptionGroup var kafka: KafkaOptions
 
@@ -25,16 +25,16 @@ extension Bench {
             signal(SIGTERM) { _ in BareLoop.stop() }
             try BareLoop(Connection(Settings(kafka)))
                 .copy(from: input, to: output, group: group, answerSize: answerSize) {
-                    ready.note(isReady: true)
+                    ready.update(isReady: true)
                 }
         }
     }
 
-    /// `juice bench bare-read`: the yardstick of `restore`, as a process of its own.
+    /// `juice bench bare-read`: the baseline of `restore`, in a process of its own.
     struct BareRead: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "bare-read",
-            abstract: "Read a topic from its start to its end, in plain C, and count.",
+            abstract: "Read a topic from start to end, in plain C, and count its records.",
             shouldDisplay: false
         )
 

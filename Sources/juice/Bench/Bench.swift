@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// `juice bench`: measures the service beside a yardstick that says how fast this machine and this broker are.
+/// `juice bench`: measures the service beside a baseline that shows how fast the machine and the broker are.
 struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Measure the service: its own work, throughput, latency, restoring.",
+        abstract: "Measure the service: its own work, throughput, latency and restore.",
         discussion: """
             The service is measured in the same run as a loop in plain C on librdkafka. For each order the loop only \
             writes a record of an answer's size, exactly once. The ratios show what the service costs beyond Kafka, \

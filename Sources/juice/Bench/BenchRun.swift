@@ -5,11 +5,11 @@ import JuiceClient
 import JuiceMessages
 import Kafka
 
-/// Runs a measurement and prints what it found.
+/// Runs a measurement and prints its report.
 enum BenchRun {
-    /// Measures on the broker that the settings name.
+    /// Measures on the configured broker.
     ///
-    /// - Throws: `ExitCode` when somebody pressed Ctrl-C, or when a goal is missed and the settings ask for that.
+    /// - Throws: `ExitCode` after Ctrl-C, or if a goal is missed and the settings ask to check that.
     static func run(_ settings: Settings, _ measurement: some BrokerMeasurement) throws {
         let interruption = StopSignal.onInterruption()
         let bar = ProgressBar()
@@ -30,19 +30,20 @@ enum BenchRun {
             bar.clear()
             try print(report, settings)
         } catch is Interrupted {
-            // As a shell reports a process that SIGINT has ended.
+            // The status that a shell reports for a process killed by SIGINT.
             throw ExitCode(130)
         }
     }
 
-    /// Hands properties to the processes that are measured. They may be secrets, so no command line and no file has them.
+    /// Passes properties to the child processes in the environment. They may be secrets, so they must not be on a command
+    /// line or in a file.
     private static func passOn(_ properties: [String: String]) {
         guard !properties.isEmpty else { return }
         let lines = properties.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
         setenv(Setting.kafkaProperty.environmentName, lines.joined(separator: "\n"), 1)
     }
 
-    /// Prints a report as the settings have it, and ends with status 1 where they want that.
+    /// Prints a report, and exits with status 1 if a goal is missed and the settings ask to check that.
     static func print(_ report: any BenchReport, _ settings: Settings) throws {
         let checks = try settings.boolean(.check)
         StandardOutput.line(
@@ -71,7 +72,7 @@ extension Table {
         for row in figures.rows { add(row.map { Cell($0) }) }
     }
 
-    /// Goals: what was measured beside what is wanted.
+    /// The goals: measured and wanted values.
     init(_ goals: [Goal]) {
         self.init([
             .init(title: "goal"), .init(title: "measured", alignsRight: true),

@@ -3,17 +3,17 @@ import JuiceBench
 import JuiceClient
 
 extension Bench {
-    /// `juice bench core`: the service's own work on an order.
+    /// `juice bench core`: the service's own work per order.
     struct Core: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "The service's own work on an order, piece by piece, without Kafka.",
             discussion: """
-                Each piece is done for many orders in a row, in steady state, and the rounds' median counts. "order" is \
-                decode, apply and encode together; "engine" is all that the service does for an order but talking to \
-                Kafka.
+                Each piece runs for many orders in a row, in steady state; the result is the median of the rounds. "order" is \
+                decode, apply and encode together; "engine" is everything that the service does for an order except talking \
+                to Kafka.
 
-                Goal: decode, apply and encode together in at most 300 nanoseconds. Memory requests and instructions, \
-                which a busy machine does not change, are counted by make microbench and make instructions.
+                Goal: decode, apply and encode together in at most 300 nanoseconds. `make microbench` and `make instructions` \
+                count allocations and instructions, which do not depend on the machine's load.
 
                 Examples:
                   juice bench core
@@ -24,7 +24,12 @@ extension Bench {
         @Option(help: ArgumentHelp("Orders in each round. (default: 1000000)", valueName: "count"))
         var orders: Int?
 
-        @Option(help: ArgumentHelp("How many stores they are for. (default: 1000)", valueName: "count"))
+        @Option(
+            help: ArgumentHelp(
+                "The number of stores that the orders are for. (default: 1000)",
+                valueName: "count"
+            )
+        )
         var stores: Int?
 
         @OptionGroup var measurement: MeasurementOptions

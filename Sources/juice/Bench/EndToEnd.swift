@@ -3,19 +3,17 @@ import JuiceBench
 import JuiceClient
 
 extension Bench {
-    /// `juice bench end-to-end`: how fast orders are answered, and what that costs.
+    /// `juice bench end-to-end`: throughput and its cost.
     struct EndToEnd: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "end-to-end",
             abstract: "Throughput and processor time per order, beside a bare loop on the same orders.",
             discussion: """
-                Each round fills a new topic with orders, and the service and a bare exactly-once loop go through \
-                all of them, one after the other and in turns. The loop writes records as long as the service's \
-                answers; beside it stands one that copies the orders. All are watched from outside in the same way: \
-                by the offsets that they commit.
+                Each round fills a new topic with orders. The service and a bare exactly-once loop process all of them, one \
+                after the other, in an order that changes with each round. The loop writes records as long as the service's \
+                answers; a second one copies the orders. Progress is measured for all in the same way: by committed offsets.
 
-                Goals: at least 0.75 of the bare loop's orders a second, and at most 1.7 times its processor time \
-                per order.
+                Goals: at least 0.75 of the bare loop's orders per second, and at most 1.7 times its processor time per order.
 
                 Examples:
                   juice bench end-to-end --bootstrap-servers kafka:9092
@@ -27,14 +25,19 @@ extension Bench {
         @Option(help: ArgumentHelp("Orders in each round. (default: 1000000)", valueName: "count"))
         var orders: Int?
 
-        @Option(help: ArgumentHelp("How many stores they are for. (default: 1000)", valueName: "count"))
+        @Option(
+            help: ArgumentHelp(
+                "The number of stores that the orders are for. (default: 1000)",
+                valueName: "count"
+            )
+        )
         var stores: Int?
 
         @Option(
             help: ArgumentHelp(
                 """
-                What each store has of each fruit at first: with 10 most orders run out of stock soon, with \
-                1000000 every one is made and changes the stock. (default: 10)
+                The initial stock of each fruit in each store: with 10 most orders are soon out of stock, with 1000000 every \
+                juice is made and changes the stock. (default: 10)
                 """,
                 valueName: "count"
             )

@@ -8,11 +8,11 @@ extension Bench {
         static let configuration = CommandConfiguration(
             abstract: "How long orders wait for their answers at a steady rate, beside a bare loop.",
             discussion: """
-                Orders are sent at an even rate that does not wait for answers. Each one's time counts from when it was \
-                due, so that a pause of anything shows in all the orders that it holds up, to when its committed \
-                answer is read. The first second is not counted.
+                Orders are sent at a steady rate, without waiting for answers. The latency of an order is the time from when \
+                it was due until its committed answer is read, so a pause shows in all the orders that it delays. The first \
+                second is not counted.
 
-                Goals: 99 of 100 answers within 10 ms, and within 1.2 times what they take through the bare loop.
+                Goals: a p99 of at most 10 ms, and at most 1.2 times the bare loop's p99.
 
                 Examples:
                   juice bench latency --bootstrap-servers kafka:9092
@@ -20,17 +20,22 @@ extension Bench {
                 """
         )
 
-        @Option(help: ArgumentHelp("Orders a second. (default: 1000)", valueName: "count"))
+        @Option(help: ArgumentHelp("Orders per second. (default: 1000)", valueName: "count"))
         var rate: Int?
 
-        @Option(help: ArgumentHelp("How long each time. (default: 20)", valueName: "seconds"))
+        @Option(
+            help: ArgumentHelp(
+                "How long each contender is measured per round. (default: 20)",
+                valueName: "seconds"
+            )
+        )
         var duration: Int?
 
         @Option(
             help: ArgumentHelp(
                 """
-                What each store has of each fruit at first: with 0 every order is out of stock, and no transaction \
-                writes stock. (default: 10)
+                The initial stock of each fruit in each store: with 0 every order is out of stock, and no transaction writes \
+                stock. (default: 10)
                 """,
                 valueName: "count"
             )

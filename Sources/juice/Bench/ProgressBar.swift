@@ -1,7 +1,7 @@
 import Foundation
 import JuiceBench
 
-/// How far a measurement is, on standard error: a bar on a terminal, a line for each finished step elsewhere.
+/// Shows progress on standard error: a bar on a terminal, otherwise a line for each finished step.
 final class ProgressBar {
     private static let columns = 30
     private let isTerminal: Bool
@@ -10,8 +10,8 @@ final class ProgressBar {
     private var lastDrawing = ContinuousClock.now - .seconds(1)
 
     /// - Parameters:
-    ///   - isTerminal: whether there is a terminal to draw a bar on; nil finds out.
-    ///   - isQuiet: tells nothing at all.
+    ///   - isTerminal: whether standard error is a terminal; nil detects it.
+    ///   - isQuiet: whether to omit the lines for finished steps.
     init(isTerminal: Bool? = nil, isQuiet: Bool = false) {
         self.isQuiet = isQuiet
         self.isTerminal =
@@ -29,7 +29,7 @@ final class ProgressBar {
         }
     }
 
-    /// Draws what is being done and how far it is.
+    /// Draws the bar with the current step.
     private func show(_ step: String, _ done: Int, of total: Int) {
         guard isTerminal, ContinuousClock.now - lastDrawing > .milliseconds(100) else { return }
         lastDrawing = .now
@@ -37,13 +37,13 @@ final class ProgressBar {
         StandardError.write("\r" + Self.line(step, done, of: total) + ANSI.clearToEndOfLine)
     }
 
-    /// Prints a line for something that is done.
+    /// Prints a line for a finished step.
     private func finish(_ step: String) {
         clear()
         if !isQuiet { StandardError.write("\(step)\n") }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     func clear() {
         if isShown { StandardError.write("\r" + ANSI.clearToEndOfLine) }
         isShown = false

@@ -3,20 +3,19 @@ import JuiceBench
 import JuiceClient
 
 extension Bench {
-    /// `juice bench restore`: how fast the service is back, and what a store costs.
+    /// `juice bench restore`: restore speed, and memory per store.
     struct Restore: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "How fast the service restores its stores, and the memory that one takes.",
+            abstract: "How fast the service restores its stores, and how much memory a store takes.",
             discussion: """
-                The service is started on a stock topic that holds so many stores and on an empty one; the \
-                difference is what the stores take. So is librdkafka alone, which only reads the same topic. Then an \
-                order waits in otherwise empty topics, and the time from the start of the process to its answer is taken.
+                The service is started on a stock topic with all stores and on an empty one; the difference is the cost of \
+                the stores. The same is measured for librdkafka alone, which only reads the topic. Finally an order waits in \
+                otherwise empty topics, and the time from the start of the process to its answer is measured.
 
-                A broker holds a new group's first rebalance up for group.initial.rebalance.delay.ms, by default 3 s: \
-                every start takes that much longer.
+                A broker delays the first rebalance of a new group by group.initial.rebalance.delay.ms, by default 3 s: every \
+                start takes that much longer.
 
-                Goals: at most 200 bytes a store; at least half the speed of librdkafka alone; the first answer within \
-                1 s.
+                Goals: at most 200 bytes per store; at least half the speed of librdkafka alone; the first answer within 1 s.
 
                 Examples:
                   juice bench restore --bootstrap-servers kafka:9092
@@ -24,7 +23,7 @@ extension Bench {
                 """
         )
 
-        @Option(help: ArgumentHelp("How many stores have stock. (default: 1000000)", valueName: "count"))
+        @Option(help: ArgumentHelp("The number of stores with stock. (default: 1000000)", valueName: "count"))
         var stores: Int?
 
         @OptionGroup var options: BenchOptions

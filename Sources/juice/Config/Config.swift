@@ -6,8 +6,8 @@ struct Config: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show the settings that serve would run with, and where each was given.",
         discussion: """
-            It takes the options of serve, reads the environment and the configuration file as serve does, and refuses what \
-            serve would refuse. Passwords are not shown.
+            It accepts the options of serve, reads the environment and the configuration file like serve, and reports the same \
+            errors. Passwords are not shown.
 
             Examples:
               juice config

@@ -5,8 +5,7 @@ import Kafka
 
 /// Waits for the answer to one command.
 ///
-/// It must be made before the command is sent: it takes note of the ends of the results topic, so that an answer
-/// can come as quickly as it likes and is not missed.
+/// Create it before sending the command: it starts at the current ends of the results topic, so that no answer is missed.
 struct AnswerWaiter {
     private let reader: TopicReader
     private let decoder = AnswerDecoder()
@@ -16,9 +15,9 @@ struct AnswerWaiter {
         try reader.startAtEnds()
     }
 
-    /// The answer to the command with this id, and the record as it was written.
+    /// Waits for the answer to the command with this id.
     ///
-    /// - Returns: nil when there is none before the deadline.
+    /// - Returns: the answer and the record's value; nil if there is none before the deadline.
     func answer(
         to kind: CommandKind,
         id: String,

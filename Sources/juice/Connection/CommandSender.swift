@@ -2,7 +2,7 @@ import JuiceClient
 import JuiceMessages
 import Kafka
 
-/// Sends commands and confirms that they are written.
+/// Sends commands and waits for the brokers' acknowledgement.
 struct CommandSender {
     private let connection: Connection
     private let producer: Producer
@@ -15,8 +15,8 @@ struct CommandSender {
 
     /// Sends one command.
     ///
-    /// - Returns: where it was written.
-    /// - Throws: ``Failure``; when nobody confirms it in time, it may be written all the same.
+    /// - Returns: the partition and offset of the record.
+    /// - Throws: ``Failure``; after a timeout the command may have been written all the same.
     func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
         try connection.ask { () throws(KafkaError) in
             try producer.send(

@@ -5,7 +5,7 @@ import JuiceMessages
 import JuiceService
 import Kafka
 
-/// Sends one command for somebody at a terminal or a script, and tells what came of it.
+/// Sends one command for a user or a script, and prints the outcome.
 struct Submission {
     let connection: Connection
     let waits: Bool
@@ -19,14 +19,14 @@ struct Submission {
         timeout = try settings.timeout()
     }
 
-    /// An id for a command: the one that the settings give, or a new one.
+    /// The id of a command: the configured one, or a new one.
     static func id(_ settings: Settings, _ setting: Setting) throws(Failure) -> String {
         try settings.text(setting, ofAtMost: CommandKind.maximumIDLength) ?? UUID().uuidString.lowercased()
     }
 
-    /// Sends the command.
+    /// Sends the command, and waits for the answer if asked to.
     ///
-    /// - Throws: `ExitCode` for an answer that is not "made" or "restocked"; ``Failure`` where there is none.
+    /// - Throws: `ExitCode` for an answer other than made or restocked; ``Failure`` without an answer.
     func run(_ command: OutgoingCommand) throws {
         let deadline = Deadline(after: timeout)
         let waiter = waits ? try AnswerWaiter(connection, deadline: deadline) : nil

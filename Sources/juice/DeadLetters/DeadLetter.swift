@@ -1,7 +1,7 @@
 import JuiceMessages
 import Kafka
 
-/// Where a record of the dead letters is; people write it `3@42`.
+/// The partition and offset of a dead letter, written `3@42`.
 struct LetterPosition: Hashable, Comparable {
     let partition: Int32
     let offset: Offset
@@ -9,7 +9,7 @@ struct LetterPosition: Hashable, Comparable {
     /// `3@42`.
     var text: String { "\(partition)@\(offset)" }
 
-    /// `3/42`, as headers say it.
+    /// `3/42`, as in headers.
     var headerText: String { "\(partition)/\(offset)" }
 
     static func < (first: Self, second: Self) -> Bool {
@@ -18,7 +18,7 @@ struct LetterPosition: Hashable, Comparable {
 }
 
 extension LetterPosition {
-    /// Reads `3@42`, or with another separator what a header says.
+    /// Parses `3@42`, or with another separator the value of a header.
     init?(_ text: some StringProtocol, separator: Character = "@") {
         let parts = text.split(separator: separator, omittingEmptySubsequences: false)
         guard parts.count == 2, let partition = Int32(parts[0]), let offset = Offset(parts[1]),
@@ -29,9 +29,9 @@ extension LetterPosition {
     }
 }
 
-/// A record that the service could not answer, as it put it aside.
+/// A record that the service could not process, as in the dead-letter topic.
 struct DeadLetter {
-    /// Where it was read.
+    /// Where the service read the record.
     struct Source: Equatable {
         let topic: String
         let partition: String
@@ -42,11 +42,11 @@ struct DeadLetter {
     }
 
     let position: LetterPosition
-    /// When it was put aside, in milliseconds since 1970.
+    /// When the dead letter was written, in milliseconds since 1970.
     let timestamp: Int64?
     let key: [UInt8]?
     let value: [UInt8]?
-    /// All headers, the service's among them.
+    /// All headers, including the service's.
     let headers: [RecordHeader]
 }
 
@@ -61,7 +61,7 @@ extension DeadLetter {
         )
     }
 
-    /// Why it was put aside, as a ``DeadLetterReason`` says it.
+    /// The code of its ``DeadLetterReason``.
     var code: String { header(HeaderName.errorCode) ?? "" }
 
     var message: String { header(HeaderName.errorMessage) ?? "" }
@@ -74,17 +74,17 @@ extension DeadLetter {
         )
     }
 
-    /// The size it had, in bytes, where it was too large to be kept whole.
+    /// The original size in bytes, if the value was truncated.
     var truncatedFrom: String? { header(HeaderName.truncatedFrom) }
 
-    /// The store, by the sender's word.
+    /// The store that the sender named.
     var store: String {
         guard let key, !key.isEmpty else { return StoreID.main }
         return String(decoding: key, as: UTF8.self)
     }
 
-    /// The dead letter that this record says was sent again; nil where it is a dead letter itself, whatever headers its
-    /// sender gave it.
+    /// The dead letter that was resent, if this record is a note of that. Nil for a dead letter, even if its sender set the same
+    /// header.
     var resentLetter: LetterPosition? {
         guard header(HeaderName.errorCode) == nil, let text = header(HeaderName.resentLetter) else {
             return nil
@@ -92,7 +92,7 @@ extension DeadLetter {
         return LetterPosition(text, separator: "/")
     }
 
-    /// The headers that its sender gave it.
+    /// The sender's headers.
     var sendersHeaders: [RecordHeader] {
         let ours: Set<String> = [
             HeaderName.errorCode, HeaderName.errorMessage, HeaderName.sourceTopic, HeaderName.sourcePartition,
@@ -102,13 +102,13 @@ extension DeadLetter {
         return headers.filter { !ours.contains($0.name) }
     }
 
-    /// The service's own headers come last.
+    /// The last header of this name: the service appends its own.
     func header(_ name: String) -> String? {
         headers.last { $0.name == name }?.text
     }
 }
 
-/// Which dead letters are meant.
+/// Selects dead letters.
 struct LetterFilter {
     var code: String?
     var source: String?

@@ -48,7 +48,7 @@ struct DeadLetterJSON: Encodable {
         }
     }
 
-    /// As text, or what is no UTF-8 in base64.
+    /// The bytes as text, or as base64 if they are not UTF-8.
     private static func text(_ bytes: [UInt8]?) -> (String?, String?) {
         guard let bytes else { return (nil, nil) }
         guard let text = String(validating: bytes, as: UTF8.self) else {

@@ -2,9 +2,9 @@ import JuiceClient
 import JuiceService
 import Kafka
 
-/// Reads the dead letters, and the notes among them of those that were sent again.
+/// Reads the dead letters, and the notes between them that mark some as resent.
 final class DeadLetterReader {
-    /// Dead letters, oldest first, and which were sent again.
+    /// Dead letters, oldest first, and the positions that were resent.
     struct Letters {
         var letters: [DeadLetter] = []
         var resent: Set<LetterPosition> = []
@@ -12,7 +12,7 @@ final class DeadLetterReader {
 
     private let reader: TopicReader
 
-    /// - Parameter knowsUndecided: whether to wait for what is not decided yet.
+    /// - Parameter end: where reading ends; the high watermark waits for open transactions.
     init(_ connection: Connection, upTo end: TopicReader.End = .lastStableOffset, deadline: Deadline)
         throws(Failure)
     {
@@ -24,12 +24,12 @@ final class DeadLetterReader {
         )
     }
 
-    /// The offsets that are still there.
+    /// The offsets that the topic still holds.
     func range(of partition: Int32) -> Range<Offset>? {
         reader.watermarks[partition].map { $0.low..<max($0.low, $0.high) }
     }
 
-    /// The last dead letters that are meant.
+    /// The last matching dead letters.
     func last(
         _ count: Int,
         idleTimeout: Duration,
@@ -43,7 +43,7 @@ final class DeadLetterReader {
         return found
     }
 
-    /// These dead letters, as far as they are there, and the notes after them.
+    /// The dead letters at these positions, as far as they exist, and the notes after them.
     func at(_ positions: Set<LetterPosition>, idleTimeout: Duration) throws(Failure) -> Letters {
         var starts: [Int32: Offset] = [:]
         for position in positions {
@@ -57,15 +57,15 @@ final class DeadLetterReader {
         return try read(ranges, idleTimeout: idleTimeout) { positions.contains($0.position) }
     }
 
-    /// All dead letters that are meant.
+    /// All matching dead letters.
     func all(idleTimeout: Duration, where isMeant: (DeadLetter) -> Bool) throws(Failure) -> Letters {
         try read(reader.watermarks.mapValues { $0.low..<$0.high }, idleTimeout: idleTimeout, where: isMeant)
     }
 
-    /// Goes on after the present end. To be called once, before ``follow(timeout:_:)``.
+    /// Starts to read after the current end. Call it once, before ``follow(timeout:_:)``.
     func startFollowing() throws(Failure) { try reader.startAtEnds() }
 
-    /// Calls `body` with the dead letters at hand, after waiting for the first for at most `timeout`.
+    /// Calls `body` with each available dead letter, after waiting up to `timeout` for the first.
     func follow(timeout: Duration, _ body: (DeadLetter) -> Void) throws(Failure) {
         try reader.poll(timeout: timeout) { record in
             let letter = DeadLetter(record)
@@ -82,7 +82,7 @@ final class DeadLetterReader {
         try reader.read(ranges, idleTimeout: idleTimeout) { record in
             let letter = DeadLetter(record)
             if let position = letter.resentLetter {
-                // A note is in the partition of the letter that it is about, and after it.
+                // A note is in the same partition as its letter, at a higher offset.
                 if position.partition == record.partition, position.offset < record.offset {
                     found.resent.insert(position)
                 }

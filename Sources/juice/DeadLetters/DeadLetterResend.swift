@@ -10,20 +10,20 @@ struct DeadLetterResend: ParsableCommand {
         commandName: "resend",
         abstract: "Send dead letters again, corrected or as they are.",
         discussion: """
-            Puts the record back into the topic that it came from, with its key, its value and its sender's headers, or \
-            with those given here: to the partition of its store. What would only be put aside again is refused; \
-            --unchecked sends it all the same. One that was cut for its size needs its --value.
+            Writes the record back to its original topic, to the partition of its store, with the sender's headers and \
+            with its own key and value or those given here. A record that would become a dead letter again is refused, \
+            unless --unchecked is given. A truncated one needs --value.
 
-            A dead letter is sent once, however often this is run and from wherever, also when it dies on the way: with \
-            the record it writes a note among the dead letters, in one Kafka transaction, and only the latest of those \
-            that run at the same time can commit. The note lasts as long as the letters. (An embedded broker keeps no such \
-            promises.) What is sent is a command like any other: under an id that was answered already within \
-            the duplicate window, it gets that answer again.
+            A dead letter is sent once, however often and wherever this command runs, and even if it dies: it writes the \
+            record and a note in the dead-letter topic in one Kafka transaction, and of several runs at the same time \
+            only the latest can commit. The note is retained as long as the letters. (An embedded broker does not give \
+            these guarantees.) A resent record is an ordinary command: if its id was already answered within the \
+            duplicate window, it gets that answer again.
 
-            More than one are sent only after a question or with --yes. Where some were refused the exit status is 3.
+            More than one letter is sent only after confirmation or with --yes. The exit status is 3 if any was refused.
 
             Examples:
-              juice dead-letters show 3@42 --raw > order.json       (mend it in an editor)
+              juice dead-letters show 3@42 --raw > order.json       (then edit the file)
               juice dead-letters resend 3@42 --value order.json
               jq -c '.orderId = "pos-7-1"' order.json | juice dead-letters resend 3@42 --value -
               juice dead-letters resend 3@42 --key gangnam
@@ -31,12 +31,12 @@ struct DeadLetterResend: ParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Which ones, as the list names them.", valueName: "partition@offset"))
+    @Argument(help: ArgumentHelp("The positions, as in the list.", valueName: "partition@offset"))
     var positions: [String] = []
 
     @Flag(
         inversion: .prefixedNo,
-        help: "All that were not sent again yet, of those that --code and --source choose."
+        help: "Send all that were not resent yet and match --code and --source."
     )
     var all: Bool?
 
@@ -54,13 +54,13 @@ struct DeadLetterResend: ParsableCommand {
     @Option(help: ArgumentHelp("The key to send instead: the store.", valueName: "store"))
     var key: String?
 
-    @Flag(inversion: .prefixedNo, help: "Send also what the service would put aside again.")
+    @Flag(inversion: .prefixedNo, help: "Also send records that would become dead letters again.")
     var unchecked: Bool?
 
-    @Flag(inversion: .prefixedNo, help: "Do not ask.")
+    @Flag(inversion: .prefixedNo, help: "Do not ask for confirmation.")
     var yes: Bool?
 
-    @Flag(inversion: .prefixedNo, help: "Print what became of each as a line of JSON.")
+    @Flag(inversion: .prefixedNo, help: "Print each outcome as a line of JSON.")
     var json: Bool?
 
     @OptionGroup var timeout: TimeoutOption
@@ -86,7 +86,7 @@ struct DeadLetterResend: ParsableCommand {
         if outcomes.contains(where: \.isRefused) { throw ExitCode(Failure.Status.rejected.rawValue) }
     }
 
-    /// Asks whoever sits at the terminal.
+    /// Asks the user on the terminal.
     private static func asks(_ count: Int) throws(Failure) -> Bool {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
             throw Failure(
@@ -99,9 +99,9 @@ struct DeadLetterResend: ParsableCommand {
     }
 }
 
-/// Which dead letters are to be sent again, and how.
+/// Which dead letters to resend, and with which key and value.
 struct ResendChoice {
-    /// Nil chooses by the filter.
+    /// Nil selects by the filter.
     let positions: Set<LetterPosition>?
     let filter: LetterFilter
     let value: [UInt8]?
@@ -136,12 +136,12 @@ struct ResendChoice {
         guard let file, let data = try? file.readToEnd() ?? Data() else {
             throw Failure(.configuration, "the value's file \(path.printable) cannot be read")
         }
-        // Editors and shells end a file with a new line, which is no part of a command.
+        // Editors and shells end a file with a line feed, which is not part of the command.
         return data.last == UInt8(ascii: "\n") ? Array(data.dropLast()) : Array(data)
     }
 }
 
-/// Says what became of each dead letter.
+/// Prints the outcome of each dead letter.
 private struct ResendReport {
     let printsJSON: Bool
 

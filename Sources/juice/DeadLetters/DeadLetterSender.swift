@@ -3,13 +3,13 @@ import JuiceMessages
 import JuiceService
 import Kafka
 
-/// Sends dead letters again, each exactly once, however often somebody tries.
+/// Resends dead letters, each exactly once, however often it is tried.
 ///
-/// The record that is sent and a note of it among the dead letters are one transaction, and all who send use one transactional
-/// id: whoever begins fences the one before, whose transaction is then either seen or never was. So whoever reads the notes
-/// after that knows of every letter that was sent, and can commit only as long as nobody else has begun.
+/// The resent record and a note in the dead-letter topic are written in one transaction. All senders share one transactional id, so
+/// a new sender fences the previous one, whose transaction is then either committed or aborted. Notes that are read after that are
+/// complete, and the sender can commit only until another one starts.
 final class DeadLetterSender {
-    /// One letter and what is sent in its place.
+    /// A dead letter and the record to send.
     struct Item {
         let letter: LetterPosition
         let record: ResendPlan.Record
@@ -17,14 +17,14 @@ final class DeadLetterSender {
 
     private let connection: Connection
     private let session: TransactionSession
-    /// The topics that are written to, in the session's order.
+    /// The output topics, in the session's order.
     private let topics: [String]
 
-    /// Why letters are not known to be sent.
+    /// Why a batch may not have been sent.
     enum SendError: Error {
-        /// The transaction failed, or its outcome is unknown: whoever begins anew and reads the notes knows.
+        /// The transaction failed or its outcome is unknown. A new sender finds out from the notes.
         case lost(KafkaError)
-        /// Beginning anew would change nothing, or is not this sender's to do.
+        /// Retrying would not help, or another sender has taken over.
         case final(KafkaError)
     }
 
@@ -32,13 +32,13 @@ final class DeadLetterSender {
     static let batchSize = 100
     private static let callTimeout = Duration.seconds(1)
 
-    /// Fences whoever else is sending dead letters.
+    /// Fences any other sender of dead letters.
     init(_ connection: Connection, deadline: Deadline) throws(Failure) {
         self.connection = connection
         let producer = try connection.transactionalProducer(id: connection.topics.deadLetters + "/resend")
         topics = [connection.topics.orders, connection.topics.restocks, connection.topics.deadLetters]
         do throws(KafkaError) {
-            // What came compressed may be too large to be handed on without.
+            // A record that arrived compressed may be too large without compression.
             session = try TransactionSession(
                 [producer],
                 topics: topics.map { ($0, ["compression.type": "zstd"]) }
@@ -51,12 +51,16 @@ final class DeadLetterSender {
         }
     }
 
-    /// Sends letters that have no note yet, all of them or none.
+    /// Sends a batch of letters that have no note yet: all of them or none.
     func send(_ items: ArraySlice<Item>, deadline: Deadline) throws(SendError) {
         do throws(KafkaError) {
-            // Nobody else can have begun since, but for one reason: the session would take its id over anew.
+            // A session that is not ready would initialise its transactional id again, and so could fence a sender that started
+            // meanwhile.
             guard session.isReady else {
-                throw KafkaError(code: .state, message: "somebody else may have begun to send dead letters")
+                throw KafkaError(
+                    code: .state,
+                    message: "another process may have started to resend dead letters"
+                )
             }
             try begin(items)
             try retrying(while: { !deadline.isOver }) { () throws(KafkaError) in
@@ -68,31 +72,32 @@ final class DeadLetterSender {
         }
     }
 
-    /// Begins a transaction of these letters.
+    /// Begins a transaction with these letters.
     func begin(_ items: some Sequence<Item>) throws(KafkaError) {
         try session.begin(timeout: Self.callTimeout)
         for item in items {
             try produce(item.record)
-            try produce(note(of: item))
+            try produce(noteRecord(for: item))
         }
     }
 
-    /// What the error means to whoever typed the command.
+    /// The message for the user that explains the error.
     func failure(_ error: SendError) -> Failure {
         let cause: KafkaError
         switch error {
         case .lost(let error), .final(let error): cause = error
         }
-        let again = "run it again: what was sent is known, and not sent twice"
+        let again = "run the command again: no letter is sent twice"
         if cause.code == .fenced {
-            return Failure(.unavailable, "somebody else has begun to send dead letters", hint: again)
+            return Failure(.unavailable, "another process has started to resend dead letters", hint: again)
         }
         var failure = connection.failure(cause)
         failure.hint = [failure.hint, again].compactMap { $0 }.joined(separator: "\n")
         return failure
     }
 
-    private func note(of item: Item) -> ResendPlan.Record {
+    /// The record that marks a letter as resent.
+    private func noteRecord(for item: Item) -> ResendPlan.Record {
         ResendPlan.Record(
             topic: connection.topics.deadLetters,
             partition: item.letter.partition,

@@ -3,7 +3,7 @@ import JuiceClient
 import JuiceMessages
 import Kafka
 
-/// Shows dead letters to people.
+/// Formats dead letters for people.
 enum DeadLetterTable {
     private static var columns: [Table.Column] {
         [
@@ -13,7 +13,7 @@ enum DeadLetterTable {
         ]
     }
 
-    /// A line for the titles, where there is anything, and one for each dead letter.
+    /// A line with the titles, and one for each dead letter.
     static func lines(_ letters: [DeadLetter], resent: Set<LetterPosition>, paint: Paint) -> [String] {
         var table = Table(columns)
         for letter in letters { table.add(cells(letter, isResent: resent.contains(letter.position))) }
@@ -29,10 +29,10 @@ enum DeadLetterTable {
         ]
     }
 
-    /// As much of a value as fits a table.
+    /// The start of a value, as much as fits into a table.
     static func beginning(of value: [UInt8]?) -> String {
         guard let value else { return "-" }
-        // A cut may be in the middle of a character, so it is made with room to spare.
+        // The cut may split a character, so it leaves more text than is shown.
         let text = value.count > 400 ? String(decoding: value.prefix(400), as: UTF8.self) : nil
         if let whole = text ?? String(validating: value, as: UTF8.self) {
             return DisplayWidth.clip(whole.printable, to: 40)
@@ -41,7 +41,7 @@ enum DeadLetterTable {
         return value.count > 13 ? digits + " …" : digits
     }
 
-    /// All of one dead letter.
+    /// One dead letter in full.
     static func sheet(_ letter: DeadLetter, isResent: Bool, paint: Paint) -> String {
         var rows = [
             ("position", letter.position.text), ("when", letter.timestamp.map(DateTime.text) ?? "-"),
@@ -63,7 +63,7 @@ enum DeadLetterTable {
         String(validating: bytes, as: UTF8.self) ?? bytes.map(HexDump.digits).joined(separator: " ")
     }
 
-    /// Text as it is but for what would steer the terminal; anything else as a dump.
+    /// Text without terminal control characters, or a hex dump if it is not UTF-8.
     private static func body(_ value: [UInt8]) -> String {
         guard !value.isEmpty else { return "" }
         guard let text = String(validating: value, as: UTF8.self) else {
@@ -74,7 +74,7 @@ enum DeadLetterTable {
     }
 }
 
-/// A date and time of day where this machine is, as `2026-01-31 12:34:56`.
+/// The local date and time, as `2026-01-31 12:34:56`.
 enum DateTime {
     static func text(milliseconds: Int64) -> String {
         ClockTime.of(secondsSince1970: Int(milliseconds / 1000), format: "%F %T")

@@ -3,14 +3,14 @@ import JuiceClient
 import JuiceMessages
 import Kafka
 
-/// `juice dead-letters`: shows what could not be answered, and sends it again.
+/// `juice dead-letters`: shows the records that could not be processed, and resends them.
 struct DeadLetters: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead-letters",
         abstract: "Show the records that could not be answered, or send them again.",
         discussion: """
-            The service puts aside what names no command: it is not JSON, has no id, is too large. Each dead letter is \
-            named by its position in the topic, PARTITION@OFFSET.
+            The service puts records aside that are not commands: they are not JSON, have no id or are too large. A dead \
+            letter is named by its position in the topic, PARTITION@OFFSET.
 
             Examples:
               juice dead-letters list --code notJSON
@@ -21,7 +21,7 @@ struct DeadLetters: ParsableCommand {
     )
 }
 
-/// The options that choose dead letters by what they are.
+/// The options that select dead letters.
 struct LetterFilterOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Only those put aside for this reason, such as notJSON.", valueName: "code"),
@@ -59,8 +59,8 @@ struct DeadLetterList: ParsableCommand {
         commandName: "list",
         abstract: "List dead letters, the latest last.",
         discussion: """
-            Shows where each one is, when it was put aside, its store, why, where it came from, whether it was sent again, \
-            and how its value begins. With --follow it goes on with those that come, until Ctrl-C.
+            Shows the position, time, store, reason and source of each one, whether it was resent, and the start of its \
+            value. With --follow it also prints new ones, until Ctrl-C.
 
             Examples:
               juice dead-letters list
@@ -72,16 +72,16 @@ struct DeadLetterList: ParsableCommand {
 
     @OptionGroup var filter: LetterFilterOptions
 
-    @Flag(inversion: .prefixedNo, help: "Only those that were not sent again.")
+    @Flag(inversion: .prefixedNo, help: "Only those that were not resent.")
     var pending: Bool?
 
-    @Option(help: ArgumentHelp("The last of them, this many. (default: 50)", valueName: "count"))
+    @Option(help: ArgumentHelp("How many of the last ones to show. (default: 50)", valueName: "count"))
     var last: Int?
 
-    @Flag(inversion: .prefixedNo, help: "Go on with those that come.")
+    @Flag(inversion: .prefixedNo, help: "Also print new ones as they arrive.")
     var follow: Bool?
 
-    @Flag(inversion: .prefixedNo, help: "Print each as a line of JSON, whole.")
+    @Flag(inversion: .prefixedNo, help: "Print each in full, as a line of JSON.")
     var json: Bool?
 
     @OptionGroup var timeout: TimeoutOption
@@ -100,7 +100,7 @@ struct DeadLetterList: ParsableCommand {
         let found = try reader.last(last, idleTimeout: timeout) { letter, isResent in
             filter.matches(letter) && !(isPendingOnly && isResent)
         }
-        printer.print(found, showsTitles: true)
+        printer.print(found, titles: .shown)
         guard let interruption else {
             if found.letters.isEmpty, !printer.printsJSON { StandardError.write("no dead letters\n") }
             return
@@ -111,16 +111,20 @@ struct DeadLetterList: ParsableCommand {
             try reader.follow(timeout: .milliseconds(100)) {
                 if filter.matches($0) { new.letters.append($0) }
             }
-            printer.print(new, showsTitles: false)
+            printer.print(new, titles: .hidden)
         }
     }
 }
 
 private struct LetterPrinter {
+    enum Titles {
+        case shown, hidden
+    }
+
     let printsJSON: Bool
     let paint = Paint.forStandardOutput()
 
-    func print(_ found: DeadLetterReader.Letters, showsTitles: Bool) {
+    func print(_ found: DeadLetterReader.Letters, titles: Titles) {
         guard !found.letters.isEmpty else { return }
         guard !printsJSON else {
             return found.letters.forEach {
@@ -130,7 +134,7 @@ private struct LetterPrinter {
         }
         let lines = DeadLetterTable.lines(found.letters, resent: found.resent, paint: paint)
         let columns = StandardOutput.isTerminal ? LiveTerminal.size.columns : Int.max
-        for line in showsTitles ? lines[...] : lines.dropFirst() {
+        for line in titles == .shown ? lines[...] : lines.dropFirst() {
             StandardOutput.line(columns == .max ? line : ANSI.clip(line, to: columns))
         }
     }
@@ -140,10 +144,10 @@ private struct LetterPrinter {
 struct DeadLetterShow: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show all of one dead letter.",
+        abstract: "Show one dead letter in full.",
         discussion: """
-            Shows its headers, its key and its value: as text, or as a dump where it is none. With --raw it writes the \
-            value's bytes and nothing else.
+            Shows its headers, its key and its value, as text or as a hex dump. With --raw it writes only the bytes of \
+            the value.
 
             Examples:
               juice dead-letters show 3@42
@@ -151,10 +155,10 @@ struct DeadLetterShow: ParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("Which one, as the list names it.", valueName: "partition@offset"))
+    @Argument(help: ArgumentHelp("The position, as in the list.", valueName: "partition@offset"))
     var position: String
 
-    @Flag(inversion: .prefixedNo, help: "Write the value's bytes alone.")
+    @Flag(inversion: .prefixedNo, help: "Write only the bytes of the value.")
     var raw: Bool?
 
     @Flag(inversion: .prefixedNo, help: "Print it as a line of JSON.")
@@ -186,7 +190,7 @@ struct DeadLetterShow: ParsableCommand {
 }
 
 extension LetterPosition {
-    /// A position as it is typed.
+    /// Parses a position on the command line.
     init(argument: String) throws(Failure) {
         guard let position = LetterPosition(argument) else {
             throw Failure(
@@ -200,11 +204,11 @@ extension LetterPosition {
 }
 
 extension DeadLetterReader {
-    /// Nothing is at a position.
+    /// The failure for a position without a dead letter.
     func missing(_ position: LetterPosition) -> Failure {
-        var hint = "`juice dead-letters list` shows which there are"
+        var hint = "`juice dead-letters list` shows the positions"
         if let range = range(of: position.partition), position.offset < range.lowerBound {
-            hint = "what was before offset \(range.lowerBound) is no longer kept"
+            hint = "records before offset \(range.lowerBound) are no longer retained"
         }
         return Failure(.usage, "there is no dead letter at \(position.text)", hint: hint)
     }

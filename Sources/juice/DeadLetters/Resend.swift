@@ -3,9 +3,9 @@ import JuiceMessages
 import JuiceService
 import Kafka
 
-/// Sends chosen dead letters again.
+/// Resends selected dead letters.
 struct Resend {
-    /// What became of a dead letter.
+    /// The outcome for a dead letter.
     struct Outcome {
         enum Result {
             case resent(topic: String, partition: Int32)
@@ -55,20 +55,22 @@ struct Resend {
     let chosen: ResendChoice
     var isUnchecked = false
     let timeout: Duration
-    /// Asks whether so many are to be sent.
+    /// Asks the user whether to send this many.
     var confirm: (Int) throws(Failure) -> Bool = { _ in true }
 
-    /// How often a transaction that failed is begun anew.
+    /// The most attempts in a row without progress.
     private static let mostAttempts = 3
 
-    /// - Parameter show: takes each outcome once it is certain.
+    /// Resends the letters.
+    ///
+    /// - Parameter show: receives each outcome once it is certain.
     func run(show: (Outcome) -> Void) throws(Failure) -> [Outcome] {
         let plan = try plan()
         var outcomes: [Outcome] = []
-        var told: Set<LetterPosition> = []
+        var settled: Set<LetterPosition> = []
         var inDoubt: [LetterPosition: ResendPlan.Record] = [:]
-        func note(_ position: LetterPosition, _ result: Outcome.Result) {
-            guard told.insert(position).inserted else { return }
+        func settle(_ position: LetterPosition, _ result: Outcome.Result) {
+            guard settled.insert(position).inserted else { return }
             let outcome = Outcome(position: position, result: result)
             outcomes.append(outcome)
             show(outcome)
@@ -76,30 +78,30 @@ struct Resend {
         var attempts = 0
         var isConfirmed = false
         while true {
-            // In this order: once it has begun, nobody else can send what is not noted yet.
+            // Create the sender before reading: it fences all others, so the notes are complete.
             let sender = try DeadLetterSender(connection, deadline: Deadline(after: timeout))
-            let items = try items(plan, sentInDoubt: inDoubt, note)
+            let items = try items(plan, sentInDoubt: inDoubt, settle)
             if items.isEmpty { return outcomes }
             if !isConfirmed, try !confirm(items.count) { return outcomes }
             isConfirmed = true
-            let toldBefore = told.count
+            let settledBefore = settled.count
             do throws(DeadLetterSender.SendError) {
-                try send(items, sender, inDoubt: &inDoubt, note)
+                try send(items, sender, inDoubt: &inDoubt, settle)
                 return outcomes
             } catch {
-                attempts = told.count > toldBefore ? 0 : attempts + 1
-                // The transactional id may have expired since it was taken over, or a slow network makes it doubtful whose it
-                // is. The notes tell what was sent.
+                attempts = settled.count > settledBefore ? 0 : attempts + 1
+                // The transactional id may have expired since it was initialised, or a slow network hides who owns it. Start over:
+                // the notes show what was sent.
                 guard case .lost = error, attempts < Self.mostAttempts else { throw sender.failure(error) }
             }
         }
     }
 
-    /// Reads the letters that are meant, and takes note of those that are not to be sent.
+    /// Reads the selected letters, and settles those that must not be sent.
     private func items(
         _ plan: ResendPlan,
         sentInDoubt: [LetterPosition: ResendPlan.Record],
-        _ note: (LetterPosition, Outcome.Result) -> Void
+        _ settle: (LetterPosition, Outcome.Result) -> Void
     ) throws(Failure) -> [DeadLetterSender.Item] {
         let reader = try DeadLetterReader(
             connection,
@@ -109,21 +111,21 @@ struct Resend {
         let found = try read(reader)
         let missing = (chosen.positions ?? []).subtracting(found.letters.map(\.position))
         if chosen.positions?.count == 1, let position = missing.first { throw reader.missing(position) }
-        for position in missing.sorted() { note(position, .refused("there is no dead letter")) }
+        for position in missing.sorted() { settle(position, .refused("there is no dead letter")) }
         var items: [DeadLetterSender.Item] = []
         for letter in found.letters {
             guard !found.resent.contains(letter.position) else {
                 if let record = sentInDoubt[letter.position] {
-                    note(letter.position, .resent(topic: record.topic, partition: record.partition))
+                    settle(letter.position, .resent(topic: record.topic, partition: record.partition))
                 } else if chosen.positions != nil {
-                    note(letter.position, .resentBefore)
+                    settle(letter.position, .resentBefore)
                 }
                 continue
             }
             do throws(ResendPlan.Refusal) {
                 items.append(.init(letter: letter.position, record: try plan.record(for: letter)))
             } catch {
-                note(letter.position, .refused(error.reason))
+                settle(letter.position, .refused(error.reason))
             }
         }
         return items
@@ -133,14 +135,14 @@ struct Resend {
         _ items: [DeadLetterSender.Item],
         _ sender: DeadLetterSender,
         inDoubt: inout [LetterPosition: ResendPlan.Record],
-        _ note: (LetterPosition, Outcome.Result) -> Void
+        _ settle: (LetterPosition, Outcome.Result) -> Void
     ) throws(DeadLetterSender.SendError) {
         for start in stride(from: 0, to: items.count, by: DeadLetterSender.batchSize) {
             let batch = items[start..<min(start + DeadLetterSender.batchSize, items.count)]
             for item in batch { inDoubt[item.letter] = item.record }
             try sender.send(batch, deadline: Deadline(after: timeout))
             for item in batch {
-                note(item.letter, .resent(topic: item.record.topic, partition: item.record.partition))
+                settle(item.letter, .resent(topic: item.record.topic, partition: item.record.partition))
             }
         }
     }

@@ -3,9 +3,9 @@ import JuiceMessages
 import JuiceService
 import Kafka
 
-/// What becomes of a dead letter that is to be sent again: the record to send, or why there is none.
+/// Decides how to resend a dead letter: the record to send, or why it is refused.
 struct ResendPlan {
-    /// The record to send, in place of the one that was put aside.
+    /// The record to send.
     struct Record: Equatable {
         let topic: String
         let partition: Int32
@@ -14,23 +14,26 @@ struct ResendPlan {
         let headers: [RecordHeader]
     }
 
-    /// Why a dead letter is not sent again.
+    /// Why a dead letter is not resent.
     struct Refusal: Error, Equatable {
         let reason: String
     }
 
     let topics: TopicNames
-    /// Of orders and restocks.
+    /// The number of partitions of orders and restocks.
     let partitionCount: Int32
-    /// In place of the value; nil keeps it.
+    /// Replaces the value; nil keeps it.
     var value: [UInt8]?
-    /// In place of the key; nil keeps it, an empty one is none.
+    /// Replaces the key; nil keeps it, an empty key removes it.
     var key: [UInt8]?
-    /// Whether to send also what is no command.
+    /// Whether to send records that are not valid commands.
     var isUnchecked = false
 
     private let decoder = CommandDecoder(menu: .standard)
 
+    /// The record to send for a dead letter.
+    ///
+    /// - Throws: ``Refusal`` if it should not be sent.
     func record(for letter: DeadLetter) throws(Refusal) -> Record {
         let source = letter.source.topic
         guard source == topics.orders || source == topics.restocks else {
@@ -39,13 +42,15 @@ struct ResendPlan {
             )
         }
         guard letter.truncatedFrom == nil || value != nil else {
-            throw Refusal(reason: "it was cut, and what is left is not what was sent; give its --value")
+            throw Refusal(reason: "its value was truncated; give the whole value with --value")
         }
         let value = self.value ?? letter.value
         let key = self.key.map { $0.isEmpty ? nil : $0 } ?? letter.key
         if let fault = fault(key: key, value: value, isOrder: source == topics.orders), !isUnchecked {
             let mend = fault == .badStore ? "--key" : "--value"
-            throw Refusal(reason: "it would be put aside again, as \(fault.code); correct it with \(mend)")
+            throw Refusal(
+                reason: "it would become a dead letter again, as \(fault.code); correct it with \(mend)"
+            )
         }
         return Record(
             topic: source,
@@ -57,7 +62,7 @@ struct ResendPlan {
         )
     }
 
-    /// The partition of the store; where the key names none, any will do.
+    /// The partition that owns the store; any partition if the key is not a valid store id.
     private func owner(of key: [UInt8]?) -> Int32 {
         Self.withBytes(key) { bytes in
             let store = StoreID.read(key: bytes) ?? BorrowedText("main")
@@ -65,7 +70,7 @@ struct ResendPlan {
         }
     }
 
-    /// Why the service would put such a record aside.
+    /// Why the service would put the record aside; nil if it would not.
     private func fault(key: [UInt8]?, value: [UInt8]?, isOrder: Bool) -> DeadLetterReason? {
         guard Self.withBytes(key, { StoreID.read(key: $0) != nil }) else { return .badStore }
         return Self.withBytes(value) { bytes in

@@ -2,34 +2,34 @@ import JuiceClient
 import JuiceService
 import Logging
 
-/// The service, run next to a thread that does something else.
+/// Runs the service in the background.
 final class BackgroundService: Sendable {
     private let group: BackgroundGroup
-    private let end: Told<any Error>
-    private let ready: Told<Void>
+    private let end: SharedValue<any Error>
+    private let ready: SharedValue<Void>
 
-    /// Starts the service.
+    /// Starts the service in the background.
     init(_ configuration: ServiceConfiguration, logger: Logger) {
-        let (end, ready) = (Told<any Error>(), Told<Void>())
+        let (end, ready) = (SharedValue<any Error>(), SharedValue<Void>())
         (self.end, self.ready) = (end, ready)
         let service = OrderService(
             configuration: configuration,
-            health: ServiceHealth { if $0 { ready.tell(()) } },
+            health: ServiceHealth { if $0 { ready.set(()) } },
             logger: logger
         )
         group = BackgroundGroup(ServiceRun.group([service], signals: []), run: ServiceRun.run) {
-            end.tell($0 ?? Failure(.software, "the service ended by itself"))
+            end.set($0 ?? Failure(.software, "the service ended by itself"))
         }
     }
 
-    /// Whether it reads commands: it has joined its group and restored its stores.
+    /// Whether it processes commands: it has joined its group and restored its stores.
     var isReady: Bool { ready.value != nil }
 
-    /// Throws why the service ended, if it did by itself.
+    /// Throws the reason if the service has ended by itself.
     func check() throws {
         if let failure = end.value { throw failure }
     }
 
-    /// Stops the service and waits for its end. Blocks, so it is not for one of Swift's own threads.
+    /// Stops the service and waits until it has ended. It blocks, so do not call it on Swift's cooperative pool.
     func stop() { group.stop() }
 }

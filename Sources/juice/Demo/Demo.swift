@@ -4,16 +4,16 @@ import JuiceMessages
 import JuiceService
 import Logging
 
-/// `juice demo`: everything at once, in one process.
+/// `juice demo`: everything in one process.
 struct Demo: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "See it work: a broker, the service, tills and a restock bot in one process.",
+        abstract: "See it work: a broker, the service, points of sale and a restock bot in one process.",
         discussion: """
-            On a terminal it shows the stores' stock and the latest answers until Ctrl-C; elsewhere it prints a line \
-            for each answer. With --orders it goes as fast as it can and ends after so many answers.
+            On a terminal it shows the stores' stock and the latest answers until Ctrl-C; otherwise it prints a line \
+            for each answer. With --orders it runs as fast as it can and ends after that many answers.
 
-            With --kiosk there is also the web page of `juice kiosk` on top of it. Without --staff-token-file it makes a token \
-            for this run and prints it.
+            With --kiosk it also serves the web page of `juice kiosk`. Without --staff-token-file it creates a token for this \
+            run and prints it.
 
             The last line is `orders N, juice made X, out of stock Y, rejected Z`, where N = X + Y + Z.
 
@@ -27,7 +27,7 @@ struct Demo: ParsableCommand {
 
     @OptionGroup var amount: TrafficOptions
 
-    @Flag(inversion: .prefixedNo, help: "Show it on a web page, too.")
+    @Flag(inversion: .prefixedNo, help: "Also serve the web page.")
     var kiosk: Bool?
 
     @OptionGroup var page: KioskOptions
@@ -52,7 +52,7 @@ struct Demo: ParsableCommand {
                 ? Log.logger(level: level, format: format, sink: heldLog.hold)
                 : Log.logger(level: level, format: format)
         )
-        // What was logged would have torn the live view apart, so it comes after it.
+        // Log lines would disturb the live view, so they are held back until it ends.
         defer { heldLog.release() }
         try run.run(isLive: isLive)
     }

@@ -2,12 +2,12 @@ import JuiceClient
 import JuiceKiosk
 import Logging
 
-/// The web page of a demo: which stores, and what lets edit their stock.
+/// The settings of a demo's web page: its stores and its staff token.
 struct DemoKiosk {
     let settings: Settings
     let stores: [String]
     let token: StaffToken
-    /// The token to print, if it was made for this run.
+    /// The token to print, if it was created for this run.
     let printedToken: String?
 
     init(_ settings: Settings, stores: [String]) throws(Failure) {
@@ -29,21 +29,21 @@ struct DemoKiosk {
 }
 
 extension String {
-    /// Small random numbers have fewer digits.
+    /// Pads with zeros: small random numbers have fewer digits.
     fileprivate func leftPadded(to length: Int) -> String {
         String(repeating: "0", count: max(0, length - count)) + self
     }
 }
 
-/// A kiosk, run next to a thread that does something else.
+/// Runs a kiosk in the background.
 final class RunningKiosk: Sendable {
-    /// Where the page is, and how to edit stock on it.
+    /// A line with the URL of the page and, if it was created, the staff token.
     let welcome: String
     private let server: BackgroundServer
 
-    /// Starts the kiosk and waits until the page can be reached. Blocks, so it is not for one of Swift's own threads.
+    /// Starts the kiosk and waits until it accepts connections. It blocks, so do not call it on Swift's cooperative pool.
     ///
-    /// - Throws: ``Failure`` when it cannot listen.
+    /// - Throws: ``Failure`` if it cannot listen.
     init(_ demo: DemoKiosk, _ connection: Connection, logger: Logger) throws {
         let plan = try demo.plan(connection)
         server = try BackgroundServer(run: KioskRun.run) { onListening in
@@ -53,6 +53,6 @@ final class RunningKiosk: Sendable {
         welcome = "the page: \(KioskRun.url(server.address))\(token)"
     }
 
-    /// Stops it and waits for its end.
+    /// Stops it and waits until it has ended.
     func stop() { server.stop() }
 }

@@ -5,12 +5,12 @@ import JuiceService
 import Kafka
 import Logging
 
-/// One demo from start to end, on the thread that calls ``run(isLive:)``.
+/// One run of the demo, on the thread that calls ``run(isLive:)``.
 struct DemoRun {
     let plan: TrafficPlan
     let menu: Menu
     let language: Language
-    /// The web page, if there is to be one.
+    /// The web page, if it is wanted.
     let kiosk: DemoKiosk?
     let logger: Logger
 
@@ -95,7 +95,7 @@ struct DemoRun {
         }
     }
 
-    /// The demo's stores in their order; one that nothing has changed yet has the menu's stock.
+    /// The demo's stores in order. A store without a record has the menu's initial stock.
     private func stock(_ records: [StockRecord]) -> [StockRecord] {
         let known = Dictionary(records.map { ($0.store, $0) }) { _, last in last }
         return plan.stores.map { known[$0] ?? .initial(of: $0, menu) }
@@ -111,7 +111,7 @@ struct DemoRun {
             until: { interruption.isRequested },
             mayBegin: {
                 try service.check()
-                // Orders would be answered all the same, but the first would have waited for the group to form.
+                // Earlier orders would be answered too, but their latency would include the forming of the group.
                 return service.isReady
             },
             show: show

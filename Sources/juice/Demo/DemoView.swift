@@ -1,13 +1,13 @@
 import JuiceMaker
 import JuiceMessages
 
-/// What the live view shows: stock, counters and the latest answers, as lines.
+/// The lines of the live view: stock, counters and the latest answers.
 struct DemoView {
     let bootstrapServers: String
     let menu: Menu
     let language: Language
     let paint: Paint
-    /// A line below the first, if there is one.
+    /// A line below the title, if any.
     let note: String?
     /// The latest answers as lines, oldest first.
     private var latest: [String] = []

@@ -1,6 +1,7 @@
 import Foundation
+import Synchronization
 
-/// The terminal's other screen, for as long as something live is shown on it.
+/// The terminal's alternate screen, for as long as this value exists.
 struct LiveTerminal: ~Copyable {
     init() {
         StandardOutput.write(ANSI.enterAlternateScreen + ANSI.hideCursor + ANSI.clear)
@@ -10,12 +11,12 @@ struct LiveTerminal: ~Copyable {
         StandardOutput.write(ANSI.showCursor + ANSI.leaveAlternateScreen)
     }
 
-    /// Whether standard output is a terminal that can be drawn on.
+    /// Whether standard output is a terminal that supports control sequences.
     static var isPossible: Bool {
         StandardOutput.isTerminal && ProcessInfo.processInfo.environment["TERM"] != "dumb"
     }
 
-    /// The terminal's present size; it changes with its window.
+    /// The terminal's current size; 80 × 24 if unknown.
     static var size: (columns: Int, rows: Int) {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
@@ -24,10 +25,32 @@ struct LiveTerminal: ~Copyable {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// Draws over what was there, line by line and in one write, so that nothing flickers.
+    /// Replaces the screen's contents with one write and without clearing it first, to avoid flicker.
     func draw(_ lines: [String]) {
         let (columns, rows) = Self.size
         let shown = lines.prefix(rows).map { ANSI.clip($0, to: columns) + ANSI.clearToEndOfLine }
         StandardOutput.write(ANSI.home + shown.joined(separator: "\r\n") + ANSI.clearBelow)
+    }
+}
+
+/// Holds back log lines, at most the last 100, while the terminal shows the live view.
+final class HeldLog: Sendable {
+    private let lines = Mutex<[String]>([])
+    private static let most = 100
+
+    @Sendable func hold(_ line: String) {
+        lines.withLock { lines in
+            if lines.count == Self.most { lines.removeFirst() }
+            lines.append(line)
+        }
+    }
+
+    /// Writes the held lines to standard error.
+    func release() {
+        let held = lines.withLock { lines in
+            defer { lines = [] }
+            return lines
+        }
+        if !held.isEmpty { StandardError.write(held.joined(separator: "\n") + "\n") }
     }
 }

@@ -7,7 +7,7 @@ import Logging
 
 /// An embedded broker with the service's topics, announced to this user's other commands.
 ///
-/// Making and ending it blocks for a moment, which is for the main thread to do.
+/// Starting and stopping it blocks briefly, so use it on the main thread.
 final class EmbeddedKafka {
     let runFile: RunFile
     private var broker: EmbeddedBroker?
@@ -15,7 +15,7 @@ final class EmbeddedKafka {
 
     /// Starts the broker.
     ///
-    /// - Parameter runFiles: nil announces nothing.
+    /// - Parameter runFiles: where to announce the broker; nil does not announce it.
     init(topics: TopicNames, partitions: Int, runFiles: RunFiles?, logger: Logger) throws(Failure) {
         do throws(KafkaError) {
             let broker = try EmbeddedBroker(logger: logger)
@@ -43,7 +43,7 @@ final class EmbeddedKafka {
 
     var bootstrapServers: String { runFile.bootstrapServers }
 
-    /// Ends the broker, and first the announcement, so that nobody finds it half gone.
+    /// Withdraws the announcement and then stops the broker, so that no command finds a stopped one.
     func stop() {
         announcement = nil
         broker = nil

@@ -1,13 +1,21 @@
 import Foundation
 
-/// The directory of this user's run files: one for each process with an embedded broker.
+/// The contents of the file that announces a process with an embedded broker to this user's other commands.
+struct RunFile: Sendable, Equatable, Codable {
+    /// The process that runs the broker.
+    let processID: Int32
+    /// The address of the broker.
+    let bootstrapServers: String
+}
+
+/// The directory of this user's run files: one per process with an embedded broker.
 ///
-/// A file counts for as long as its process holds a lock on it. The system lets go of that lock however the process
-/// ends, and unlike a process id it is never given to somebody else.
+/// A file is valid while its process holds a lock on it. The system releases the lock however the process ends, and unlike a
+/// process id a lock cannot be reused by another process.
 struct RunFiles: Sendable {
     let directory: String
 
-    /// In the user's own runtime directory, or else in the directory for temporary files.
+    /// The directory in the user's runtime directory, or else in the directory for temporary files.
     static func ofThisUser(environment: [String: String] = ProcessInfo.processInfo.environment) -> RunFiles {
         if let runtime = environment["XDG_RUNTIME_DIR"], !runtime.isEmpty {
             return RunFiles(directory: runtime + "/juice-maker-\(getuid())")
@@ -16,9 +24,9 @@ struct RunFiles: Sendable {
         return RunFiles(directory: temporary + "/juice-maker-\(getuid())")
     }
 
-    /// Announces this process. The announcement ends with the value that is returned.
+    /// Announces this process for the lifetime of the returned value.
     ///
-    /// - Throws: why the file could not be written.
+    /// - Throws: `POSIXError` or another system error if the file cannot be written.
     func announce(_ file: RunFile) throws -> Announcement {
         mkdir(directory, 0o700)
         guard isTrustworthy else { throw POSIXError(.EPERM) }
@@ -26,7 +34,7 @@ struct RunFiles: Sendable {
         let unfinished = path + ".new"
         let descriptor = open(unfinished, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw Self.lastError }
-        // Locked before it gets its name, so that nobody can find it unlocked and take it for a dead one.
+        // Lock the file before it gets its final name; an unlocked file would count as stale.
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
             throw Self.lastError
@@ -43,7 +51,7 @@ struct RunFiles: Sendable {
         return Announcement(path: path, descriptor: descriptor)
     }
 
-    /// The processes that still run, newest first. Files of those that do not are removed on the way.
+    /// The files of running processes, newest first. Removes the files of processes that have ended.
     func live() -> [RunFile] {
         guard isTrustworthy, let names = try? FileManager.default.contentsOfDirectory(atPath: directory)
         else {
@@ -53,8 +61,8 @@ struct RunFiles: Sendable {
         return live.sorted { $0.time > $1.time }.map(\.file)
     }
 
-    /// Whether the directory is this user's and nobody else's. In a directory for everybody's temporary files,
-    /// somebody else could have made it, to have our orders sent to a broker of theirs.
+    /// Whether only this user can access the directory. In a shared directory for temporary files another user could have created
+    /// it, to redirect our orders to a broker of theirs.
     private var isTrustworthy: Bool {
         var status = stat()
         guard lstat(directory, &status) == 0 else { return false }
@@ -79,7 +87,7 @@ struct RunFiles: Sendable {
 
     private static var lastError: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
 
-    /// A run file of this process, there for as long as the value is.
+    /// The run file of this process, which is removed with this value.
     struct Announcement: ~Copyable {
         fileprivate let path: String
         fileprivate let descriptor: Int32

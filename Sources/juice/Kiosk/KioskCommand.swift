@@ -8,7 +8,7 @@ import ServiceLifecycle
 struct KioskOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Where the page is. (default: 127.0.0.1:8081, which only this machine reaches)",
+            "The address of the page. (default: 127.0.0.1:8081, reachable from this machine only)",
             valueName: "host:port"
         )
     )
@@ -16,7 +16,7 @@ struct KioskOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A file with the token that lets staff edit stock. (default: nobody can)",
+            "A file with the token that staff need to edit stock. (default: editing is off)",
             valueName: "file"
         ),
         completion: .file()
@@ -25,7 +25,7 @@ struct KioskOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Names under which browsers reach the page, besides localhost and addresses, separated by commas.",
+            "Host names of the page, besides localhost and IP addresses, separated by commas.",
             valueName: "names"
         )
     )
@@ -33,22 +33,22 @@ struct KioskOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Orders a second that are taken from one address, of IPv6 from one /64; ten seconds' worth at once. (default: 5)",
+            "Orders per second from one address (IPv6: from one /64); bursts of up to ten seconds' worth. (default: 5)",
             valueName: "count"
         )
     )
     var addressRate: Int?
 
     @Option(
-        help: ArgumentHelp("The same from all addresses together. (default: 100)", valueName: "count")
+        help: ArgumentHelp("The same for all addresses together. (default: 100)", valueName: "count")
     )
     var orderRate: Int?
 
     @Option(
         help: ArgumentHelp(
             """
-            Proxies whose X-Forwarded-For says who asks: addresses and networks such as 10.0.0.0/8, separated by commas. \
-            (default: none; all who come through one share its address)
+            Proxies whose X-Forwarded-For is trusted: addresses and networks such as 10.0.0.0/8, separated by commas. \
+            (default: none; all clients behind a proxy share its address)
             """,
             valueName: "addresses"
         )
@@ -60,21 +60,21 @@ struct KioskOptions: ParsableArguments {
 struct KioskCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "kiosk",
-        abstract: "Show the stores on a web page: order juice, edit stock, watch what goes on.",
+        abstract: "Serve a web page: order juice, edit stock, watch the stores.",
         discussion: """
-            The page is one client more: it sends orders and restocks, and shows answers and stock as they come. However \
-            many pages are open, the brokers have one consumer from it. It keeps the stock of all stores in memory, or of \
-            those that --stores names.
+            The page is an ordinary client: it sends orders and restocks, and shows answers and stock live. However many \
+            pages are open, the kiosk uses one consumer. It keeps the stock of all stores in memory, or of those in \
+            --stores.
 
-            Whoever reaches the page can order, for the store main and every store that has stock, or for those that \
-            --stores names; an order for any other is refused, since it would make that store. Only who knows the token in \
-            --staff-token-file can edit stock, also that of a new store, which makes it. The page is HTTP without TLS: on \
-            other machines put a proxy with TLS in front, and name it with --host-names and --trusted-proxies.
+            Anyone who can reach the page can order, for the store main and every store that has stock, or for those in \
+            --stores; orders for other stores are refused, because they would create those stores. Editing stock, which \
+            can also create a store, requires the token in --staff-token-file. The page is served over HTTP without TLS: \
+            for other machines put a TLS proxy in front, and configure --host-names and --trusted-proxies.
 
-            With --admin-http it shows its health and its metrics, at an address that visitors of the page need not reach. It is \
-            ready while a broker answers and all stock is read.
+            With --admin-http it serves health and metrics at a separate address, which visitors need not reach. It is ready \
+            while a broker answers and all stock has been read.
 
-            It runs until Ctrl-C or SIGTERM. A broker that does not answer is waited for, and the page says so.
+            It runs until Ctrl-C or SIGTERM. While no broker answers it keeps waiting, and the page shows that.
 
             Examples:
               juice kiosk
@@ -97,7 +97,7 @@ struct KioskCommand: AsyncParsableCommand {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Take orders for any store, too, and so let whoever reaches the page make stores."
+        help: "Accept orders for any store, so that anyone who can reach the page can create stores."
     )
     var anyStore: Bool?
 

@@ -5,14 +5,14 @@ import JuiceKiosk
 import JuiceMessages
 import Kafka
 
-/// What a kiosk is to do, as the settings say it.
+/// The configuration of a kiosk, read from the settings.
 struct KioskPlan {
-    /// Where the page is unless somebody says otherwise: nobody but this machine reaches it.
+    /// The default address of the page, reachable from this machine only.
     static let standardAddress = HTTPAddress(host: "127.0.0.1", port: 8081)
 
     let configuration: KioskConfiguration
     let address: HTTPAddress
-    /// Where health and metrics are shown; nil is nowhere.
+    /// The address for health and metrics; nil does not serve them.
     let adminAddress: HTTPAddress?
     let limits = ConnectionLimits.pages
 
@@ -27,15 +27,15 @@ struct KioskPlan {
     }
 
     /// - Parameters:
-    ///   - stores: those that there are; nil is `main` and all that have stock.
-    ///   - staffToken: what lets edit stock; nil lets nobody.
+    ///   - stores: the ids of the stores to show; nil shows `main` and every store that has stock.
+    ///   - staffToken: the token that staff need to edit stock; nil disables editing.
     init(
         _ connection: Connection,
         _ settings: Settings,
         stores: [String]?,
         staffToken: StaffToken?
     ) throws(Failure) {
-        // What librdkafka refuses of the properties is said before anything is started.
+        // Creating a consumer reports invalid librdkafka properties before anything starts.
         _ = try connection.consumer()
         var configuration = KioskConfiguration(
             kafka: connection.base.merging(["client.id": "juice-kiosk"]).merging(connection.properties)
@@ -52,7 +52,7 @@ struct KioskPlan {
             limits: try Self.limits(settings),
             trustedProxies: try Self.trustedProxies(settings)
         )
-        // So that whoever has the page open can also order, and what the page is made of can be fetched.
+        // Leave connections for the requests of open pages, and for loading the page's files.
         configuration.mostPages = min(configuration.mostPages, limits.connections * 3 / 4)
         self.configuration = configuration
         adminAddress = try settings.address(.adminHTTP)
@@ -76,7 +76,7 @@ struct KioskPlan {
         } ?? []
     }
 
-    /// The token in the file that the settings name.
+    /// The token in the configured file; nil if no file is configured.
     static func staffToken(_ settings: Settings) throws(Failure) -> StaffToken? {
         guard let path = settings.string(.staffTokenFile) else { return nil }
         guard let data = FileManager.default.contents(atPath: path) else {

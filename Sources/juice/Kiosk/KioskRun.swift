@@ -7,11 +7,11 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Runs a kiosk under a lifecycle.
+/// Runs a kiosk with its servers.
 enum KioskRun {
-    /// The kiosk and its server.
+    /// The kiosk and its servers as a service group.
     ///
-    /// - Parameter onListening: told where the page is once it can be reached.
+    /// - Parameter onListening: called with the bound address once the page can be reached.
     static func group(
         _ plan: KioskPlan,
         logger: Logger,
@@ -31,7 +31,7 @@ enum KioskRun {
             logger: logger,
             onListening: onListening
         )
-        // The kiosk is stopped first and lets its pages go, so that the server has nothing to wait for.
+        // Services stop in reverse order: the kiosk ends its streams first, so the server has nothing left to wait for.
         var services: [any Service] = [server, kiosk]
         if let address = plan.adminAddress, let metrics {
             metrics.showReadiness(as: KioskMetric.ready.rawValue) { kiosk.readiness.isEmpty }
@@ -55,7 +55,7 @@ enum KioskRun {
         }
     }
 
-    /// As a browser on this machine takes it.
+    /// The URL for a browser on this machine.
     static func url(_ address: HTTPAddress) -> String {
         let isAnywhere = address.host == "0.0.0.0" || address.host == "::"
         return "http://\(isAnywhere ? HTTPAddress(host: "127.0.0.1", port: address.port) : address)/"

@@ -8,7 +8,7 @@ struct MenuCommand: ParsableCommand {
         commandName: "menu",
         abstract: "Show the fruits and juices.",
         discussion: """
-            With --json it prints the menu as a menu file, which is where a menu of your own begins.
+            With --json it prints a menu file, from which you can start a menu of your own.
 
             Examples:
               juice menu

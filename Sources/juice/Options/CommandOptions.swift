@@ -1,7 +1,7 @@
 import ArgumentParser
 import JuiceService
 
-/// The options of the commands that send something and may wait for its answer.
+/// The options of commands that send an order or a restock.
 struct CommandOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The store. (default: main)", valueName: "store"))
     var store: String?
@@ -17,12 +17,12 @@ struct CommandOptions: ParsableArguments {
     )
     var timeout: Double?
 
-    @Flag(inversion: .prefixedNo, help: "Print JSON: with --wait the answer's record as it is.")
+    @Flag(inversion: .prefixedNo, help: "Print JSON: with --wait the unchanged value of the answer's record.")
     var json: Bool?
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Send names that are not on the menu: the service may have another one."
+        help: "Send names that are not on this menu, because the service has another one."
     )
     var unchecked: Bool?
 

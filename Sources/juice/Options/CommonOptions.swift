@@ -4,7 +4,7 @@ import JuiceMessages
 import Kafka
 import Logging
 
-/// The options that say where the configuration file is and how much to tell.
+/// The options for the configuration file and the log.
 struct GeneralOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("A JSON file of settings, named like the options.", valueName: "file"),
@@ -14,7 +14,7 @@ struct GeneralOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How much to log: trace, debug, info, notice, warning, error, critical.",
+            "The log level: trace, debug, info, notice, warning, error or critical.",
             valueName: "level"
         ),
         completion: .list(Logger.Level.allCases.map(\.rawValue))
@@ -23,7 +23,7 @@ struct GeneralOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How to log: text, a line for people, or json, an object on a line. (default: text)",
+            "The log format: text, a line for people, or json, an object per line. (default: text)",
             valueName: "text|json"
         ),
         completion: .list(LogFormat.allCases.map(\.rawValue))
@@ -31,7 +31,7 @@ struct GeneralOptions: ParsableArguments {
     var logFormat: String?
 }
 
-/// The options that every command that talks to Kafka has.
+/// The options of all commands that use Kafka.
 struct KafkaOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -46,16 +46,16 @@ struct KafkaOptions: ParsableArguments {
 
     @Flag(
         inversion: .prefixedNo,
-        help: "Run only where brokers are named, neither on an embedded one nor on 127.0.0.1:9092."
+        help: "Fail if no brokers are configured, instead of using an embedded one or 127.0.0.1:9092."
     )
     var requireBrokers: Bool?
 
-    @Option(help: ArgumentHelp("What the topics' names begin with. (default: juice.)", valueName: "text"))
+    @Option(help: ArgumentHelp("The prefix of the topics' names. (default: juice.)", valueName: "text"))
     var topicPrefix: String?
 
     @Option(
         help: ArgumentHelp(
-            "A librdkafka property, such as security.protocol=SSL; no passwords. To be given once for each.",
+            "A librdkafka property, such as security.protocol=SSL; no passwords. Can be repeated.",
             valueName: "name=value"
         )
     )
@@ -63,7 +63,7 @@ struct KafkaOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A file of such properties, one a line: the place for passwords.",
+            "A file of such properties, one per line; it may contain passwords.",
             valueName: "file"
         ),
         completion: .file()
@@ -72,7 +72,7 @@ struct KafkaOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What librdkafka tells of itself, such as cgrp,eos or all. Logs from debug on, unless told otherwise.",
+            "librdkafka's debug contexts, such as cgrp,eos or all. Sets --log-level to debug by default.",
             valueName: "context,…"
         )
     )
@@ -81,7 +81,7 @@ struct KafkaOptions: ParsableArguments {
     @OptionGroup var general: GeneralOptions
 }
 
-/// The menu, for commands that need one.
+/// The option for the menu.
 struct MenuOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The menu's JSON file. (default: the built-in menu)", valueName: "file"),
@@ -90,11 +90,28 @@ struct MenuOptions: ParsableArguments {
     var menu: String?
 }
 
-/// The language, for commands that show names to people.
+/// The option for the language.
 struct LanguageOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The language for people: en or ko. (default: en)", valueName: "en|ko"),
+        help: ArgumentHelp("The language of names and messages: en or ko. (default: en)", valueName: "en|ko"),
         completion: .list(Language.allCases.map(\.rawValue))
     )
     var language: String?
+}
+
+/// The address for health and metrics.
+struct AdminOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Serve /health/live, /health/ready and /metrics at this address. (default: off)",
+            valueName: "host:port"
+        )
+    )
+    var adminHttp: String?
+}
+
+/// The option for how long to wait for Kafka.
+struct TimeoutOption: ParsableArguments {
+    @Option(help: ArgumentHelp("How long to wait for the broker. (default: 10)", valueName: "seconds"))
+    var timeout: Double?
 }

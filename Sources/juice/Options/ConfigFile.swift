@@ -1,10 +1,10 @@
 import Foundation
 import JuiceClient
 
-/// The JSON file of settings: one object, its members named like the options.
+/// The JSON file of settings: one object with members named like the options.
 enum ConfigFile {
-    /// Reads the file. Every value becomes text, as it would be on the command line; a list becomes lines, and the
-    /// object that `kafka-property` may be becomes `name=value` lines.
+    /// Reads the file. Every value becomes text, as on the command line. Lists are joined with commas; for `kafka-property` a list
+    /// or object becomes `name=value` lines.
     static func read(_ path: String) throws(Failure) -> [Setting: String] {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw Failure(.configuration, "the configuration file \(path) cannot be read")
@@ -31,7 +31,7 @@ enum ConfigFile {
     }
 }
 
-/// A value in the file, as far as settings have a use for it.
+/// A JSON value that a setting can have.
 private enum JSON: Decodable {
     case text(String)
     case boolean(Bool)

@@ -3,12 +3,12 @@ import JuiceMessages
 import JuiceService
 import Kafka
 
-/// What the service would run with, and where each value comes from.
+/// The settings that the service would use, and where each value comes from.
 struct EffectiveSettings {
     struct Entry: Encodable, Equatable {
-        /// The setting; of a Kafka property, its name after `kafka-property `.
+        /// The setting's name; for a Kafka property, its name after `kafka-property `.
         let name: String
-        /// As it would be written in a file, secrets as `********`; nil where there is none.
+        /// The value as in a file, secrets as `********`; nil if there is none.
         let value: String?
         /// Where it was given, or "default".
         let source: String
@@ -16,7 +16,7 @@ struct EffectiveSettings {
 
     let entries: [Entry]
 
-    /// - Throws: what `juice serve` would refuse.
+    /// - Throws: the ``Failure`` that `juice serve` would report.
     init(_ settings: Settings) throws(Failure) {
         let plan = try ServicePlan(settings)
         let configuration = plan.configuration
@@ -65,7 +65,7 @@ struct EffectiveSettings {
 }
 
 extension Settings.Source {
-    /// As people call it.
+    /// The name for people.
     func name(of setting: Setting) -> String {
         switch self {
         case .commandLine: "option"

@@ -2,11 +2,11 @@ import ArgumentParser
 import JuiceClient
 
 extension Settings {
-    /// The settings of a run with these options. Each option gives the setting of its name: `logLevel` is `--log-level`,
-    /// and that is ``Setting/logLevel``.
+    /// The settings of a run with these options. Each option provides the setting of its name: `logLevel` is `--log-level`, and
+    /// that is ``Setting/logLevel``.
     init(_ options: some ParsableArguments) throws(Failure) {
         let given = GivenOptions(options).texts
-        // A script's variable that is not set must not start an embedded broker in silence.
+        // An unset variable in a script must not silently start an embedded broker.
         guard given[Setting.bootstrapServers.rawValue] != "" else {
             throw Failure(.usage, "--bootstrap-servers must not be empty")
         }
@@ -15,7 +15,7 @@ extension Settings {
     }
 }
 
-/// What the command line says in options and flags that may be left out, their groups' among them.
+/// The values of all optional options and flags on the command line, including those in option groups.
 struct GivenOptions {
     /// By the option's name, such as `log-level`.
     private(set) var texts: [String: String] = [:]
@@ -32,7 +32,7 @@ struct GivenOptions {
         }
     }
 
-    /// As ArgumentParser makes it of a wrapped property's label: `log-level` of `_logLevel`.
+    /// The option's name that ArgumentParser derives from a wrapped property's label: `log-level` from `_logLevel`.
     static func name(of label: String) -> String {
         label.dropFirst().reduce(into: "") { $0 += $1.isUppercase ? "-\($1.lowercased())" : "\($1)" }
     }
@@ -54,9 +54,9 @@ extension OptionGroup: GroupWrapper {}
 extension Option: OptionWrapper where Value: OptionValue {}
 extension Flag: OptionWrapper where Value: OptionValue {}
 
-/// What an option has that may be left out.
+/// The value of an optional option.
 private protocol OptionValue {
-    /// As it was typed; nil where it was left out.
+    /// The value as text; nil if the option was not given.
     var optionText: String? { get }
 }
 
@@ -64,7 +64,7 @@ extension Optional: OptionValue where Wrapped: LosslessStringConvertible {
     var optionText: String? { self?.description }
 }
 
-/// An option that may be given more than once.
+/// An option that can be repeated.
 extension [String]: OptionValue {
     var optionText: String? { isEmpty ? nil : joined(separator: "\n") }
 }

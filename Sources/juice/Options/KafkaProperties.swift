@@ -3,12 +3,12 @@ import JuiceClient
 import JuiceService
 import Kafka
 
-/// librdkafka's properties as people write them down: `name=value`.
+/// librdkafka properties written as `name=value`.
 ///
-/// No error here quotes a value: it may be a password, be it by a mistake.
+/// No error message quotes a value, because it may be a password.
 enum KafkaProperties {
-    /// All properties that the settings give. A property wins over one of the same name that was given farther away:
-    /// on the command line, in the environment, in the configuration file, in the property file.
+    /// All configured properties. In order of precedence: the command line, the environment, the configuration file, the property
+    /// file.
     static func read(_ settings: Settings) throws(Failure) -> [String: String] {
         var properties: [String: String] = [:]
         if let path = settings.string(.kafkaPropertyFile) {
@@ -39,7 +39,7 @@ enum KafkaProperties {
         return properties
     }
 
-    /// Where a property was given, as people call it.
+    /// Where a property was given, for people.
     static func source(of name: String, in settings: Settings) -> String {
         if name == "debug", let source = settings.all(.kafkaDebug).first?.source {
             return source.name(of: .kafkaDebug)
@@ -50,18 +50,18 @@ enum KafkaProperties {
         return nearest?.source.name(of: .kafkaProperty) ?? "file \(settings.string(.kafkaPropertyFile) ?? "")"
     }
 
-    /// Finds a name that librdkafka does not know, and those that may have been meant.
+    /// Reports a name that librdkafka does not know, with suggestions.
     static func checkNames(_ properties: [String: String]) throws(Failure) {
         guard let unknown = properties.keys.sorted().first(where: { !KafkaConfiguration.isKnown($0) }) else {
             return
         }
         let names = NearestNames.of(unknown, among: KafkaConfiguration.knownNames)
-        // A name that is like no other may be the rest of a value that was broken into lines.
+        // A name without similar ones may be part of a value that was split into lines, so it is not quoted.
         let name = names.isEmpty ? " of a name that was given" : " \"\(unknown.printable)\""
         throw Failure(.configuration, "there is no Kafka property\(name)\(NearestNames.question(names))")
     }
 
-    /// Finds what librdkafka would refuse without naming the cause.
+    /// Reports errors for which librdkafka's message would not name the cause.
     static func check(_ properties: [String: String]) throws(Failure) {
         if let name = properties.keys.sorted().first(where: ServiceConfiguration.reservedProperties.contains)
         {
@@ -88,7 +88,7 @@ enum KafkaProperties {
         }
     }
 
-    /// The text of a file, which may be a pipe: so passwords can come from a program and never touch a disk.
+    /// The text of a file, which may be a pipe, so that a program can provide passwords without storing them on disk.
     private static func contents(of path: String) throws(Failure) -> String {
         guard let file = FileHandle(forReadingAtPath: path), let data = try? file.readToEnd() ?? Data(),
             let text = String(data: data, encoding: .utf8)
@@ -98,10 +98,9 @@ enum KafkaProperties {
         return text
     }
 
-    /// The properties of `name=value` lines; those that are empty or begin with # are skipped. Values have commas and equals
-    /// signs, so nothing but the end of a line ends one.
+    /// Parses `name=value` lines; empty lines and lines starting with # are skipped. Values may contain commas and equals signs.
     ///
-    /// - Parameter fault: what to throw for the line of that number.
+    /// - Parameter fault: the failure to throw for the line with this number.
     static func parse(_ text: String, orThrow fault: (Int) -> Failure) throws(Failure) -> [String: String] {
         var properties: [String: String] = [:]
         for (number, line) in lines(of: text).enumerated() where !line.isEmpty && !line.hasPrefix("#") {

@@ -1,7 +1,7 @@
 import JuiceClient
 import JuiceMaker
 
-/// Finds juices and fruits by what people call them.
+/// Finds juices and fruits by id or name.
 struct MenuNames {
     let menu: Menu
 
@@ -23,7 +23,7 @@ struct MenuNames {
     }
 
     private func find(_ text: String, _ kind: String, in entries: [Entry]) throws(Failure) -> String {
-        // An id goes before another's name.
+        // An id has precedence over another entry's name.
         if let entry = entries.first(where: { $0.id == text }) { return entry.id }
         if let entry = entries.first(where: { $0.names.contains(text) }) { return entry.id }
         var suggestions: [String] = []

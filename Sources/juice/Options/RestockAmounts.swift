@@ -9,7 +9,7 @@ struct RestockAmounts: Equatable {
 }
 
 extension RestockAmounts {
-    /// Reads the arguments. Fruits are left as they were written.
+    /// Parses the arguments. It does not look up the fruits.
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/usage``.
     init(_ arguments: [String]) throws(Failure) {
@@ -34,7 +34,7 @@ extension RestockAmounts {
         self.init(kind: kind, amounts: amounts)
     }
 
-    /// The same amounts with the fruits' ids in place of their names.
+    /// The same amounts with the fruits' names replaced by their ids.
     func resolved(by names: MenuNames) throws(Failure) -> RestockAmounts {
         var resolved: [FruitAmount] = []
         for entry in amounts {

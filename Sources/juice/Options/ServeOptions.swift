@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Everything that can be said of the service on the command line.
+/// All options of the service.
 struct ServeOptions: ParsableArguments {
     @OptionGroup var kafka: KafkaOptions
     @OptionGroup var service: ServiceOptions
@@ -13,7 +13,7 @@ struct ServeOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Serve /health/live, /health/ready and /metrics there. (default: nowhere)",
+            "Serve /health/live, /health/ready and /metrics at this address. (default: off)",
             valueName: "host:port"
         )
     )
@@ -21,7 +21,7 @@ struct ServeOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A file that is there while the service is ready: for health checks. (default: none)",
+            "A file that exists while the service is ready, for health checks. (default: none)",
             valueName: "file"
         ),
         completion: .file()

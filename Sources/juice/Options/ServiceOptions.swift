@@ -4,7 +4,7 @@ import JuiceClient
 import JuiceEngine
 import JuiceService
 
-/// Which service is meant, of several on the same cluster.
+/// The option that identifies a service on a cluster.
 struct GroupOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -21,7 +21,7 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Names this instance in its group; the same at every start. (default: the host's name)",
+            "The name of this instance in its group; keep it across restarts. (default: the host name)",
             valueName: "name"
         )
     )
@@ -37,7 +37,7 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long after it was sent an order or restock sent again gets its first answer again. (default: 3600)",
+            "How long a repeated order or restock gets the answer to the first one. (default: 3600)",
             valueName: "seconds"
         )
     )
@@ -46,8 +46,8 @@ struct ServiceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Of how many orders and restocks of a partition at most; 42 bytes of memory each, 74 at the worst. \
-            (default: 1000000)
+            How many orders and restocks per partition are remembered for that; 42 bytes of memory each, 74 in the worst \
+            case. (default: 1000000)
             """,
             valueName: "count"
         )
@@ -55,14 +55,14 @@ struct ServiceOptions: ParsableArguments {
     var duplicateIds: Int?
 }
 
-/// How topics are made.
+/// The options for creating topics.
 struct TopicOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Partitions of each topic that is created. (default: 4)", valueName: "count"))
     var partitions: Int?
 
     @Option(
         help: ArgumentHelp(
-            "Copies kept of each partition of a topic that is created. (default: the cluster's)",
+            "Replicas of each partition of a topic that is created. (default: the cluster's)",
             valueName: "count"
         )
     )
@@ -70,7 +70,7 @@ struct TopicOptions: ParsableArguments {
 }
 
 extension DuplicateWindow {
-    /// What the settings say.
+    /// The duplicate window in the settings.
     init(_ settings: Settings) throws(Failure) {
         let standard = DuplicateWindow.standard
         let seconds = try settings.integer(.duplicateWindow, in: 0...31_536_000)
@@ -83,9 +83,9 @@ extension DuplicateWindow {
 }
 
 extension ServiceConfiguration {
-    /// What the settings say. Where they name no brokers, `bootstrapServers` is empty.
+    /// The configuration in the settings. Without brokers, `bootstrapServers` is empty.
     ///
-    /// - Parameter kafkaProperties: those of the settings, which can be read only once: their file may be a pipe.
+    /// - Parameter kafkaProperties: the properties in the settings. They can be read only once, because their file may be a pipe.
     init(_ settings: Settings, kafkaProperties: [String: String]) throws(Failure) {
         self.init(
             bootstrapServers: settings.string(.bootstrapServers) ?? "",
@@ -100,7 +100,7 @@ extension ServiceConfiguration {
         )
     }
 
-    /// The host's own name, without asking any name server for it.
+    /// The local host name, without a DNS lookup.
     private static var hostName: String {
         var name = [CChar](repeating: 0, count: 256)
         guard gethostname(&name, name.count - 1) == 0 else { return "juice" }

@@ -1,6 +1,6 @@
-/// Everything that can be set: as an option, in the environment and in the configuration file, under one name.
+/// All settings. Each can be given as an option, in the environment and in the configuration file.
 enum Setting: String, CaseIterable, Sendable {
-    // Where Kafka is and how to talk to it.
+    // Kafka and logging.
     case bootstrapServers = "bootstrap-servers"
     case requireBrokers = "require-brokers"
     case topicPrefix = "topic-prefix"
@@ -9,7 +9,7 @@ enum Setting: String, CaseIterable, Sendable {
     case kafkaDebug = "kafka-debug"
     case logLevel = "log-level"
     case logFormat = "log-format"
-    // The menu and the words.
+    // The menu and the language.
     case menu
     case language
     // The service.
@@ -25,7 +25,7 @@ enum Setting: String, CaseIterable, Sendable {
     case createTopics = "create-topics"
     case partitions
     case replicationFactor = "replication-factor"
-    // Commands and what comes of them.
+    // Commands and their answers.
     case store
     case quantity
     case orderID = "order-id"
@@ -76,6 +76,6 @@ enum Setting: String, CaseIterable, Sendable {
         "JUICE_" + rawValue.uppercased().replacing("-", with: "_")
     }
 
-    /// Names the file that holds the others, so it cannot be in it.
+    /// The variable for the configuration file, which cannot be set in the file itself.
     static let configEnvironmentName = "JUICE_CONFIG"
 }

@@ -2,9 +2,9 @@ import Configuration
 import Foundation
 import JuiceClient
 
-/// The settings of one run: what the command line says, then the environment, then the configuration file.
+/// The settings of one run, in order of precedence: the command line, the environment, the configuration file.
 ///
-/// Each of the three is a configuration reader of its own, so that a bad value can be traced to where it was given.
+/// Each of the three has its own configuration reader, so that errors can name where a bad value was given.
 struct Settings: Sendable {
     /// Where a setting was given.
     enum Source: Sendable, Equatable {
@@ -13,19 +13,19 @@ struct Settings: Sendable {
         case file(String)
     }
 
-    /// The configuration file, where there is one.
+    /// The path of the configuration file, if any.
     let file: String?
     private let layers: [(source: Source, reader: ConfigReader)]
 
     /// - Parameters:
-    ///   - flags: what the command line says.
-    ///   - file: the configuration file that it names.
+    ///   - flags: the settings on the command line.
+    ///   - file: the configuration file on the command line.
     init(
         flags: [Setting: String],
         file: String?,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(Failure) {
-        // A variable that is set to nothing counts as not set: there is no other way to unset one in many places.
+        // An empty variable counts as not set: many tools cannot unset a variable.
         let variables = environment.filter { $0.key.hasPrefix("JUICE_") && !$0.value.isEmpty }
         try EnvironmentNames.check(variables.keys)
         var layers: [(Source, any ConfigProvider)] = [
@@ -44,14 +44,14 @@ struct Settings: Sendable {
         return InMemoryProvider(name: name, values: Dictionary(uniqueKeysWithValues: values))
     }
 
-    /// Every value that a setting was given, the winner first.
+    /// All values of a setting, the effective one first.
     func all(_ setting: Setting) -> [(value: String, source: Source)] {
         layers.compactMap { source, reader in
             reader.string(forKey: setting.configKey, isSecret: setting.isSecret).map { ($0, source) }
         }
     }
 
-    /// The value of a setting, nil where it was not given.
+    /// The value of a setting; nil if it was not given.
     func string(_ setting: Setting) -> String? {
         all(setting).first?.value
     }
@@ -60,7 +60,7 @@ struct Settings: Sendable {
     ///
     /// - Parameters:
     ///   - expectation: completes "must be …".
-    ///   - parse: returns nil for a value that cannot be.
+    ///   - parse: returns nil for an invalid value.
     func value<Value>(
         _ setting: Setting,
         _ expectation: String,
@@ -83,7 +83,7 @@ struct Settings: Sendable {
         }
     }
 
-    /// A yes or no; no where it was not given.
+    /// A Boolean; false if it was not given.
     func boolean(_ setting: Setting) throws(Failure) -> Bool {
         try value(setting, "true or false") { text in
             switch text.lowercased() {
@@ -96,7 +96,7 @@ struct Settings: Sendable {
 }
 
 extension Setting {
-    /// Lower-case with dashes in files; the environment's provider makes `JUICE_…` of it.
+    /// Lower-case with dashes; the environment's provider converts it to `JUICE_…`.
     fileprivate var configKey: ConfigKey { ConfigKey(["juice", rawValue]) }
 
     fileprivate var absoluteKey: AbsoluteConfigKey { AbsoluteConfigKey(["juice", rawValue]) }
@@ -106,7 +106,7 @@ extension Setting {
 }
 
 extension Failure {
-    /// A setting cannot be as it was given. Only on the command line is that a mistake in usage.
+    /// An invalid value. On the command line it is a usage error, elsewhere a configuration error.
     static func badSetting(_ setting: Setting, _ source: Settings.Source, _ fault: String) -> Failure {
         switch source {
         case .commandLine: Failure(.usage, "--\(setting.rawValue) \(fault)")

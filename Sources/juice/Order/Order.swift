@@ -7,7 +7,7 @@ struct Order: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Order a juice.",
         discussion: """
-            Sends the order and confirms that it is written; with --wait it also prints the answer.
+            Sends the order and confirms that a broker has stored it; with --wait it also prints the answer.
 
             Exit status: 0 made (or sent), 2 out of stock, 3 rejected, 64 no such juice, 69 no broker or no answer.
 
@@ -19,7 +19,7 @@ struct Order: ParsableCommand {
     )
 
     @Argument(
-        help: "The juice, by its id or its name.",
+        help: "The juice's id or name.",
         completion: .list(Menu.standard.juices.map(\.id))
     )
     var juice: String

@@ -7,8 +7,8 @@ struct Restock: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Change a store's stock.",
         discussion: """
-            FRUIT=+N adds N, FRUIT=-N takes N away, FRUIT=N sets N. One restock either adds or sets, for one or more \
-            fruits, all or nothing.
+            FRUIT=+N adds N, FRUIT=-N removes N, FRUIT=N sets N. One restock either adds or sets, for one or more fruits, \
+            all or nothing.
 
             Exit status: 0 restocked (or sent), 3 rejected, 64 no such fruit, 69 no broker or no answer.
 

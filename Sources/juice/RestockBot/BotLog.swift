@@ -1,13 +1,13 @@
 import JuiceRestockBot
 import Logging
 
-/// What the bot says in its log: each change once.
+/// Logs the bot's events, each change once.
 final class BotLog {
     private let logger: Logger
     private let target: Int
     private var fruitsBeyondTarget: Set<String> = []
     private var waitingSince: ContinuousClock.Instant?
-    private var hasToldOfWaiting = false
+    private var hasWarned = false
     private var failures = 0
 
     init(logger: Logger, target: Int) { (self.logger, self.target) = (logger, target) }
@@ -16,7 +16,7 @@ final class BotLog {
         switch event {
         case .watching(let partitions):
             let partitions = partitions.map(String.init).joined(separator: ",")
-            // Begun once more after what has just failed, it is not news.
+            // After a failure a restart is not news.
             let level = failures > 0 ? Logger.Level.debug : .notice
             logger.log(level: level, "watching", metadata: ["partitions": "\(partitions)"])
         case .beyondTarget(let fruit, let needed):
@@ -29,24 +29,24 @@ final class BotLog {
             )
         case .lost(let error):
             failures += 1
-            // Fewer in a row are ordinary: another bot came or went.
+            // Fewer failures in a row are normal: another bot joined or left.
             let level = failures == 5 ? Logger.Level.warning : .info
             logger.log(level: level, "reading again from the committed positions: \(error)")
         case .recovered:
             if failures >= 5 { logger.notice("refills are written again") }
             failures = 0
-        case .answered: waits(for: 0, now: .now)
+        case .answered: update(underway: 0, now: .now)
         case .sent: break
         }
     }
 
-    /// Takes note of how many refills have no answer. Without one for long, the service may not be running.
-    func waits(for underway: Int, now: ContinuousClock.Instant) {
+    /// Warns if refills have had no answer for 30 s: the service may not be running.
+    func update(underway: Int, now: ContinuousClock.Instant) {
         if underway == 0 {
-            if hasToldOfWaiting { logger.notice("refills are answered again") }
-            (waitingSince, hasToldOfWaiting) = (nil, false)
-        } else if !hasToldOfWaiting, now - (waitingSince ?? now) >= .seconds(30) {
-            hasToldOfWaiting = true
+            if hasWarned { logger.notice("refills are answered again") }
+            (waitingSince, hasWarned) = (nil, false)
+        } else if !hasWarned, now - (waitingSince ?? now) >= .seconds(30) {
+            hasWarned = true
             logger.warning("\(underway) refills have no answer for 30 s: is the service running?")
         } else {
             waitingSince = waitingSince ?? now

@@ -1,7 +1,7 @@
 import JuiceClient
 import JuiceRestockBot
 
-/// A refill as one line.
+/// Formats a refill as one line.
 enum RefillLine {
     /// `12:34:56  gangnam       juice-restock-bot/0-12  kiwi +25 (5 → 30)`.
     static func text(_ refill: Refill, time: String?, paint: Paint) -> String {

@@ -4,16 +4,16 @@ import JuiceMaker
 import JuiceMessages
 import JuiceRestockBot
 
-/// What a restock bot is to do, as the settings say it.
+/// The configuration of a restock bot, read from the settings.
 struct RestockBotPlan: Sendable {
     let rules: RefillRules
-    /// The bots that share the work: a consumer group.
+    /// The consumer group of the bots that share the stores.
     var group = "juice-restock-bot"
-    /// Whether each refill is told as JSON. Whoever wants logs for programs collects standard output with them.
+    /// Whether refills are printed as JSON. JSON logs imply it, because both are collected together.
     var printsJSON = false
-    /// Ends once nothing is short and every refill is answered, within this time; nil goes on.
+    /// The time limit for exiting once nothing is short and every refill is answered; nil runs forever.
     var onceWithin: Duration?
-    /// Where health and metrics are shown; nil is nowhere.
+    /// The address for health and metrics; nil does not serve them.
     var adminAddress: HTTPAddress?
 }
 

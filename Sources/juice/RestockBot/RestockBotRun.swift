@@ -7,14 +7,14 @@ import Kafka
 import Logging
 import PrometheusMetrics
 
-/// A restock bot from start to end, on the thread that calls ``run()``.
+/// One run of a restock bot, on the thread that calls ``run()``.
 struct RestockBotRun {
     let connection: Connection
     let plan: RestockBotPlan
     let logger: Logger
-    /// Whether somebody wants it to end.
+    /// Whether the bot was asked to end.
     let isEnded: () -> Bool
-    /// Takes each refill once it is written.
+    /// Receives each refill once it is written.
     let show: (Refill) -> Void
 
     func run() throws {
@@ -25,7 +25,7 @@ struct RestockBotRun {
         try run(watch, health, metrics.map { BotMetrics(factory: $0.registry) })
     }
 
-    /// Shows the bot's health and metrics while it runs.
+    /// Starts a server for the bot's health and metrics.
     private func showing(
         _ health: BotHealth,
         at address: HTTPAddress
@@ -77,7 +77,7 @@ struct RestockBotRun {
             health.stepped(work: work)
             metrics?.record(work ?? .none)
             switch step {
-            case .worked: botLog.waits(for: bot.underway, now: .now)
+            case .worked: botLog.update(underway: bot.underway, now: .now)
             case .backOff(let pause): Thread.sleep(forTimeInterval: pause / .seconds(1))
             case .failed(let error): throw connection.failure(error)
             }
@@ -91,7 +91,7 @@ struct RestockBotRun {
             : Failure(.unavailable, "not done in time; a longer --timeout may help")
     }
 
-    /// Waits for the cluster and looks whether the topics are there.
+    /// Waits for the cluster and checks that the topics exist.
     private func findTopics(_ watch: BrokerWatch, _ deadline: Deadline?) throws(Failure) {
         let consumer = try connection.consumer()
         defer { consumer.close() }

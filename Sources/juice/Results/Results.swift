@@ -9,8 +9,8 @@ struct Results: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show the service's answers.",
         discussion: """
-            Prints every answer there is, or with --last the last ones. With --follow it prints answers as they come, \
-            from now on, until Ctrl-C.
+            Prints all answers, or with --last the last ones. With --follow it prints new answers as they arrive, until \
+            Ctrl-C.
 
             Examples:
               juice results --last 20
@@ -19,16 +19,16 @@ struct Results: ParsableCommand {
             """
     )
 
-    @Flag(inversion: .prefixedNo, help: "Print answers as they come.")
+    @Flag(inversion: .prefixedNo, help: "Print new answers as they arrive.")
     var follow: Bool?
 
     @Option(help: ArgumentHelp("Only this store.", valueName: "store"))
     var store: String?
 
-    @Option(help: ArgumentHelp("Begin with the last answers, this many.", valueName: "count"))
+    @Option(help: ArgumentHelp("Start with this many of the last answers.", valueName: "count"))
     var last: Int?
 
-    @Flag(inversion: .prefixedNo, help: "Print each record as it is, one a line.")
+    @Flag(inversion: .prefixedNo, help: "Print each record unchanged, one per line.")
     var json: Bool?
 
     @OptionGroup var timeout: TimeoutOption
@@ -64,12 +64,12 @@ struct Results: ParsableCommand {
     }
 }
 
-/// Prints answers, many at a time: a write for each would be most of the work.
+/// Prints answers in batches, because one write per answer would dominate the cost.
 private struct AnswerPrinter {
     let printsJSON: Bool
     let paint = Paint.forStandardOutput()
 
-    /// Prints what `read` hands to the closure it is given.
+    /// Prints the entries that `read` passes to its closure.
     func collecting(
         _ read: ((ResultsReader.Entry) -> Void) throws(Failure) -> Void
     ) throws(Failure) {

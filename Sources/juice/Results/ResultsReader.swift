@@ -3,9 +3,9 @@ import JuiceMessages
 import JuiceService
 import Kafka
 
-/// The answers of all stores, or of one, as the results topic tells them.
+/// Reads the answers of all stores, or of one, from the results topic.
 final class ResultsReader {
-    /// An answer, the bytes it came in and when it was written.
+    /// An answer and its record. The answer is nil if this version cannot decode it.
     struct Entry {
         let answer: Answer?
         let bytes: [UInt8]
@@ -25,7 +25,7 @@ final class ResultsReader {
         self.store = store
     }
 
-    /// Calls `body` with every answer there is at present, in order within each partition.
+    /// Calls `body` with every answer up to the current end, in order within each partition.
     func readAll(idleTimeout: Duration, _ body: (Entry) -> Void) throws(Failure) {
         try reader.readAll(idleTimeout: idleTimeout) { record in
             if let entry = entry(record) { body(entry) }
@@ -43,12 +43,12 @@ final class ResultsReader {
         }
     }
 
-    /// Goes on after the present end. To be called once, before ``follow(timeout:_:)``.
+    /// Starts to read after the current end. Call it once, before ``follow(timeout:_:)``.
     func startFollowing() throws(Failure) {
         try reader.startAtEnds()
     }
 
-    /// Calls `body` with the answers at hand, after waiting for the first for at most `timeout`.
+    /// Calls `body` with each available answer, after waiting up to `timeout` for the first.
     func follow(timeout: Duration, _ body: (Entry) -> Void) throws(Failure) {
         try reader.poll(timeout: timeout) { record in
             if let entry = entry(record) { body(entry) }

@@ -2,11 +2,11 @@ import Hummingbird
 import JuiceHTTP
 import Logging
 
-/// Shows the health and the metrics of a process to those who run it.
+/// The server for a process' health and metrics.
 enum AdminServer {
-    /// A server that does not listen yet.
+    /// Creates a server. It does not listen before it runs.
     ///
-    /// - Parameter counted: what the server's own connections are counted with, where it is the only one of the process.
+    /// - Parameter counted: counts the server's own connections, if it is the only server of the process.
     static func make(
         at address: HTTPAddress,
         liveness: @escaping AdminRoutes.Reasons,

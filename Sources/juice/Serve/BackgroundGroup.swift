@@ -2,14 +2,14 @@ import Dispatch
 import ServiceLifecycle
 import Synchronization
 
-/// A group of services, run next to a thread that does something else.
+/// Runs a service group in the background.
 final class BackgroundGroup: Sendable {
     private let group: ServiceGroup
     private let end = DispatchSemaphore(value: 0)
 
     /// Starts the group.
     ///
-    /// - Parameter onEnd: told of its end, and why it failed if it did.
+    /// - Parameter onEnd: called when the group ends, with the error if it failed.
     init(
         _ group: ServiceGroup,
         run: @escaping @Sendable (ServiceGroup) async throws -> Void,
@@ -28,21 +28,21 @@ final class BackgroundGroup: Sendable {
         }
     }
 
-    /// Stops the group and waits for its end. Blocks, so it is not for one of Swift's own threads.
+    /// Stops the group and waits until it has ended. It blocks, so do not call it on Swift's cooperative pool.
     func stop() {
         Task.detached { [group] in await group.triggerGracefulShutdown() }
         end.wait()
-        // For a second call.
+        // Lets a second call return.
         end.signal()
     }
 }
 
-/// Something that happens once, told across threads.
-final class Told<Value: Sendable>: Sendable {
-    private let told = Mutex<Value?>(nil)
+/// A value that one thread sets and others read.
+final class SharedValue<Value: Sendable>: Sendable {
+    private let mutex = Mutex<Value?>(nil)
 
-    /// Nil before it is told.
-    var value: Value? { told.withLock { $0 } }
+    /// Nil before it is set.
+    var value: Value? { mutex.withLock { $0 } }
 
-    func tell(_ value: Value) { told.withLock { $0 = value } }
+    func set(_ value: Value) { mutex.withLock { $0 = value } }
 }

@@ -3,28 +3,29 @@ import JuiceClient
 import JuiceHTTP
 import ServiceLifecycle
 
-/// A server, run next to a thread that does something else.
+/// Runs a server in the background.
 final class BackgroundServer: Sendable {
-    /// Where it is.
+    /// The bound address.
     let address: HTTPAddress
     private let group: BackgroundGroup
 
-    /// Starts a group with a server in it and waits until that can be reached. Blocks, so it is not for one of Swift's own threads.
+    /// Starts a group with a server and waits until the server accepts connections. It blocks, so do not call it on Swift's
+    /// cooperative pool.
     ///
-    /// - Parameter make: makes the group, whose server tells where it listens.
-    /// - Throws: ``Failure`` when it cannot listen.
+    /// - Parameter make: creates the group; its server must call `onListening`.
+    /// - Throws: ``Failure`` if it cannot listen.
     init(
         run: @escaping @Sendable (ServiceGroup) async throws -> Void = ServiceRun.run,
         _ make: (_ onListening: @escaping @Sendable (HTTPAddress) async -> Void) -> ServiceGroup
     ) throws {
         let started = DispatchSemaphore(value: 0)
-        let start = Told<Result<HTTPAddress, any Error>>()
+        let start = SharedValue<Result<HTTPAddress, any Error>>()
         let services = make { address in
-            start.tell(.success(address))
+            start.set(.success(address))
             started.signal()
         }
         group = BackgroundGroup(services, run: run) { failure in
-            if let failure { start.tell(.failure(failure)) }
+            if let failure { start.set(.failure(failure)) }
             started.signal()
         }
         started.wait()
@@ -34,6 +35,6 @@ final class BackgroundServer: Sendable {
         self.address = address
     }
 
-    /// Stops it and waits for its end.
+    /// Stops it and waits until it has ended.
     func stop() { group.stop() }
 }

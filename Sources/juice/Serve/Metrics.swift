@@ -3,11 +3,11 @@ import JuiceClient
 import JuiceHTTP
 import PrometheusMetrics
 
-/// The metrics of a process, those of the process itself and of its HTTP server among them.
+/// The metrics registry of a process, including the metrics of the process itself and of its HTTP server.
 struct Metrics {
     let registry: PrometheusRegistry
 
-    /// - Parameter own: what this process has that others do not: names, and what they say.
+    /// - Parameter own: the descriptions of the command's own metrics.
     init(_ own: [PrometheusRegistry.Description]) {
         let build = PrometheusRegistry.Description(
             "juice_build_info",
@@ -24,7 +24,7 @@ struct Metrics {
         registry.onCollect { process.update() }
     }
 
-    /// Shows whether the process is ready, which is asked each time the metrics are read.
+    /// Adds a readiness gauge that is evaluated whenever the metrics are read.
     func showReadiness(as name: String, _ isReady: @escaping @Sendable () -> Bool) {
         let ready = Meter(label: name, factory: registry)
         registry.onCollect { ready.set(isReady() ? 1 : 0) }

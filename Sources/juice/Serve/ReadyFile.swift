@@ -1,13 +1,13 @@
 import Foundation
 import JuiceClient
 
-/// A file that is there exactly while the service is ready, for health checks that can look for a file.
+/// A file that exists exactly while the service is ready, for health checks that can test for a file.
 struct ReadyFile: Sendable {
     let path: String
 
-    /// Removes what an earlier process may have left, and finds out now rather than later whether it can be written.
+    /// Removes a stale file, and checks that the file can be written.
     ///
-    /// It tries that on a file beside it: whoever looks at this one must not see it before the service is ready.
+    /// The check uses another file in the same directory, because a probe must not see this one before the service is ready.
     init(path: String) throws(Failure) {
         self.path = path
         let trial = path + ".trial"
@@ -16,7 +16,8 @@ struct ReadyFile: Sendable {
         }
     }
 
-    func note(isReady: Bool) {
+    /// Creates or removes the file.
+    func update(isReady: Bool) {
         _ = isReady ? Self.create(path) : Self.remove(path)
     }
 

@@ -8,10 +8,10 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Run the service: read orders and restocks, answer each exactly once.",
         discussion: """
-            Without --bootstrap-servers it starts an embedded broker in its own process, to try things with; \
+            Without --bootstrap-servers it starts an embedded broker in its own process, for trying things out; \
             other juice commands of this user find it by themselves.
 
-            It runs until Ctrl-C or SIGTERM, then finishes the transaction at hand and exits within 5 seconds.
+            It runs until Ctrl-C or SIGTERM, then finishes the current transaction and exits within 5 seconds.
 
             Examples:
               juice serve
@@ -47,7 +47,7 @@ struct Serve: AsyncParsableCommand {
     }
 }
 
-/// What `juice serve` says when it brings its own broker.
+/// What `juice serve` prints when it starts an embedded broker.
 enum EmbeddedWelcome {
     static func text(_ servers: String, topics: TopicNames) -> String {
         """

@@ -4,24 +4,24 @@ import JuiceMessages
 import JuiceService
 import Logging
 
-/// What `juice serve` is to do, read from its settings and checked before anything is started.
+/// The configuration of `juice serve`, read from the settings and checked before anything starts.
 struct ServicePlan {
     var configuration: ServiceConfiguration
     let partitions: Int
     let replicationFactor: Int?
     let createsTopics: Bool
     let http: HTTPAddress?
-    /// Where a file is to be while the service is ready.
+    /// The path of the file that exists while the service is ready.
     let readyFile: String?
     let logger: Logger
 
     init(_ settings: Settings) throws(Failure) {
         logger = try settings.logger(default: .notice)
-        // So that librdkafka's word on its properties is not preceded by a welcome, it is asked for it.
+        // Creating a client reports invalid librdkafka properties before the welcome text is printed.
         let connection = try Connection(settings)
         _ = try connection.admin()
         configuration = try ServiceConfiguration(settings, kafkaProperties: connection.properties)
-        // Without brokers, the command starts an embedded one and sets this itself.
+        // Without brokers the command starts an embedded one and sets the capabilities itself.
         if !configuration.bootstrapServers.isEmpty { configuration.capabilities = connection.capabilities }
         partitions = try settings.partitions()
         replicationFactor = try settings.integer(.replicationFactor, in: 1...100)
@@ -30,7 +30,7 @@ struct ServicePlan {
         readyFile = settings.string(.readyFile)
     }
 
-    /// The topics to make where they are missing.
+    /// The topics to create if they are missing.
     var topicPlan: TopicPlan? {
         guard createsTopics else { return nil }
         return TopicPlan(

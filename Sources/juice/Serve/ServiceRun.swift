@@ -5,11 +5,11 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Runs the service under a lifecycle.
+/// Runs the service with its server.
 enum ServiceRun {
-    /// Until SIGTERM or SIGINT, or until it fails.
+    /// Runs until SIGTERM or SIGINT, or until it fails.
     static func untilStopped(_ plan: ServicePlan, _ readyFile: ReadyFile?) async throws {
-        let health = ServiceHealth { readyFile?.note(isReady: $0) }
+        let health = ServiceHealth { readyFile?.update(isReady: $0) }
         let metrics = plan.http.map { _ in
             Metrics(ServiceMetric.allCases.map { .init($0.rawValue, help: $0.help, buckets: $0.buckets) })
         }
@@ -31,17 +31,17 @@ enum ServiceRun {
                 counted: HTTPMetrics(factory: metrics.registry),
                 logger: plan.logger
             )
-            // It is asked to stop last, so that it can tell of the others' stopping.
+            // The server stops last, so that it can report health while the service stops.
             services.insert(server, at: 0)
         }
         try await run(group(services, signals: [.sigterm, .sigint]))
     }
 
-    /// A group of these services, stopped in reverse order: on a signal, or when one of them fails.
+    /// A group of these services. It stops in reverse order, on a signal or when one of them fails.
     static func group(_ services: [any Service], signals: [UnixSignal]) -> ServiceGroup {
-        // The group's own lines repeat, in the words of its machinery, what the services say themselves.
+        // The group's own log lines repeat those of the services.
         let silent = Log.logger(level: .critical) { _ in }
-        // By itself a group cancels the others when one fails, and a server that is cancelled logs errors of its own.
+        // By default a group cancels the other services when one fails, and a cancelled server logs errors.
         let stopping = services.map {
             ServiceGroupConfiguration.ServiceConfiguration(
                 service: $0,
@@ -53,7 +53,7 @@ enum ServiceRun {
         )
     }
 
-    /// Runs a group and says what its failure means.
+    /// Runs a group and turns its errors into messages for the user.
     static func run(_ group: ServiceGroup) async throws {
         do {
             try await group.run()
@@ -79,7 +79,7 @@ extension Failure {
         }
     }
 
-    /// Topics that must be mended.
+    /// Topics that have to be fixed.
     init(_ problems: [TopicCheck.Problem]) {
         let first = problems.first
         self.init(

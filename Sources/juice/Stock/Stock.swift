@@ -4,13 +4,13 @@ import JuiceMaker
 import JuiceMessages
 import Kafka
 
-/// `juice stock`: shows what the stores have.
+/// `juice stock`: shows the stores' stock.
 struct Stock: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show the stores' stock.",
         discussion: """
-            Reads the stock topic: a row for each store that an order or restock has changed. With --watch it goes on \
-            showing changes until Ctrl-C.
+            Reads the stock topic: a row for each store that an order or restock has changed. With --watch it keeps showing \
+            changes until Ctrl-C.
 
             Examples:
               juice stock
@@ -23,10 +23,10 @@ struct Stock: ParsableCommand {
     @Option(help: ArgumentHelp("Only this store.", valueName: "store"))
     var store: String?
 
-    @Flag(inversion: .prefixedNo, help: "Go on showing changes.")
+    @Flag(inversion: .prefixedNo, help: "Keep showing changes.")
     var watch: Bool?
 
-    @Flag(inversion: .prefixedNo, help: "Print each record as it is, one a line.")
+    @Flag(inversion: .prefixedNo, help: "Print each record unchanged, one per line.")
     var json: Bool?
 
     @OptionGroup var timeout: TimeoutOption
@@ -59,7 +59,7 @@ struct Stock: ParsableCommand {
     }
 }
 
-/// Prints stock: as records, as a table, or on a terminal as a table that stays in its place.
+/// Prints stock: as records, as a table, or on a terminal as a table that is redrawn.
 private struct StockView {
     let table: StockTable
     let store: String?

@@ -3,9 +3,9 @@ import JuiceMessages
 import JuiceService
 import Kafka
 
-/// The stock of all stores, or of one, as the stock topic tells it.
+/// Reads the stock of all stores, or of one, from the stock topic.
 final class StockReader {
-    /// A store's latest record, and the bytes it came in.
+    /// A store's latest record, and its bytes.
     struct Entry {
         let record: StockRecord
         let bytes: [UInt8]
@@ -27,30 +27,32 @@ final class StockReader {
         entries.values.sorted { $0.record.store < $1.record.store }
     }
 
-    /// Reads the topic from its start to its present end.
+    /// Reads the topic from its start to its current end.
     func readAll(idleTimeout: Duration) throws(Failure) {
-        try reader.readAll(idleTimeout: idleTimeout) { record in take(record) }
+        try reader.readAll(idleTimeout: idleTimeout) { record in apply(record) }
     }
 
-    /// Goes on after that end. To be called once, before ``follow(timeout:)``.
+    /// Starts to read after that end. Call it once, before ``follow(timeout:)``.
     func startFollowing() throws(Failure) {
         try reader.startAtEnds()
     }
 
-    /// Takes in what is at hand, after waiting for the first record for at most `timeout`.
+    /// Applies the available records, after waiting up to `timeout` for the first.
     ///
     /// - Returns: the changes, in order.
     func follow(timeout: Duration) throws(Failure) -> [Entry] {
         var changes: [Entry] = []
         try reader.poll(timeout: timeout) { record in
-            if let entry = take(record) { changes.append(entry) }
+            if let entry = apply(record) { changes.append(entry) }
         }
         return changes
     }
 
-    /// Takes in a record. One that is no stock record is skipped: a monitor must not stop over it.
+    /// Applies a record. It skips invalid stock records: one of them must not stop a monitor.
+    ///
+    /// - Returns: the store's new entry; nil if the record was skipped or removed the store.
     @discardableResult
-    private func take(_ record: ConsumedRecord) -> Entry? {
+    private func apply(_ record: ConsumedRecord) -> Entry? {
         guard let key = record.key else { return nil }
         let name = String(decoding: key, as: UTF8.self)
         if let store, store != name { return nil }

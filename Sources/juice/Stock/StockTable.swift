@@ -8,7 +8,7 @@ struct StockTable {
     let language: Language
     var barColumns = 8
 
-    /// The same table with bars that fill a line of so many columns, within reason.
+    /// The same table with bars as wide as `columns` allows, from 1 to 16 columns each.
     func fitted(to columns: Int, _ records: [StockRecord]) -> StockTable {
         var table = self
         table.barColumns = 1
@@ -17,9 +17,9 @@ struct StockTable {
         return table
     }
 
-    /// The lines of the table. Fruits stand in menu order, followed by those that only the records know of.
+    /// The lines of the table. Fruits are in menu order, followed by those that are only in the records.
     ///
-    /// A fruit's bar is full at its initial stock, or at the most that any store here has of it.
+    /// A fruit's bar is full at its initial stock, or at the highest level of any listed store.
     func lines(_ records: [StockRecord], paint: Paint) -> [String] {
         let fruits = fruits(in: records)
         var table = Table(
@@ -77,7 +77,7 @@ struct StockTable {
 }
 
 extension StockRecord {
-    /// A store before its first change: until then it is nowhere but on the menu.
+    /// The stock of a store before its first change.
     static func initial(of store: String, _ menu: Menu) -> StockRecord {
         let stock = menu.fruits.map { FruitAmount(fruit: $0.id, amount: $0.initialStock) }
         return StockRecord(store: store, revision: 0, stock: stock)

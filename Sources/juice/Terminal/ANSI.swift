@@ -1,6 +1,6 @@
-/// The control sequences of terminals that are used here.
+/// Terminal control sequences.
 enum ANSI {
-    /// Clears the screen and goes to its top left.
+    /// Clears the screen and moves the cursor to the top left.
     static let clear = "\u{1B}[2J\u{1B}[H"
     static let home = "\u{1B}[H"
     static let clearToEndOfLine = "\u{1B}[K"
@@ -12,7 +12,7 @@ enum ANSI {
 }
 
 extension ANSI {
-    /// A line with colours, cut where it takes more than so many columns.
+    /// A line with colours, truncated to a number of columns.
     static func clip(_ line: String, to columns: Int) -> String {
         var clipped = ""
         var used = 0

@@ -1,7 +1,7 @@
 import JuiceClient
 import JuiceMessages
 
-/// An answer as one line.
+/// Formats an answer as one line.
 enum AnswerLine {
     /// `12:34:56  gangnam       made          pos-1             juice made: kiwi juice`.
     static func text(_ answer: Answer, time: String?, paint: Paint) -> String {
@@ -16,7 +16,7 @@ enum AnswerLine {
         return columns.compactMap { $0 }.joined(separator: "  ") + (answer.isDuplicate ? "  (repeated)" : "")
     }
 
-    /// Prints answers, a line each, in one piece.
+    /// Prints answers, one per line, with one write.
     static func write(_ answers: [Answer]) {
         guard !answers.isEmpty else { return }
         StandardOutput.write(answers.map { text($0, time: nil, paint: .none) + "\n" }.joined())

@@ -1,10 +1,10 @@
-/// A horizontal bar in eighths of a column.
+/// A horizontal bar with a resolution of an eighth of a column.
 enum Bar {
     private static let eighths: [Character] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉"]
 
-    /// A bar for `value` in at most so many columns, which are full at `full`.
+    /// A bar for `value` that has the width `columns` at `full`.
     ///
-    /// Anything above zero shows: an empty bar means that nothing is left.
+    /// Any value above zero is visible, so an empty bar means that nothing is left.
     static func text(_ value: Int, full: Int, columns: Int) -> String {
         guard value > 0, full > 0, columns > 0 else { return "" }
         let share = min(1, Double(value) / Double(full))

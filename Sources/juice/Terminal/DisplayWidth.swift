@@ -1,14 +1,14 @@
-/// How many columns a text takes in a terminal.
+/// The number of columns that a text takes in a terminal.
 ///
-/// Hangul, Han, Kana and emoji take two columns, marks that combine with the character before them none. Padding by
-/// the number of characters instead puts every column after a Korean name out of line.
+/// Hangul, Han, Kana and emoji take two columns, combining marks none. Padding by the number of characters would misalign every
+/// column after a Korean name.
 enum DisplayWidth {
-    /// The columns that a text takes, provided that it has no control characters.
+    /// The columns of a text without control characters.
     static func of(_ text: some StringProtocol) -> Int {
         text.reduce(0) { $0 + width(of: $1) }
     }
 
-    /// The text, cut and ended with "…" where it takes more than so many columns.
+    /// The text, truncated with "…" if it takes more than `columns`.
     static func clip(_ text: String, to columns: Int) -> String {
         guard of(text) > columns else { return text }
         guard columns > 0 else { return "" }
@@ -23,15 +23,15 @@ enum DisplayWidth {
         return clipped + "…"
     }
 
-    /// The text with spaces up to so many columns, before it when it is to stand right.
+    /// The text, padded with spaces to `columns`; `right` aligns it to the right.
     static func pad(_ text: String, to columns: Int, right: Bool = false) -> String {
         let spaces = String(repeating: " ", count: max(0, columns - of(text)))
         return right ? spaces + text : text + spaces
     }
 
     private static func width(of character: Character) -> Int {
-        // A character is as wide as its widest part: a Hangul syllable in its parts is one block, and an emoji
-        // sequence one emoji.
+        // A character is as wide as its widest scalar: a decomposed Hangul syllable is one block, and an emoji sequence one
+        // emoji.
         if character.unicodeScalars.contains("\u{FE0F}") { return 2 }
         return character.unicodeScalars.reduce(0) { max($0, width(of: $1)) }
     }
@@ -41,12 +41,12 @@ enum DisplayWidth {
         case .nonspacingMark, .enclosingMark, .format, .control: return 0
         default: break
         }
-        // The vowels and final consonants of a Hangul syllable in its parts stand in its first consonant's block.
+        // The vowels and final consonants of a decomposed Hangul syllable take no columns of their own.
         if (0x1160...0x11FF).contains(scalar.value) { return 0 }
         return wide.contains { $0.contains(scalar.value) } ? 2 : 1
     }
 
-    /// The blocks that Unicode's EastAsianWidth calls wide or fullwidth, without the gaps within them.
+    /// The ranges that Unicode's EastAsianWidth lists as wide or fullwidth, ignoring small gaps.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115F, 0x231A...0x231B, 0x23E9...0x23EC, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF,
         0x4E00...0x9FFF, 0xA000...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,

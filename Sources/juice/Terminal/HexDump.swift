@@ -1,4 +1,4 @@
-/// Bytes as `hexdump -C` shows them.
+/// Formats bytes like `hexdump -C`.
 enum HexDump {
     static func digits(_ byte: UInt8) -> String {
         let text = String(byte, radix: 16)

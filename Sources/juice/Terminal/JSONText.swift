@@ -1,7 +1,7 @@
 import Foundation
 import JuiceClient
 
-/// Values as JSON, their members in order of name.
+/// Encodes values as JSON with sorted members.
 enum JSONText {
     /// On one line.
     static func line(_ value: some Encodable) -> String {

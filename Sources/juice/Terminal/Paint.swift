@@ -1,6 +1,6 @@
 import Foundation
 
-/// Colours, where they are wanted.
+/// Adds colours to text, if they are enabled.
 struct Paint: Sendable {
     enum Colour: String, Sendable {
         case bold = "1"
@@ -13,10 +13,10 @@ struct Paint: Sendable {
 
     let isEnabled: Bool
 
-    /// Never any colour.
+    /// Without colours.
     static let none = Paint(isEnabled: false)
 
-    /// Colour on a terminal, unless the environment says no (https://no-color.org).
+    /// With colours on a terminal, unless the environment disables them (https://no-color.org).
     static func forStandardOutput(environment: [String: String] = ProcessInfo.processInfo.environment)
         -> Paint
     {

@@ -1,9 +1,9 @@
 import Foundation
 import JuiceClient
 
-/// Standard output, written in whole pieces and never through C's buffers.
+/// Standard output, unbuffered.
 enum StandardOutput {
-    /// Whether a person is looking.
+    /// Whether it is a terminal.
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
     static func write(_ text: String) {
@@ -14,13 +14,13 @@ enum StandardOutput {
         write(text + "\n")
     }
 
-    /// What to write of a record that is JSON, in a line: for programs as it is, and nothing that steers a person's terminal.
+    /// A JSON record as a line: unchanged for programs, and without control characters for a terminal.
     static func jsonLine(_ record: [UInt8], toTerminal: Bool = isTerminal) -> [UInt8] {
         let end = [UInt8(ascii: "\n")]
         return (toTerminal ? Array(String(decoding: record, as: UTF8.self).printableJSON.utf8) : record) + end
     }
 
-    /// Writes all of the bytes. When whoever read them has gone, ends the process the way `head` expects.
+    /// Writes all bytes. If the reader has closed the pipe, ends the process with SIGPIPE, as `head` expects.
     static func write(_ bytes: [UInt8]) {
         guard writeAll(bytes, to: STDOUT_FILENO) || errno != EPIPE else {
             signal(SIGPIPE, SIG_DFL)
@@ -30,7 +30,7 @@ enum StandardOutput {
     }
 }
 
-/// Standard error, for everything that is not the result.
+/// Standard error, for everything other than results.
 enum StandardError {
     static func write(_ text: String) {
         _ = writeAll(Array(text.utf8), to: STDERR_FILENO)

@@ -1,9 +1,9 @@
-/// Text in columns that line up, whatever script it is in.
+/// A text table with aligned columns, in any script.
 struct Table {
     struct Column {
         let title: String
         var alignsRight = false
-        /// The column's least width.
+        /// The minimum width.
         var width = 0
     }
 
@@ -28,7 +28,7 @@ struct Table {
         rows.append(cells)
     }
 
-    /// A line for the titles and one for each row, without spaces at their ends.
+    /// A line with the titles and one per row, without trailing spaces.
     func lines(paint: Paint) -> [String] {
         let titles = columns.map { Cell($0.title, .faint) }
         let widths = columns.indices.map { column in

@@ -4,12 +4,12 @@ import JuiceMessages
 import JuiceService
 import Kafka
 
-/// `juice topics`: makes and checks the topics.
+/// `juice topics`: creates and checks the topics.
 struct Topics: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Create the service's topics, or check them.",
         discussion: """
-            Orders, restocks, results and stock are made with the same number of partitions, and stock is compacted.
+            Orders, restocks, results and stock are created with the same number of partitions, and stock is compacted.
 
             Examples:
               juice topics create --bootstrap-servers kafka:9092 --partitions 12
@@ -22,7 +22,7 @@ struct Topics: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create the topics that are missing.",
             discussion: """
-                Topics that exist are left as they are; `juice topics check` tells whether they are fit.
+                Existing topics are not changed; `juice topics check` checks them.
 
                 Examples:
                   juice topics create --bootstrap-servers kafka:9092 --partitions 12 --replication-factor 3
@@ -48,8 +48,8 @@ struct Topics: ParsableCommand {
             guard connection.capabilities.managesTopics else {
                 throw Failure(
                     .unavailable,
-                    "the embedded broker at \(connection.bootstrapServers) creates no topics on request",
-                    hint: "it has them from its start: `juice serve --partitions N`"
+                    "the embedded broker at \(connection.bootstrapServers) cannot create topics on request",
+                    hint: "it creates them at its start: `juice serve --partitions N`"
                 )
             }
             let admin = try connection.admin(reachedWithin: timeout)
@@ -80,12 +80,12 @@ struct Topics: ParsableCommand {
 
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Check that the topics are fit for the service.",
+            abstract: "Check that the topics meet the service's requirements.",
             discussion: """
-                Lists the topics, or what is wrong with them and the commands that mend it. What the service can live \
-                with are warnings, on standard error. How many partitions stores live in, the service's group tells.
+                Lists the topics, or their problems and the commands that fix them. Minor problems are warnings, on standard \
+                error. The number of partitions that own stores comes from the service's group.
 
-                Exit status: 0 fit, 78 to be mended, 69 no broker.
+                Exit status: 0 fine, 78 problems found, 69 no broker.
 
                 Examples:
                   juice topics check --bootstrap-servers kafka:9092
@@ -95,7 +95,7 @@ struct Topics: ParsableCommand {
 
         @Flag(
             inversion: .prefixedNo,
-            help: "Print a JSON object of the topics and of what is wrong with them."
+            help: "Print a JSON object of the topics and their problems."
         )
         var json: Bool?
 
@@ -175,10 +175,4 @@ struct Topics: ParsableCommand {
             }
         }
     }
-}
-
-/// How long to wait for Kafka.
-struct TimeoutOption: ParsableArguments {
-    @Option(help: ArgumentHelp("How long to wait for the broker. (default: 10)", valueName: "seconds"))
-    var timeout: Double?
 }

@@ -5,14 +5,14 @@ import JuiceMessages
 import JuiceService
 import Kafka
 
-/// `juice traffic`: the demo's tills and restock bot, for a service that runs elsewhere.
+/// `juice traffic`: the demo's points of sale and restock bot, for a service that runs elsewhere.
 struct SendTraffic: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "traffic",
         abstract: "Send simulated orders and restocks to a running service.",
         discussion: """
-            Tills of a few stores order at a human pace, a bot restocks what runs out, and each answer is printed. With \
-            --orders it goes as fast as answers come and ends after so many.
+            Points of sale of a few stores order at a human pace, a bot restocks what runs out, and each answer is \
+            printed. With --orders it runs as fast as answers arrive and ends after that many.
 
             The last line is `orders N, juice made X, out of stock Y, rejected Z`, where N = X + Y + Z.
 
@@ -36,7 +36,7 @@ struct SendTraffic: ParsableCommand {
                 stores: plan.stores,
                 menu: try settings.menu(),
                 seed: plan.seed,
-                // Ids of their own for each run: those of the last one are answered already.
+                // Each run needs new ids: those of the last run were answered already.
                 run: String(UInt64.random(in: 0...UInt64(UInt32.max)), radix: 36)
             ),
             plan: plan

@@ -1,6 +1,6 @@
 import JuiceMessages
 
-/// Counts answers, and how long they took.
+/// Counts answers and measures their latencies.
 struct Tally {
     private(set) var juicesMade = 0
     private(set) var outOfStock = 0
@@ -12,7 +12,7 @@ struct Tally {
 
     private static let window = 1000
 
-    /// Answers to orders.
+    /// The number of answered orders.
     var orders: Int { juicesMade + outOfStock + rejected }
 
     /// Counts the answer to an order.
@@ -36,7 +36,7 @@ struct Tally {
         if case .restocked = answer.outcome { restocked += 1 }
     }
 
-    /// The time within which half, and 99 of 100, of the latest answers came; nil before the first.
+    /// The median and p99 latency of the latest answers; nil before the first.
     var answerTimes: (median: Duration, p99: Duration)? {
         guard !times.isEmpty else { return nil }
         let sorted = times.sorted()

@@ -1,9 +1,9 @@
 import JuiceMaker
 import SeededRandom
 
-/// Simulated points of sale: orders for a few stores, the same ones for the same seed.
+/// Generates the orders of simulated points of sale. The same seed gives the same orders.
 struct Traffic {
-    /// One order, as a till would ring it up.
+    /// One order.
     struct Order: Equatable {
         let id: String
         let store: String
@@ -11,10 +11,10 @@ struct Traffic {
         let quantity: Int
     }
 
-    /// A juice that no menu has, so that rejections are seen, too.
+    /// A juice that is on no menu, to provoke rejections.
     static let unknownJuice = "durian"
 
-    /// Part of every id, so that two runs do not use the same ones; empty where a run stands alone.
+    /// A part of every id, so that ids of different runs differ; empty if there is only one run.
     let run: String
     private let stores: [String]
     private let juices: [String]
@@ -43,7 +43,7 @@ struct Traffic {
         )
     }
 
-    /// A moment between two orders at a human pace: some six orders a second, unevenly.
+    /// A random pause between two orders at a human pace: about six orders per second.
     mutating func pause() -> Duration {
         .milliseconds(Int.random(in: 60...260, using: &random))
     }

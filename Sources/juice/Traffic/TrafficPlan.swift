@@ -4,28 +4,33 @@ import JuiceMessages
 
 /// The options of simulated traffic.
 struct TrafficOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("End after this many order answers. (default: at Ctrl-C)", valueName: "count"))
+    @Option(
+        help: ArgumentHelp("End after this many answered orders. (default: at Ctrl-C)", valueName: "count")
+    )
     var orders: Int?
 
     @Option(
         help: ArgumentHelp(
-            "The stores, separated by commas, or how many. (default: gangnam,hongdae,jamsil)",
+            "The stores, separated by commas, or their number. (default: gangnam,hongdae,jamsil)",
             valueName: "names|count"
         )
     )
     var stores: String?
 
     @Option(
-        help: ArgumentHelp("Repeats the orders of another run. (default: a new seed)", valueName: "number")
+        help: ArgumentHelp(
+            "The seed of the orders, to repeat another run. (default: a new seed)",
+            valueName: "number"
+        )
     )
     var seed: UInt64?
 }
 
-/// How much simulated traffic, and whose.
+/// The configuration of simulated traffic.
 struct TrafficPlan {
     let stores: [String]
     let seed: UInt64
-    /// Nil goes on until somebody ends it.
+    /// How many orders to send; nil runs until the user ends it.
     let orders: Int?
 
     init(_ settings: Settings) throws(Failure) {
@@ -38,10 +43,10 @@ struct TrafficPlan {
             ?? .random(in: 0...UInt64(UInt32.max))
     }
 
-    /// To look at, traffic goes at a human pace; to be counted, as fast as answers come.
+    /// Without a number of orders the traffic is for people to watch, otherwise for counting.
     var pace: TrafficSession.Pace { orders == nil ? .human : .full }
 
-    /// Store names from a list, or so many made-up ones.
+    /// Parses a list of store ids, or a number of generated ones.
     static func storeNames(_ text: String) -> [String]? {
         if let count = Int(text) {
             return (1...1000).contains(count) ? (1...count).map { "store-\($0)" } : nil

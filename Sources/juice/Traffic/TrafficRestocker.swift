@@ -1,12 +1,12 @@
 import JuiceMessages
 
-/// Refills what simulated traffic empties, at once and by far: the real bot (`juice restock-bot`) keeps levels instead.
+/// Refills what simulated traffic uses up, immediately and by large amounts. The real bot, `juice restock-bot`, keeps levels instead.
 struct TrafficRestocker {
-    /// How many more of a fruit it gets than the order needed.
+    /// How much of a fruit it adds beyond what the order lacked.
     let extra: Int
     private let run: String
 
-    /// What is on its way, so that it is not ordered again by every order that meets the same empty shelf.
+    /// The fruits on their way, by restock id, so that further orders that lack them send no more restocks.
     private var underway: [String: Set<Shelf>] = [:]
     private var count = 0
 
@@ -15,15 +15,15 @@ struct TrafficRestocker {
         let fruit: String
     }
 
-    /// - Parameter run: part of every id, so that two runs do not use the same ones.
+    /// - Parameter run: a part of every id, so that ids of different runs differ.
     init(run: String = "", extra: Int) {
         self.run = run
         self.extra = extra
     }
 
-    /// Decides what an answer asks for.
+    /// Decides whether an answer requires a restock.
     ///
-    /// - Returns: the restock to send, if there is something to refill.
+    /// - Returns: the restock to send; nil if none is needed.
     mutating func refill(after answer: Answer) -> OutgoingCommand? {
         switch (answer.command, answer.outcome) {
         case (.restock, _):

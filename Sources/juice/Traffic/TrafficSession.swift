@@ -4,30 +4,30 @@ import JuiceMessages
 import JuiceService
 import Kafka
 
-/// Simulated traffic: tills that send orders, a bot that restocks, and whoever watches.
+/// Simulated traffic: points of sale that send orders, a bot that restocks, and a reader of the answers.
 ///
-/// It belongs to one thread, which calls ``step(sends:wait:)`` over and over.
+/// Use it on one thread, which calls ``step(sends:wait:)`` repeatedly.
 final class TrafficSession {
-    /// How fast the tills go.
+    /// How fast orders are sent.
     enum Pace {
-        /// As people do: several orders a second.
+        /// Like people: several orders per second.
         case human
-        /// As fast as answers come.
+        /// As fast as answers arrive.
         case full
     }
 
-    /// The embedded broker throws away what it has too much of, so what is under way stays far below that.
+    /// The most orders in flight, far below the number of records at which the embedded broker trims partitions.
     static let mostInFlight = 200
-    /// Without any answer for this long something is wrong.
+    /// The session fails without any answer for this long.
     static let answerTimeout = Duration.seconds(30)
-    /// How long the orders under way may take once somebody wants it to end.
+    /// How long to wait for the orders in flight at the end.
     private static let closingTime = Duration.seconds(2)
 
     let orderLimit: Int?
     private(set) var tally = Tally()
     private(set) var sent = 0
     var inFlight: Int { sentAt.count }
-    /// Orders answered each second since the first was sent.
+    /// Orders answered per second since the first was sent.
     var ordersPerSecond: Double {
         guard let firstSentAt else { return 0 }
         return Double(tally.orders) / max(0.1, (ContinuousClock.now - firstSentAt) / .seconds(1))
@@ -55,7 +55,7 @@ final class TrafficSession {
         self.traffic = traffic
         pace = plan.pace
         orderLimit = plan.orders
-        // At full speed hundreds of orders meet the same empty shelf before a restock can reach it.
+        // At full speed hundreds of orders lack the same fruit before a restock is applied.
         restocker = TrafficRestocker(run: traffic.run, extra: pace == .full ? 2000 : 20)
         producer = try connection.producer(timeout: Self.answerTimeout)
         results = try TopicReader(
@@ -66,14 +66,14 @@ final class TrafficSession {
         try results.startAtEnds()
     }
 
-    /// Whether all orders that there were to be are answered.
+    /// Whether the requested number of orders has been answered.
     var isDone: Bool { tally.orders == orderLimit }
 
-    /// Steps until all orders are answered or somebody ends it, and then until those under way are answered.
+    /// Runs until all orders are answered or `isEnded`, and then waits for the orders in flight.
     ///
     /// - Parameters:
-    ///   - mayBegin: whether the tills may send; asked before each step, and may throw what ends the traffic.
-    ///   - show: takes the answers of each step, which may be none.
+    ///   - mayBegin: whether orders may be sent. Called before each step; may throw to end the session.
+    ///   - show: receives the answers of each step, which may be none.
     func run(
         until isEnded: () -> Bool,
         mayBegin: () throws -> Bool = { true },
@@ -89,11 +89,11 @@ final class TrafficSession {
         }
     }
 
-    /// Sends what is due and takes in the answers at hand.
+    /// Sends the orders that are due and reads available answers.
     ///
     /// - Parameters:
-    ///   - sends: whether tills may send orders.
-    ///   - wait: how long to wait for an answer, at most.
+    ///   - sends: whether to send orders.
+    ///   - wait: how long to wait for an answer.
     /// - Returns: the answers, in order within each store.
     func step(sends: Bool, wait: Duration) throws(Failure) -> [Answer] {
         if sends { try sendOrders() }
@@ -115,7 +115,7 @@ final class TrafficSession {
         return answers
     }
 
-    /// An order that is due goes before answers, as long as it may go.
+    /// How long to poll: not beyond the time of the next order.
     private func pollTime(_ wait: Duration) -> Duration {
         pace == .human ? min(wait, untilNextOrder) : wait
     }
@@ -137,8 +137,8 @@ final class TrafficSession {
         pace == .full ? .zero : max(.zero, nextOrderAt - .now)
     }
 
-    /// - Returns: whether the answer is new. The embedded broker also shows answers of transactions that were
-    ///   aborted and done again.
+    /// - Returns: whether the answer is new. The embedded broker also shows answers of transactions that were aborted and
+    ///   repeated.
     private func count(_ answer: Answer) throws(Failure) -> Bool {
         switch answer.command {
         case .order:
@@ -164,7 +164,7 @@ final class TrafficSession {
     }
 }
 
-/// Whether a record could not be written; told inside the producer's poll, on the same thread.
+/// The last failed delivery. The producer's poll sets it, on the same thread.
 private final class Deliveries {
     var failure: KafkaError?
 }
