@@ -13,7 +13,7 @@ import Testing
         var gaps = ArrivalGaps()
         let start = ContinuousClock.now
         for (partition, seconds) in [(0, 0), (1, 1), (0, 2), (0, 5), (1, 9)] as [(Int32, Int)] {
-            gaps.recordArrival(from: partition, at: start + .seconds(seconds))
+            gaps.record(arrivalFrom: partition, at: start + .seconds(seconds))
         }
         let longest = gaps.drain()
         #expect(longest.ofEach == [0: .seconds(3), 1: .seconds(8)])

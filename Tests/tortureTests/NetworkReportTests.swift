@@ -23,7 +23,7 @@ struct NetworkReportTests {
 
     @Test func runWithoutPowerSaysSo() {
         var power = NetworkPower()
-        power.count(.endTxn, Answer(error: 0), hasMet: false, isSameEpoch: true)
+        power.record(.endTxn, Answer(error: 0), hasMet: false, isSameEpoch: true)
         #expect(
             power.line
                 == "power: 1 late requests, and no late request met a later transaction: "
@@ -33,10 +33,10 @@ struct NetworkReportTests {
 
     @Test func powerIsToldInOneLine() {
         var power = NetworkPower()
-        power.count(.endTxn, Answer(error: 0), hasMet: true, isSameEpoch: true)
-        power.count(.txnOffsetCommit, Answer(error: 47), hasMet: true, isSameEpoch: false)
-        power.count(.endTxn, nil, hasMet: true, isSameEpoch: false)
-        power.count(.endTxn, nil, hasMet: false, isSameEpoch: false)
+        power.record(.endTxn, Answer(error: 0), hasMet: true, isSameEpoch: true)
+        power.record(.txnOffsetCommit, Answer(error: 47), hasMet: true, isSameEpoch: false)
+        power.record(.endTxn, nil, hasMet: true, isSameEpoch: false)
+        power.record(.endTxn, nil, hasMet: false, isSameEpoch: false)
         #expect(
             power.line
                 == "power: 4 late requests, 3 met a later transaction of their transactional id, "

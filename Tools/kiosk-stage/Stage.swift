@@ -6,8 +6,8 @@ import Kafka
 import Logging
 import ServiceLifecycle
 
-/// An embedded broker and the service on it, which do as they are told on standard input: `broker down`, `broker up`,
-/// `service stop`, `service start`. Each is answered with `done`. It ends with its input.
+/// An embedded broker and the service on it, controlled by lines on standard input: `broker down`, `broker up`, `service stop`,
+/// `service start`. It prints `done` after each, and exits at the end of its input.
 @main
 struct Stage {
     static func main() async throws {
@@ -33,13 +33,13 @@ struct Stage {
         await service?.stop()
     }
 
-    /// Not by `print`, which keeps lines back when nobody at a terminal reads them.
+    /// Writes a line unbuffered; `print` buffers if standard output is not a terminal.
     private static func say(_ line: String) {
         FileHandle.standardOutput.write(Data((line + "\n").utf8))
     }
 }
 
-/// The service, until it is stopped.
+/// A running service.
 private struct RunningService {
     private let group: ServiceGroup
     private let run: Task<Void, any Error>

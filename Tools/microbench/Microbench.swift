@@ -2,32 +2,32 @@ import ArgumentParser
 import CMallocCount
 import CoreBench
 
-/// Counts what a piece of an order's work costs: requests for memory, which are the same on every machine, and time.
+/// Measures the cost of each piece of work for an order: heap allocations, which are the same on every machine, and time.
 @main
 struct Microbench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "microbench",
         abstract:
-            "Count the memory requests and nanoseconds of each piece of an order's work, without Kafka.",
+            "Count the heap allocations and nanoseconds of each piece of work for an order, without Kafka.",
         discussion: """
-            Counted in steady state: every piece is done so many times before. Instructions are counted by \
-            valgrind, as the difference of two runs: make instructions.
+            Each piece runs in steady state, after a warm-up. For instruction counts run `make instructions`, which \
+            uses valgrind and takes the difference of two runs.
             """
     )
 
-    @Option(help: "How many orders are counted.")
+    @Option(help: "The number of orders to measure.")
     var orders = 1_000_000
 
-    @Option(help: "How many stores they are for.")
+    @Option(help: "The number of stores that the orders are for.")
     var stores = 1_000
 
     @Option(help: "Only this piece.")
     var only: String?
 
-    @Flag(help: "Do the piece that --only names, once, and print nothing: for valgrind.")
+    @Flag(help: "Run the piece in --only once and print nothing: for valgrind.")
     var bare = false
 
-    @Flag(help: "Fail when a piece that needs no memory asks for some.")
+    @Flag(help: "Fail if a piece allocates on the heap for each order.")
     var check = false
 
     func validate() throws {
@@ -36,7 +36,7 @@ struct Microbench: ParsableCommand {
     }
 
     func run() throws {
-        // Few, where every instruction is counted: making them is, too.
+        // Few distinct orders for valgrind, which also counts the instructions that create them.
         let all = CoreCase.all(storeCount: stores, distinctOrders: bare ? 1 << 16 : 1 << 20)
         let cases = all.filter { only == nil || only == $0.name }
         guard !cases.isEmpty else {
@@ -66,7 +66,7 @@ struct Microbench: ParsableCommand {
         print("No piece takes memory from the heap for an order")
     }
 
-    /// A request for each 500 orders: a transaction takes some, an order takes none.
+    /// One allocation per 500 orders: a transaction allocates, an order does not.
     private static let tolerance = 0.002
 
     private func count(_ piece: CoreCase) -> (requests: Int64, nanoseconds: Double) {
@@ -84,7 +84,7 @@ struct Microbench: ParsableCommand {
         return "\(whole)." + String(repeating: "0", count: digits - fraction.count) + fraction
     }
 
-    /// A column: to the left of a positive width, to the right of a negative one.
+    /// Pads to a column: aligned left for a positive width, right for a negative one.
     private func padded(_ text: String, _ width: Int) -> String {
         let space = String(repeating: " ", count: max(0, abs(width) - text.count))
         return width > 0 ? text + space : space + text

@@ -1,13 +1,13 @@
-/// The longest times in which nothing arrived from a partition.
+/// Measures the longest times without an arrival from a partition.
 struct ArrivalGaps {
-    /// What was longest since it was last asked.
+    /// The longest gaps since the last ``ArrivalGaps/drain()``.
     struct Longest {
-        /// By partition.
+        /// The longest gap of each partition.
         var ofEach: [Int32: Duration] = [:]
-        /// In which nothing came from any.
+        /// The longest time without an arrival from any partition.
         var ofAll = Duration.zero
 
-        /// That of the partition where it was longest.
+        /// The longest gap of any partition.
         var longest: Duration { ofEach.values.max() ?? .zero }
     }
 
@@ -15,8 +15,8 @@ struct ArrivalGaps {
     private var lastOfAll: ContinuousClock.Instant?
     private var longest = Longest()
 
-    /// Takes note of an arrival. Where nothing is sent to a partition, nothing arrives, so the load has to be steady.
-    mutating func recordArrival(from partition: Int32, at now: ContinuousClock.Instant = .now) {
+    /// Records an arrival. Gaps mean something only if the load is steady.
+    mutating func record(arrivalFrom partition: Int32, at now: ContinuousClock.Instant = .now) {
         if let before = last.updateValue(now, forKey: partition) {
             longest.ofEach[partition] = max(longest.ofEach[partition] ?? .zero, now - before)
         }
@@ -24,7 +24,7 @@ struct ArrivalGaps {
         lastOfAll = now
     }
 
-    /// What was longest since the last call.
+    /// Returns the longest gaps since the last call, and starts over.
     mutating func drain() -> Longest {
         defer { longest = Longest() }
         return longest

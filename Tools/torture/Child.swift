@@ -1,15 +1,15 @@
 import Foundation
 
-/// A process that this one started.
+/// A child process.
 ///
-/// Not Foundation's `Process`: that takes a process to run for as long as anything it started itself does, and a
-/// command that restarts a broker leaves one behind.
+/// Foundation's `Process` is unsuitable: it considers a process running as long as any of its descendants runs, and a command
+/// that restarts a broker leaves one behind.
 final class Child {
     let pid: pid_t
-    /// How it ended: its exit status, negative the signal that ended it; nil as long as it runs.
+    /// The exit status, or the negated signal that killed it; nil while it runs.
     private(set) var status: Int32?
 
-    /// More than this process ever has open.
+    /// More file descriptors than this process ever has open.
     private static let mostDescriptors: Int32 = 4_096
 
     /// Starts an executable in a process group of its own, so that a Ctrl-C in the terminal does not reach it.
@@ -31,12 +31,12 @@ final class Child {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // A connection of this process that the child had too would stay open after this process closed it.
+        // A connection inherited by the child would stay open after this process closes it.
         #if canImport(Darwin)
             let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_CLOEXEC_DEFAULT
         #else
             let flags = POSIX_SPAWN_SETPGROUP
-            // Those that are not open are passed over.
+            // Descriptors that are not open are ignored.
             for descriptor in (STDERR_FILENO + 1)..<min(getdtablesize(), Self.mostDescriptors) {
                 posix_spawn_file_actions_addclose(&actions, descriptor)
             }
@@ -62,7 +62,7 @@ final class Child {
         if isRunning { kill(pid, signal) }
     }
 
-    /// Ends it and waits until it is gone.
+    /// Kills it and waits until it has ended.
     func killAtOnce() {
         send(SIGKILL)
         reap(0)
@@ -78,9 +78,9 @@ final class Child {
 }
 
 extension Child {
-    /// Runs an executable to its end.
+    /// Runs an executable and waits until it ends.
     ///
-    /// - Returns: its exit status and what it wrote.
+    /// - Returns: its exit status and its output.
     static func run(_ executable: String, _ arguments: [String]) throws -> (status: Int32, output: String) {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: file) }

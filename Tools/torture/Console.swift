@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Lines on standard output and, where a person is looking, a last one that says how things stand.
+/// Writes lines to standard output and, on a terminal, a status line below them.
 enum Console {
     private static let isTerminal = isatty(STDOUT_FILENO) == 1
     private static let lock = Mutex(())
@@ -10,7 +10,7 @@ enum Console {
         write((isTerminal ? "\r\u{1B}[K" : "") + text + "\n")
     }
 
-    /// Shows a line that the next one takes the place of; on anything but a terminal, nothing.
+    /// Shows a status line that the next line replaces; does nothing if standard output is not a terminal.
     static func status(_ text: String) {
         guard isTerminal else { return }
         write("\r\u{1B}[K\(text)")

@@ -3,16 +3,16 @@ import JuiceAudit
 import Kafka
 import Logging
 
-/// What to do, as the command line says.
+/// The configuration of a run, from the command line.
 struct Plan: Sendable {
     let bootstrapServers: String
     let rounds: Int
     let brokerRestart: String?
-    /// Stops, kills and starts a broker.
+    /// The shell command that stops, kills and starts a broker.
     let brokerCommand: String?
     let instances: Int
     let clients: Int
-    /// Commands a second.
+    /// Commands per second.
     let rate: Double
     let stores: Int
     let partitions: Int
@@ -24,18 +24,18 @@ struct Plan: Sendable {
     let juice: URL
     let isPlain: Bool
     let isRolling: Bool
-    /// What is done to the requests of the service; nil for nothing.
+    /// The faults in the service's requests; nil is none.
     let network: NetworkPlan?
     let keeps: Bool
-    /// What the names of this run's topics, its group and its folder begin with.
+    /// The prefix of the names of this run's topics, group and folder.
     let prefix = "juice-torture-\(UInt32.random(in: 1_000..<1_000_000))."
 
     var group: String { prefix + "group" }
 
-    /// Long enough for a session and a transaction of a dead instance to time out, one after the other.
+    /// Long enough for the session and then a transaction of a dead instance to time out.
     var recoveryTimeout: Duration { session + .seconds(50) }
 
-    /// What the service was told, for its audit.
+    /// The service's settings, for the audit.
     var rules: AuditRules {
         var rules = AuditRules(partitionCount: partitions, topicPrefix: prefix)
         if let duplicateWindow { rules.memoryWindow = Int64(duplicateWindow) * 1_000 }
@@ -43,19 +43,19 @@ struct Plan: Sendable {
         return rules
     }
 
-    /// How long an instance may take to end when it is asked to.
+    /// How long an instance may take to end on SIGTERM.
     var stopTimeout: Duration { network == nil ? .seconds(20) : recoveryTimeout }
 
     func topic(_ name: String) -> String { prefix + name }
 
-    /// What every client of this process has in common.
+    /// The configuration that all clients of this process share.
     var client: KafkaConfiguration {
         KafkaConfiguration([
             "bootstrap.servers": bootstrapServers, "client.id": "torture", "reconnect.backoff.max.ms": "500",
         ])
     }
 
-    /// A consumer that sees what is committed, from the first record on.
+    /// The configuration of a consumer that reads committed records from the start.
     var reader: KafkaConfiguration {
         client.merging([
             "group.id": group, "isolation.level": "read_committed", "enable.auto.commit": "false",
@@ -65,5 +65,5 @@ struct Plan: Sendable {
     }
 }
 
-/// librdkafka's lines are not for people here: what matters comes back from the calls.
+/// Discards librdkafka's log: the calls report all relevant errors.
 let silentHooks = ClientHooks(logger: Logger(label: "torture") { _ in SwiftLogNoOpLogHandler() })

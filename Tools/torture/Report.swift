@@ -1,21 +1,21 @@
 import JuiceAudit
 
-/// What came of a run.
+/// The result of a run.
 struct Report {
     let audit: Audit
-    /// Records that a broker had confirmed and that are not there.
+    /// Records that a broker acknowledged but that are missing.
     let lost: [String]
-    /// What went wrong besides the contract.
+    /// Problems other than violations of the contract.
     let problems: [String]
-    /// How long things took, in lines.
+    /// Durations, as lines.
     let summary: [String]
 
     var isSound: Bool { audit.faults.isEmpty && lost.isEmpty && problems.isEmpty }
 
-    /// Faults beyond these are counted but not shown: one cause often has many.
+    /// Further faults are counted but not shown: one cause often leads to many.
     private static let mostShown = 50
 
-    /// - Parameter title: what was done, for the last line.
+    /// - Parameter title: the kind of run, for the last line.
     func print(as title: String) {
         for line in summary { Console.line(line) }
         let counts = audit.counts
@@ -39,7 +39,7 @@ struct Report {
         )
     }
 
-    /// The audit goes by what is in the topics, so what should be in them is looked for here.
+    /// The acknowledged records that are missing from the topics. The audit itself sees only what is in the topics.
     static func lost(_ acknowledged: [Load.Acknowledged], in topics: AuditTopics) -> [String] {
         var values: [String: [[Int64: [UInt8]?]]] = [:]
         for (name, partitions) in [("orders", topics.orders), ("restocks", topics.restocks)] {

@@ -6,18 +6,18 @@ import Foundation
 struct Torture: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "torture",
-        abstract: "Kills, freezes and crowds the service on a real broker, and audits what it answered.",
+        abstract: "Kills, freezes and rescales the service on a real broker, and audits its answers.",
         discussion: """
-            It makes topics of its own, runs several `juice serve` on them, and sends orders and restocks through \
-            clients that place them differently and repeat some. Each round does one bad thing to the service. In the \
-            end it reads all topics and holds them against the contract.
+            It creates its own topics, runs several `juice serve` on them, and sends orders and restocks through \
+            clients with different partitioners, some of them repeatedly. Each round disturbs the service once. At \
+            the end it reads all topics and checks them against the contract.
 
-            With --network the instances reach the brokers through a proxy in this process, which holds back, cuts, delays \
-            and repeats single requests by their kind. Each broker gets a port of the proxy's on 127.0.0.1, and the \
-            brokers' answers are rewritten to name those; nothing has to be set up at the brokers. The connections are \
-            plain: neither TLS nor SASL.
+            With --network the instances reach the brokers through a proxy in this process, which holds back, drops, \
+            delays and replays single requests by their kind. Each broker gets a listener on 127.0.0.1, and responses \
+            are rewritten to name the listeners; the brokers need no configuration. The connections use neither TLS \
+            nor SASL.
 
-            Exit status: 0 the contract was kept, 1 it was not, 70 the torture itself failed, 130 interrupted.
+            Exit status: 0 the contract was kept, 1 it was violated, 70 the torture itself failed, 130 interrupted.
 
             Example:
               torture --bootstrap-servers 127.0.0.1:9092 --rounds 20 \\
@@ -27,15 +27,15 @@ struct Torture: ParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Where Kafka is: one broker or several, with commas.", valueName: "host:port"))
+    @Option(help: ArgumentHelp("The Kafka brokers, separated by commas.", valueName: "host:port"))
     var bootstrapServers: String
 
-    @Option(help: "How many bad things to do.")
+    @Option(help: "The number of rounds.")
     var rounds = 100
 
     @Option(
         help: ArgumentHelp(
-            "A shell command that restarts the broker: one more bad thing.",
+            "A shell command that restarts the broker: a further disturbance.",
             valueName: "command"
         )
     )
@@ -44,24 +44,24 @@ struct Torture: ParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            A shell command that stops, kills and starts one broker of several, run as `COMMAND stop ID`, `COMMAND kill ID` \
-            and `COMMAND start ID`: two more bad things. The report tells the longest gap in each partition's answers.
+            A shell command that stops, kills and starts one of several brokers, run as `COMMAND stop ID`, `COMMAND kill ID` \
+            and `COMMAND start ID`: two further disturbances. The report has the longest gaps in the partitions' answers.
             """,
             valueName: "command"
         )
     )
     var brokerCommand: String?
 
-    @Option(help: "How many instances of the service to run.")
+    @Option(help: "The number of instances of the service.")
     var instances = 3
 
-    @Option(help: "How many clients send commands.")
+    @Option(help: "The number of clients that send commands.")
     var clients = 3
 
-    @Option(help: ArgumentHelp("Commands a second, all clients together.", valueName: "count"))
+    @Option(help: ArgumentHelp("Commands per second of all clients together.", valueName: "count"))
     var rate = 500.0
 
-    @Option(help: "How many stores there are.")
+    @Option(help: "The number of stores.")
     var stores = 40
 
     @Option(help: "Partitions of each topic.")
@@ -77,30 +77,32 @@ struct Torture: ParsableCommand {
     var duplicateIds: Int?
 
     @Option(
-        help: "The same number does the same things, though not at the same moments. (default: by chance)"
+        help: "The seed of all random choices; the timing still varies. (default: random)"
     )
     var seed: UInt64?
 
-    @Option(help: ArgumentHelp("The command to run. (default: the one beside this one)", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("The `juice` to run. (default: the one beside this executable)", valueName: "path")
+    )
     var juice: String?
 
-    @Flag(help: "Send no repeats and every record to its store's partition, to tell faults apart.")
+    @Flag(help: "Send no repeats, and every record to its store's partition, to isolate faults.")
     var plain = false
 
     @Flag(
         help: """
-            Instead of bad things, the ordinary one: restart each instance in turn, add one more, and tell the longest gaps \
-            in the answers. With --broker-command, also stop, kill and start each broker in turn.
+            Run a rolling restart instead: restart each instance in turn, add one, and report the longest gaps in the \
+            answers. With --broker-command, also stop, kill and start each broker in turn.
             """
     )
     var rolling = false
 
-    @Flag(help: "Lead the instances through a proxy that does bad things to their requests.")
+    @Flag(help: "Put a proxy in front of the brokers that injects faults into the instances' requests.")
     var network = false
 
     @Option(
         help: ArgumentHelp(
-            "How many of the transactional requests something is done to; of others fewer. More where few are sent.",
+            "The share of transactional requests that get a fault; frequent and other requests get fewer.",
             valueName: "percent"
         )
     )
@@ -108,13 +110,13 @@ struct Torture: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Hold to these kinds of requests, such as EndTxn,TxnOffsetCommit.",
+            "Inject faults only into these kinds of requests, such as EndTxn,TxnOffsetCommit.",
             valueName: "kinds"
         )
     )
     var networkKinds: String?
 
-    @Flag(help: "Leave topics and logs in place.")
+    @Flag(help: "Keep the topics and logs.")
     var keep = false
 
     func validate() throws {
@@ -129,7 +131,7 @@ struct Torture: ParsableCommand {
             throw ValidationError("--network-rate must be from 0 to 100")
         }
         guard network || networkKinds == nil else {
-            throw ValidationError("--network-kinds says what --network does: give both")
+            throw ValidationError("--network-kinds requires --network")
         }
         _ = try kinds
         guard session >= 6 else {
@@ -138,7 +140,7 @@ struct Torture: ParsableCommand {
     }
 
     func run() throws {
-        // A broker that goes away must not end the process.
+        // A broker that closes its connection must not end the process.
         signal(SIGPIPE, SIG_IGN)
         Interruption.install()
         do {
@@ -153,7 +155,7 @@ struct Torture: ParsableCommand {
         }
     }
 
-    /// What --network-kinds names; nil for all.
+    /// The kinds in --network-kinds; nil is all.
     private var kinds: Set<ApiKey>? {
         get throws {
             guard let networkKinds else { return nil }

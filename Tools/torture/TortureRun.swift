@@ -12,7 +12,9 @@ struct TortureRun {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent(String(plan.prefix.dropLast()))
     }
 
-    /// - Returns: whether the contract was kept, and the service answered again after each round.
+    /// Runs everything and prints the report.
+    ///
+    /// - Returns: whether the contract was kept and the service answered again after each round.
     func run() throws -> Bool {
         let admin = try Admin(configuration: plan.client, hooks: silentHooks)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -44,7 +46,7 @@ struct TortureRun {
         return isSound
     }
 
-    /// Copies enough that a broker may be missing.
+    /// Enough replicas to tolerate the loss of a broker.
     private var replication: [String] {
         let brokers = plan.bootstrapServers.split(separator: ",").count
         return plan.brokerCommand == nil || brokers < 3 ? [] : ["--replication-factor", "3"]
@@ -64,7 +66,7 @@ struct TortureRun {
         }
     }
 
-    /// Runs service and clients, does what the plan says, and lets the service answer everything.
+    /// Runs the service and the clients, disturbs the service as planned, and lets it answer everything.
     private func torment(
         _ fleet: Fleet,
         _ admin: Admin,
@@ -100,19 +102,19 @@ struct TortureRun {
         let course: any Course = plan.isRolling ? RollingRestart(bed) : Rounds(bed)
         network?.setCalm(false)
         try course.run()
-        network?.setCalm(true)
+        network?.pauseFaults()
 
         Console.status("waiting for the last answers")
         try load.stop()
         // Before those that rest are started: one that fell would be among them.
-        for problem in fleet.collectFallen() { course.report(problem: problem) }
+        for problem in fleet.collectCrashes() { course.report(problem: problem) }
         for instance in fleet.resting { try instance.start() }
         let reader = TopicReader(plan: plan)
         let isDrained = try wait(for: plan.recoveryTimeout + plan.recoveryTimeout) {
             (try? reader.isDrained()) ?? false
         }
         if !isDrained { course.report(problem: "the service has not processed all commands") }
-        for problem in fleet.collectFallen() + (try fleet.stopAll()) { course.report(problem: problem) }
+        for problem in fleet.collectCrashes() + (try fleet.stopAll()) { course.report(problem: problem) }
         return (course, load.acknowledged)
     }
 

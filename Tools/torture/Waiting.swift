@@ -1,17 +1,17 @@
 import Foundation
 import Synchronization
 
-/// Somebody pressed Ctrl-C.
+/// The user interrupted the run.
 struct Interrupted: Error {}
 
-/// What kept the torture itself from going on.
+/// Why the torture itself failed.
 struct TortureError: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) { self.description = description }
 }
 
-/// Whether somebody pressed Ctrl-C, or asked the process to end.
+/// Whether the process got SIGINT or SIGTERM.
 enum Interruption {
     private static let flag = Atomic(false)
 
@@ -24,9 +24,9 @@ enum Interruption {
     }
 }
 
-/// Waits until something holds, looking often enough that recovery times are good to some milliseconds.
+/// Waits until a condition holds. It polls every 5 ms, which is the precision of recovery times.
 ///
-/// - Returns: whether it came to hold in time.
+/// - Returns: whether the condition held in time.
 @discardableResult
 func wait(for timeout: Duration, until holds: () throws -> Bool) throws -> Bool {
     let deadline = ContinuousClock.now + timeout
@@ -38,8 +38,8 @@ func wait(for timeout: Duration, until holds: () throws -> Bool) throws -> Bool 
     }
 }
 
-/// The same through a proxy: what does not come to hold in time is waited for once more with a calm network, since it may only be
-/// slow because of what is done to its requests.
+/// Waits with a proxy. If the condition does not hold in time, waits again without faults, because they may have been the only
+/// reason for the delay.
 @discardableResult
 func wait(
     for timeout: Duration,
@@ -48,8 +48,8 @@ func wait(
 ) throws -> Bool {
     if try wait(for: timeout, until: holds) { return true }
     guard let network else { return false }
-    network.setCalm(true)
-    defer { network.setCalm(false) }
+    network.pauseFaults()
+    defer { network.resumeFaults() }
     return try wait(for: timeout, until: holds)
 }
 
@@ -63,10 +63,10 @@ extension Duration {
     var text: String { String(format: "%.2f s", seconds) }
 }
 
-/// The time by the clock that records are stamped with, in milliseconds since 1970.
+/// The wall-clock time, as in record timestamps, in milliseconds since 1970.
 func wallClock() -> Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 
-/// Runs a body on a thread of its own, since librdkafka's calls block.
+/// Runs a body on a thread of its own, because librdkafka's calls block.
 final class Worker: Sendable {
     private let isDone = Atomic(false)
 

@@ -1,6 +1,7 @@
 import JuiceMessages
 
-/// Refills what simulated traffic uses up, immediately and by large amounts. The real bot, `juice restock-bot`, keeps levels instead.
+/// Refills what simulated traffic uses up, immediately and by large amounts. The real bot, `juice restock-bot`, keeps
+/// levels instead.
 struct TrafficRestocker {
     /// How much of a fruit it adds beyond what the order lacked.
     let extra: Int

@@ -1,23 +1,22 @@
 import Foundation
 
-/// How long partitions were without answers while something was done to a broker, told per kind of trouble and by what the
-/// broker did for the partition.
+/// The longest gaps in partitions' answers during broker failures, by kind of failure and by the broker's role for the partition.
 ///
-/// Nobody can answer while the brokers take no writes. How long that is, the clients show: they are plain producers, and what
-/// the brokers confirm to them has a gap of its own.
+/// The service cannot answer while the brokers accept no writes. The clients show how long that is: they are plain producers, and
+/// their acknowledgements have a gap, too.
 struct BrokerGapTable {
-    /// What one partition saw of one deed.
+    /// The gaps of one partition during one failure.
     struct Observation {
         let kind: BrokerTrouble.Kind
         let role: BrokerRoles.Role
         /// The longest gap in the partition's answers.
         let answers: Duration
-        /// The longest gap in what brokers confirmed to clients in the partition.
+        /// The longest gap in the acknowledgements to clients in the partition.
         let clients: Duration
-        /// The same, of the partition where it was longest.
+        /// The longest gap in the acknowledgements in any partition.
         let failover: Duration
 
-        /// How long answers may be missing.
+        /// The longest acceptable gap in the answers.
         var goal: Duration {
             switch (kind, role) {
             case (.kill, .neither): max(.seconds(3), clients + .seconds(2))
@@ -31,7 +30,7 @@ struct BrokerGapTable {
 
     mutating func add(_ observation: Observation) { observations.append(observation) }
 
-    /// The table, and nothing where nothing was done.
+    /// The table; empty without observations.
     var lines: [String] {
         guard !observations.isEmpty else { return [] }
         var lines = [Self.row("longest gap: broker", "seen", "median", "max", "clients", "over goal")]

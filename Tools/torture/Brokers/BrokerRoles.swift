@@ -1,19 +1,19 @@
 import Kafka
 
-/// What a broker does for the service at a moment: what it leads or coordinates goes away with it.
+/// The roles of brokers for the service at one moment: what a broker leads or coordinates fails with it.
 struct BrokerRoles {
-    /// What a broker does for one partition of the service.
+    /// The role of a broker for one partition of the service.
     enum Role: String, CaseIterable {
         case leader = "leader there"
         case coordinator = "coordinator there"
         case neither = "neither there"
     }
 
-    /// The topics of which each partition is somebody's work.
+    /// The topics whose partitions are assigned to workers.
     private static let topics = ["orders", "restocks", "results", "stock"]
 
     private let leaders: [Int32: Set<Int32>]
-    /// By partition: the coordinators of the group and of the transactions of whoever reads it.
+    /// By partition: the coordinators of the group and of the transactional ids of its reader.
     private let coordinators: [Int32: Set<Int32>]
 
     /// - Parameter members: the partitions that each member of the group reads, by its `group.instance.id`.
@@ -30,7 +30,7 @@ struct BrokerRoles {
         }
         self.leaders = leaders
 
-        /// Kafka's own rule of who coordinates a name.
+        /// Kafka's rule for the coordinator of a name.
         func coordinator(of name: String, in topic: String) -> Int32? {
             guard let partitions = metadata[topic]?.partitions, !partitions.isEmpty else { return nil }
             let hash = javaHash(name)
@@ -56,7 +56,7 @@ struct BrokerRoles {
     }
 }
 
-/// `String.hashCode` of Java, by which Kafka spreads names over its internal topics.
+/// Java's `String.hashCode`, by which Kafka distributes names over its internal topics.
 func javaHash(_ text: String) -> Int32 {
     text.utf16.reduce(0) { $0 &* 31 &+ Int32($1) }
 }

@@ -1,9 +1,9 @@
 import Foundation
 import Kafka
 
-/// Stops, kills and starts single brokers, and takes note of how long each partition was without answers.
+/// Stops, kills and starts single brokers, and measures the gaps in each partition's answers.
 final class BrokerTrouble {
-    /// What is done to a broker.
+    /// A change of a broker.
     enum Kind: String, CaseIterable {
         case stop, kill, start
 
@@ -16,7 +16,7 @@ final class BrokerTrouble {
         }
     }
 
-    /// The brokers, by their ids.
+    /// The ids of the brokers.
     let brokers: [Int32]
     private(set) var table = BrokerGapTable()
 
@@ -30,7 +30,7 @@ final class BrokerTrouble {
 
     private static let internalTopics = ["__consumer_offsets", "__transaction_state"]
 
-    /// - Returns: nil where the plan has no command for it.
+    /// - Returns: nil if the plan has no broker command.
     init?(
         plan: Plan,
         fleet: Fleet,
@@ -46,9 +46,9 @@ final class BrokerTrouble {
         brokers = Set(try Self.partitions(plan: plan, admin).flatMap(\.replicas)).sorted()
     }
 
-    /// Takes a broker away and brings it back.
+    /// Stops or kills a broker, and starts it again.
     ///
-    /// - Parameter report: told each of the two when it is over.
+    /// - Parameter report: called with a line after each of the two steps.
     func run(_ kind: Kind, _ broker: Int32, report: (String) -> Void) throws {
         let rolesBefore = try rolesInQuiet()
         try measure(kind, broker, rolesBefore, report: report) {
@@ -60,7 +60,7 @@ final class BrokerTrouble {
         try measure(.start, broker, rolesBefore, report: report) { try waitUntilInSync() }
     }
 
-    /// What each broker does, once all copies are complete: with one fewer, writes would be refused.
+    /// The roles of the brokers once all replicas are in sync. Otherwise writes would be refused with one broker fewer.
     private func rolesInQuiet() throws -> BrokerRoles {
         try waitUntilInSync()
         return try BrokerRoles(plan: plan, members: fleet.members() ?? [:], admin: admin)
@@ -71,7 +71,7 @@ final class BrokerTrouble {
             guard let partitions = try? Self.partitions(plan: plan, admin) else { return false }
             return partitions.allSatisfy { $0.leader != nil && $0.inSyncReplicas.count == $0.replicas.count }
         }
-        if !isInSync { throw TortureError("the brokers' copies do not become complete") }
+        if !isInSync { throw TortureError("the brokers' replicas do not get in sync") }
     }
 
     private func measure(

@@ -1,7 +1,7 @@
 import Foundation
 import Kafka
 
-/// The instances of the service, and what the group gave to each.
+/// The instances of the service, and the partitions assigned to them.
 final class Fleet {
     private(set) var instances: [Instance] = []
     private let plan: Plan
@@ -9,7 +9,7 @@ final class Fleet {
     private let admin: Admin
     private let network: NetworkProxy?
 
-    /// - Parameter network: the proxy that the instances are led through, if any.
+    /// - Parameter network: the proxy between the instances and the brokers, if any.
     init(plan: Plan, folder: URL, admin: Admin, network: NetworkProxy?) {
         self.plan = plan
         self.network = network
@@ -17,7 +17,7 @@ final class Fleet {
         self.admin = admin
     }
 
-    /// An instance that was not there before, with one worker or two, to be started.
+    /// Adds an instance with one or two workers. The caller has to start it.
     func add() -> Instance {
         let number = instances.count + 1
         let instance = Instance(
@@ -33,10 +33,10 @@ final class Fleet {
 
     var running: [Instance] { instances.filter { $0.isRunning && !$0.isFrozen } }
 
-    /// Instances that were stopped, to be started again. Those that ended by themselves are not, until they were counted.
-    var resting: [Instance] { instances.filter { !$0.isRunning && !$0.hasFallen } }
+    /// The stopped instances, except those that crashed and were not collected yet.
+    var resting: [Instance] { instances.filter { !$0.isRunning && !$0.hasCrashed } }
 
-    /// The partitions each instance reads; nil while the group is sharing them out.
+    /// The partitions that each instance reads; nil during a rebalance.
     func assignment() -> [String: Set<Int32>]? {
         guard let members = members() else { return nil }
         var assignment: [String: Set<Int32>] = [:]
@@ -48,7 +48,7 @@ final class Fleet {
         return assignment
     }
 
-    /// The partitions each member of the group reads, by its `group.instance.id`; nil while they are being shared out.
+    /// The partitions that each member of the group reads, by its `group.instance.id`; nil during a rebalance.
     func members() -> [String: Set<Int32>]? {
         guard let group = try? admin.describe(group: plan.group, timeout: .seconds(2)), group.isStable else {
             return nil
@@ -58,7 +58,7 @@ final class Fleet {
         ) { $0.union($1) }
     }
 
-    /// Waits until the group is stable and those who run, the newcomer among them and nobody else, read all partitions.
+    /// Waits until the group is stable and exactly the running instances, including the newcomer, read all partitions.
     func settle(with newcomer: Instance? = nil, within timeout: Duration) throws -> [String: Set<Int32>]? {
         var settled: [String: Set<Int32>]?
         try wait(for: timeout, through: network) {
@@ -74,14 +74,14 @@ final class Fleet {
         return settled
     }
 
-    /// Instances that ended though nobody ended them. They count as resting from then on.
-    func collectFallen() -> [String] {
-        instances.filter(\.hasFallen).map { "\($0.id) ended by itself with status \($0.collectStatus())" }
+    /// Returns a problem for each instance that ended by itself. From then on it counts as resting.
+    func collectCrashes() -> [String] {
+        instances.filter(\.hasCrashed).map { "\($0.id) ended by itself with status \($0.collectStatus())" }
     }
 
-    /// Ends all of them, gracefully if there is time for that.
+    /// Stops all running instances gracefully.
     ///
-    /// - Returns: which of them ended otherwise than they should.
+    /// - Returns: a problem for each instance with a non-zero exit status.
     func stopAll() throws -> [String] {
         var problems: [String] = []
         for instance in instances where instance.isRunning {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// One `juice serve`, through all its lives.
+/// One `juice serve`, across restarts.
 final class Instance {
     let id: String
     private let arguments: [String]
@@ -11,7 +11,7 @@ final class Instance {
     private var child: Child?
     private(set) var isFrozen = false
 
-    /// - Parameter bootstrapServers: where it finds the brokers, or the proxy in front of them.
+    /// - Parameter bootstrapServers: the addresses of the brokers, or of the proxy in front of them.
     init(id: String, workers: Int, bootstrapServers: String, plan: Plan, folder: URL) {
         self.id = id
         stopTimeout = plan.stopTimeout
@@ -32,28 +32,28 @@ final class Instance {
 
     var isRunning: Bool { child?.isRunning ?? false }
 
-    /// Whether it has restored what it was assigned.
+    /// Whether it has restored its assigned partitions.
     var isReady: Bool { isRunning && FileManager.default.fileExists(atPath: readyFile.path) }
 
-    /// Starts it; what it writes follows what it wrote in the lives before.
+    /// Starts it. Its output is appended to that of earlier runs.
     func start() throws {
         child = try Child(executable.path, arguments, output: log.path)
         isFrozen = false
     }
 
-    /// Whether it ended though nobody ended it.
-    var hasFallen: Bool { child != nil && !isRunning }
+    /// Whether it ended by itself.
+    var hasCrashed: Bool { child != nil && !isRunning }
 
-    /// Ends it at once, as a power cut would. Returns when it is gone.
+    /// Kills it, like a power cut, and waits until it has ended.
     func killAtOnce() {
         child?.killAtOnce()
         child = nil
         isFrozen = false
     }
 
-    /// Asks it to finish what it does and waits until it is gone.
+    /// Stops it gracefully and waits until it has ended.
     ///
-    /// - Returns: its exit status, negative for a signal.
+    /// - Returns: its exit status, or the negated signal.
     func stop() throws -> Int32 {
         if isFrozen { thaw() }
         child?.send(SIGTERM)
@@ -63,7 +63,7 @@ final class Instance {
         return collectStatus()
     }
 
-    /// How it ended, negative for a signal. It counts as never started from then on.
+    /// Returns its exit status, or the negated signal, and resets it to never started.
     func collectStatus() -> Int32 {
         defer { child = nil }
         return child?.status ?? 0

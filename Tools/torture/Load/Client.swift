@@ -1,7 +1,7 @@
 import Kafka
 import SeededRandom
 
-/// A client that sends commands at a steady rate, in its own way of choosing partitions.
+/// A client that sends commands at a steady rate, with a partitioner of its own.
 struct Client {
     private let number: Int
     private let plan: Plan
@@ -9,12 +9,12 @@ struct Client {
     private var producer: Producer
     private let outstanding = Outstanding()
 
-    /// Records that no broker has confirmed yet; more than that are not sent.
+    /// The most records without an acknowledgement.
     private static let mostOutstanding = 5_000
 
     private final class Outstanding { var count = 0 }
 
-    /// How clients of different makers choose a partition.
+    /// The partitioners of different client libraries.
     private static let partitioners = ["murmur2_random", "consistent_random", "random"]
 
     init(number: Int, plan: Plan, load: Load) throws(KafkaError) {
@@ -29,7 +29,7 @@ struct Client {
             configuration: plan.client.merging([
                 "partitioner": plan.isPlain ? "murmur2_random" : partitioners[number % partitioners.count],
                 "linger.ms": "2", "message.timeout.ms": "120000",
-                // Only some clients take care that their own retries double nothing.
+                // Only some clients are idempotent.
                 "enable.idempotence": number % 2 == 0 ? "true" : "false",
             ]),
             hooks: silentHooks
@@ -57,11 +57,11 @@ struct Client {
         while outstanding.count > 0, !Interruption.isRequested { producer.poll(timeout: .milliseconds(100)) }
     }
 
-    /// Once or twice more, at once or later.
+    /// Schedules one or two repeats, immediately or later.
     private func schedule(_ command: Command, _ mix: inout CommandMix, _ random: inout SeededGenerator) {
         for _ in 0..<(random.chance(70) ? 1 : 2) {
             let delay = random.chance(50) ? 0 : Int.random(in: 0..<20_000, using: &random)
-            // Another client, where there is one.
+            // Another client, if there is one.
             let step = plan.clients > 1 ? Int.random(in: 1..<plan.clients, using: &random) : 0
             load.schedule(
                 mix.repeating(command),
@@ -75,7 +75,8 @@ struct Client {
         for command in load.dueRepeats(for: number) { try send(command) }
     }
 
-    /// A producer whose sequence broke at a broker that came back is made anew, as clients do.
+    /// Sends a command. After a fatal error, such as a broken sequence after a broker restart, it creates a new producer,
+    /// as clients do.
     private mutating func send(_ command: Command) throws(KafkaError) {
         do throws(KafkaError) {
             try produce(command)
@@ -98,7 +99,7 @@ struct Client {
             outstanding.count -= 1
             switch result {
             case .success(let delivery):
-                load.count(
+                load.record(
                     Load.Acknowledged(
                         topic: command.topic,
                         partition: delivery.partition,
@@ -110,6 +111,6 @@ struct Client {
             }
         }
         outstanding.count += 1
-        load.count(sent: 1)
+        load.countSent()
     }
 }

@@ -10,7 +10,7 @@ struct Command: Sendable {
     var headers: [RecordHeader] = []
 }
 
-/// Makes up commands: mostly sound ones, and some of each kind of unsound ones.
+/// Generates commands: mostly valid ones, and some invalid ones of each kind.
 struct CommandMix {
     private var random: SeededGenerator
     private let client: Int
@@ -49,7 +49,7 @@ struct CommandMix {
         return random.chance(2) ? poisoned(command) : command
     }
 
-    /// The same command sent again, which some clients do with another body.
+    /// A repeat of the command, sometimes with another body.
     mutating func repeating(_ command: Command) -> Command {
         guard random.chance(5), let value = command.value else { return command }
         var other = command
@@ -61,7 +61,7 @@ struct CommandMix {
     }
 
     private mutating func key() -> [UInt8]? {
-        // A client of the usual partitioner may place a record without a key anywhere.
+        // The default partitioner may place a record without a key on any partition.
         if !isPlain, random.chance(3) { return random.chance(50) ? nil : [] }
         return Array("store-\(Int.random(in: 0..<stores, using: &random))".utf8)
     }
@@ -84,7 +84,7 @@ struct CommandMix {
         return #"{"restockId":"\#(id)","\#(isStep ? "add" : "set")":{\#(amounts.joined(separator: ","))}}"#
     }
 
-    /// A record that cannot be answered, each for another reason.
+    /// An invalid record, of a random kind.
     private mutating func poisoned(_ command: Command) -> Command {
         func with(value: [UInt8]?) -> Command {
             Command(topic: command.topic, key: command.key, value: value, headers: command.headers)
@@ -97,7 +97,7 @@ struct CommandMix {
         case 4: return with(value: Array(repeating: UInt8(ascii: "["), count: 200))
         case 5: return with(value: Array(repeating: UInt8(ascii: " "), count: 70_000))
         case 6: return Command(topic: command.topic, key: [0xFF, 0x00], value: command.value)
-        // It says that it was forwarded, and from an offset that there is not.
+        // A header that claims the record was forwarded from an offset that does not exist.
         default:
             let origin = RecordHeader(name: "juice.forwarded.from", value: "0/\(Int64.max)")
             return Command(

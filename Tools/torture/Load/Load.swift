@@ -1,9 +1,9 @@
 import Kafka
 import Synchronization
 
-/// The clients and what they have in common.
+/// The clients and their shared state.
 final class Load: Sendable {
-    /// What a broker confirmed to have.
+    /// A record that a broker acknowledged.
     struct Acknowledged: Sendable {
         let topic: String
         let partition: Int32
@@ -13,7 +13,7 @@ final class Load: Sendable {
 
     private struct Repeat: Sendable {
         let due: ContinuousClock.Instant
-        /// Who is to send it.
+        /// The number of the client that sends it.
         let client: Int
         let command: Command
     }
@@ -50,32 +50,32 @@ final class Load: Sendable {
 
     var sent: Int { state.withLock { $0.sent } }
 
-    /// Records that no broker confirmed, which may yet be there.
+    /// The number of records without an acknowledgement, which may have been written all the same.
     var unconfirmed: Int { state.withLock { $0.unconfirmed } }
 
     var acknowledged: [Acknowledged] { state.withLock { $0.acknowledged } }
 
-    /// Why a client could not go on.
+    /// Why a client failed, if one did.
     var failure: String? { state.withLock { $0.failure } }
 
-    /// Lets the clients send what they have, repeats included, and waits for them.
+    /// Lets the clients finish, including due repeats, and waits for them.
     func stop() throws {
         mayGoOn.store(false, ordering: .relaxed)
         let hasEnded = try wait(for: .seconds(150)) { workers.withLock { $0.allSatisfy(\.hasEnded) } }
         if !hasEnded { throw TortureError("the clients do not get their records confirmed") }
     }
 
-    func count(sent count: Int) { state.withLock { $0.sent += count } }
+    func countSent() { state.withLock { $0.sent += 1 } }
 
-    func count(_ acknowledged: Acknowledged) {
+    func record(_ acknowledged: Acknowledged) {
         state.withLock {
             $0.acknowledged.append(acknowledged)
             // Restocks are too few to be steady.
-            if acknowledged.topic == "orders" { $0.gaps.recordArrival(from: acknowledged.partition) }
+            if acknowledged.topic == "orders" { $0.gaps.record(arrivalFrom: acknowledged.partition) }
         }
     }
 
-    /// The longest times since the last call in which brokers confirmed no order.
+    /// Returns the longest gaps in the acknowledgements of orders since the last call.
     func drainGaps() -> ArrivalGaps.Longest { state.withLock { $0.gaps.drain() } }
 
     func countUnconfirmed() { state.withLock { $0.unconfirmed += 1 } }
@@ -86,7 +86,7 @@ final class Load: Sendable {
         }
     }
 
-    /// Takes the commands that this client has to repeat by now.
+    /// Removes and returns the commands that this client has to repeat now.
     func dueRepeats(for client: Int) -> [Command] {
         let now = ContinuousClock.now
         return state.withLock { state in

@@ -1,10 +1,10 @@
 import NIOCore
 
-/// What an answer to a transactional request says.
+/// The response to a transactional request.
 struct Answer: Equatable, Sendable {
-    /// Kafka's error code: 0 for none. Of several, the first that is one.
+    /// Kafka's error code, 0 for none. If there are several, the first error.
     var error: Int16 = 0
-    /// Whom the coordinator made of the asker, in the answer to InitProducerId.
+    /// The producer id and epoch in the response to InitProducerId.
     var producer: ProducerIdentity?
 
     init(error: Int16, producer: ProducerIdentity? = nil) {
@@ -13,9 +13,9 @@ struct Answer: Equatable, Sendable {
     }
 
     /// - Parameters:
-    ///   - frame: the answer with the four bytes of its length.
-    ///   - header: of the request that it answers.
-    /// - Returns: nil where the answer is not one that the proxy reads.
+    ///   - frame: the response, including the four bytes of its length.
+    ///   - header: the header of the request.
+    /// - Returns: nil if the proxy does not read this kind of response.
     init?(frame: ByteBuffer, to header: RequestHeader) {
         guard ApiKey.transactional.contains(header.key) else { return nil }
         guard header.version <= ApiKey.newestVersions[header.key, default: 0] else { return nil }
@@ -34,7 +34,7 @@ struct Answer: Equatable, Sendable {
         if header.key == .produce {
             return try readProduced(&buffer, header.version)
         }
-        // How long the broker throttled the client.
+        // The throttle time.
         try buffer.skip(4)
         switch header.key {
         case .addPartitions, .txnOffsetCommit: try readPartitions(&buffer, isFlexible: header.isFlexible)
@@ -53,7 +53,7 @@ struct Answer: Equatable, Sendable {
             _ = try buffer.string(isFlexible: isFlexible)
             for _ in 0..<(try buffer.length(isFlexible: isFlexible) ?? 0) {
                 try buffer.skip(4)
-                record(error: try buffer.integer())
+                record(try buffer.integer())
                 try buffer.skipTags(isFlexible: isFlexible)
             }
             try buffer.skipTags(isFlexible: isFlexible)
@@ -65,7 +65,7 @@ struct Answer: Equatable, Sendable {
             _ = try buffer.string(isFlexible: false)
             for _ in 0..<(try buffer.length(isFlexible: false) ?? 0) {
                 try buffer.skip(4)
-                record(error: try buffer.integer())
+                record(try buffer.integer())
                 // The offset and the time of the records, and where the log starts.
                 try buffer.skip(8 + (version >= 2 ? 8 : 0) + (version >= 5 ? 8 : 0))
                 guard version >= 8 else { continue }
@@ -78,11 +78,11 @@ struct Answer: Equatable, Sendable {
         }
     }
 
-    private mutating func record(error code: Int16) {
+    private mutating func record(_ code: Int16) {
         if error == 0 { error = code }
     }
 
-    /// The codes that late requests get, by the names that Kafka's documentation has for them.
+    /// The code with its name in Kafka's documentation, for the codes that late requests get.
     static func name(ofError code: Int16) -> String {
         let names: [Int16: String] = [
             3: "UNKNOWN_TOPIC_OR_PARTITION", 6: "NOT_LEADER_OR_FOLLOWER", 14: "COORDINATOR_LOAD_IN_PROGRESS",

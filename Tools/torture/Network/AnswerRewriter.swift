@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Where a broker, or a listener in front of it, is.
+/// The address of a broker, or of a listener in front of it.
 struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
     let host: String
     let port: Int
@@ -12,7 +12,7 @@ struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// - Parameter text: `host:port`, or `[host]:port` where the host has colons itself.
+    /// - Parameter text: `host:port`, or `[host]:port` if the host contains colons.
     init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]) else {
             return nil
@@ -23,7 +23,7 @@ struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(host: host, port: port)
     }
 
-    /// The addresses in a list with commas, as clients take it.
+    /// Parses a comma-separated list of addresses.
     static func list(_ text: String) -> [BrokerAddress]? {
         let parts = text.split(separator: ",").map { $0.filter { !$0.isWhitespace } }
         let addresses = parts.compactMap { BrokerAddress($0) }
@@ -31,14 +31,14 @@ struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Leads clients through the proxy: answers that name brokers name its listeners instead, and clients are told of no versions
-/// whose encodings the proxy does not read.
+/// Keeps clients on the proxy: replaces broker addresses in responses by those of the listeners, and hides API versions whose
+/// encodings the proxy cannot read.
 enum AnswerRewriter {
     /// - Parameters:
-    ///   - frame: the answer with the four bytes of its length.
-    ///   - header: of the request that it answers.
-    ///   - listener: what stands in front of a broker.
-    /// - Throws: where an answer that has to be rewritten cannot be read: with it the client would go past the proxy.
+    ///   - frame: the response, including the four bytes of its length.
+    ///   - header: the header of the request.
+    ///   - listener: returns the listener in front of a broker.
+    /// - Throws: if a response that has to be rewritten cannot be read; unchanged it would let the client bypass the proxy.
     static func rewrite(
         _ frame: ByteBuffer,
         to header: RequestHeader,
@@ -58,9 +58,9 @@ enum AnswerRewriter {
     ) throws(WireError) -> ByteBuffer {
         var rewritten = frame
         var buffer = frame
-        // The answer's header is never flexible here, since the asker does not know yet what the broker speaks.
+        // This response header is never flexible, because the client does not know the broker's versions yet.
         try buffer.skip(8)
-        // A version that the broker does not know is refused in the encoding of version 0, and asked for again.
+        // The broker refuses an unknown version in the encoding of version 0, and the client asks again.
         let isFlexible = try buffer.integer(Int16.self) == 0 && header.isFlexible
         for _ in 0..<(try buffer.length(isFlexible: isFlexible) ?? 0) {
             let key = ApiKey(rawValue: try buffer.integer())
@@ -106,7 +106,7 @@ enum AnswerRewriter {
         var buffer = frame
         try buffer.skip(8 + (header.version >= 1 ? 4 : 0))
         let error: Int16 = try buffer.integer()
-        // Where there is none, its address is nonsense.
+        // Without a coordinator the address is meaningless.
         guard error == 0 else { return frame }
         if header.version >= 1 { _ = try buffer.string(isFlexible: false) }
         var rewritten = copy(of: frame, before: buffer)
@@ -114,7 +114,7 @@ enum AnswerRewriter {
         return ended(rewritten, with: buffer)
     }
 
-    /// Copies a broker's number, and its listener in place of its address.
+    /// Copies a broker's id, and its listener's address in place of its own.
     private static func copyBroker(
         _ buffer: inout ByteBuffer,
         to rewritten: inout ByteBuffer,
@@ -138,7 +138,7 @@ enum AnswerRewriter {
         frame.getSlice(at: start, length: end - start) ?? ByteBuffer()
     }
 
-    /// Adds what follows the addresses, and sets the length anew.
+    /// Appends the rest of the response, and updates the length.
     private static func ended(_ rewritten: ByteBuffer, with rest: ByteBuffer) -> ByteBuffer {
         var rewritten = rewritten
         rewritten.writeImmutableBuffer(rest)

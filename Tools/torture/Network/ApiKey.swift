@@ -1,4 +1,4 @@
-/// A kind of request, by its number in Kafka's protocol.
+/// A kind of request, by its API key in Kafka's protocol.
 struct ApiKey: RawRepresentable, Hashable, Sendable {
     let rawValue: Int16
 
@@ -23,7 +23,7 @@ struct ApiKey: RawRepresentable, Hashable, Sendable {
 }
 
 extension ApiKey: CustomStringConvertible {
-    /// As Kafka's documentation calls it.
+    /// The names in Kafka's documentation.
     private static let names: [ApiKey: String] = [
         .produce: "Produce", .fetch: "Fetch", .listOffsets: "ListOffsets", .metadata: "Metadata",
         .offsetCommit: "OffsetCommit", .offsetFetch: "OffsetFetch", .findCoordinator: "FindCoordinator",
@@ -42,22 +42,22 @@ extension ApiKey: CustomStringConvertible {
         self = known.key
     }
 
-    /// What makes up a transaction.
+    /// The requests of a transaction.
     static let transactional: Set<ApiKey> = [
         .produce, .initProducerID, .addPartitions, .addOffsets, .endTxn, .txnOffsetCommit,
     ]
 
-    /// What else a client cannot do without. Of these no copy comes late: it would only ask once more.
+    /// Other essential requests. They are not replayed late, which would only be one more query.
     static let session: Set<ApiKey> = [
         .fetch, .listOffsets, .metadata, .offsetFetch, .findCoordinator, .joinGroup, .heartbeat, .syncGroup,
     ]
 }
 
 extension ApiKey {
-    /// The newest versions that clients are told of, so that only these encodings have to be read.
+    /// The newest versions that the proxy advertises to clients, so that it only has to read these encodings.
     ///
-    /// TxnOffsetCommit has to stay at 3, the first that names the member of the group: the service rests on that. Fetch and
-    /// Produce tell of other brokers in their newest versions, past the listeners that clients are led through.
+    /// TxnOffsetCommit must stay at 3, the first version with the group member, which the service relies on. Newer versions of
+    /// Fetch and Produce name other brokers, which would bypass the listeners.
     static let newestVersions: [ApiKey: Int16] = [
         .produce: 8, .fetch: 11, .metadata: 8, .findCoordinator: 2, .initProducerID: 4, .addPartitions: 2,
         .addOffsets: 2, .endTxn: 2, .txnOffsetCommit: 3,

@@ -1,13 +1,13 @@
 import NIOCore
 import NIOPosix
 
-/// A connection of the proxy's own to a broker. Belongs to its event loop.
+/// A connection of the proxy to a broker. Use it on its event loop.
 final class BrokerConnection: FrameReceiver {
     enum Event {
         case connected
         case answer(ByteBuffer)
         case writabilityChanged
-        /// The broker closed it, or could not be reached. Nothing comes after this.
+        /// The broker closed it, or could not be reached. This is the last event.
         case closed
     }
 
@@ -33,7 +33,7 @@ final class BrokerConnection: FrameReceiver {
             }
     }
 
-    /// Says who takes what comes.
+    /// Sets the receiver of events.
     func onEvent(_ receive: @escaping (Event) -> Void) { self.receive = receive }
 
     var isConnected: Bool { channel != nil && !isClosed }
@@ -41,8 +41,8 @@ final class BrokerConnection: FrameReceiver {
 
     func send(_ frame: ByteBuffer) { channel?.writeAndFlush(frame, promise: nil) }
 
-    /// Reads on, or leaves what comes to the kernel, which makes the broker wait.
-    func read(_ isReading: Bool) {
+    /// Resumes or pauses reading. While it is paused, TCP's flow control makes the broker wait.
+    func setReading(_ isReading: Bool) {
         guard isReading != self.isReading else { return }
         self.isReading = isReading
         channel?.setReading(isReading)
@@ -74,7 +74,7 @@ final class BrokerConnection: FrameReceiver {
 }
 
 extension Channel {
-    /// Whether what comes is read. To be called on the event loop.
+    /// Resumes or pauses reading. Call it on the event loop.
     func setReading(_ isReading: Bool) {
         try? syncOptions?.setOption(.autoRead, value: isReading)
     }

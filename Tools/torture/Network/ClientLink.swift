@@ -1,9 +1,9 @@
 import NIOCore
 
-/// A client's connection to a broker: the client's half, which may be closed on purpose, and the broker's. Belongs to its event
-/// loop.
+/// A client's connection through the proxy: the client's half, which may be closed on purpose, and the broker's half. Use it on
+/// its event loop.
 ///
-/// Requests are forwarded and answers delivered in order, one fault or wait holding up those behind it.
+/// Requests are forwarded and responses delivered in order; a fault or a wait delays those behind it.
 final class ClientLink: FrameReceiver {
     private struct Waiting {
         let request: Request
@@ -15,7 +15,7 @@ final class ClientLink: FrameReceiver {
         let fault: Fault
     }
 
-    /// The place of an answer among the others; it is delivered once it has its frame.
+    /// The place of a response in the order of delivery; it is delivered once it has its frame.
     private final class Slot { var frame: ByteBuffer? }
 
     private let client: any Channel
@@ -29,10 +29,9 @@ final class ClientLink: FrameReceiver {
     private var isOpen = true
     private var isReading = true
 
-    /// So many requests or answers may wait here; what comes after them is left to the kernel.
+    /// The most requests or responses that wait here; beyond that, reading pauses.
     private static let mostWaiting = 64
-    /// What is on its way when the client's half closes is answered within this time, and these answers are wanted: they tell what
-    /// became of transactions.
+    /// How long to wait for responses after the client's half has closed: they show the outcome of transactions.
     private static let lastAnswers = TimeAmount.seconds(10)
 
     init(client: any Channel, to address: BrokerAddress, switchboard: Switchboard) {
@@ -81,7 +80,7 @@ extension ClientLink {
         }
     }
 
-    /// Lets go what has to arrive first, then forwards.
+    /// Forwards the request after the late requests that have to arrive before it.
     private func clear(_ next: Waiting, _ fault: Fault) {
         guard isOpen else { return }
         switchboard.clear(next.request) { [self] in forward(next, fault) }
@@ -132,7 +131,7 @@ extension ClientLink {
         adjustReading()
     }
 
-    /// Puts the proxy's listeners in place of brokers; one that is seen for the first time gets its listener before.
+    /// Rewrites broker addresses and delivers the response. A broker that is seen for the first time gets a listener first.
     private func rewrite(_ frame: ByteBuffer, _ request: Request, _ slot: Slot) {
         guard isOpen else { return }
         do {
@@ -164,7 +163,7 @@ extension ClientLink {
     }
 }
 
-/// A broker that no listener stands in front of yet.
+/// A broker without a listener.
 private struct UnknownBroker: Error {
     let address: BrokerAddress
 }
@@ -176,7 +175,7 @@ extension ClientLink {
 
     func writabilityChanged() { adjustReading() }
 
-    /// Closes the client's half, and the broker's once that has said what it has to say.
+    /// Closes the client's half, and the broker's half after its last responses.
     private func close() {
         if isOpen {
             isOpen = false
@@ -185,14 +184,15 @@ extension ClientLink {
             client.close(promise: nil)
         }
         guard broker.isConnected, !forwarded.isEmpty else { return broker.close() }
-        broker.read(true)
+        broker.setReading(true)
         switchboard.loop.assumeIsolated().scheduleTask(in: Self.lastAnswers) { [broker] in broker.close() }
     }
 
-    /// Reads no more from either side than the other one takes: a frozen client makes the broker wait, not the proxy grow.
+    /// Reads no more from one side than the other side accepts: a frozen client makes the broker wait instead of filling the
+    /// proxy's memory.
     private func adjustReading() {
         guard isOpen else { return }
-        broker.read(client.isWritable && slots.count < Self.mostWaiting)
+        broker.setReading(client.isWritable && slots.count < Self.mostWaiting)
         let reads = waiting.count < Self.mostWaiting && (broker.isWritable || !broker.isConnected)
         guard reads != isReading else { return }
         isReading = reads

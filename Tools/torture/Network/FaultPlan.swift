@@ -1,28 +1,28 @@
 import SeededRandom
 
-/// What is done to a request.
+/// A fault in a request.
 enum Fault: Equatable, Sendable {
     case none
-    /// Not forwarded, and the client's connection closed, so that it sends the request again; this copy comes late.
+    /// Not forwarded, and the client's connection is closed, so that it resends the request; this copy arrives late.
     case holdBack(Moment)
-    /// Not forwarded, and the client's connection closed.
+    /// Not forwarded, and the client's connection is closed.
     case cut
-    /// Forwarded, and the client's connection closed in place of an answer.
+    /// Forwarded, and the client's connection is closed instead of delivering the response.
     case dropAnswer
-    /// Forwarded late, and all behind it on the connection with it.
+    /// Forwarded late, which delays all requests behind it.
     case delayRequest(Duration)
-    /// Answered late, and all behind it on the connection with it.
+    /// Answered late, which delays all responses behind it.
     case delayAnswer(Duration)
-    /// Forwarded, the client's connection closed in place of an answer, and forwarded once more later. Without the broken connection
-    /// this would be no fault to ask a client to bear: a request that was answered is never on its way still.
+    /// Forwarded, the client's connection is closed instead of delivering the response, and a copy is forwarded later. Only the
+    /// broken connection makes this realistic: after a response no copy of the request can still be in flight.
     case replay(Moment)
 }
 
-/// Chooses what is done to each request, by its kind and by chance.
+/// Chooses a fault for each request at random, by its kind.
 struct FaultPlan {
-    /// The percentage of transactional requests that something is done to.
+    /// The percentage of transactional requests that get a fault.
     let rate: Double
-    /// The only kinds that something is done to; nil for all.
+    /// The kinds of requests that may get a fault; nil is all.
     let kinds: Set<ApiKey>?
     private var random: SeededGenerator
 
@@ -46,7 +46,7 @@ struct FaultPlan {
         }
     }
 
-    /// How much of the rate each kind gets: what is asked often in a session, less.
+    /// The share of the rate for each kind: frequent requests get less.
     private static let shares: [ApiKey: Double] = [
         .endTxn: 1, .txnOffsetCommit: 1, .addOffsets: 1, .initProducerID: 1, .addPartitions: 0.5,
         .produce: 0.5,
@@ -72,8 +72,8 @@ struct FaultPlan {
         }
     }
 
-    /// By chance, or where the late request does most harm: an EndTxn between the answers and their offsets, old offsets behind
-    /// the new ones.
+    /// A random moment, or one at which the late request does most harm: an EndTxn between the answers and their offsets, old
+    /// offsets after the new ones.
     private mutating func moment(for key: ApiKey) -> Moment {
         let draw = Int.random(in: 0..<100, using: &random)
         switch key {

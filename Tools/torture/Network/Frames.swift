@@ -1,10 +1,10 @@
 import NIOCore
 
-/// Cuts what comes over a connection into requests or answers, each with the four bytes of its length.
+/// Splits a byte stream into requests or responses, each including the four bytes of its length.
 struct FrameDecoder: ByteToMessageDecoder {
     typealias InboundOut = ByteBuffer
 
-    /// More than any fetch that the service asks for.
+    /// Larger than any fetch of the service.
     private static let longest = 256 << 20
 
     mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {
@@ -18,15 +18,15 @@ struct FrameDecoder: ByteToMessageDecoder {
     }
 }
 
-/// Who takes what comes over a connection.
+/// Receives the events of a connection.
 protocol FrameReceiver: AnyObject {
     func received(_ frame: ByteBuffer)
     func closed()
-    /// It became possible to write more, or impossible.
+    /// The connection became writable or stopped being writable.
     func writabilityChanged()
 }
 
-/// The end of a connection's pipeline: hands everything to its receiver.
+/// The end of a connection's pipeline, which passes all events to its receiver.
 final class FrameHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -54,7 +54,7 @@ final class FrameHandler: ChannelInboundHandler {
 }
 
 extension Channel {
-    /// Has everything that comes over the connection handed to a receiver. To be called on the event loop.
+    /// Delivers all frames of the connection to a receiver. Call it on the event loop.
     func deliver(to receiver: any FrameReceiver) throws {
         try pipeline.syncOperations.addHandlers(
             ByteToMessageHandler(FrameDecoder()),

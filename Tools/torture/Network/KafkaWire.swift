@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Bytes that are not what Kafka's protocol says.
+/// Bytes that violate Kafka's protocol.
 struct WireError: Error {}
 
 extension ByteBuffer {
@@ -14,7 +14,7 @@ extension ByteBuffer {
         moveReaderIndex(forwardBy: count)
     }
 
-    /// How many bytes or elements follow; nil for a null.
+    /// The number of bytes or elements that follow; nil for null.
     mutating func length(isFlexible: Bool) throws(WireError) -> Int? {
         if isFlexible {
             let number = try varint()
@@ -24,7 +24,7 @@ extension ByteBuffer {
         return number < 0 ? nil : Int(number)
     }
 
-    /// A string, or nil for a null.
+    /// A string; nil for null.
     mutating func string(isFlexible: Bool) throws(WireError) -> String? {
         let length: Int?
         if isFlexible {
@@ -59,7 +59,7 @@ extension ByteBuffer {
     }
 }
 
-/// What every request begins with, behind the four bytes of its length.
+/// The header of every request, after the four bytes of its length.
 struct RequestHeader: Equatable, Sendable {
     let key: ApiKey
     let version: Int16
@@ -67,38 +67,38 @@ struct RequestHeader: Equatable, Sendable {
 
     var isFlexible: Bool { key.isFlexible(version: version) }
 
-    /// Reads it, and leaves the buffer at the request's body.
+    /// Reads the header, and leaves the buffer at the request's body.
     init(from buffer: inout ByteBuffer) throws(WireError) {
         try buffer.skip(4)
         key = ApiKey(rawValue: try buffer.integer())
         version = try buffer.integer()
         correlationID = try buffer.integer()
-        // The client's name is never compact, not even in flexible requests.
+        // The client id is never compact, not even in flexible requests.
         _ = try buffer.string(isFlexible: false)
         try buffer.skipTags(isFlexible: key.isFlexible(version: version))
     }
 }
 
-/// A producer by the number and the epoch that the coordinator gave it.
+/// A producer id and epoch.
 struct ProducerIdentity: Hashable, Sendable {
     let id: Int64
     let epoch: Int16
 }
 
-/// A request, as far as the proxy has to know it.
+/// The parts of a request that the proxy needs.
 struct Request: Equatable, Sendable {
     let header: RequestHeader
-    /// Whose transaction it belongs to.
+    /// The transactional id, if any.
     var transactionalID: String?
-    /// In whose name it was sent; nil where that is not said, as in the first InitProducerId.
+    /// The sender's producer id and epoch; nil if the request has none, as the first InitProducerId.
     var producer: ProducerIdentity?
     /// A Produce without acks gets no answer.
     var isAnswered = true
 
     var key: ApiKey { header.key }
 
-    /// - Parameter frame: the request with the four bytes of its length.
-    /// - Throws: where not even the header can be read. What follows an unknown version is left unread.
+    /// - Parameter frame: the request, including the four bytes of its length.
+    /// - Throws: if the header cannot be read. The body of an unknown version is not read.
     init(frame: ByteBuffer) throws(WireError) {
         var buffer = frame
         header = try RequestHeader(from: &buffer)
@@ -134,7 +134,7 @@ struct Request: Equatable, Sendable {
     private static func producer(
         ofRecords buffer: inout ByteBuffer
     ) throws(WireError) -> ProducerIdentity? {
-        // The timeout; then topics, of which the first has a name and partitions, of which the first has a number and a batch.
+        // The timeout; then the first topic with its name; then its first partition with its number and batch.
         try buffer.skip(4)
         guard let topics = try buffer.length(isFlexible: false), topics > 0 else { return nil }
         _ = try buffer.string(isFlexible: false)

@@ -1,29 +1,34 @@
 import Synchronization
 
-/// Brings the rounds together with the late requests: harm that a late request did is often made good by the next transaction,
-/// so a round that is about to kill an instance anyway may ask to be told when that would hurt most.
+/// Times the killing of instances by late requests. The next transaction often repairs the harm of a late request, so a round that
+/// is about to kill an instance can wait for the moment at which that is worst.
 final class KillCue: Sendable {
     private struct State {
-        var isAsked = false
+        var isArmed = false
         var transactionalID: String?
         var pausedUntil = Duration.zero
     }
 
-    /// For so long the proxy holds up whom it hurts, so that the round comes in time.
+    /// How long the proxy holds up the harmed instance, so that the round can kill it in time.
     static let pause = Duration.milliseconds(500)
 
     private let state = Mutex(State())
 
-    /// Asks, or asks no more.
-    func ask(_ isAsked: Bool) { state.withLock { $0 = State(isAsked: isAsked) } }
+    /// Waits for the next harmful late request.
+    func arm() { state.withLock { $0 = State(isArmed: true) } }
 
-    /// Whom it would hurt now.
+    /// Stops waiting, and releases the harmed instance.
+    func disarm() { state.withLock { $0 = State() } }
+
+    /// The transactional id that was harmed, if any.
     var transactionalID: String? { state.withLock { $0.transactionalID } }
 
-    /// - Returns: whether anybody had asked.
-    func record(harmed transactionalID: String, at now: Duration) -> Bool {
+    /// Signals that a late request did harm to a transaction.
+    ///
+    /// - Returns: whether a round was waiting for it.
+    func signal(harmed transactionalID: String, at now: Duration) -> Bool {
         state.withLock { state in
-            guard state.isAsked, state.transactionalID == nil else { return false }
+            guard state.isArmed, state.transactionalID == nil else { return false }
             state.transactionalID = transactionalID
             state.pausedUntil = now + Self.pause
             return true

@@ -1,15 +1,15 @@
-/// When a copy of a request is let through that the broker did not get, or that it is to get again.
+/// When a late copy of a request is forwarded to the broker.
 enum Moment: Equatable, Sendable {
     case after(Duration)
-    /// As soon as a later transaction of the same transactional id is open and such a request of it is answered.
+    /// As soon as a request of this kind is answered in a later open transaction of the same transactional id.
     case answered(ApiKey)
-    /// As soon as a later transaction is open, just before such a request of it is forwarded.
+    /// Just before a request of this kind is forwarded in a later open transaction.
     case before(ApiKey)
 }
 
-/// The requests that come late: a state machine over what the proxy sees, which says when to let each one go.
+/// A state machine that decides from the proxy's traffic when to forward each late request.
 ///
-/// Times count from the start of the run.
+/// Times are relative to the start of the run.
 struct LateRequests {
     typealias ID = Int
 
@@ -24,24 +24,24 @@ struct LateRequests {
         var isSameEpoch = false
     }
 
-    /// What follows from an answer to a client.
+    /// The consequence of a response to a client.
     struct Consequence: Equatable {
-        /// What has to go now.
+        /// The late requests to forward now.
         var release: [ID] = []
-        /// Whether the owner of the transactional id had better not die now: see ``LateRequests/ended(_:_:)``.
+        /// Whether killing the owner of the transactional id now does most harm: see ``LateRequests/ended(_:_:)``.
         var isHarmful = false
     }
 
-    /// Nothing is kept longer than this, met or not.
+    /// A request is forwarded after this time at the latest.
     static let longest = Duration.seconds(30)
-    /// Beyond so many none is kept: each has a connection of its own.
+    /// The most late requests at a time, because each has a connection of its own.
     static let most = 200
 
     private(set) var power = NetworkPower()
     private var transactions = Transactions()
     private var late: [ID: Late] = [:]
     private var lastID = 0
-    /// Transactional ids whose open transaction got old offsets, which its end commits.
+    /// Transactional ids whose open transaction got old offsets, which a commit would make final.
     private var spoiled: Set<String> = []
 
     var isFull: Bool { late.count >= Self.most }
@@ -59,9 +59,9 @@ struct LateRequests {
         return lastID
     }
 
-    /// What has to go before a client's request is forwarded.
+    /// The late requests to forward before a client's request.
     mutating func forwarding(_ request: Request) -> [ID] {
-        // Those that found no better moment still meet the transaction before it ends.
+        // Before the transaction ends, forward also those that are still waiting for a better moment.
         let isEnd = request.key == .endTxn
         return release(in: request.transactionalID) { moment in
             switch moment {
@@ -72,9 +72,9 @@ struct LateRequests {
         }
     }
 
-    /// Takes note of an answer to a client's request.
+    /// Processes a response to a client's request.
     mutating func answered(_ request: Request, _ answer: Answer) -> Consequence {
-        transactions.apply(answer, to: request)
+        transactions.record(answer, to: request)
         guard let id = request.transactionalID, answer.error == 0 else { return Consequence() }
         let release = release(in: id) { $0 == .answered(request.key) }
         let isEnd = request.key == .endTxn || request.key == .initProducerID
@@ -82,31 +82,31 @@ struct LateRequests {
         return Consequence(release: release, isHarmful: wasSpoiled && request.key == .endTxn)
     }
 
-    /// What has waited long enough.
+    /// The late requests whose deadline has passed.
     mutating func due(at now: Duration) -> [ID] {
         start(late.filter { !$0.value.isUnderWay && $0.value.deadline <= now }.keys.sorted())
     }
 
-    /// Whether a late request of a transactional id is on its way: its transaction must not end before that has arrived.
+    /// Whether a late request of a transactional id is in flight: the transaction must not end before it has arrived.
     func isUnderWay(for transactionalID: String) -> Bool {
         late.values.contains { $0.isUnderWay && $0.request.transactionalID == transactionalID }
     }
 
-    /// Takes note of what came of a late request; nil if it got no answer.
+    /// Processes the response to a late request; nil if there was none.
     ///
-    /// - Returns: whether it ended a later transaction half-done. If the owner dies at this moment, that stays so; if it lives, the
-    ///   rest may follow in one more transaction. Old offsets do their harm when the transaction that they got into is committed.
+    /// - Returns: whether it ended a later transaction prematurely. If the owner dies now, the rest is lost; otherwise it may
+    ///   follow in another transaction. Old offsets do their harm when their transaction commits.
     mutating func ended(_ id: ID, _ answer: Answer?) -> Bool {
         guard let late = late.removeValue(forKey: id) else { return false }
-        power.count(late.request.key, answer, hasMet: late.hasMet, isSameEpoch: late.isSameEpoch)
+        power.record(late.request.key, answer, hasMet: late.hasMet, isSameEpoch: late.isSameEpoch)
         guard let answer, answer.error == 0 else { return false }
-        transactions.apply(answer, to: late.request)
+        transactions.record(answer, to: late.request)
         guard late.hasMet, let name = late.request.transactionalID else { return false }
         if late.request.key == .txnOffsetCommit { spoiled.insert(name) }
         return late.request.key == .endTxn
     }
 
-    /// Those of a transactional id that meet a later transaction now, where their moment is right.
+    /// The late requests of a transactional id that meet a later transaction at the right moment.
     private mutating func release(
         in transactionalID: String?,
         where isRight: (Moment) -> Bool

@@ -1,20 +1,20 @@
 import NIOCore
 import NIOPosix
 
-/// What the command line says about the network.
+/// The network options of the command line.
 struct NetworkPlan: Sendable {
-    /// The percentage of transactional requests that something is done to.
+    /// The percentage of transactional requests that get a fault.
     let rate: Double
-    /// The only kinds that something is done to; nil for all.
+    /// The kinds of requests that may get a fault; nil is all.
     let kinds: Set<ApiKey>?
 }
 
-/// A proxy between the instances and the brokers that does bad things to single requests, by their kind.
+/// A proxy between the instances and the brokers that injects faults into single requests, by their kind.
 ///
-/// Each broker has a listener on the loopback interface. Clients that are given those of the bootstrap servers are led through the
-/// others too, because the proxy puts its listeners in place of brokers wherever an answer names one.
+/// Each broker has a listener on the loopback interface. Responses that name brokers are rewritten to name the listeners, so that
+/// clients that bootstrap through the proxy reach all brokers through it.
 final class NetworkProxy: Sendable {
-    /// What instances take for the brokers.
+    /// The bootstrap servers for the instances.
     let bootstrapServers: String
 
     private let group: MultiThreadedEventLoopGroup
@@ -23,12 +23,12 @@ final class NetworkProxy: Sendable {
 
     private var loop: any EventLoop { switchboard.eventLoop }
 
-    /// A proxy that is calm until it is told otherwise.
+    /// Creates a proxy that injects no faults before ``resumeFaults()``.
     init(plan: NetworkPlan, bootstrapServers: String, seed: UInt64) throws {
         guard let brokers = BrokerAddress.list(bootstrapServers) else {
             throw TortureError("\(bootstrapServers) is no list of host:port")
         }
-        // One thread, so that what the proxy knows has an order.
+        // One thread, so that all events of the proxy are ordered.
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let (loop, killCue) = (group.next(), killCue)
         switchboard = try loop.submit {
@@ -50,12 +50,17 @@ final class NetworkProxy: Sendable {
         self.bootstrapServers = listeners.map(\.description).joined(separator: ",")
     }
 
-    /// Whether nothing bad is done to requests. What has been held back so far comes late all the same.
-    func setCalm(_ isCalm: Bool) {
+    /// Stops injecting faults. Requests that were held back so far still arrive late.
+    func pauseFaults() { setCalm(true) }
+
+    /// Injects faults again.
+    func resumeFaults() { setCalm(false) }
+
+    private func setCalm(_ isCalm: Bool) {
         loop.execute { [switchboard] in switchboard.value.isCalm = isCalm }
     }
 
-    /// What was done, in lines, and what came of it.
+    /// The injected faults and their effects, as lines.
     func summary() throws -> [String] {
         try loop.submit { [switchboard] in
             let switchboard = switchboard.value
@@ -63,26 +68,26 @@ final class NetworkProxy: Sendable {
         }.wait()
     }
 
-    /// What the proxy could not do.
+    /// Problems of the proxy itself.
     func problems() throws -> [String] {
         try loop.submit { [switchboard] in switchboard.value.problems.sorted() }.wait()
     }
 
     func close() { try? group.syncShutdownGracefully() }
 
-    /// Waits until the death of an instance would hurt most, because a late request has just been carried out in a transaction of its.
+    /// Waits until killing an instance is most harmful: when a late request has just taken effect in one of its transactions.
     ///
-    /// - Returns: the name of the instance, as the service's transactional ids have it: `GROUP/INSTANCE/WORKER/TURN`.
+    /// - Returns: the id of the instance, taken from the transactional id `GROUP/INSTANCE/WORKER/TURN`.
     func instanceAtRisk(within timeout: Duration) throws -> String? {
-        killCue.ask(true)
+        killCue.arm()
         guard try wait(for: timeout, until: { killCue.transactionalID != nil }) else {
-            killCue.ask(false)
+            killCue.disarm()
             return nil
         }
         let parts = killCue.transactionalID?.split(separator: "/") ?? []
         return parts.count == 4 ? String(parts[1]) : nil
     }
 
-    /// The instance was killed, or is not to be.
-    func endRisk() { killCue.ask(false) }
+    /// Releases the instance, after it was killed or if it should not be.
+    func endRisk() { killCue.disarm() }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What became of a client's request.
+/// The outcome of a client's request.
 enum RequestOutcome: String, CaseIterable, Sendable {
     case passed
     case heldBack = "held back"
@@ -10,7 +10,7 @@ enum RequestOutcome: String, CaseIterable, Sendable {
     case replayed
 }
 
-/// How many requests of each kind had which outcome.
+/// Counts requests by kind and outcome.
 struct RequestCounts: Sendable {
     private var counts: [ApiKey: [RequestOutcome: Int]] = [:]
 
@@ -18,7 +18,7 @@ struct RequestCounts: Sendable {
         counts[key, default: [:]][outcome, default: 0] += 1
     }
 
-    /// A table with a line for each kind of request that was seen.
+    /// A table with a line for each kind of request.
     var lines: [String] {
         let outcomes = RequestOutcome.allCases
         let title = Self.row("requests", outcomes.map(\.rawValue))
@@ -38,21 +38,23 @@ struct RequestCounts: Sendable {
     }
 }
 
-/// Whether a run could have found out a service that does not protect itself from late requests.
+/// The statistical power of a run: whether it could have detected a service that is not protected from late requests.
 struct NetworkPower: Equatable, Sendable {
-    /// How many came late, because they had been held back or were sent once more.
+    /// The number of late requests.
     private(set) var late = 0
-    /// How many of them arrived while a later transaction of the same transactional id was open.
+    /// Those that arrived while a later transaction of the same transactional id was open.
     private(set) var met = 0
-    /// How many of those came from the producer, and in the epoch, of that transaction.
+    /// Those of the latter with the producer id and epoch of that transaction.
     private(set) var sameEpoch = 0
-    /// What the brokers did with those that met one.
+    /// The brokers' responses to those that met a transaction.
     private(set) var carriedOut: [ApiKey: Int] = [:]
     private(set) var refused: [Int16: Int] = [:]
     private(set) var unanswered = 0
 
-    /// - Parameter answer: nil if none came.
-    mutating func count(_ key: ApiKey, _ answer: Answer?, hasMet: Bool, isSameEpoch: Bool) {
+    /// Records a late request.
+    ///
+    /// - Parameter answer: the response; nil if there was none.
+    mutating func record(_ key: ApiKey, _ answer: Answer?, hasMet: Bool, isSameEpoch: Bool) {
         late += 1
         guard hasMet else { return }
         met += 1

@@ -1,10 +1,10 @@
 import NIOCore
 import NIOPosix
 
-/// What all connections have in common: the listeners, the faults, the requests that come late. Belongs to its event loop.
+/// The shared state of all connections: listeners, faults and late requests. Use it on its event loop.
 final class Switchboard {
     let loop: any EventLoop
-    /// Does nothing bad to requests any more, but lets those through that are still to come late.
+    /// Whether to inject no new faults. Late requests are forwarded all the same.
     var isCalm = true
     private(set) var counts = RequestCounts()
     private(set) var problems: Set<String> = []
@@ -14,7 +14,7 @@ final class Switchboard {
     private var copies: [LateRequests.ID: LateCopy] = [:]
     private var listeners: [BrokerAddress: BrokerAddress] = [:]
     private var opening: [BrokerAddress: [(Bool) -> Void]] = [:]
-    /// What waits until the late requests of its transactional id have arrived.
+    /// Requests that wait until the late requests of their transactional id have arrived.
     private var gates: [Gate] = []
     private let killCue: KillCue
     private let start = ContinuousClock.now
@@ -25,7 +25,7 @@ final class Switchboard {
         let body: () -> Void
     }
 
-    /// A request that comes late, and a connection to bring it, opened ahead so that no moment is missed.
+    /// A late request and its connection, which is opened in advance so that the moment is not missed.
     private struct LateCopy {
         let request: Request
         let frame: ByteBuffer
@@ -67,10 +67,10 @@ final class Switchboard {
 // MARK: - Listeners
 
 extension Switchboard {
-    /// What stands in front of a broker.
+    /// The listener in front of a broker.
     func listener(for broker: BrokerAddress) -> BrokerAddress? { listeners[broker] }
 
-    /// Puts a listener in front of a broker; says whether that was possible.
+    /// Opens a listener in front of a broker, and calls `body` with whether that succeeded.
     func listen(for broker: BrokerAddress, then body: @escaping (Bool) -> Void) {
         if listeners[broker] != nil { return body(true) }
         opening[broker, default: []].append(body)
@@ -104,7 +104,7 @@ extension Switchboard {
 
 extension Switchboard {
     func fault(for request: Request) -> Fault {
-        // Without a transactional id a Produce is none of the service's transactions.
+        // A Produce without a transactional id does not belong to the service's transactions.
         if isCalm || ApiKey.transactional.contains(request.key) && request.transactionalID == nil {
             return .none
         }
@@ -116,7 +116,7 @@ extension Switchboard {
         }
     }
 
-    /// Goes on at once, or when the late requests have arrived that have to arrive before this one.
+    /// Calls `body` once the late requests that have to arrive before this one have arrived.
     func clear(_ request: Request, then body: @escaping () -> Void) {
         let released = late.forwarding(request)
         send(released)
@@ -126,15 +126,15 @@ extension Switchboard {
         gates.append(Gate(transactionalID: id, deadline: now + Self.mostWait, body: body))
     }
 
-    /// Takes note of an answer.
+    /// Processes a response.
     ///
-    /// - Returns: how long it is to be kept from the client.
+    /// - Returns: how long to delay its delivery.
     func answered(_ request: Request, _ frame: ByteBuffer) -> Duration {
         guard let answer = Answer(frame: frame, to: request.header) else { return .zero }
         let consequence = late.answered(request, answer)
         send(consequence.release)
         guard consequence.isHarmful, let id = request.transactionalID else { return .zero }
-        return killCue.record(harmed: id, at: now) ? KillCue.pause : .zero
+        return killCue.signal(harmed: id, at: now) ? KillCue.pause : .zero
     }
 
     private func isHeldUp(_ id: String, at now: Duration) -> Bool {
@@ -153,7 +153,7 @@ extension Switchboard {
 // MARK: - Late requests
 
 extension Switchboard {
-    /// Keeps a copy of a request, to let it through later.
+    /// Keeps a copy of a request, to forward it later.
     func keep(_ request: Request, _ frame: ByteBuffer, of broker: BrokerAddress, until moment: Moment) {
         let id = late.keep(request, until: moment, at: now)
         let connection = BrokerConnection(to: broker, on: loop)
@@ -181,7 +181,7 @@ extension Switchboard {
         guard let copy = copies.removeValue(forKey: id) else { return }
         copy.connection.close()
         if late.ended(id, answer), let harmed = copy.request.transactionalID {
-            _ = killCue.record(harmed: harmed, at: now)
+            _ = killCue.signal(harmed: harmed, at: now)
         }
         openGates()
     }

@@ -1,7 +1,7 @@
-/// What the proxy knows of the transactions of each transactional id, from the answers that it saw.
+/// The state of each transactional id's transactions, derived from the responses.
 struct Transactions {
     private struct State {
-        /// Of the newest transaction that was opened.
+        /// The number of the newest transaction.
         var number = 0
         var isOpen = false
         var producer: ProducerIdentity?
@@ -9,31 +9,31 @@ struct Transactions {
 
     private var states: [String: State] = [:]
 
-    /// The transaction that a request belongs to, which is the next one if it opens that.
+    /// The number of the transaction that a request belongs to, or opens.
     func number(of request: Request) -> Int {
         guard let id = request.transactionalID, let state = states[id] else { return 1 }
         let opens = request.key == .addPartitions || request.key == .addOffsets
         return state.isOpen || !opens ? state.number : state.number + 1
     }
 
-    /// Whether a later transaction of the same transactional id is open than that of this number.
+    /// Whether a transaction with a higher number is open.
     func isOpen(after number: Int, of id: String) -> Bool {
         guard let state = states[id] else { return false }
         return state.isOpen && state.number > number
     }
 
-    /// Whether the broker takes a request of this producer for one of the open transaction.
+    /// Whether the broker would attribute a request of this producer to the open transaction.
     func isCurrent(_ producer: ProducerIdentity?, of id: String) -> Bool {
         producer != nil && states[id]?.producer == producer
     }
 
-    /// Takes note of what a broker answered, to a client or to a late request.
-    mutating func apply(_ answer: Answer, to request: Request) {
+    /// Records a broker's response to a client or to a late request.
+    mutating func record(_ answer: Answer, to request: Request) {
         guard let id = request.transactionalID, answer.error == 0 else { return }
         var state = states[id, default: State()]
         switch request.key {
         case .initProducerID:
-            // Whatever was open is aborted.
+            // The coordinator aborts an open transaction.
             state.isOpen = false
             state.producer = answer.producer
         case .addPartitions, .addOffsets:

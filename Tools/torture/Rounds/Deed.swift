@@ -1,10 +1,10 @@
 import SeededRandom
 
-/// What a round does to the service.
+/// A disturbance of the service in one round.
 enum Deed: CaseIterable {
     case restart, takeover, freeze, restartTwo, crowd, restartBroker, stopBroker, killBroker
 
-    /// How often it is chosen, of the sum of all.
+    /// Its weight in the random choice.
     private var weight: Int {
         switch self {
         case .restart: 35
@@ -15,7 +15,7 @@ enum Deed: CaseIterable {
         }
     }
 
-    /// One of them by chance.
+    /// Chooses a deed at random, by weight.
     static func random(of deeds: [Deed], using random: inout SeededGenerator) -> Deed {
         var draw = Int.random(in: 0..<deeds.reduce(0) { $0 + $1.weight }, using: &random)
         for deed in deeds {

@@ -1,8 +1,8 @@
 import Foundation
 
-/// How long the service took to answer again.
+/// How long the service took to answer again after a disturbance.
 struct Recovery {
-    /// What had been done to it.
+    /// The disturbance.
     enum Cause: String, CaseIterable {
         case restart = "kill -9, start again"
         case restartOfTwo = "kill -9 two, start again"
@@ -12,22 +12,22 @@ struct Recovery {
         case joined = "one more instance"
         case broker = "broker restart"
 
-        /// Whether the group has to find out first that a member is gone.
+        /// Whether the group first has to detect the loss of a member by its session timeout.
         var waitsForSession: Bool { self == .takeover || self == .frozen }
     }
 
     let cause: Cause
-    /// Until the first answer from a partition that had lost its reader.
+    /// The time until the first answer from a partition that had lost its reader.
     let first: Duration
-    /// Until every such partition had answered.
+    /// The time until all such partitions had answered.
     let all: Duration
 }
 
-/// The recovery times of a run, as a table: how long the first answer from a partition that had lost its reader took,
-/// and in the last column the longest that it took all such partitions.
+/// The recovery times of a run as a table: the time until the first answer from a partition that had lost its reader, and in
+/// the last column the longest time until all such partitions had answered.
 ///
-/// The limit is a second more than the session, after which the group gives the partitions to others. They may have to
-/// wait longer still: brokers look only every 10 s, by default, for transactions that were left open.
+/// The limit is the session timeout, after which the group reassigns the partitions, plus 1 s. It may take longer: by default
+/// brokers check only every 10 s for transactions that were left open.
 struct RecoveryTable {
     let recoveries: [Recovery]
     let session: Duration

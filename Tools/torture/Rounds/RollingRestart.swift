@@ -1,7 +1,7 @@
 import Foundation
 
-/// What an upgrade and a larger crowd of customers bring: every instance is restarted in turn, then one more is added. Where there is a
-/// command for it, what the brokers' upgrade and their failures bring, too.
+/// A rolling upgrade and a scale-out: restarts each instance in turn, then adds one. With a broker command it also stops,
+/// kills and starts each broker.
 final class RollingRestart: Course {
     private(set) var problems: [String] = []
     private(set) var summary: [String] = []
@@ -47,13 +47,13 @@ final class RollingRestart: Course {
             ] + (bed.brokers?.table.lines ?? [])
     }
 
-    /// Each broker is stopped and started, then killed and started.
+    /// Stops and starts each broker, then kills and starts each.
     private func troubleBrokers() throws {
         guard let brokers = bed.brokers else { return }
         for kind in [BrokerTrouble.Kind.stop, .kill] {
             for broker in brokers.brokers {
                 try brokers.run(kind, broker, report: Console.line)
-                for fallen in bed.fleet.collectFallen() { report(problem: fallen) }
+                for fallen in bed.fleet.collectCrashes() { report(problem: fallen) }
             }
         }
     }
@@ -63,7 +63,7 @@ final class RollingRestart: Course {
         Console.line(problem)
     }
 
-    /// Does something, and goes on once every partition has answered a command that came after it.
+    /// Runs a step, and waits until every partition has answered a later command.
     private func step(_ text: String, _ body: () throws -> Void) throws {
         Console.status(text)
         let start = ContinuousClock.now
@@ -76,7 +76,7 @@ final class RollingRestart: Course {
             "\(text): done after \(done.text), longest gap in a partition's answers \(gaps.longest.text), "
                 + "in all \(gaps.ofAll.text)"
         )
-        for fallen in bed.fleet.collectFallen() { report(problem: fallen) }
+        for fallen in bed.fleet.collectCrashes() { report(problem: fallen) }
         if let failure = bed.load.failure ?? bed.watch.failure { throw TortureError(failure) }
     }
 

@@ -1,7 +1,7 @@
 import Foundation
 import SeededRandom
 
-/// Does one bad thing after the other and looks how long the service takes to answer again.
+/// Disturbs the service in random ways, round after round, and measures how long it takes to answer again.
 final class Rounds: Course {
     private var recoveries: [Recovery] = []
     private(set) var problems: [String] = []
@@ -36,12 +36,12 @@ final class Rounds: Course {
             case .stopBroker: try trouble(.stop)
             case .killBroker: try trouble(.kill)
             }
-            for fallen in bed.fleet.collectFallen() { report(problem: fallen) }
+            for fallen in bed.fleet.collectCrashes() { report(problem: fallen) }
             if let failure = bed.load.failure ?? bed.watch.failure { throw TortureError(failure) }
         }
     }
 
-    /// What there is to do.
+    /// The possible disturbances.
     private var deeds: [Deed] {
         Deed.allCases.filter { deed in
             switch deed {
@@ -52,7 +52,7 @@ final class Rounds: Course {
         }
     }
 
-    /// A pause that is part of the load, and mostly the wait for a settled group: the worst may come at any time.
+    /// Pauses for a random time, and usually waits for a stable group. Sometimes it does not: failures may come during a rebalance.
     private func prepare() throws {
         let pause = ContinuousClock.now + .milliseconds(Int.random(in: 200..<1_500, using: &random))
         try wait(for: bed.plan.recoveryTimeout) {
@@ -105,15 +105,15 @@ extension Rounds {
         }
     }
 
-    /// An instance that a late request has just done harm to, and that is held up to be killed; mostly, where there is a proxy
-    /// and that happens soon enough.
+    /// An instance that a late request has just harmed and that is held up to be killed. Usually waits for one if there is a
+    /// proxy; nil if none is harmed in time.
     private func instanceAtRisk() throws -> Instance? {
         guard let network = bed.network, random.chance(75) else { return nil }
         let name = try network.instanceAtRisk(within: .seconds(5))
         return bed.fleet.running.first { $0.id == name }
     }
 
-    /// Kills an instance and leaves it dead until the others have its partitions.
+    /// Kills an instance and leaves it dead until the others have taken over its partitions.
     private func takeOver() throws {
         let chosen = bed.fleet.running.randomElement(using: &random)
         guard bed.fleet.running.count > 1, let victim = try instanceAtRisk() ?? chosen else {
@@ -126,7 +126,7 @@ extension Rounds {
         if random.chance(70) { try victim.start() }
     }
 
-    /// Freezes an instance until the others have its partitions, then lets it go on as if nothing had been.
+    /// Freezes an instance until the others have taken over its partitions, then thaws it.
     private func freeze() throws {
         guard bed.fleet.running.count > 1, let victim = bed.fleet.running.randomElement(using: &random) else {
             return try restart(count: 1)
@@ -137,7 +137,7 @@ extension Rounds {
         victim.thaw()
     }
 
-    /// Starts one more instance, or ends one.
+    /// Adds an instance, or stops one.
     private func crowd() throws {
         if let resting = bed.fleet.resting.randomElement(using: &random) {
             try join(resting)
@@ -152,7 +152,7 @@ extension Rounds {
         }
     }
 
-    /// Starts an instance, and waits for answers from the partitions that the others have to give up to it.
+    /// Starts an instance, and waits for answers from the partitions that it takes over.
     private func join(_ instance: Instance) throws {
         try instance.start()
         let start = ContinuousClock.now
@@ -167,7 +167,7 @@ extension Rounds {
         guard let command = bed.plan.brokerRestart else { return }
         try measure(.broker, "restart the broker", of: []) {
             let result = try Child.run("/bin/sh", ["-c", command])
-            // What counts is whether the service answers again; the broker may only be slow to come.
+            // Only the service's recovery counts; the broker may just be slow to start.
             if result.status != 0 {
                 Console.line(
                     "round \(pad(round))  the command ends with status \(result.status): \(result.output)"
@@ -176,7 +176,7 @@ extension Rounds {
         }
     }
 
-    /// Takes a broker away and brings it back.
+    /// Stops or kills a broker, and starts it again.
     private func trouble(_ kind: BrokerTrouble.Kind) throws {
         guard let brokers = bed.brokers, let broker = brokers.brokers.randomElement(using: &random) else {
             return
@@ -184,7 +184,7 @@ extension Rounds {
         try brokers.run(kind, broker) { Console.line("round \(pad(round))  \($0)") }
     }
 
-    /// Does something to instances and waits for answers from the partitions that they had.
+    /// Disturbs instances and waits for answers from the partitions that they had.
     private func measure(
         _ cause: Recovery.Cause,
         _ text: String,
@@ -213,7 +213,7 @@ extension Rounds {
             )
         }
         let recovery = Recovery(cause: cause, first: first - start, all: all - start)
-        // Of a victim that had nothing to lose there is nothing to tell.
+        // A victim without partitions gives no recovery time.
         if !known.isEmpty || victims.isEmpty { recoveries.append(recovery) }
         Console.line(
             "round \(pad(round))  \(text): first answer after \(recovery.first.text), "

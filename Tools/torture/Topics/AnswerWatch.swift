@@ -1,18 +1,18 @@
 import Kafka
 import Synchronization
 
-/// Reads the answers as they are committed, to tell when the service is at work again.
+/// Reads the answers as they are committed, to detect when the service is working again.
 final class AnswerWatch: Sendable {
-    /// What is waited for: answers made after a moment, from each of some partitions.
+    /// The awaited answers: one from each of these partitions, written after a given time.
     struct Expectation: Sendable {
         let partitions: Set<Int32>
-        /// Milliseconds since 1970. An answer made before it may be the work of those who are gone.
+        /// Milliseconds since 1970. Earlier answers may come from instances that are gone.
         let madeAfter: Int64
         fileprivate(set) var arrivals: [Int32: ContinuousClock.Instant] = [:]
 
-        /// When the first answer came.
+        /// When the first answer arrived.
         var first: ContinuousClock.Instant? { arrivals.values.min() }
-        /// When every partition had one.
+        /// When the last partition answered; nil before that.
         var all: ContinuousClock.Instant? { arrivals.count == partitions.count ? arrivals.values.max() : nil }
     }
 
@@ -36,10 +36,10 @@ final class AnswerWatch: Sendable {
         }
     }
 
-    /// The longest times without an answer since the last call.
+    /// Returns the longest gaps in the answers since the last call.
     func drainGaps() -> ArrivalGaps.Longest { state.withLock { $0.gaps.drain() } }
 
-    /// How many answers were read.
+    /// The number of answers read.
     var count: Int { state.withLock { $0.count } }
 
     var failure: String? { state.withLock { $0.failure } }
@@ -65,7 +65,7 @@ final class AnswerWatch: Sendable {
             state.withLock { state in
                 for case .record(let record) in batch {
                     state.count += 1
-                    state.gaps.recordArrival(from: record.partition, at: now)
+                    state.gaps.record(arrivalFrom: record.partition, at: now)
                     guard let expectation = state.expectation, let timestamp = record.timestamp,
                         timestamp > expectation.madeAfter, expectation.partitions.contains(record.partition),
                         expectation.arrivals[record.partition] == nil

@@ -1,7 +1,7 @@
 import JuiceAudit
 import Kafka
 
-/// Reads the topics to their ends.
+/// Reads topics completely.
 struct TopicReader {
     let plan: Plan
 
@@ -9,7 +9,7 @@ struct TopicReader {
 
     /// All committed records of the five topics.
     ///
-    /// Nobody may write to them any more: an open transaction would hold the reading up.
+    /// All writers must have stopped: an open transaction would block reading.
     func readAll() throws -> AuditTopics {
         AuditTopics(
             orders: try read("orders"),
@@ -26,7 +26,7 @@ struct TopicReader {
 
     private func read(_ topic: String) throws -> [[AuditRecord]] {
         let partitions = partitions(topic)
-        // The true ends, past transactions that are decided but whose markers are still to be written.
+        // The ends of the logs, beyond decided transactions whose markers are not written yet.
         let uncommitted = try Consumer(
             configuration: plan.reader.merging(["isolation.level": "read_uncommitted"]),
             hooks: silentHooks
@@ -56,14 +56,14 @@ struct TopicReader {
         return records
     }
 
-    /// Whether the group has processed all commands: behind its offsets there is no record any more.
+    /// Whether the group has processed all commands: no record follows its committed offsets.
     func isDrained() throws(KafkaError) -> Bool {
         let inputs = partitions("orders") + partitions("restocks")
         let consumer = try Consumer(configuration: plan.reader, hooks: silentHooks)
         defer { consumer.close() }
         let committed = try consumer.committed(inputs, timeout: Self.timeout)
         let ends = try consumer.endOffsets(of: inputs, timeout: Self.timeout)
-        // What lies between the two may be records or only the markers of transactions that forwarded some.
+        // The offsets between the two may be records, or only markers of transactions that forwarded records.
         let starts = inputs.reduce(into: [TopicPartition: Offset]()) { starts, partition in
             let start = (committed[partition] ?? nil) ?? 0
             if start < ends[partition, default: 0] { starts[partition] = start }
