@@ -6,7 +6,7 @@ import Kafka
 package struct BenchMachine: Encodable, Equatable {
     let cores: Int
     let system: String
-    /// `host:port` of each broker; Kafka's protocol does not tell their version.
+    /// `host:port` of each broker; Kafka's protocol does not report their version.
     let brokers: [String]
     let librdkafka: String
     let juice: String

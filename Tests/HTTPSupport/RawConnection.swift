@@ -1,7 +1,7 @@
 import Foundation
 import JuiceHTTP
 
-/// A TCP connection that says what it is told to, HTTP or not. Its calls block, which no thread of Swift's own may do.
+/// A TCP connection that sends any bytes, HTTP or not. Its calls block, so do not use it on Swift's cooperative pool.
 public final class RawConnection {
     private struct Failure: Error {
         let call: String
@@ -10,7 +10,7 @@ public final class RawConnection {
 
     private let socket: Int32
 
-    /// Connects. Whatever is read later must come within `timeout`.
+    /// Connects. Later reads fail if nothing arrives within `timeout`.
     public init(_ address: HTTPAddress, timeout: Duration = .seconds(60)) throws {
         #if os(Linux)
             socket = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -38,7 +38,7 @@ public final class RawConnection {
 
     /// Writes a text.
     ///
-    /// - Returns: whether the other end still took it.
+    /// - Returns: false if the peer no longer accepts data.
     @discardableResult
     public func send(_ text: String) -> Bool {
         #if os(Linux)
@@ -50,9 +50,9 @@ public final class RawConnection {
             == text.utf8.count
     }
 
-    /// Reads until the text ends so, or to the end.
+    /// Reads until the text ends with the given suffix, or to the end of the stream.
     ///
-    /// - Throws: when nothing came for too long.
+    /// - Throws: if nothing arrives within the timeout.
     public func read(until end: String? = nil) throws -> String {
         var text = ""
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -65,7 +65,7 @@ public final class RawConnection {
         }
     }
 
-    /// Lets the connection be reset, not closed, once it is let go.
+    /// Makes the connection end with a reset instead of a regular close.
     public func resetAtEnd() {
         var linger = linger(l_onoff: 1, l_linger: 0)
         setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))

@@ -3,7 +3,7 @@ import JuiceHTTP
 import Logging
 import ServiceLifecycle
 
-/// Serves on a free port of this machine while the body runs.
+/// Serves on a free port of the loopback interface during the body.
 public func serving<Responder: HTTPResponder>(
     _ responder: Responder,
     limits: ConnectionLimits = .probes,

@@ -39,7 +39,7 @@ struct BenchChildTests {
             let before = try #require(child.processorTime)
             while try #require(child.processorTime) <= before { Pause.briefly() }
             #expect(try #require(child.residentBytes) > 0)
-            // A shell does not ignore it, and the child does not inherit that this process might.
+            // A shell does not ignore the signal, and the child does not inherit that this process may ignore it.
             child.stop()
             #expect(child.status(within: .zero) == -SIGTERM)
         }

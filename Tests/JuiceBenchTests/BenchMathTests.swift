@@ -13,7 +13,7 @@ struct BenchMathTests {
         #expect(Statistics.median(values) == median)
     }
 
-    /// Nearest rank: the example of most textbooks.
+    /// The usual textbook example of the nearest-rank method.
     @Test(
         arguments: [
             (5, 15), (30, 20), (40, 20), (50, 35), (100, 50), (0, 15), (99.9, 50),
@@ -70,7 +70,7 @@ struct BenchMathTests {
         let start = ContinuousClock.now
         var times = AnswerTimes(plan: plan, start: start)
         for number in 0..<20 {
-            // Slow while it warms up, which is not counted; then 1 ms for the first, 2 ms for the next, and so on.
+            // Slow during the warm-up, which is not counted; then 1 ms for the first order, 2 ms for the next, and so on.
             let latency = number < 10 ? Duration.seconds(9) : .milliseconds(number - 9)
             try times.record(number, at: start + plan.due(number) + latency)
             times.sample(processorTime: .microseconds(number * 30))
@@ -117,7 +117,7 @@ struct BenchTurnsTests {
 }
 
 struct AnswerSizeTests {
-    /// Which of them are longer depends on the menu; all are longer than the orders.
+    /// Which answers are longer depends on the menu; all are longer than the orders.
     @Test func answersAreAsLongAsWhatComesOfTheOrders() throws {
         let none = try AnswerSize.mean(orders: 1_000, stores: 10, initialStock: 0)
         let all = try AnswerSize.mean(orders: 1_000, stores: 10, initialStock: 1_000_000)

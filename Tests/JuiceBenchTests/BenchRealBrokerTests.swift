@@ -31,20 +31,20 @@ struct BenchSiteTests {
     }
 }
 
-/// Small runs of what is measured, without a look at how long anything takes.
+/// Runs small measurements, without checking the times.
 @Suite(
     .serialized,
     .timeLimit(.minutes(5)),
     .enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on")
 )
 struct BenchRealBrokerTests {
-    /// Runs a body on a site, and expects that nothing of it is left on the broker.
+    /// Runs a body on a site, and expects that it leaves nothing on the broker.
     private func withSite(
         isInterrupted: Bool = false,
         _ body: @escaping @Sendable (BenchSite) throws -> Void
     ) async throws {
         let servers = try #require(realBroker)
-        // The test runner is built beside it.
+        // `juice` is built beside the test runner.
         let juice = try #require(Bundle.main.executableURL).deletingLastPathComponent()
             .appendingPathComponent("juice")
         try #require(FileManager.default.isExecutableFile(atPath: juice.path), "no \(juice.path)")

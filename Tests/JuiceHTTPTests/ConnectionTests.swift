@@ -7,7 +7,7 @@ import Testing
 
 @testable import JuiceHTTP
 
-/// What a stranger's connections can do to a server, over TCP.
+/// Tests the server against misbehaving connections, over TCP.
 @Suite(.timeLimit(.minutes(10)))
 struct ConnectionTests {
     private static let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -57,7 +57,7 @@ struct ConnectionTests {
                     #expect(answer.contains("\r\n\(header)\r\n"))
                 }
             }
-            // Those that have theirs keep it.
+            // Existing connections stay open.
             for connection in served {
                 connection.send(Self.request)
                 #expect(try connection.read(until: "hello").hasPrefix("HTTP/1.1 200 OK\r\n"))
@@ -70,7 +70,7 @@ struct ConnectionTests {
             var served: RawConnection? = try RawConnection(address)
             served?.send(Self.request)
             _ = try served?.read(until: "hello")
-            // More than are let linger, and none of them goes by itself.
+            // More connections than may linger, and none of them closes by itself.
             let refused = try (0..<20).map { _ in try RawConnection(address) }
             for connection in refused { #expect(try connection.read().hasPrefix("HTTP/1.1 503 ")) }
             served = nil
@@ -79,7 +79,7 @@ struct ConnectionTests {
         }
     }
 
-    /// Asks with one connection after the other, until one is not refused: the end of another is noticed a moment later.
+    /// Sends the request on new connections until one is not refused: the server notices the end of others with a delay.
     private static func untilServed(_ address: HTTPAddress) throws -> String {
         while true {
             let connection = try RawConnection(address)
@@ -106,7 +106,7 @@ struct ConnectionTests {
         }
     }
 
-    /// What is begun and then sent byte by byte, for ever.
+    /// The start of the request, and what is then sent byte by byte, endlessly.
     @Test(arguments: [
         "GET / HTTP/1.1\r\nHost: a\r\nX: ", "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n",
@@ -143,7 +143,7 @@ struct ConnectionTests {
                 let connection = try RawConnection(address)
                 connection.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
                 _ = try connection.read(until: "begun")
-                // One that came later is closed before.
+                // A connection that was opened later is closed first.
                 #expect(try RawConnection(address).read() == "")
                 #expect(try RawConnection(address).read() == "")
                 open.yield()
@@ -220,7 +220,7 @@ struct ConnectionTests {
     func aRequestNamesOneHost(_ request: String, _ status: Int) async throws {
         try await serving(Self.limits()) { address in
             let connection = try RawConnection(address)
-            // A second request after a refused one is not looked at.
+            // A second request after a refused one is ignored.
             connection.send(request + (status == 400 ? Self.request : ""))
             let answer = try connection.read(until: status == 400 ? nil : "hello")
             #expect(answer.hasPrefix("HTTP/1.") && answer.dropFirst(9).hasPrefix("\(status) "), "\(answer)")

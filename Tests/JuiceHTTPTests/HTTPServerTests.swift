@@ -14,7 +14,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The service's routes, over a real connection.
+/// Tests the service's routes over a real connection.
 @Suite struct HTTPServerTests {
     private let health = ServiceHealth()
     private let registry = PrometheusRegistry()
@@ -29,7 +29,7 @@ import Testing
         ).buildResponder()
     }
 
-    /// Serves while the body runs.
+    /// Runs a server during the body.
     private func serving(_ body: @Sendable @escaping (HTTPAddress) async throws -> Void) async throws {
         try await HTTPSupport.serving(responder, body)
     }

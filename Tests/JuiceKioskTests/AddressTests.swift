@@ -3,7 +3,7 @@ import Testing
 @testable import JuiceKiosk
 
 struct IPAddressTests {
-    /// A text, how it is written again, and what stands for whoever has it.
+    /// A text, its canonical form, and the address that identifies the client.
     @Test(arguments: [
         ("192.0.2.1", "192.0.2.1", "192.0.2.1"), ("::ffff:192.0.2.1", "192.0.2.1", "192.0.2.1"),
         ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
@@ -40,7 +40,7 @@ struct IPAddressTests {
 }
 
 struct ProxyChainTests {
-    /// The other end of the connection, what it forwards, and who asks.
+    /// The remote address, the forwarded addresses, and the client.
     @Test(
         arguments: [
             ("192.0.2.1", [], "192.0.2.1"), ("192.0.2.1", ["203.0.113.7"], "192.0.2.1"),

@@ -44,7 +44,7 @@ struct BoardTests {
         #expect(board.storeNames == ["main"])
     }
 
-    /// What is given, and for which of `main`, `a`, which has stock, and `new` orders are taken.
+    /// The configuration, and whether orders are accepted for `main`, for `a`, which has stock, and for `new`.
     @Test(
         arguments: [
             (nil, false, [true, true, false]), (nil, true, [true, true, true]),

@@ -10,18 +10,18 @@ import Testing
 
 @testable import JuiceKiosk
 
-/// Who takes the place of a page, over TCP and without Kafka.
+/// Tests the limit of open pages, over TCP and without Kafka.
 @Suite(.timeLimit(.minutes(10)))
 struct EventStreamTests {
     private static let places = 3
 
-    /// A kiosk with few places.
+    /// A kiosk that allows few pages.
     private struct Kiosk: Sendable {
         let address: HTTPAddress
         let hub: Hub
         let time: @Sendable (Double) -> Void
 
-        /// Asks for events. An answer that is none ends the connection, so that it can be read to its end.
+        /// Requests events. Any other response closes the connection, so that it can be read to its end.
         func events(_ method: String = "GET") throws -> RawConnection {
             let connection = try RawConnection(address)
             connection.send(
@@ -30,18 +30,18 @@ struct EventStreamTests {
             return connection
         }
 
-        /// Opens a page, after as many attempts as it takes: the end of another is noticed a moment later.
+        /// Opens a page, with retries: the server notices the end of another page with a delay.
         func page() throws -> RawConnection {
             while true {
                 let connection = try events()
                 let answer = try connection.read(until: "\n\n")
                 if answer.hasPrefix("HTTP/1.1 200 ") { return connection }
-                // Every write to one that is gone fails.
+                // Writes to a closed page fail.
                 tick()
             }
         }
 
-        /// A second passes, and pages are told how things are.
+        /// Advances the clock by a second and updates the pages.
         func tick() {
             time(1)
             hub.apply([])
@@ -123,7 +123,7 @@ struct EventStreamTests {
                 let headers = "Host: \(kiosk.address)\r\nSec-Fetch-Site: \(site)\r\n\r\n"
                 connection.send("\(method) \(path) HTTP/1.1\r\n\(headers)")
                 let answer = try connection.read(until: "\r\n\r\n")
-                // A path that is written otherwise may lead nowhere, but never there.
+                // A path with another spelling may be unknown, but must not bypass the check.
                 let isRefused = status == 403 && answer.hasPrefix("HTTP/1.1 404 ")
                 #expect(answer.hasPrefix("HTTP/1.1 \(status) ") || isRefused, "\(answer)")
             }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import JuiceKiosk
 
-/// Pages without any Kafka or HTTP, and a clock that tests set.
+/// Tests the hub without Kafka or HTTP, with a manual clock.
 struct HubTests {
     private final class Clock: Sendable {
         private let seconds = Mutex(1000.0)
@@ -30,7 +30,7 @@ struct HubTests {
         return try #require(hub.subscribe(view, page: Name(page)))
     }
 
-    /// The names of the events that wait for a page, and their texts.
+    /// The names and data of the events waiting for a page.
     private func events(_ page: Subscriber) -> [(name: String, data: String)] {
         String(buffer: page.drain()).split(separator: "\n\n").map { event in
             let lines = event.split(separator: "\n", omittingEmptySubsequences: false)
@@ -170,7 +170,7 @@ struct HubTests {
         let page = try open()
         hub.close()
         var wakes = 0
-        // Ends, or the test would not.
+        // The stream must end, otherwise the test hangs.
         for await _ in page.wakes { wakes += 1 }
         #expect(wakes <= 1)
         #expect(hub.subscribe(page.view, page: page.page) == nil)

@@ -16,14 +16,14 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// The kiosk over HTTP on an embedded broker with the service, as the page uses it.
+/// Tests the kiosk over HTTP, like the page, with the service on an embedded broker.
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct KioskTests {
     private static let token = "0123456789abcdef"
 
     private static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
 
-    /// A broker, the service and a kiosk, while the body runs.
+    /// Runs a broker, the service and a kiosk during the body.
     private func withKiosk(
         _ change: (inout KioskConfiguration) -> Void = { $0.takesAnyStore = true },
         logger: Logger = quiet,
@@ -95,7 +95,7 @@ struct KioskTests {
         try await withKiosk { site, _ in
             async let own = site.event("store=s&page=p", holding: "event: own", "juiceMade", #""id":"o-1""#)
             async let stock = site.event("store=s&page=q", holding: "event: stock", #""revision":1"#)
-            // Whichever is first, the page or its order: an order that is sent again is answered again.
+            // The page and its order may arrive in any order: a resent order is answered again.
             _ = try await site.event("store=s&page=p", holding: #""state":"live""#)
             let order = #"{"orderId":"o-1","store":"s","juice":"mangoKiwi"}"#
             for _ in 0..<2 {
@@ -147,7 +147,7 @@ struct KioskTests {
         try await withKiosk({
             ($0.limits, $0.trustedProxies) = (limits, [AddressRange("127.0.0.1")].compactMap(\.self))
         }) { site, _ in
-            // The proxy's word is taken, and not what others have told it.
+            // The proxy's own entry is trusted, but not the entries before it.
             let flooding = ["X-Forwarded-For": "198.51.100.9, 192.0.2.1"]
             var (number, status, text) = (0, 202, "")
             while status == 202, number < 100 {
@@ -232,7 +232,7 @@ struct KioskTests {
     }
 }
 
-/// An embedded broker that ends where it is told to, which blocks for a moment.
+/// An embedded broker with an explicit stop, which blocks briefly.
 private final class TestBroker: Sendable {
     let bootstrapServers: String
     private let broker: Mutex<EmbeddedBroker?>
@@ -252,7 +252,7 @@ private final class TestBroker: Sendable {
 
 /// Reads an event stream with a connection of its own.
 private final class EventReader: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    // Set before the request, and then used by the session's one delegate queue alone.
+    // Set before the request, then used by the session's serial delegate queue only.
     private var text = ""
     private var isWanted: (String) -> Bool = { _ in false }
     private var continuation: CheckedContinuation<String, any Error>?

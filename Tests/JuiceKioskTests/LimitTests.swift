@@ -34,7 +34,7 @@ struct OrderGateTests {
         }
     }
 
-    /// How many of so many new orders pass.
+    /// The number of new orders that pass.
     private func passing(_ gate: OrderGate, _ ids: Range<Int>, from address: IPAddress?) -> Int {
         ids.filter { passes(gate, "\($0)", from: address) }.count
     }
@@ -74,10 +74,10 @@ struct OrderGateTests {
         _ = passing(gate, 0..<1000, from: here)
         #expect(!passes(gate, "new", from: here))
         #expect(passes(gate, "mine", from: here))
-        // Sent again without end, it has to wait, too.
+        // Endless resends are limited, too.
         for _ in 0..<99 { #expect(passes(gate, "mine", from: here)) }
         #expect(!passes(gate, "mine", from: here))
-        // What was refused did not pass before.
+        // A refused order does not count as accepted before.
         #expect(!passes(gate, "new", from: there))
     }
 
@@ -113,7 +113,7 @@ struct StaffDoorTests {
         StaffDoor(StaffToken(token), logger: recorder.makeLogger(), now: { [clock] in clock.now })
     }
 
-    /// Why nobody is let in, or "in".
+    /// The code of the refusal, or "in".
     private func enter(_ door: StaffDoor, _ token: String, from address: IPAddress?) -> String {
         do throws(Refusal) {
             try door.enter(authorization: "Bearer \(token)", from: address, path: "/api/staff")

@@ -5,7 +5,7 @@ import Testing
 struct RateWindowTests {
     private typealias Counts = RateWindow.Counts
 
-    /// When the order was answered, when that is looked at, the rate, and the last two steps of 5 s.
+    /// When the order was answered, the current time, the rate, and the last two steps of 5 s.
     @Test(arguments: [
         (time: 100, now: 100, rate: 0.0, before: 0, last: 1),
         (time: 100, now: 101, rate: 0.1, before: 0, last: 1),

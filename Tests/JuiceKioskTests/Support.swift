@@ -12,7 +12,7 @@ final class TestClock: Sendable {
     func advance(_ duration: Duration) { instant.withLock { $0 += duration } }
 }
 
-/// Answers and stock as they are read.
+/// Sample answers and stock records.
 enum Sample {
     static func made(
         _ id: String,

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PrometheusMetrics
 
-/// What swift-metrics is told, as Prometheus reads it.
+/// Tests that values recorded with swift-metrics appear in Prometheus' text format.
 @Suite struct PrometheusRegistryTests {
     @Test func countersAreSummedByTheirLabels() {
         let registry = PrometheusRegistry(descriptions: [

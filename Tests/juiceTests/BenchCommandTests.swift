@@ -45,7 +45,7 @@ struct BenchCommandTests {
         }
     }
 
-    /// The pieces are really done, and the report says of each what its rounds took.
+    /// The pieces really run, and the report has the times of each.
     @Test func theCoreIsMeasuredPieceByPiece() async throws {
         let plan = try CorePlan(BenchSamples.settings([.orders: "1000", .stores: "3", .rounds: "2"]))
         let samples = try await onThread { plan.samples(distinctOrders: 1 << 10) { _ in } }

@@ -7,7 +7,7 @@ import Testing
 struct BenchReportTests {
     @Test func aRatioIsTheMedianOfTheRoundsRatios() throws {
         let medians = try BenchSamples.endToEnd().medians
-        // Not 440,000 / 500,000: what slows a round down slows both down.
+        // Not 440,000 / 500,000: what slows down a round affects both.
         #expect(medians.throughputRatio == 0.9)
         #expect(medians.service.ordersPerSecond == 440_000)
         #expect(medians.cpuRatio == 1.35)

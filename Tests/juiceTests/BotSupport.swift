@@ -13,7 +13,7 @@ import Testing
 
 @testable import juice
 
-/// An embedded broker with the service on it, for as long as a body runs.
+/// Runs an embedded broker with the service during a body.
 enum EmbeddedService {
     static var quiet: Logger { Log.logger(level: .critical) { _ in } }
 
@@ -91,7 +91,7 @@ final class RunningBot: Sendable {
 
     var refills: [Refill] { sent.withLock { $0 } }
 
-    /// Asks it to end, waits until it has and throws why it failed, if it did.
+    /// Stops the bot, waits until it has ended, and throws its error if it failed.
     func stop() throws {
         end.request()
         try wait()
@@ -102,7 +102,7 @@ final class RunningBot: Sendable {
         if let error = failure.withLock({ $0 }) { throw error }
     }
 
-    /// Whether it has sent so many refills before the deadline.
+    /// Whether it has sent this many refills before the deadline.
     func waits(for count: Int, _ deadline: Deadline) -> Bool {
         while refills.count < count {
             let timeout = DispatchTime.now() + deadline.remaining / .seconds(1)

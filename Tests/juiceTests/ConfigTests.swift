@@ -4,7 +4,7 @@ import Testing
 
 @testable import juice
 
-/// What `juice config` shows, and which names it knows.
+/// Tests the output of `juice config`, and the known names.
 @Suite struct ConfigTests {
     private func entries(
         flags: [Setting: String] = [:],
@@ -23,7 +23,7 @@ import Testing
         #expect(entries["menu"] == .init(name: "menu", value: nil, source: "default"))
     }
 
-    /// So that a new one cannot be forgotten.
+    /// Detects a new setting that is missing from the output.
     @Test func everySettingOfServeIsThere() throws {
         let help = JuiceCommand.helpMessage(for: Serve.self, includeHidden: true, columns: 200)
         let shown = try entries().keys
@@ -53,7 +53,7 @@ import Testing
         #expect(throws: Failure.self) { try entries(flags: [.workers: "0"]) }
     }
 
-    /// As in a container, where an embedded broker would be one that nobody reaches.
+    /// As in a container, where no client could reach an embedded broker.
     @Test func brokersCanBeRequired() throws {
         let required = ["JUICE_REQUIRE_BROKERS": "true"]
         let failure = #expect(throws: Failure.self) { try entries(environment: required) }
@@ -80,7 +80,7 @@ import Testing
         #expect(failure?.status == .configuration)
     }
 
-    /// Kubernetes sets them for services of the namespace.
+    /// Kubernetes sets these variables for the services of a namespace.
     @Test(arguments: [
         "JUICE_SERVICE_HOST", "JUICE_SERVICE_PORT", "JUICE_SERVICE_PORT_HTTP", "JUICE_PORT",
         "JUICE_PORT_8080_TCP",

@@ -11,7 +11,7 @@ import Testing
 
 private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"]
 
-/// The service puts something aside, and it is listed, corrected and sent again.
+/// The service puts a record aside, and it is listed, corrected and resent.
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct DeadLetterEndToEndTests {
     @Test func aDeadLetterIsListedCorrectedAndSentOnce() async throws {
@@ -59,7 +59,7 @@ struct DeadLetterEndToEndTests {
         #expect(throws: Failure.self) { try resend(connection, none) }
     }
 
-    /// After a slow commit the sender would take its transactional id over anew, from whoever has begun meanwhile.
+    /// After a slow commit the sender would initialise its transactional id again, and fence a sender that started meanwhile.
     @Test func whoeverMayHaveBeenFencedReadsTheNotesFirst() async throws {
         try await onThread {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
@@ -97,7 +97,7 @@ struct DeadLetterEndToEndTests {
                 upTo: .highWatermark,
                 deadline: Deadline(after: .seconds(30))
             )
-            // Not by offsets: newer embedded brokers write markers, too.
+            // Not by offsets: newer embedded brokers also write markers.
             var sent = 0
             try orders.readAll(idleTimeout: .seconds(10)) { _ in sent += 1 }
             #expect(sent == 1)
@@ -108,7 +108,7 @@ struct DeadLetterEndToEndTests {
         try Resend(connection: connection, chosen: choice, timeout: .seconds(30)).run { _ in }
     }
 
-    /// The dead letters, once there are so many.
+    /// The dead letters, once there are this many.
     static func letters(
         _ connection: Connection,
         atLeast count: Int,
@@ -128,7 +128,7 @@ struct DeadLetterEndToEndTests {
     }
 }
 
-/// What only a real broker can show of sending again.
+/// Tests of resending that need a real broker.
 @Suite(
     .serialized,
     .timeLimit(.minutes(3)),
@@ -145,7 +145,7 @@ struct DeadLetterRealBrokerTests {
         }
     }
 
-    /// Several at a time, one that dies before its commit among them: in the end each letter was sent once.
+    /// Of several concurrent senders one dies before its commit; in the end each letter was sent once.
     @Test func whoeverRunsItEachLetterIsSentOnce() async throws {
         let servers = try #require(realBroker)
         let site = try await onThread { try BotSite(servers, partitions: 3) }
@@ -175,7 +175,7 @@ struct DeadLetterRealBrokerTests {
                 found.letters.prefix(5).map { .init(letter: $0.position, record: try plan.record(for: $0)) }
             )
         }
-        // Whoever is fenced by another tries again, as it is told to.
+        // A fenced sender tries again, as its message says.
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for _ in 0..<4 {
                 tasks.addTask {

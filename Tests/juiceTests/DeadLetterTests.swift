@@ -7,7 +7,7 @@ import Testing
 
 @testable import juice
 
-/// Dead letters as they are read, shown and planned, without Kafka.
+/// Tests how dead letters are read, shown and planned, without Kafka.
 struct DeadLetterTests {
     static func letter(
         _ value: String?,
@@ -66,7 +66,7 @@ struct DeadLetterTests {
             headers: [header]
         )
         #expect(note.resentLetter == LetterPosition(partition: 1, offset: 5))
-        // Whatever headers a sender thinks of, what the service has put aside is a letter.
+        // A record that the service put aside is a letter, whatever headers its sender set.
         #expect(Self.letter("x", headers: [header]).resentLetter == nil)
     }
 
@@ -131,7 +131,7 @@ struct DeadLetterTests {
         )
     }
 
-    // MARK: - What is sent
+    // MARK: - Resending
 
     private static let order = #"{"orderId":"o","juice":"kiwi"}"#
 
@@ -157,7 +157,7 @@ struct DeadLetterTests {
         )
         let record = try plan().record(for: letter)
         #expect(record.topic == "juice.orders")
-        // What Java clients choose for 강남, of four.
+        // The partition that Java clients choose for 강남, of four.
         #expect(record.partition == 0)
         #expect(record.key == Array("강남".utf8))
         #expect(record.value == Array(Self.order.utf8))
@@ -187,7 +187,7 @@ struct DeadLetterTests {
         #expect(
             try plan(isUnchecked: true).record(for: Self.letter("garbage")).value == Array("garbage".utf8)
         )
-        // An order's id does not make a restock.
+        // An order id does not make a valid restock.
         let restock = Self.letter(Self.order, topic: "juice.restocks")
         #expect(reason(plan(), restock)?.contains("missingID") == true)
 

@@ -9,13 +9,13 @@ import Testing
 
 @testable import juice
 
-/// The client pieces against the service, over TCP, on an embedded broker.
+/// Tests the client commands with the service, over TCP, on an embedded broker.
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct EndToEndTests {
     @Test func commandsAreAnsweredAndSeen() async throws {
         try await EmbeddedService.run { connection in
             let deadline = Deadline(after: .seconds(30))
-            // Sent before the service has joined its group, which is no reason not to be answered.
+            // A command that was sent before the service joined its group must be answered, too.
             let made = try answer(
                 .order(id: "o-1", store: "강남", juice: "mangoKiwi", quantity: 2),
                 connection,
@@ -81,7 +81,7 @@ struct EndToEndTests {
         #expect(failure?.message.contains("no.such.property") == true)
     }
 
-    // MARK: - Parts
+    // MARK: - Helpers
 
     private func answer(
         _ command: OutgoingCommand,

@@ -5,9 +5,9 @@ import Testing
 
 @testable import juice
 
-/// Every option of every command reaches the setting of its name.
+/// Tests that every option of every command sets the setting of its name.
 struct GivenOptionsTests {
-    /// What ArgumentParser knows of the command line.
+    /// The options that ArgumentParser reports.
     private struct Tool: Decodable {
         let command: Command
     }
@@ -32,7 +32,7 @@ struct GivenOptionsTests {
 
     private static let ofNoSetting: Set = ["config", "help", "version"]
 
-    /// A command with options, and what they give.
+    /// A command line, and the expected settings.
     private struct Line {
         let command: any ParsableCommand.Type
         var arguments: [String]

@@ -10,7 +10,7 @@ struct NamesTests {
     @Test(arguments: [
         ("mangoKiwi", "mangoKiwi"), ("mango", "mango"), ("딸바쥬스", "strawberryBanana"),
         ("strawberry banana juice", "strawberryBanana"),
-        // In its parts, as some keyboards and file systems write it.
+        // Decomposed, as some keyboards and file systems write it.
         ("\u{1106}\u{1161}\u{11BC}\u{1100}\u{1169}\u{110C}\u{1172}\u{1109}\u{1173}", "mango"),
     ])
     func findsJuicesByIDAndName(text: String, id: String) throws {

@@ -14,7 +14,7 @@ import Testing
 
 private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"]
 
-/// What only a real broker can show of the bot. Each test makes topics of its own there.
+/// Tests of the bot that need a real broker. Each test creates its own topics.
 @Suite(
     .serialized,
     .timeLimit(.minutes(5)),
@@ -23,7 +23,8 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
 struct RestockBotRealBrokerTests {
     private static let partitions = 4
 
-    /// Bots come, go and die under load, the service is restarted in between, and in the end the topics are read: no store was sent a refill while another one of it had no answer, each was answered, and was for what was short.
+    /// Bots join, leave and die under load, and the service is restarted meanwhile. Then the topics are checked: no store got a
+    /// refill while another one of its refills had no answer, and each refill was answered and matched a shortage.
     @Test func eachShortageIsRefilledOnceWhateverDies() async throws {
         let servers = try #require(realBroker)
         try await onThread {
@@ -37,12 +38,12 @@ struct RestockBotRealBrokerTests {
             let first = RunningBot(site.connection, plan)
             #expect(first.waits(for: 20, Deadline(after: .seconds(60))), "the first bot refills")
 
-            // A second one joins.
+            // A second bot joins.
             let second = RunningBot(site.connection, plan)
             #expect(second.waits(for: 20, Deadline(after: .seconds(60))), "the second bot has its share")
-            // The first freezes and is missed. What it does when it wakes up is to be refused.
+            // The first bot freezes and loses its partitions. Its writes after it wakes up must be refused.
             first.freeze()
-            // Meanwhile another service answers.
+            // Another instance of the service answers meanwhile.
             service.stop()
             service = BackgroundService(site.service(), logger: EmbeddedService.quiet)
             let before = second.refills.count
@@ -53,14 +54,14 @@ struct RestockBotRealBrokerTests {
             first.thaw()
             let thawed = first.refills.count
             #expect(first.waits(for: thawed + 10, Deadline(after: .seconds(60))), "the first bot is back")
-            // Others are stopped until they are missed, wherever they are, perhaps in the middle of a transaction; they wake up
-            // and are killed.
+            // Other bots are frozen at any point, perhaps in a transaction, until they lose their partitions; then they wake up and
+            // are killed.
             for _ in 0..<4 { try site.stopAndKillABot(plan) }
             try load.stop()
             try first.stop()
             try second.stop()
 
-            // What is left is refilled by one that ends by itself, and nothing is left for another.
+            // A bot with --once refills the rest, and leaves nothing for another one.
             let last = RestockBotPlan(
                 rules: plan.rules,
                 group: plan.group,
@@ -82,7 +83,7 @@ struct RestockBotRealBrokerTests {
         }
     }
 
-    /// No service runs: each bot that looks sends the same refill, and it counts once when the service is back.
+    /// Without a service each bot sends the same refill, which is applied once when the service is back.
     @Test func aRefillWithoutAnAnswerCountsOnceHoweverOftenItIsSent() async throws {
         let servers = try #require(realBroker)
         try await onThread {
@@ -136,7 +137,7 @@ struct RestockBotRealBrokerTests {
     }
 }
 
-/// Topics of their own on a real broker.
+/// Topics for one test on a real broker.
 struct BotSite: Sendable {
     let topics: TopicNames
     let connection: Connection
@@ -147,7 +148,7 @@ struct BotSite: Sendable {
         connection = Connection(
             bootstrapServers: servers,
             topics: topics,
-            // A bot that dies or freezes is soon missed.
+            // A dead or frozen bot loses its partitions soon.
             properties: ["session.timeout.ms": "6000", "max.poll.interval.ms": "6000"],
             logger: EmbeddedService.quiet
         )
@@ -155,7 +156,7 @@ struct BotSite: Sendable {
         _ = try connection.admin().create(plan.topics, timeout: .seconds(30))
     }
 
-    /// What restock bots are judged by.
+    /// The rules that restock bots must keep.
     func auditTopics() throws -> AuditTopics {
         AuditTopics(
             orders: [],
@@ -184,7 +185,7 @@ struct BotSite: Sendable {
         return records
     }
 
-    /// The same instance at every call, as one that is restarted.
+    /// The same instance at every call, like a restarted one.
     func service() -> ServiceConfiguration {
         ServiceConfiguration(
             bootstrapServers: connection.bootstrapServers,
@@ -194,10 +195,10 @@ struct BotSite: Sendable {
         )
     }
 
-    /// Starts a bot as a process of its own, and stops it some time after its first refill for longer than its session lasts.
-    /// When it has refilled again, it is killed.
+    /// Starts a bot in a process of its own, and freezes it some time after its first refill for longer than its session
+    /// timeout. After another refill it is killed.
     func stopAndKillABot(_ plan: RestockBotPlan) throws {
-        // The test runner is built beside it.
+        // `juice` is built beside the test runner.
         let juice = try #require(Bundle.main.executableURL).deletingLastPathComponent()
             .appendingPathComponent("juice")
         let bot = Process()
@@ -214,7 +215,7 @@ struct BotSite: Sendable {
         let output = Pipe()
         bot.standardOutput = output
         try bot.run()
-        // Its end closes the pipe, so this ends also where it sends nothing.
+        // The end of the process closes the pipe, so this ends even without output.
         func readSome() {
             for _ in 0..<Int.random(in: 1...10) { _ = output.fileHandleForReading.availableData }
         }
@@ -230,7 +231,7 @@ struct BotSite: Sendable {
     }
 }
 
-/// Orders for some stores, as many as go, on a thread of its own.
+/// Sends orders for some stores as fast as possible, on a thread of its own.
 final class OrderLoad: Sendable {
     private let isEnded = Atomic(false)
     private let end = DispatchSemaphore(value: 0)

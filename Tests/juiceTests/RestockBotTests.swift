@@ -11,7 +11,7 @@ import Testing
 @testable import JuiceRestockBot
 @testable import juice
 
-/// What the command line says a bot is to do.
+/// Tests the bot's settings.
 struct RestockBotPlanTests {
     @Test func hasDefaults() throws {
         let plan = try RestockBotPlan(BenchSamples.settings())
@@ -101,14 +101,14 @@ struct RestockBotPlanTests {
     }
 }
 
-/// The bot beside the service, over TCP, on an embedded broker.
+/// Tests the bot with the service, over TCP, on an embedded broker.
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct RestockBotTests {
     @Test func refillsOncePerShortage() async throws {
         try await EmbeddedService.run { connection in
             let deadline = Deadline(after: .seconds(60))
             let client = TestClient(connection, deadline)
-            // One shortage from before the bot, one that an order meets while it runs.
+            // One shortage from before the bot's start, one while it runs.
             #expect(try client.order("banana", quantity: 5, store: "강남").isMade)
             let bot = RunningBot(connection, .init(rules: try #require(RefillRules(low: 5, target: 30))))
             #expect(bot.waits(for: 1, deadline))
@@ -117,7 +117,7 @@ struct RestockBotTests {
             try bot.stop()
             #expect(bot.refills.map(\.store) == ["강남", "main"])
 
-            // Another one finds nothing to do, and everything answered.
+            // Another bot finds nothing to refill, and everything answered.
             let plan = RestockBotPlan(
                 rules: try #require(RefillRules(low: 5, target: 30)),
                 onceWithin: .seconds(30)
@@ -138,7 +138,7 @@ struct RestockBotTests {
                 try RunningBot(connection, .init(rules: rules, onceWithin: .milliseconds(300))).wait()
             }
             #expect(failure?.status == .unavailable)
-            // One that goes on waits, until it is told to end.
+            // A bot without --once waits until it is stopped.
             let lines = LogLines()
             let bot = RunningBot(connection, .init(rules: rules), logger: lines.logger)
             lines.waitForFirst(within: .seconds(30))

@@ -24,7 +24,7 @@ struct RunFilesTests {
         try withRunFiles { files in
             let live = RunFile(processID: 1, bootstrapServers: "127.0.0.1:1")
             try announced(live, files) {
-                // Nobody holds a lock on it, as after a kill.
+                // No process holds a lock on it, as after a kill.
                 let dead = files.directory + "/2.json"
                 try Data(#"{"processID":2,"bootstrapServers":"127.0.0.1:2"}"#.utf8).write(
                     to: URL(fileURLWithPath: dead)
@@ -59,7 +59,7 @@ struct RunFilesTests {
     private func announced(_ file: RunFile, _ files: RunFiles, _ body: () throws -> Void) throws {
         let announcement = try files.announce(file)
         try body()
-        // It ends with its last use.
+        // The announcement ends with its last use.
         withExtendedLifetime(announcement) {}
     }
 }

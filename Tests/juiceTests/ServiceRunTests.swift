@@ -10,7 +10,7 @@ import Testing
 @testable import juice
 
 struct ServiceRunTests {
-    /// A service that fails as soon as it is told to.
+    /// A service that fails on demand.
     private struct Failing: Service {
         let moment: AsyncStream<Void>
 

@@ -8,7 +8,7 @@ import Testing
 @testable import juice
 
 struct SettingsTests {
-    /// Settings as a command would have them: from options, the environment and a file.
+    /// Creates settings like a command: from options, the environment and a file.
     private func settings(
         flags: [Setting: String] = [:],
         environment: [String: String] = [:],
@@ -106,7 +106,7 @@ struct SettingsTests {
         #expect(try KafkaProperties.read(settings(environment: ["JUICE_KAFKA_PROPERTY": text])) == properties)
     }
 
-    /// Whatever is wrong, and be it that a password stands where none belongs.
+    /// Errors must not quote values, even if a password is in the wrong place.
     @Test(arguments: [
         "hunter2", "linger.ms=1\nhunter2", "security.protocol=SASL_SSL,sasl.password=hunter2",
         "ssl.ca.location=hunter2", "linger.ms=hunter2", "acks=hunter2", "debug=hunter2",

@@ -82,7 +82,7 @@ struct TerminalTests {
         {
             #expect("a\(scalar)b".printable == "a\u{FFFD}b")
         }
-        // What emoji and scripts are made of stays.
+        // Format characters within emoji and scripts are kept.
         for text in ["딸기 👩‍👩‍👧 é", "\u{5D0}\u{5D1}"] { #expect(text.printable == text) }
     }
 

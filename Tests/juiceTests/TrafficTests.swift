@@ -78,7 +78,7 @@ struct TrafficTests {
         #expect(String(decoding: restock.value, as: UTF8.self) == #"{"restockId":"bot-1","add":{"kiwi":22}}"#)
         #expect(restocker.refill(after: short) == nil)
         #expect(restocker.refill(after: made) == nil)
-        // Once it has arrived, the next empty shelf is refilled again.
+        // After the restock was answered, the next shortage is refilled.
         #expect(restocker.refill(after: restocked) == nil)
         #expect(restocker.refill(after: short) != nil)
     }
@@ -93,7 +93,7 @@ struct TrafficTests {
     }
 }
 
-/// The file that health checks look for.
+/// Tests the file for health checks.
 @Suite struct ReadyFileTests {
     private let path = FileManager.default.temporaryDirectory.path + "/ready-\(UUID().uuidString)"
 

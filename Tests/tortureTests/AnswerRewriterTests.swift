@@ -83,12 +83,12 @@ struct AnswerRewriterTests {
             (.produce, 3, 8), (.heartbeat, 0, 4), (.endTxn, 0, 1), (.metadata, 0, 8),
         ]
         #expect(try rewrite(versions(told), .apiVersions, version: version) == versions(clamped))
-        // A broker that does not know the version of the question answers in the oldest encoding.
+        // A broker answers a request of an unknown version in the oldest encoding.
         #expect(
             try rewrite(versions(told, error: 35), .apiVersions, version: version)
                 == versions(clamped, error: 35)
         )
-        // Beyond what can be read there is no way through.
+        // Responses of newer versions are not passed through.
         #expect(throws: WireError.self) {
             try rewrite(versions([(.findCoordinator, 3, 6)]), .apiVersions, version: version)
         }

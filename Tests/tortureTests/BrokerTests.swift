@@ -3,7 +3,7 @@ import Testing
 @testable import torture
 
 @Suite struct BrokerTests {
-    /// What `"…".hashCode()` gives in Java.
+    /// The result of `"…".hashCode()` in Java.
     @Test(arguments: [("", 0), ("a", 97), ("juice-maker", 2050344343), ("juice-maker/a/0/0", -209994517)])
     func namesHashAsInJava(_ name: String, _ hash: Int32) {
         #expect(javaHash(name) == hash)
@@ -22,7 +22,7 @@ import Testing
         #expect(gaps.drain().ofEach.isEmpty)
     }
 
-    /// Nobody can answer where brokers take no writes, so a killed broker's goal follows what the clients saw.
+    /// The service cannot answer while brokers accept no writes, so the goal for a killed broker depends on the clients' gaps.
     @Test(
         arguments: [
             (.stop, .leader, 1.9, 0), (.stop, .leader, 2.1, 1),

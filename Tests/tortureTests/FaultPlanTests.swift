@@ -25,7 +25,7 @@ struct FaultPlanTests {
         let plan = FaultPlan(rate: 100, kinds: [.endTxn], seed: 7)
         #expect(faults(plan, of: .endTxn).allSatisfy { $0 != .none })
         #expect(faults(plan, of: .txnOffsetCommit).allSatisfy { $0 == .none })
-        // The way to the listeners is never troubled.
+        // Requests that lead clients to the listeners never get a fault.
         #expect(
             faults(FaultPlan(rate: 100, kinds: nil, seed: 7), of: .apiVersions).allSatisfy { $0 == .none }
         )

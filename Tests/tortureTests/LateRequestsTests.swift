@@ -20,7 +20,7 @@ struct LateRequestsTests {
         var late = LateRequests()
         try open(&late)
         _ = late.keep(try request(.endTxn), until: .before(.endTxn), at: .zero)
-        // The client sends it again; that is the same transaction still.
+        // The client resends it; that is still the same transaction.
         #expect(late.forwarding(try request(.endTxn)) == [])
         try end(&late)
         #expect(late.forwarding(try request(.endTxn)) == [])
@@ -30,7 +30,7 @@ struct LateRequestsTests {
         (Moment.answered(.addPartitions), "open"), (.answered(.addOffsets), "offsets"),
         (.answered(.txnOffsetCommit), "committed offsets"), (.before(.produce), "produce"),
         (.before(.txnOffsetCommit), "before offsets"), (.before(.endTxn), "end"),
-        // What found no better moment still comes before the end.
+        // A request without a better moment is forwarded before the end.
         (.answered(.produce), "end"), (.before(.addOffsets), "end"),
     ])
     func itIsLetGoAtItsMoment(moment: Moment, step: String) throws {
@@ -89,7 +89,7 @@ struct LateRequestsTests {
     @Test func firstAddPartitionsBelongsToTheTransactionThatItOpens() throws {
         var late = LateRequests()
         _ = late.keep(try request(.addPartitions), until: .answered(.addPartitions), at: .zero)
-        // Sent again, it opens the first transaction; only the second is a later one.
+        // The resend opens the first transaction; only the second one is later.
         #expect(late.answered(try request(.addPartitions), Self.done).release == [])
         try end(&late)
         #expect(late.answered(try request(.addPartitions), Self.done).release == [1])
@@ -102,7 +102,7 @@ struct LateRequestsTests {
         _ = late.keep(try request(.endTxn), until: .after(.seconds(90)), at: .seconds(3))
         #expect(late.due(at: .milliseconds(2_999)) == [])
         #expect(late.due(at: .seconds(3)) == [1])
-        // It is let go once.
+        // It is forwarded only once.
         #expect(late.due(at: .seconds(4)) == [])
         #expect(late.due(at: .seconds(32)) == [2])
         #expect(late.due(at: .seconds(33)) == [3])
@@ -153,7 +153,7 @@ struct LateRequestsTests {
         let wasHarmfulYet = late.ended(1, Self.done)
         #expect(!wasHarmfulYet)
         #expect(late.answered(try request(.endTxn), Self.done).isHarmful)
-        // Once.
+        // Only once.
         #expect(!late.answered(try request(.endTxn), Self.done).isHarmful)
     }
 }

@@ -58,9 +58,9 @@ struct RequestTests {
             produce(id: nil, acks: 0)
                 .with(id: nil, producer: ProducerIdentity(id: 4_000, epoch: 7), isAnswered: false),
             Sample(.heartbeat, 3) { $0.string("group") }.with(id: nil, producer: nil),
-            // Of a version that clients are told not to use, only the header is read.
+            // For a version that is not advertised to clients, only the header is read.
             Sample(.endTxn, 5) { $0.bytes([1, 2, 3]) }.with(id: nil, producer: nil),
-            // One that is cut off is not what it says; it is passed on like any other.
+            // A truncated request is forwarded unread.
             Sample(.endTxn, 1) { $0.string("group/a/0/1") }.with(id: "group/a/0/1", producer: nil),
         ]
         + [ApiKey.addPartitions, .addOffsets, .endTxn].flatMap { key in

@@ -2,7 +2,7 @@ import NIOCore
 
 @testable import torture
 
-/// Writes requests and answers as Kafka's protocol has them, field by field.
+/// Encodes requests and responses of Kafka's protocol field by field.
 struct WireWriter {
     private(set) var buffer = ByteBuffer()
 
@@ -35,7 +35,7 @@ struct WireWriter {
         integer(UInt8(rest))
     }
 
-    /// What was written, behind its length.
+    /// The written bytes, after their length.
     var frame: ByteBuffer {
         var frame = ByteBuffer(integer: Int32(buffer.readableBytes))
         frame.writeImmutableBuffer(buffer)
@@ -55,7 +55,7 @@ func requestFrame(_ key: ApiKey, version: Int16, _ body: (inout WireWriter) -> V
     return writer.frame
 }
 
-/// An answer to the correlation id 77.
+/// A response with the correlation id 77.
 func answerFrame(hasTags: Bool = false, _ body: (inout WireWriter) -> Void) -> ByteBuffer {
     var writer = WireWriter()
     writer.integer(Int32(77))
@@ -70,7 +70,7 @@ func header(_ key: ApiKey, version: Int16) throws -> RequestHeader {
     return try RequestHeader(from: &frame)
 }
 
-/// A request of a transaction, as far as the proxy has to know it.
+/// The parts of a transactional request that the proxy reads.
 func request(_ key: ApiKey, of id: String = "t", epoch: Int16 = 0) throws -> Request {
     var request = try Request(frame: requestFrame(key, version: 0) { _ in })
     request.transactionalID = id

@@ -36,7 +36,7 @@ extension Refusal {
     static let foreignHost = Refusal(
         status: .misdirectedRequest,
         code: "foreignHost",
-        message: "this host name is not the kiosk's; --host-names tells it more"
+        message: "this host name is not the kiosk's; add it with --host-names"
     )
     static let foreignOrigin = Refusal(
         status: .forbidden,
@@ -82,7 +82,7 @@ extension Refusal {
     static let busy = Refusal(
         status: .serviceUnavailable,
         code: "busy",
-        message: "too much is under way; try again"
+        message: "too many commands are in flight; try again"
     )
 
     static func unconfirmed(_ reason: String) -> Refusal {

@@ -91,7 +91,7 @@ struct DeadLetterResend: ParsableCommand {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
             throw Failure(
                 .usage,
-                "sending \(count) dead letters again needs --yes where nobody can be asked"
+                "sending \(count) dead letters again needs --yes without a terminal"
             )
         }
         StandardError.write("Send \(count) dead letters again? [y/N] ")

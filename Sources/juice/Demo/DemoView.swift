@@ -52,7 +52,7 @@ struct DemoView {
             paint(.green, "juice made \(tally.juicesMade)"),
             paint(.yellow, "out of stock \(tally.outOfStock)"),
             paint(.red, "rejected \(tally.rejected)"), paint(.cyan, "restocked \(tally.restocked)"),
-            "under way \(inFlight)",
+            "in flight \(inFlight)",
         ].joined(separator: "   ")
     }
 

@@ -109,7 +109,7 @@ final class TrafficSession {
         guard ContinuousClock.now - lastAnswerAt < Self.answerTimeout else {
             throw Failure(
                 .unavailable,
-                "no answer for \(Self.answerTimeout.inSeconds), with \(inFlight) orders under way"
+                "no answer for \(Self.answerTimeout.inSeconds), with \(inFlight) orders in flight"
             )
         }
         return answers
