@@ -6,10 +6,13 @@ package struct Goal: Equatable {
         case atMost
     }
 
+    /// What is measured.
     package let name: String
     /// In `unit`; nil if the system does not report it.
     package let measured: Double?
+    /// Whether ``limit`` is a minimum or a maximum.
     package let bound: Bound
+    /// The limit, in `unit`.
     package let limit: Double
     /// Empty for a ratio.
     package var unit = ""
@@ -25,6 +28,7 @@ extension Goal: Encodable {
         case name, measured, bound, limit, unit, met
     }
 
+    /// Encodes the goal with the member `met`, which is absent if nothing was measured.
     package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(name, forKey: .name)

@@ -21,13 +21,19 @@ package struct Connection: Sendable {
     /// Kafka's default address.
     package static let fallbackServers = "127.0.0.1:9092"
 
+    /// The brokers, as `host:port`, separated by commas.
     package let bootstrapServers: String
+    /// Where the broker addresses come from.
     package let origin: Origin
+    /// The names of the service's topics.
     package let topics: TopicNames
+    /// The user's librdkafka properties, which may contain secrets.
     package let properties: [String: String]
+    /// Receives librdkafka's log at level debug.
     package let logger: Logger
     private let lastClientError = LastClientError()
 
+    /// Creates a connection. It does not contact the brokers.
     package init(
         bootstrapServers: String,
         origin: Origin = .configured,

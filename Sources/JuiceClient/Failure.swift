@@ -16,11 +16,14 @@ package struct Failure: Error, Equatable {
         case configuration = 78
     }
 
+    /// The exit status.
     package let status: Status
+    /// What went wrong, in one line.
     package let message: String
     /// What to do next, if known; each line is printed indented.
     package var hint: String?
 
+    /// Creates a failure.
     package init(_ status: Status, _ message: String, hint: String? = nil) {
         self.status = status
         self.message = message

@@ -17,6 +17,7 @@ package struct EndToEndPlan: BrokerMeasurement, Encodable, Equatable {
         (self.partitions, self.rounds) = (partitions, rounds)
     }
 
+    /// Measures; see ``BrokerMeasurement/measure(at:)``.
     package func measure(at site: BenchSite) throws -> any BenchReport {
         try EndToEndMeasurement(site: site, plan: self).report()
     }

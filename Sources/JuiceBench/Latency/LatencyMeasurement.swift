@@ -25,6 +25,7 @@ package struct LatencyPlan: BrokerMeasurement, Encodable, Equatable {
     /// When an order is due, relative to the first.
     func due(_ number: Int) -> Duration { .seconds(number) / rate }
 
+    /// Measures; see ``BrokerMeasurement/measure(at:)``.
     package func measure(at site: BenchSite) throws -> any BenchReport {
         try LatencyMeasurement(site: site, plan: self).report()
     }

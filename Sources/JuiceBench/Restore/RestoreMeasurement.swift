@@ -14,6 +14,7 @@ package struct RestorePlan: BrokerMeasurement, Encodable, Equatable {
         (self.stores, self.partitions, self.rounds) = (stores, partitions, rounds)
     }
 
+    /// Measures; see ``BrokerMeasurement/measure(at:)``.
     package func measure(at site: BenchSite) throws -> any BenchReport {
         try RestoreMeasurement(site: site, plan: self).report()
     }
