@@ -100,7 +100,7 @@ struct TortureRun {
             brokers: brokers
         )
         let course: any Course = plan.isRolling ? RollingRestart(bed) : Rounds(bed)
-        network?.setCalm(false)
+        network?.resumeFaults()
         try course.run()
         network?.pauseFaults()
 
