@@ -134,7 +134,12 @@ let package = Package(
         // What tests of several modules share.
         .target(
             name: "TestSupport",
-            dependencies: [.product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "JuiceHTTP",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
             path: "Tests/TestSupport"
         ),
 
@@ -205,21 +210,10 @@ let package = Package(
             ],
             path: "Tools/kiosk-stage"
         ),
-        // A server on a free port, and connections that need not speak HTTP.
-        .target(
-            name: "HTTPSupport",
-            dependencies: [
-                "JuiceHTTP",
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            path: "Tests/HTTPSupport"
-        ),
         .testTarget(
             name: "JuiceKioskTests",
             dependencies: [
-                "BrokerFaults", "HTTPSupport", "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages",
+                "BrokerFaults", "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages",
                 "JuiceService", "Kafka", "TestSupport",
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
@@ -232,7 +226,7 @@ let package = Package(
         .testTarget(
             name: "JuiceHTTPTests",
             dependencies: [
-                "HTTPSupport", "JuiceEngine", "JuiceHTTP", "JuiceService", "PrometheusMetrics", "TestSupport",
+                "JuiceEngine", "JuiceHTTP", "JuiceService", "PrometheusMetrics", "TestSupport",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]

@@ -38,7 +38,8 @@ def long_files(files):
 def long_lines(files):
     for path, lines in files.items():
         for number, line in enumerate(lines, 1):
-            if len(line) > LONGEST_LINE:
+            # A text by itself, such as a record's value, may be longer: nobody reads half of it.
+            if len(line) > LONGEST_LINE and not re.fullmatch(r' *#?".*"#?,?', line):
                 yield path, number, f"{len(line)} characters, at most {LONGEST_LINE}"
 
 

@@ -1,5 +1,4 @@
 import Foundation
-import HTTPSupport
 import Hummingbird
 import PrometheusMetrics
 import TestSupport
@@ -35,7 +34,7 @@ struct ConnectionTests {
         metrics: HTTPMetrics = HTTPMetrics(),
         _ body: @Sendable @escaping (HTTPAddress) throws -> Void
     ) async throws {
-        try await HTTPSupport.serving(Self.router().buildResponder(), limits: limits, metrics: metrics) {
+        try await TestSupport.serving(Self.router().buildResponder(), limits: limits, metrics: metrics) {
             address in
             try await onThread { try body(address) }
         }
@@ -138,7 +137,7 @@ struct ConnectionTests {
             )
         }
         let limits = Self.limits(timeout: .milliseconds(150))
-        try await HTTPSupport.serving(router.buildResponder(), limits: limits) { address in
+        try await TestSupport.serving(router.buildResponder(), limits: limits) { address in
             try await onThread {
                 let connection = try RawConnection(address)
                 connection.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -166,7 +165,7 @@ struct ConnectionTests {
             )
         }
         let limits = Self.limits(timeout: .milliseconds(150))
-        try await HTTPSupport.serving(router.buildResponder(), limits: limits) { address in
+        try await TestSupport.serving(router.buildResponder(), limits: limits) { address in
             let connection = try RawConnection(address)
             connection.send("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n")
             for await _ in ends { break }

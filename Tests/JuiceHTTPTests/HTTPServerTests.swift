@@ -1,10 +1,10 @@
 import CoreMetrics
 import Foundation
-import HTTPSupport
 import Hummingbird
 import JuiceEngine
 import Logging
 import PrometheusMetrics
+import TestSupport
 import Testing
 
 @testable import JuiceHTTP
@@ -31,7 +31,7 @@ import Testing
 
     /// Runs a server during the body.
     private func serving(_ body: @Sendable @escaping (HTTPAddress) async throws -> Void) async throws {
-        try await HTTPSupport.serving(responder, body)
+        try await TestSupport.serving(responder, body)
     }
 
     private struct Answer {

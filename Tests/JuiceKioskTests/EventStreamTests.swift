@@ -1,5 +1,4 @@
 import Foundation
-import HTTPSupport
 import JuiceHTTP
 import JuiceMessages
 import Kafka

@@ -1,6 +1,5 @@
 import BrokerFaults
 import Foundation
-import HTTPSupport
 import JuiceHTTP
 import JuiceMessages
 import JuiceService

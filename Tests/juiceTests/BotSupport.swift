@@ -15,7 +15,7 @@ import Testing
 
 /// Runs an embedded broker with the service during a body.
 enum EmbeddedService {
-    static var quiet: Logger { Log.logger(level: .critical) { _ in } }
+    static var quiet: Logger { Logger.lines(level: .critical) { _ in } }
 
     static func run(
         partitions: Int = 4,
@@ -159,7 +159,7 @@ final class LogLines: Sendable {
     }
 
     var logger: Logger {
-        Log.logger(level: .notice) { [self] line in
+        Logger.lines(level: .notice) { [self] line in
             lines.withLock { $0.append(line.split(separator: " ", maxSplits: 2).last.map(String.init) ?? "") }
             arrivals.signal()
         }

@@ -175,29 +175,9 @@ struct DeadLetterRealBrokerTests {
                 found.letters.prefix(5).map { .init(letter: $0.position, record: try plan.record(for: $0)) }
             )
         }
-        // A fenced sender tries again, as its message says.
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for _ in 0..<4 {
-                tasks.addTask {
-                    try await onThread {
-                        let choice = try ResendChoice([], BenchSamples.settings([.all: "true"]))
-                        let deadline = Deadline(after: .seconds(90))
-                        while !deadline.isOver {
-                            do throws(Failure) {
-                                _ = try Resend(
-                                    connection: site.connection,
-                                    chosen: choice,
-                                    isUnchecked: true,
-                                    timeout: .seconds(30)
-                                )
-                                .run { _ in }
-                                return
-                            } catch {
-                                #expect(error.status == .unavailable, "\(error)")
-                            }
-                        }
-                    }
-                }
+                tasks.addTask { try await onThread { try resendAll(site.connection) } }
             }
             try await tasks.waitForAll()
         }
@@ -217,6 +197,26 @@ struct DeadLetterRealBrokerTests {
             }
             #expect(sent.count == count)
             #expect(sent.values.allSatisfy { $0 == 1 })
+        }
+    }
+
+    /// Sends all letters again. A fenced sender tries again, as its message says.
+    private func resendAll(_ connection: Connection) throws {
+        let choice = try ResendChoice([], BenchSamples.settings([.all: "true"]))
+        let deadline = Deadline(after: .seconds(90))
+        while !deadline.isOver {
+            do throws(Failure) {
+                _ = try Resend(
+                    connection: connection,
+                    chosen: choice,
+                    isUnchecked: true,
+                    timeout: .seconds(30)
+                )
+                .run { _ in }
+                return
+            } catch {
+                #expect(error.status == .unavailable, "\(error)")
+            }
         }
     }
 }

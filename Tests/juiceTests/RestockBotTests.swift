@@ -87,7 +87,7 @@ struct RestockBotPlanTests {
 
     @Test func itSaysOnceThatNobodyAnswers() {
         let lines = LogLines()
-        let log = BotLog(logger: lines.logger, target: 30)
+        let log = BotLogger(logger: lines.logger, target: 30)
         let start = ContinuousClock.now
         log.update(underway: 2, now: start)
         log.update(underway: 2, now: start + .seconds(29))

@@ -24,7 +24,7 @@ struct ServiceRunTests {
         let (moment, listening) = AsyncStream.makeStream(of: Void.self)
         let lines = Mutex<[String]>([])
         let address = HTTPAddress(host: "127.0.0.1", port: 0)
-        let logger = Log.logger(level: .warning) { line in lines.withLock { $0.append(line) } }
+        let logger = Logger.lines(level: .warning) { line in lines.withLock { $0.append(line) } }
         let server = HTTPServer(
             Router().buildResponder(),
             at: address,

@@ -60,21 +60,9 @@ struct CommandProcessor {
             let sent = CommandTime.effective(records[index].timestamp, readAt: time)
             switch consume reading {
             case .undecodable(let reason):
-                try relay.deadLetter(
-                    records[index],
-                    because: reason,
-                    treatment,
-                    log: output.log,
-                    summary: &summary
-                )
+                try deadLetter(records[index], because: reason, log: output.log, summary: &summary)
             case .command where treatment.isDeadLetter, .misrouted where treatment.isDeadLetter:
-                try relay.deadLetter(
-                    records[index],
-                    because: .unanswerable,
-                    treatment,
-                    log: output.log,
-                    summary: &summary
-                )
+                try deadLetter(records[index], because: .unanswerable, log: output.log, summary: &summary)
             case .command(let command, let content):
                 write(
                     command,
@@ -105,6 +93,15 @@ struct CommandProcessor {
                 return
             }
         }
+    }
+
+    private func deadLetter(
+        _ record: CommandRecord,
+        because reason: DeadLetterReason,
+        log: some CommandLog,
+        summary: inout TransactionSummary
+    ) throws(LogError) {
+        try relay.deadLetter(record, because: reason, treatment, log: log, summary: &summary)
     }
 
     @inline(__always)

@@ -25,7 +25,7 @@ final class StaffDoor: Sendable {
     }
 
     private let token: StaffToken?
-    private let log: SparseLog
+    private let log: SparseLogger
     private let now: @Sendable () -> ContinuousClock.Instant
     private let failures = Mutex(RecentTable<IPAddress?, Failures>(capacity: addresses))
 
@@ -37,7 +37,7 @@ final class StaffDoor: Sendable {
     ) {
         self.token = token
         self.now = now
-        log = SparseLog("a wrong staff token", logger: logger, now: now)
+        log = SparseLogger("a wrong staff token", logger: logger, now: now)
     }
 
     /// Admits a request or throws.

@@ -26,6 +26,20 @@ struct BenchOptions: ParsableArguments {
     @OptionGroup var kafka: KafkaOptions
 }
 
+/// The orders that a round consists of.
+struct BenchOrderOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Orders in each round. (default: 1000000)", valueName: "count"))
+    var orders: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The number of stores that the orders are for. (default: 1000)",
+            valueName: "count"
+        )
+    )
+    var stores: Int?
+}
+
 extension Settings {
     /// The number of partitions of each topic.
     func benchPartitions(default count: Int) throws(Failure) -> Int {

@@ -40,7 +40,7 @@ struct Demo: ParsableCommand {
         let plan = try TrafficPlan(settings)
         let isLive = LiveTerminal.isPossible
 
-        let heldLog = HeldLog()
+        let heldLines = HeldLines()
         let level = try settings.logLevel(default: .warning)
         let format = try settings.logFormat()
         let run = DemoRun(
@@ -49,11 +49,11 @@ struct Demo: ParsableCommand {
             language: try settings.language(),
             kiosk: try settings.boolean(.kiosk) ? DemoKiosk(settings, stores: plan.stores) : nil,
             logger: isLive
-                ? Log.logger(level: level, format: format, sink: heldLog.hold)
-                : Log.logger(level: level, format: format)
+                ? Logger.lines(level: level, format: format, sink: heldLines.hold)
+                : Logger.lines(level: level, format: format)
         )
         // Log lines would disturb the live view, so they are held back until it ends.
-        defer { heldLog.release() }
+        defer { heldLines.release() }
         try run.run(isLive: isLive)
     }
 }

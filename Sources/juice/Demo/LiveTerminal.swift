@@ -34,7 +34,7 @@ struct LiveTerminal: ~Copyable {
 }
 
 /// Holds back log lines, at most the last 100, while the terminal shows the live view.
-final class HeldLog: Sendable {
+final class HeldLines: Sendable {
     private let lines = Mutex<[String]>([])
     private static let most = 100
 

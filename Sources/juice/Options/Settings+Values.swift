@@ -45,7 +45,7 @@ extension Settings {
 
     /// A logger with the configured format and level; by default `level`.
     func logger(default level: Logger.Level) throws(Failure) -> Logger {
-        Log.logger(level: try logLevel(default: level), format: try logFormat())
+        Logger.lines(level: try logLevel(default: level), format: try logFormat())
     }
 
     /// The address to listen at; nil if none is configured.

@@ -50,7 +50,7 @@ struct RestockBotRun {
     private func run(_ watch: BrokerWatch, _ health: BotHealth, _ metrics: BotMetrics?) throws(Failure) {
         let deadline = plan.onceWithin.map(Deadline.init(after:))
         try findTopics(watch, deadline)
-        let botLog = BotLog(logger: logger, target: plan.rules.target)
+        let botLogger = BotLogger(logger: logger, target: plan.rules.target)
         let log = KafkaAnswerLog(
             base: connection.base,
             group: plan.group,
@@ -60,7 +60,7 @@ struct RestockBotRun {
             hooks: ClientHooks(logger: logger, logCeiling: .info)
         )
         var bot = JuiceRestockBot.RestockBot(log: log, rules: plan.rules, group: plan.group) { [show] event in
-            botLog.log(event)
+            botLogger.log(event)
             health.handle(event)
             metrics?.count(event)
             if case .sent(let refills) = event { refills.forEach(show) }
@@ -77,7 +77,7 @@ struct RestockBotRun {
             health.stepped(work: work)
             metrics?.record(work ?? .none)
             switch step {
-            case .worked: botLog.update(underway: bot.underway, now: .now)
+            case .worked: botLogger.update(underway: bot.underway, now: .now)
             case .backOff(let pause): Thread.sleep(forTimeInterval: pause / .seconds(1))
             case .failed(let error): throw connection.failure(error)
             }

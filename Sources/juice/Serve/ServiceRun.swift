@@ -40,7 +40,7 @@ enum ServiceRun {
     /// A group of these services. It stops in reverse order, on a signal or when one of them fails.
     static func group(_ services: [any Service], signals: [UnixSignal]) -> ServiceGroup {
         // The group's own log lines repeat those of the services.
-        let silent = Log.logger(level: .critical) { _ in }
+        let silent = Logger.lines(level: .critical) { _ in }
         // By default a group cancels the other services when one fails, and a cancelled server logs errors.
         let stopping = services.map {
             ServiceGroupConfiguration.ServiceConfiguration(

@@ -61,7 +61,7 @@ final class OrderGate: Sendable {
     }
 
     private let state: Mutex<State>
-    private let log: SparseLog
+    private let log: SparseLogger
     private let now: @Sendable () -> ContinuousClock.Instant
 
     init(
@@ -70,7 +70,7 @@ final class OrderGate: Sendable {
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         state = Mutex(State(first: Limiter(limits), again: Limiter(limits)))
-        log = SparseLog("too many orders a second: one was refused", logger: logger, now: now)
+        log = SparseLogger("too many orders a second: one was refused", logger: logger, now: now)
         self.now = now
     }
 

@@ -2,7 +2,7 @@ import JuiceRestockBot
 import Logging
 
 /// Logs the bot's events, each change once.
-final class BotLog {
+final class BotLogger {
     private let logger: Logger
     private let target: Int
     private var fruitsBeyondTarget: Set<String> = []

@@ -10,12 +10,11 @@ enum LogFormat: String, CaseIterable {
     case json
 }
 
-/// Logs to standard error, one line per event.
-enum Log {
-    /// Creates a logger.
+extension Logger {
+    /// A logger that writes one line per event, to standard error unless a sink is given.
     ///
     /// - Parameter sink: receives the formatted lines, without line ends.
-    static func logger(
+    static func lines(
         level: Logger.Level,
         format: LogFormat = .text,
         sink: @escaping @Sendable (String) -> Void = { StandardError.write($0 + "\n") }

@@ -2,7 +2,7 @@ import Logging
 import Synchronization
 
 /// Logs warnings that strangers can provoke without limit, at most one line per second. Each line counts those held back.
-final class SparseLog: Sendable {
+final class SparseLogger: Sendable {
     private static let pause = Duration.seconds(1)
 
     private struct Incident {

@@ -6,11 +6,11 @@ import Testing
 @testable import juice
 
 /// Log lines, for people and for programs.
-@Suite struct LogTests {
+@Suite struct LoggerTests {
     private func lines(_ format: LogFormat, _ body: (Logger) -> Void) -> [String] {
         let lines = Mutex<[String]>([])
         let sink = { @Sendable (line: String) in lines.withLock { $0.append(line) } }
-        body(Log.logger(level: .info, format: format, sink: sink))
+        body(Logger.lines(level: .info, format: format, sink: sink))
         return lines.withLock { $0 }
     }
 
