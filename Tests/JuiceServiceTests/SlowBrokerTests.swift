@@ -44,50 +44,50 @@ import Testing
     // MARK: - Away for a while
 
     /// Shorter and longer than the service's calls wait, and longer than a transaction may last.
-    static let absences: [Duration] = [.seconds(1), .seconds(3), .seconds(12)]
+    static let outages: [Duration] = [.seconds(1), .seconds(3), .seconds(12)]
 
-    @Test(arguments: absences) func awayAtTheStart(absence: Duration) async throws {
+    @Test(arguments: outages) func awayAtTheStart(outage: Duration) async throws {
         let cluster = try await TestCluster.single { $0.broker?.takeDown() }
         try await withRunningService(cluster.serviceConfiguration()) { events in
-            wait(upTo: absence) { events.hasFailed }
+            wait(upTo: outage) { events.hasFailed }
             cluster.broker?.bringUp()
             let till = try Till(cluster)
-            #expect(try till.isAnswered(till.order(), by: events), "\(absence): \(events.all)")
+            #expect(try till.isAnswered(till.order(), by: events), "\(outage): \(events.all)")
         }
     }
 
-    @Test(arguments: absences) func awayDuringTheRestore(absence: Duration) async throws {
+    @Test(arguments: outages) func awayDuringTheRestore(outage: Duration) async throws {
         let cluster = try await TestCluster.single { try $0.leaveSomeStock() }
         try await withRunningService(cluster.serviceConfiguration()) { events in
             wait { events.all.contains { if case .assigned = $0 { true } else { false } } }
             cluster.broker?.takeDown()
-            wait(upTo: absence) { events.hasFailed }
+            wait(upTo: outage) { events.hasFailed }
             cluster.broker?.bringUp()
             let till = try Till(cluster)
             #expect(
                 try till.isAnswered(till.order(), by: events),
-                "\(absence): \(events.all)"
+                "\(outage): \(events.all)"
             )
         }
     }
 
     /// The orders are already in the topic, and the service is about to answer them.
-    @Test(arguments: absences) func awayDuringACommit(absence: Duration) async throws {
+    @Test(arguments: outages) func awayDuringACommit(outage: Duration) async throws {
         let cluster = try await TestCluster.single()
         try await withRunningService(cluster.serviceConfiguration()) { events in
             let till = try Till(cluster)
             #expect(try till.isAnswered(till.order(), by: events))
             let orders = try (0..<5).map { _ in try till.order() }
             cluster.broker?.takeDown()
-            wait(upTo: absence) { events.hasFailed }
+            wait(upTo: outage) { events.hasFailed }
             cluster.broker?.bringUp()
             for order in orders {
                 #expect(
                     try till.isAnswered(order, by: events),
-                    "\(absence): \(events.all)"
+                    "\(outage): \(events.all)"
                 )
             }
-            #expect(try till.isAnswered(till.order(), by: events), "\(absence): \(events.all)")
+            #expect(try till.isAnswered(till.order(), by: events), "\(outage): \(events.all)")
             #expect(events.setbacks <= 40)
         }
     }
