@@ -13,6 +13,8 @@ public struct RefillRules: Sendable, Equatable {
     /// Rules; nil unless 0 ≤ `low` < `target` ≤ `FruitStore.maximumLevel`.
     ///
     /// - Parameters:
+    ///   - low: the level at which a fruit is short.
+    ///   - target: the level that a refill aims at.
     ///   - stores: the stores to watch; nil for all.
     ///   - fruits: the fruits to watch; nil for all.
     public init?(low: Int, target: Int, stores: [String]? = nil, fruits: [String]? = nil) {

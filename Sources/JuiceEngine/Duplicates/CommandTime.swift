@@ -1,7 +1,7 @@
 /// When a command was sent, as far as its record's timestamp is plausible.
 public enum CommandTime {
     /// The longest that a command can stay unread, in milliseconds: Kafka's default retention.
-    static let longestUnread: Timestamp = 7 * 24 * 3_600_000
+    public static let longestUnread: Timestamp = 7 * 24 * 3_600_000
 
     /// The time of a record's timestamp. If it is in the future, older than ``longestUnread`` or missing, the time of reading
     /// counts instead.

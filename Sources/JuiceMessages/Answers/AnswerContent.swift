@@ -77,7 +77,9 @@ public struct AnswerContent: Sendable {
     /// Becomes the answer to an order.
     ///
     /// - Parameters:
-    ///   - maker: carried the order out.
+    ///   - order: the order.
+    ///   - outcome: what came of it.
+    ///   - maker: the maker that carried the order out.
     ///   - store: the store after it.
     public mutating func set(
         _ order: JuiceOrder,

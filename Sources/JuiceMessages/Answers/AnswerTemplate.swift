@@ -31,7 +31,7 @@ public struct AnswerTemplate: Sendable, Hashable {
     /// - Parameters:
     ///   - answer: the answer's value, in UTF-8.
     ///   - head: the answer's head.
-    ///   - message: how much of the message to keep.
+    ///   - length: how much of the message to keep.
     ///   - numbers: the numbers that were left blank are appended to it.
     public init(
         of answer: UnsafeRawBufferPointer,

@@ -12,7 +12,11 @@ public struct TransactionTakeover {
     private var successors: [String: TransactionalProducer] = [:]
     private var tried: Set<String> = []
 
-    /// - Parameter producer: makes a producer with the given transactional id.
+    /// A takeover that has tried no id yet.
+    ///
+    /// - Parameters:
+    ///   - logger: receives a line for each id that is taken over.
+    ///   - producer: makes a producer with the given transactional id.
     public init(
         logger: Logger,
         producer: @escaping (_ id: String) throws(KafkaError) -> TransactionalProducer
