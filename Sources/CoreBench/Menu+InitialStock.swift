@@ -10,7 +10,12 @@ extension Menu {
         }
         let juices = standard.juices.map { juice in
             let recipe = juice.recipe.map { (standard.fruits[$0.fruit].id, $0.amount) }
-            return JuiceSpec(id: juice.id, name: juice.name, recipe: JuiceSpec.Recipe(recipe))
+            return JuiceSpec(
+                id: juice.id,
+                name: juice.name,
+                aliases: juice.aliases,
+                recipe: JuiceSpec.Recipe(recipe)
+            )
         }
         return try Menu(fruits: fruits, juices: juices)
     }

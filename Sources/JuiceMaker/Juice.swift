@@ -4,13 +4,16 @@ public struct Juice: Sendable, Hashable {
     public let id: String
     /// What people call it.
     public let name: LocalizedName
+    /// What else people call it. None of these means another juice, and no record contains them.
+    public let aliases: [String]
     /// What one juice takes: at least one ingredient, each fruit once, as the menu lists them.
     public let recipe: [Ingredient]
 
     // Only a menu makes juices: a recipe means something only next to the fruits it counts.
-    init(id: String, name: LocalizedName, recipe: [Ingredient]) {
+    init(id: String, name: LocalizedName, aliases: [String] = [], recipe: [Ingredient]) {
         self.id = id
         self.name = name
+        self.aliases = aliases
         self.recipe = recipe
     }
 }
@@ -34,13 +37,16 @@ public struct JuiceSpec: Sendable {
     public var id: String
     /// The juice's name.
     public var name: LocalizedName
+    /// What else people call it.
+    public var aliases: [String]
     /// What one juice takes.
     public var recipe: Recipe
 
     /// A juice, to be checked by ``Menu/init(fruits:juices:)``.
-    public init(id: String, name: LocalizedName, recipe: Recipe) {
+    public init(id: String, name: LocalizedName, aliases: [String] = [], recipe: Recipe) {
         self.id = id
         self.name = name
+        self.aliases = aliases
         self.recipe = recipe
     }
 

@@ -10,4 +10,7 @@ public struct LocalizedName: Sendable, Hashable {
         self.english = english
         self.korean = korean
     }
+
+    /// The name in each language.
+    package var all: [String] { [english, korean] }
 }

@@ -23,7 +23,13 @@ extension Menu {
                 [(.strawberry, 10), (.banana, 1)]
             ),
             juice("mango", "mango juice", "망고쥬스", [(.mango, 3)]),
-            juice("mangoKiwi", "mango kiwi juice", "망고키위쥬스", [(.mango, 2), (.kiwi, 1)]),
+            juice(
+                "mangoKiwi",
+                "mango kiwi juice",
+                "망고키위쥬스",
+                aliases: ["망키쥬스"],
+                [(.mango, 2), (.kiwi, 1)]
+            ),
         ]
     )
 
@@ -36,11 +42,13 @@ extension Menu {
         _ id: String,
         _ english: String,
         _ korean: String,
+        aliases: [String] = [],
         _ recipe: [(fruit: StandardFruit, amount: Int)]
     ) -> Juice {
         Juice(
             id: id,
             name: LocalizedName(english: english, korean: korean),
+            aliases: aliases,
             recipe: recipe.map { Ingredient(fruit: $0.fruit.rawValue, amount: $0.amount) }
         )
     }

@@ -10,7 +10,7 @@ public struct Menu: Sendable, Hashable {
     /// The juices, at least one.
     public let juices: [Juice]
 
-    /// The longest id or name, in bytes of UTF-8.
+    /// The longest id, name or alias, in bytes of UTF-8.
     public static let maximumTextLength = 128
 
     /// A menu of these fruits and juices, or the first fault found in them, with its place.
@@ -34,13 +34,16 @@ public struct Menu: Sendable, Hashable {
         var checkedJuices: [Juice] = []
         for (index, juice) in juices.enumerated() {
             let place = "juices[\(index)]"
-            try Self.check(id: juice.id, name: juice.name, at: place)
+            try Self.check(id: juice.id, name: juice.name, aliases: juice.aliases, at: place)
             guard juiceIDs.insert(Name(juice.id)).inserted else {
                 throw MenuError("\(place).id", .duplicateID(juice.id))
             }
             let recipe = try Self.checked(juice.recipe, fruits: fruitIndices, at: "\(place).recipe")
-            checkedJuices.append(Juice(id: juice.id, name: juice.name, recipe: recipe))
+            checkedJuices.append(
+                Juice(id: juice.id, name: juice.name, aliases: juice.aliases, recipe: recipe)
+            )
         }
+        try Self.checkAliases(of: checkedJuices)
         self.init(checkedFruits: fruits, juices: checkedJuices)
     }
 
@@ -49,25 +52,41 @@ public struct Menu: Sendable, Hashable {
         self.fruits = checkedFruits
         self.juices = juices
     }
-
-    /// The index of the fruit with this id. Linear: for people and clients, not for every record.
-    public func fruitIndex(id: String) -> Int? {
-        fruits.firstIndex { Name($0.id) == Name(id) }
-    }
-
-    /// The index of the juice with this id. Linear: for people and clients, not for every record.
-    public func juiceIndex(id: String) -> Int? {
-        juices.firstIndex { Name($0.id) == Name(id) }
-    }
 }
 
 extension Menu {
-    private static func check(id: String, name: LocalizedName, at place: String) throws(MenuError) {
-        let texts = [("id", id), ("name.en", name.english), ("name.ko", name.korean)]
+    private static func check(
+        id: String,
+        name: LocalizedName,
+        aliases: [String] = [],
+        at place: String
+    ) throws(MenuError) {
+        var texts = [("id", id), ("name.en", name.english), ("name.ko", name.korean)]
+        texts += aliases.enumerated().map { ("aliases[\($0)]", $1) }
         for (field, text) in texts {
             guard !text.isEmpty else { throw MenuError("\(place).\(field)", .empty) }
             guard text.utf8.count <= maximumTextLength else {
                 throw MenuError("\(place).\(field)", .textTooLong)
+            }
+        }
+    }
+
+    // Ids and names may be the same for people: whoever uses one that means two juices is asked for the id.
+    private static func checkAliases(of juices: [Juice]) throws(MenuError) {
+        var meanings: [SpokenName: Set<Int>] = [:]
+        for (index, juice) in juices.enumerated() {
+            for text in [juice.id] + juice.name.all + juice.aliases {
+                meanings[SpokenName(text), default: []].insert(index)
+            }
+        }
+        for (index, juice) in juices.enumerated() {
+            for (position, alias) in juice.aliases.enumerated() {
+                let place = "juices[\(index)].aliases[\(position)]"
+                let name = SpokenName(alias)
+                guard !name.isEmpty else { throw MenuError(place, .empty) }
+                if let other = meanings[name]?.subtracting([index]).min() {
+                    throw MenuError(place, .ambiguousAlias(juices[other].id))
+                }
             }
         }
     }

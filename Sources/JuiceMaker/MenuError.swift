@@ -12,12 +12,14 @@ public struct MenuError: Error, Hashable {
 
     /// What can be wrong with a menu.
     public enum Problem: Hashable, Sendable {
-        /// A list, recipe, id or name that must hold something holds nothing.
+        /// A list, recipe, id, name or alias that must hold something holds nothing, or an alias nothing but spaces.
         case empty
-        /// An id or name is longer than ``Menu/maximumTextLength`` bytes.
+        /// An id, name or alias is longer than ``Menu/maximumTextLength`` bytes.
         case textTooLong
         /// An earlier fruit, or an earlier juice, has the same id.
         case duplicateID(String)
+        /// An alias is also the id, a name or an alias of another juice, which has this id.
+        case ambiguousAlias(String)
         /// A recipe asks for a fruit that is not on the menu.
         case unknownFruit
         /// A recipe names a fruit twice.
@@ -45,6 +47,7 @@ extension MenuError.Problem: CustomStringConvertible {
         case .empty: "must not be empty"
         case .textTooLong: "must not be longer than \(Menu.maximumTextLength) bytes"
         case .duplicateID(let id): "the id \"\(id)\" is taken"
+        case .ambiguousAlias(let id): "already means the juice \"\(id)\""
         case .unknownFruit: "no fruit has this id"
         case .duplicateFruit: "this fruit is already in the recipe"
         case .amountNotPositive: "the amount must be at least 1"

@@ -13,17 +13,18 @@ import Testing
             let recipe = juice.recipe.map { "\($0.amount) \(menu.fruits[$0.fruit].id)" }.joined(
                 separator: " + "
             )
-            return "\(juice.id) | \(juice.name.english) | \(juice.name.korean) | \(recipe)"
+            let names = [juice.name.english, juice.name.korean] + juice.aliases
+            return "\(juice.id) | \(names.joined(separator: ", ")) | \(recipe)"
         }
         #expect(
             juices == [
-                "strawberry | strawberry juice | 딸기쥬스 | 16 strawberry",
-                "banana | banana juice | 바나나쥬스 | 2 banana",
-                "kiwi | kiwi juice | 키위쥬스 | 3 kiwi",
-                "pineapple | pineapple juice | 파인애플쥬스 | 2 pineapple",
-                "strawberryBanana | strawberry banana juice | 딸바쥬스 | 10 strawberry + 1 banana",
-                "mango | mango juice | 망고쥬스 | 3 mango",
-                "mangoKiwi | mango kiwi juice | 망고키위쥬스 | 2 mango + 1 kiwi",
+                "strawberry | strawberry juice, 딸기쥬스 | 16 strawberry",
+                "banana | banana juice, 바나나쥬스 | 2 banana",
+                "kiwi | kiwi juice, 키위쥬스 | 3 kiwi",
+                "pineapple | pineapple juice, 파인애플쥬스 | 2 pineapple",
+                "strawberryBanana | strawberry banana juice, 딸바쥬스 | 10 strawberry + 1 banana",
+                "mango | mango juice, 망고쥬스 | 3 mango",
+                "mangoKiwi | mango kiwi juice, 망고키위쥬스, 망키쥬스 | 2 mango + 1 kiwi",
             ]
         )
     }
@@ -35,6 +36,7 @@ import Testing
             JuiceSpec(
                 id: juice.id,
                 name: juice.name,
+                aliases: juice.aliases,
                 recipe: JuiceSpec.Recipe(juice.recipe.map { (menu.fruits[$0.fruit].id, $0.amount) })
             )
         }
@@ -53,14 +55,17 @@ import Testing
         #expect(menu.juices[0].recipe == [Ingredient(fruit: 1, amount: 3)])
         #expect(menu.juiceIndex(id: "j") == 0)
         #expect(menu.juiceIndex(id: "J") == nil)
+        #expect(menu.fruits(called: decomposed).map(\.id) == [decomposed])
+        #expect(menu.fruits(called: "CAF\u{C9}").map(\.id) == [composed, decomposed])
     }
 
     @Test func limitsThemselvesAreAllowed() throws {
         let longest = String(repeating: "가", count: 42) + "ab"
         let menu = try Menu(
             fruits: [fruit(longest, initialStock: 1_000_000_000), fruit("b", initialStock: 0)],
-            juices: [juice(longest, [(longest, 1_000_000_000), ("b", 1)])]
+            juices: [juice(longest, [(longest, 1_000_000_000), ("b", 1)], aliases: [longest])]
         )
+        #expect(menu.juices[0].aliases == [longest])
         #expect(menu.juices[0].recipe.map(\.amount) == [1_000_000_000, 1])
     }
 
@@ -140,13 +145,51 @@ struct MenuFault: Sendable, CustomTestStringConvertible {
             description: "juices[0].recipe.kiwi: this fruit is already in the recipe",
             juices: [juice("kiwi", [("kiwi", 1), ("mango", 1), ("kiwi", 1)])]
         ),
+        aliases([], ["m", ""], "juices[1].aliases[1]: must not be empty"),
+        aliases([], [" \t"], "juices[1].aliases[0]: must not be empty"),
+        aliases([tooLong], [], "juices[0].aliases[0]: must not be longer than 128 bytes"),
+        aliases([], ["m", "Ki wi"], "juices[1].aliases[1]: already means the juice \"kiwi\""),
+        aliases(["mango"], [], "juices[0].aliases[0]: already means the juice \"mango\""),
+        // All juices here have these names.
+        aliases(["JUICE"], [], "juices[0].aliases[0]: already means the juice \"mango\""),
+        aliases([], ["쥬 스"], "juices[1].aliases[0]: already means the juice \"kiwi\""),
+        aliases(["gold"], ["Gold"], "juices[0].aliases[0]: already means the juice \"mango\""),
+        aliases(
+            [],
+            ["\u{110F}\u{1175}\u{110B}\u{1171}"],
+            of: "키위",
+            "juices[1].aliases[0]: already means the juice \"키위\""
+        ),
     ]
+
+    private static func aliases(
+        _ first: [String],
+        _ second: [String],
+        of id: String = "kiwi",
+        _ description: String
+    ) -> MenuFault {
+        MenuFault(
+            description: description,
+            juices: [
+                juice(id, [("kiwi", 3)], aliases: first), juice("mango", [("mango", 3)], aliases: second),
+            ]
+        )
+    }
 }
 
 func fruit(_ id: String, initialStock: Int = 10) -> Fruit {
     Fruit(id: id, name: LocalizedName(english: "fruit", korean: "과일"), initialStock: initialStock)
 }
 
-func juice(_ id: String, _ recipe: [(fruit: String, amount: Int)]) -> JuiceSpec {
-    JuiceSpec(id: id, name: LocalizedName(english: "juice", korean: "쥬스"), recipe: JuiceSpec.Recipe(recipe))
+func juice(
+    _ id: String,
+    _ recipe: [(fruit: String, amount: Int)],
+    aliases: [String] = []
+) -> JuiceSpec {
+    JuiceSpec(
+        id: id,
+        name: LocalizedName(english: "juice", korean: "쥬스"),
+        aliases: aliases,
+        recipe: JuiceSpec.Recipe(recipe)
+    )
 }

@@ -27,7 +27,7 @@ import Testing
         "recipe": { "strawberry": 10, "banana": 1 } },
             { "id": "mango", "name": { "en": "mango juice", "ko": "망고쥬스" }, "recipe": { "mango": 3 } },
             { "id": "mangoKiwi", "name": { "en": "mango kiwi juice", "ko": "망고키위쥬스" }, \
-        "recipe": { "mango": 2, "kiwi": 1 } }
+        "aliases": ["망키쥬스"], "recipe": { "mango": 2, "kiwi": 1 } }
           ]
         }
 
@@ -48,7 +48,12 @@ import Testing
                 )
             ],
             juices: [
-                JuiceSpec(id: "\t", name: LocalizedName(english: "{", korean: "}"), recipe: ["\"\\": 1])
+                JuiceSpec(
+                    id: "\t",
+                    name: LocalizedName(english: "{", korean: "}"),
+                    aliases: ["\"", "]"],
+                    recipe: ["\"\\": 1]
+                )
             ]
         )
         #expect(try decode(written { MenuFile.encode(odd, into: &$0) }) == odd)
@@ -57,7 +62,8 @@ import Testing
     @Test func whatIsLeftOutHasADefault() throws {
         let menu = try decode(
             #"""
-            {"juices":[{"recipe":{"fig":2,"plum":1},"id":"mix","name":{"en":"fig mix"}}],
+            {"juices":[{"recipe":{"fig":2,"plum":1},"id":"mix","name":{"en":"fig mix"}},
+                       {"recipe":{"fig":1},"id":"fig","aliases":["무화과쥬스","fig juice"]}],
              "fruits":[{"id":"plum"},{"id":"fig","name":{"ko":"무화과"},"initialStock":0}]}
             """#
         )
@@ -65,6 +71,7 @@ import Testing
         let fig = Fruit(id: "fig", name: LocalizedName(english: "fig", korean: "무화과"), initialStock: 0)
         #expect(menu.fruits[1] == fig)
         #expect(menu.juices[0].name == LocalizedName(english: "fig mix", korean: "fig mix"))
+        #expect(menu.juices.map(\.aliases) == [[], ["무화과쥬스", "fig juice"]])
         #expect(menu.juices[0].recipe.map(\.fruit) == [1, 0])
         #expect(menu.juices[0].recipe.map(\.amount) == [2, 1])
     }

@@ -25,6 +25,7 @@ public enum RandomSamples {
             JuiceSpec(
                 id: "juice\\\(index)",
                 name: LocalizedName(english: "juice \(index)", korean: "쥬스 \(index)"),
+                aliases: index == 1 ? ["alias \"\(index)\"", "별명"] : [],
                 recipe: JuiceSpec.Recipe(recipe)
             )
         }

@@ -33,6 +33,7 @@ extension MenuFile {
 
     private static func append(_ juice: Juice, of menu: Menu, into buffer: inout OutputBuffer) {
         append(id: juice.id, name: juice.name, into: &buffer)
+        if !juice.aliases.isEmpty { append(aliases: juice.aliases, into: &buffer) }
         buffer.append(#", "recipe": { "#)
         for (position, ingredient) in juice.recipe.enumerated() {
             if position > 0 { buffer.append(", ") }
@@ -41,6 +42,15 @@ extension MenuFile {
             buffer.append(decimal: ingredient.amount)
         }
         buffer.append(" } }")
+    }
+
+    private static func append(aliases: [String], into buffer: inout OutputBuffer) {
+        buffer.append(#", "aliases": ["#)
+        for (position, alias) in aliases.enumerated() {
+            if position > 0 { buffer.append(", ") }
+            buffer.append(quoted: alias)
+        }
+        buffer.append("]")
     }
 
     private static func append(id: String, name: LocalizedName, into buffer: inout OutputBuffer) {

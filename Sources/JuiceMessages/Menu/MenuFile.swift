@@ -5,13 +5,15 @@ import JuiceMaker
 /// ```json
 /// {
 ///   "fruits": [{ "id": "kiwi", "name": { "en": "kiwi", "ko": "키위" }, "initialStock": 10 }],
-///   "juices": [{ "id": "kiwi", "name": { "en": "kiwi juice", "ko": "키위쥬스" }, "recipe": { "kiwi": 3 } }]
+///   "juices": [
+///     { "id": "kiwi", "name": { "en": "kiwi juice", "ko": "키위쥬스" }, "aliases": ["다래쥬스"], "recipe": { "kiwi": 3 } }
+///   ]
 /// }
 /// ```
 ///
-/// `name` may be left out (the id), as may its `ko` (the English name), its `en` (the id) and `initialStock`
-/// (10). Unlike in records, an unknown field is an error: it is most likely a typing mistake of the person who reads the
-/// message.
+/// `name` may be left out (the id), as may its `ko` (the English name), its `en` (the id), `aliases` (none) and
+/// `initialStock` (10). Unlike in records, an unknown field is an error: it is most likely a typing mistake of the
+/// person who reads the message.
 public enum MenuFile {
     /// Why a file is not a menu.
     public enum Failure: Error, Hashable, CustomStringConvertible {
@@ -58,7 +60,7 @@ public enum MenuFile {
     }
 
     private static func juice(_ object: JSONObject, at place: String) throws(MalformedMessage) -> JuiceSpec {
-        try object.check(fields: ["id", "name", "recipe"], at: place)
+        try object.check(fields: ["id", "name", "aliases", "recipe"], at: place)
         let id = String(try object.text("id", in: "\(place)."))
         var recipe: [(fruit: String, amount: Int)] = []
         for (fruit, value) in try object.object("recipe", in: "\(place).") {
@@ -70,8 +72,24 @@ public enum MenuFile {
         return JuiceSpec(
             id: id,
             name: try name(of: object, id: id, at: place),
+            aliases: try aliases(of: object, at: place),
             recipe: JuiceSpec.Recipe(recipe)
         )
+    }
+
+    private static func aliases(
+        of object: JSONObject,
+        at place: String
+    ) throws(MalformedMessage) -> [String] {
+        guard object.has("aliases") else { return [] }
+        var aliases: [String] = []
+        for value in try object.array("aliases", in: "\(place).") {
+            guard let alias = value.string else {
+                throw MalformedMessage("\(place).aliases[\(aliases.count)]", "must be a string")
+            }
+            aliases.append(String(alias))
+        }
+        return aliases
     }
 
     private static func name(

@@ -131,6 +131,10 @@ extension Damage {
             "fruits.0.name.en": notTexts, "fruits.0.name.ko": notTexts, "fruits.0.name.fr": ["\"kiwi\""],
             "juices.0": ["null", "{}"], "juices.0.id": notTexts, "juices.0.price": ["1"],
             "juices.0.name": notObjects, "juices.0.name.en": notTexts, "juices.0.recipe": notObjects,
+            "juices.0.aliases": [
+                "null", "\"x\"", "{}", "[]", "[7]", "[null]", "[\"\"]", "[\" \"]", "[\(tooLong)]",
+                "[\(tooManyBytes)]", #"["x","X"]"#, #"["juice 2"]"#, #"["망고쥬스"]"#,
+            ],
             "juices.0.recipe.*": notAmounts + ["0", "1000000000", "1000000001"],
             "juices.0.recipe.durian": ["1", "0"],
         ])

@@ -43,7 +43,7 @@ struct Judgement {
                 switch error {
                 case .invalid(let fault):
                     switch fault.problem {
-                    case .duplicateID, .duplicateFruit, .unknownFruit: true
+                    case .duplicateID, .duplicateFruit, .unknownFruit, .ambiguousAlias: true
                     default: false
                     }
                 case .malformed: false

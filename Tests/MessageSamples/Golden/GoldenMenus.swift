@@ -55,7 +55,27 @@ public enum GoldenMenus {
         ),
         (
             #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1},"price":3}]}"#,
-            "juices[0].price: unknown field; the fields here are id, name, recipe"
+            "juices[0].price: unknown field; the fields here are id, name, aliases, recipe"
+        ),
+        (
+            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1},"aliases":"b"},{"id":"k","recipe":{"a":1}}]}"#,
+            "juices[0].aliases: must be an array"
+        ),
+        (
+            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1},"aliases":["b",7]},{"id":"k","recipe":{"a":1}}]}"#,
+            "juices[0].aliases[1]: must be a string"
+        ),
+        (
+            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1},"aliases":[""]},{"id":"k","recipe":{"a":1}}]}"#,
+            "juices[0].aliases[0]: must not be empty"
+        ),
+        (
+            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1},"aliases":["b"," "]},{"id":"k","recipe":{"a":1}}]}"#,
+            "juices[0].aliases[1]: must not be empty"
+        ),
+        (
+            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1},"aliases":["K"]},{"id":"k","recipe":{"a":1}}]}"#,
+            #"juices[0].aliases[0]: already means the juice "k""#
         ),
     ]
 }
