@@ -9,17 +9,39 @@ struct NamesTests {
 
     @Test(arguments: [
         ("mangoKiwi", "mangoKiwi"), ("mango", "mango"), ("딸바쥬스", "strawberryBanana"),
-        ("strawberry banana juice", "strawberryBanana"),
+        ("strawberry banana juice", "strawberryBanana"), ("mangokiwi", "mangoKiwi"), ("MANGO", "mango"),
+        ("Mango Kiwi Juice", "mangoKiwi"), ("망고 키위 쥬스", "mangoKiwi"), ("망키쥬스", "mangoKiwi"),
         // Decomposed, as some keyboards and file systems write it.
         ("\u{1106}\u{1161}\u{11BC}\u{1100}\u{1169}\u{110C}\u{1172}\u{1109}\u{1173}", "mango"),
     ])
-    func findsJuicesByIDAndName(text: String, id: String) throws {
+    func findsJuicesByIDNameAndAlias(text: String, id: String) throws {
         #expect(try names.juice(text) == id)
     }
 
+    @Test(arguments: [("Mango", "mango"), ("파인 애플", "pineapple")])
+    func findsFruitsByIDAndName(text: String, id: String) throws {
+        #expect(try names.fruit(text) == id)
+    }
+
+    @Test func asksForTheIDIfSeveralShareAName() throws {
+        func spec(_ id: String) -> JuiceSpec {
+            JuiceSpec(id: id, name: LocalizedName(english: "Fig Juice", korean: "무화과쥬스"), recipe: ["fig": 1])
+        }
+        let menu = try Menu(
+            fruits: [Fruit(id: "fig", name: LocalizedName(english: "fig", korean: "무화과"))],
+            juices: [spec("small"), spec("large")]
+        )
+        let failure = #expect(throws: Failure.self) { try MenuNames(menu: menu).juice("fig juice") }
+        #expect(
+            failure?.message == #"more than one juice is called "fig juice"; did you mean small or large?"#
+        )
+        #expect(failure?.status == .usage)
+        #expect(try MenuNames(menu: menu).juice("small") == "small")
+    }
+
     @Test(arguments: [
-        ("mangokiwi", #"no juice is called "mangokiwi"; did you mean mangoKiwi?"#),
-        ("MANGO", #"no juice is called "MANGO"; did you mean mango?"#),
+        ("mango kwi", #"no juice is called "mango kwi"; did you mean mangoKiwi?"#),
+        ("망키쥬수", #"no juice is called "망키쥬수"; did you mean mangoKiwi?"#),
         ("kwii", #"no juice is called "kwii"; did you mean kiwi?"#),
         ("망고쥬수", #"no juice is called "망고쥬수"; did you mean mango?"#),
         ("durian", #"no juice is called "durian""#),

@@ -55,6 +55,7 @@ struct MenuCommand: ParsableCommand {
     static func juices(of menu: Menu) -> Table {
         var table = Table([
             .init(title: "juice"), .init(title: "name"), .init(title: "이름"), .init(title: "recipe"),
+            .init(title: "aliases"),
         ])
         for juice in menu.juices {
             let recipe = juice.recipe.map { "\($0.amount) \(menu.fruits[$0.fruit].id)" }.joined(
@@ -62,6 +63,7 @@ struct MenuCommand: ParsableCommand {
             )
             table.add([
                 .init(juice.id, .bold), .init(juice.name.english), .init(juice.name.korean), .init(recipe),
+                .init(juice.aliases.joined(separator: ", ")),
             ])
         }
         return table

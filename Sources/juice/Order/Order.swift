@@ -9,17 +9,21 @@ struct Order: ParsableCommand {
         discussion: """
             Sends the order and confirms that a broker has stored it; with --wait it also prints the answer.
 
+            A juice may be given by its id, its name in either language or an alias, in any case, with or without spaces; \
+            `juice menu` lists them. The order contains the id.
+
             Exit status: 0 made (or sent), 2 out of stock, 3 rejected, 64 no such juice, 69 no broker or no answer.
 
             Examples:
               juice order mangoKiwi --wait
+              juice order "mango kiwi juice" --wait
               juice order 딸바쥬스 --store gangnam --quantity 2 --wait
               juice order kiwi --order-id pos-7-000123 --wait --json
             """
     )
 
     @Argument(
-        help: "The juice's id or name.",
+        help: "The juice's id, name or alias.",
         completion: .list(Menu.standard.juices.map(\.id))
     )
     var juice: String

@@ -8,7 +8,7 @@ struct Restock: ParsableCommand {
         abstract: "Change a store's stock.",
         discussion: """
             FRUIT=+N adds N, FRUIT=-N removes N, FRUIT=N sets N. One restock either adds or sets, for one or more fruits, \
-            all or nothing.
+            all or nothing. A fruit may be given by its id or its name in either language, in any case, with or without spaces.
 
             Exit status: 0 restocked (or sent), 3 rejected, 64 no such fruit, 69 no broker or no answer.
 
