@@ -16,6 +16,32 @@ class OrderTest(KioskTest):
         self.wait(lambda: (self.count("mango"), self.count("kiwi")) == ("8", "9"), "8 mangos, 9 kiwis")
         self.wait(lambda: self.store in one(self.driver, "#answers li").text, "the answer on the board")
 
+    def test_juices_are_found_by_any_name(self):
+        field = one(self.driver, "#find")
+
+        def found():
+            return [button.get_attribute("data-juice") for button in all_of(self.driver, "[data-juice]")
+                    if button.is_displayed()]
+
+        everything = found()
+        for text, juices in (
+            ("망키", ["mangoKiwi"]), ("망고 키위 쥬스", ["mangoKiwi"]), ("망키쥬스", ["mangoKiwi"]),
+            # Hangul letter by letter.
+            ("\u1106\u1161\u11bc\u110f\u1175", ["mangoKiwi"]),
+            ("MANGO", ["mango", "mangoKiwi"]), ("strawberry banana", ["strawberryBanana"]), ("durian", []), ("  ", everything),
+        ):
+            field.clear()
+            field.send_keys(text)
+            self.wait(lambda: found() == juices, f"{juices} for {text}")
+            self.assertEqual(one(self.driver, "#none-found").is_displayed(), juices == [])
+        field.clear()
+        # Enter only goes on to the juice; the next one orders it.
+        field.send_keys("망키", Keys.ENTER)
+        self.assertEqual(self.driver.switch_to.active_element.get_attribute("data-juice"), "mangoKiwi")
+        self.assertEqual(all_of(self.driver, ".answer-card"), [])
+        self.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        self.wait_for_card("juiceMade", "Your mango kiwi juice is ready! Enjoy!")
+
     def test_quantity_and_what_cannot_be_made(self):
         self.assertIn("6 strawberry short", one(self.driver, "[data-juice=strawberry]").text)
         self.assertNotIn("short", one(self.driver, "[data-juice=kiwi]").text)

@@ -1,6 +1,7 @@
 // The page: its screens, input handlers and updates.
 
 import { showAnswers, showBoard } from "/board.js";
+import "/find.js";
 import { $, commands, known, menu, speak, words } from "/state.js";
 import { clearApplied, focusRow, showApplied, showRows, showStaff } from "/stock.js";
 import { handle, listen } from "/stream.js";

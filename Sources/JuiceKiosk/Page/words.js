@@ -4,6 +4,7 @@ const texts = {
   en: {
     title: "Juice Maker", skip: "Skip to the content", screens: "Screens", order: "Order", editStock: "Edit stock",
     board: "Board", store: "Store", language: "Language", shelf: "In stock", chooseJuice: "Choose a juice",
+    findJuice: "Find a juice", noneFound: "No juice has this name.",
     quantity: "Quantity", fewer: "One less", more: "One more", close: "Close", staffToken: "Staff token",
     unlock: "Unlock", lock: "Lock", mode: "How to edit", modeAdd: "Add or take away", modeSet: "Set the count",
     apply: "Apply", yourOrders: "Your orders", scope: "Which stores", allStores: "All stores", thisStore: "This store",
@@ -26,6 +27,7 @@ const texts = {
   ko: {
     title: "쥬스 메이커", skip: "본문으로 건너뛰기", screens: "화면", order: "주문", editStock: "재고 추가",
     board: "현황", store: "매장", language: "언어", shelf: "남은 재고", chooseJuice: "쥬스를 골라 주세요",
+    findJuice: "쥬스 찾기", noneFound: "이런 이름의 쥬스는 없어요.",
     quantity: "수량", fewer: "하나 빼기", more: "하나 더하기", close: "닫기", staffToken: "직원 토큰",
     unlock: "잠금 해제", lock: "잠그기", mode: "수정 방법", modeAdd: "더하기·빼기", modeSet: "개수 정하기",
     apply: "적용", yourOrders: "내 주문", scope: "매장 범위", allStores: "모든 매장", thisStore: "이 매장",

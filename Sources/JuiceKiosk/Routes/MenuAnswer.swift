@@ -18,6 +18,7 @@ struct MenuAnswer: Encodable {
     private struct JuiceAnswer: Encodable {
         let id: String
         let name: Text
+        let aliases: [String]
         let recipe: [FruitAmount]
     }
 
@@ -37,6 +38,7 @@ struct MenuAnswer: Encodable {
             JuiceAnswer(
                 id: juice.id,
                 name: Text(juice.name),
+                aliases: juice.aliases,
                 recipe: juice.recipe.map { FruitAmount(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) }
             )
         }

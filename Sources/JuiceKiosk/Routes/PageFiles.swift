@@ -21,6 +21,7 @@ enum PageFiles {
         script("state", PackageResources.state_js),
         script("stream", PackageResources.stream_js),
         script("commands", PackageResources.commands_js),
+        script("find", PackageResources.find_js),
         script("stock", PackageResources.stock_js),
         script("board", PackageResources.board_js),
         script("view", PackageResources.view_js),

@@ -1,0 +1,27 @@
+// The search field of the order screen: shows only the juices with an id, name or alias that contains the text.
+
+import { $, menu } from "/state.js";
+
+// People care for neither case nor spaces, and some keyboards send Hangul letter by letter.
+const spoken = (text) => text.normalize("NFC").toLowerCase().replace(/\s/gu, "");
+
+const names = new Map(menu.juices.map((juice) =>
+  [juice.id, [juice.id, juice.name.en, juice.name.ko, ...juice.aliases].map(spoken)]));
+
+function showFound() {
+  const text = spoken($("find").value);
+  const buttons = [...document.querySelectorAll("[data-juice]")];
+  for (const button of buttons) {
+    button.hidden = !names.get(button.dataset.juice).some((name) => name.includes(text));
+  }
+  $("none-found").hidden = buttons.some((button) => !button.hidden);
+}
+$("find").addEventListener("input", showFound);
+
+// Enter goes on to the first juice found. While a syllable is being composed, Enter only ends the syllable.
+$("find").addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.isComposing) return;
+  // Otherwise the same key press would order the juice.
+  event.preventDefault();
+  document.querySelector("[data-juice]:not([hidden])")?.focus();
+});
