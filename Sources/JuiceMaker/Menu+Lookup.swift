@@ -40,20 +40,20 @@ extension Menu {
         called text: String,
         _ names: [(Item) -> [String]]
     ) -> [Item] {
-        let wanted = SpokenName(text)
+        let wanted = FoldedName(text)
         for names in names {
-            let found = items.filter { names($0).contains { SpokenName($0) == wanted } }
+            let found = items.filter { names($0).contains { FoldedName($0) == wanted } }
             if !found.isEmpty { return found }
         }
         return []
     }
 }
 
-/// An id, name or alias as people write it, who care for neither case nor spaces.
+/// An id, name or alias without what people do not care for: case and spaces.
 ///
 /// `String` compares by Unicode's canonical equivalence, so a Hangul syllable equals its letters, which is how some
 /// keyboards and file systems write it. Records compare ids byte by byte instead: ``Name``.
-struct SpokenName: Hashable {
+struct FoldedName: Hashable {
     private let text: String
 
     init(_ text: String) {

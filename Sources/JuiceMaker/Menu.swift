@@ -73,16 +73,16 @@ extension Menu {
 
     // Ids and names may be the same for people: whoever uses one that means two juices is asked for the id.
     private static func checkAliases(of juices: [Juice]) throws(MenuError) {
-        var meanings: [SpokenName: Set<Int>] = [:]
+        var meanings: [FoldedName: Set<Int>] = [:]
         for (index, juice) in juices.enumerated() {
             for text in [juice.id] + juice.name.all + juice.aliases {
-                meanings[SpokenName(text), default: []].insert(index)
+                meanings[FoldedName(text), default: []].insert(index)
             }
         }
         for (index, juice) in juices.enumerated() {
             for (position, alias) in juice.aliases.enumerated() {
                 let place = "juices[\(index)].aliases[\(position)]"
-                let name = SpokenName(alias)
+                let name = FoldedName(alias)
                 guard !name.isEmpty else { throw MenuError(place, .empty) }
                 if let other = meanings[name]?.subtracting([index]).min() {
                     throw MenuError(place, .ambiguousAlias(juices[other].id))

@@ -3,13 +3,13 @@
 import { $, menu } from "/state.js";
 
 // People care for neither case nor spaces, and some keyboards send Hangul letter by letter.
-const spoken = (text) => text.normalize("NFC").toLowerCase().replace(/\s/gu, "");
+const folded = (text) => text.normalize("NFC").toLowerCase().replace(/\s/gu, "");
 
 const names = new Map(menu.juices.map((juice) =>
-  [juice.id, [juice.id, juice.name.en, juice.name.ko, ...juice.aliases].map(spoken)]));
+  [juice.id, [juice.id, juice.name.en, juice.name.ko, ...juice.aliases].map(folded)]));
 
 function showFound() {
-  const text = spoken($("find").value);
+  const text = folded($("find").value);
   const buttons = [...document.querySelectorAll("[data-juice]")];
   for (const button of buttons) {
     button.hidden = !names.get(button.dataset.juice).some((name) => name.includes(text));
