@@ -3,59 +3,115 @@ struct AnswerCheck {
     let json: JSONReader
 
     /// The first difference; nil if the answer says exactly this and no more.
-    func difference(from outcome: Outcome, before: Levels, after: Levels) -> String? {
+    func difference(from outcome: Outcome, before: StoreState, after: StoreState) -> String? {
         if let difference = text("type", outcome.type) { return difference }
         let message = json.value("message").flatMap(json.string)
         if message?.isEmpty ?? true { return "it has no message" }
         // The type, the id, the store and the message.
         let common = 4
-        let own: Int
+        var own: Int
         let difference: String?
         switch outcome {
-        case .juiceMade(let juice, let quantity):
-            let recipe = Contract.juices[juice].recipe
-            own = 4
-            difference =
-                order(juice, quantity)
-                ?? amounts("used", recipe.map { ($0.fruit, $0.amount * quantity) })
-                ?? amounts("left", recipe.map { ($0.fruit, after[$0.fruit]) })
-        case .outOfStock(let juice, let quantity):
-            own = 4
-            difference = order(juice, quantity) ?? missing(juice, quantity, before)
+        case .juiceMade(let made):
+            own = members(of: made.form) + 2
+            difference = order(made) ?? amounts("used", made.needs) ?? left(made.needs, after)
+        case .outOfStock(let refused):
+            own = members(of: refused.form) + 2
+            difference = order(refused) ?? missing(refused, before.levels)
         case .restocked(let entries):
             own = 1
-            difference = amounts("left", entries.map { ($0.fruit, after[$0.fruit]) })
+            difference = left(entries, after)
+        case .cancelled(let returned):
+            own = 2
+            difference = amounts("returned", returned) ?? left(returned, after)
         case .rejected(let reason):
             own = 1
             difference = self.reason(reason)
         }
         if let difference { return difference }
+        if outcome.isChange, hasRevision {
+            own += 1
+            if let difference = revision(after.revision) { return difference }
+        }
         let count = json.memberCount()
         return count == common + own ? nil : "it has \(count) members"
+    }
+
+    /// Whether the answer names its store's revision. Versions of the service before baskets do not.
+    var hasRevision: Bool {
+        if case .absent = json.member("revision") { false } else { true }
+    }
+
+    /// Whether the answer refuses for this reason.
+    func isRejected(_ reason: RejectionReason) -> Bool {
+        isType("rejected") && self.reason(reason) == nil
     }
 
     func isType(_ type: StaticString) -> Bool {
         json.value("type").flatMap(json.string).map { isSame($0, type) } ?? false
     }
 
-    /// The levels that the answer claims to have left; nil if it claims no change.
-    func claimed(from levels: Levels) -> Levels? {
+    /// The state in which the answer claims to have left a store; nil if it does not speak of the stock.
+    ///
+    /// - Parameters:
+    ///   - before: the state before the command.
+    ///   - expected: the levels of the fruits that the answer does not name, if it claims a change.
+    func claimed(from before: StoreState, _ expected: Levels) -> StoreState? {
         guard let left = json.value("left"), json.tokens[left].kind == .object else { return nil }
-        var claimed = levels
+        guard json.memberCount(of: left) > 0 else { return before }
+        var claimed = StoreState(levels: expected, revision: before.revision + 1)
+        if let revision = json.value("revision").flatMap(json.integer) { claimed.revision = revision }
         json.forEachMember(of: left) { name, value in
             let name = json.text(name)
             if let fruit = Contract.fruits.firstIndex(where: { isSame(name, $0) }),
                 let level = json.integer(value), Contract.levels.contains(level)
             {
-                claimed[fruit] = level
+                claimed.levels[fruit] = level
             }
             return true
         }
         return claimed
     }
 
-    private func order(_ juice: Int, _ quantity: Int) -> String? {
-        text("juice", Contract.juices[juice].id) ?? integer("quantity", quantity)
+    /// How many members name what was ordered.
+    private func members(of form: Order.Form) -> Int { form == .single ? 2 : 1 }
+
+    private func order(_ order: Order) -> String? {
+        switch order.form {
+        case .single: item(order.items[0], of: 0)
+        case .basket: items(order.items)
+        }
+    }
+
+    private func items(_ items: [Order.Item]) -> String? {
+        guard let array = json.value("items"), json.tokens[array].kind == .array else {
+            return "it has no items"
+        }
+        let elements = json.elements(of: array)
+        guard elements.count == items.count else {
+            return "it has \(elements.count) items, should have \(items.count)"
+        }
+        for (element, expected) in zip(elements, items) {
+            if let difference = item(expected, of: element) { return difference }
+            if json.memberCount(of: element) != 2 { return "an item has more than it should" }
+        }
+        return nil
+    }
+
+    private func item(_ item: Order.Item, of object: Int) -> String? {
+        text("juice", Contract.juices[item.juice].id, of: object)
+            ?? integer("quantity", item.quantity, of: object)
+    }
+
+    private func left(_ changed: [Contract.Amount], _ after: StoreState) -> String? {
+        amounts("left", changed.map { Contract.Amount(fruit: $0.fruit, amount: after.levels[$0.fruit]) })
+    }
+
+    private func revision(_ expected: Int) -> String? {
+        if let difference = integer("revision", expected) { return difference }
+        // A member's name is the token before its value.
+        let isInPlace = json.value("revision") == json.value("left").map { json.tokens[$0].next + 1 }
+        return isInPlace ? nil : "its revision is not right after its left"
     }
 
     private func reason(_ reason: RejectionReason) -> String? {
@@ -67,8 +123,10 @@ struct AnswerCheck {
             ? nil : "its reason is \(quoted(text)), should be \(quoted(expected.utf8))"
     }
 
-    private func text(_ name: StaticString, _ expected: StaticString) -> String? {
-        guard let value = json.value(name), let text = json.string(value) else { return "it has no \(name)" }
+    private func text(_ name: StaticString, _ expected: StaticString, of object: Int = 0) -> String? {
+        guard let value = json.value(name, of: object), let text = json.string(value) else {
+            return "it has no \(name)"
+        }
         return isSame(text, expected) ? nil : "its \(name) is \(quoted(text)), should be \"\(expected)\""
     }
 
@@ -81,7 +139,7 @@ struct AnswerCheck {
     }
 
     /// Compares an object of fruits, including their order.
-    func amounts(_ name: StaticString, _ expected: [(fruit: Int, amount: Int)]) -> String? {
+    func amounts(_ name: StaticString, _ expected: [Contract.Amount]) -> String? {
         guard let object = json.value(name), json.tokens[object].kind == .object else {
             return "it has no \(name)"
         }
@@ -108,8 +166,8 @@ struct AnswerCheck {
         return difference
     }
 
-    private func missing(_ juice: Int, _ quantity: Int, _ levels: Levels) -> String? {
-        let short = Contract.juices[juice].recipe.filter { levels[$0.fruit] < $0.amount * quantity }
+    private func missing(_ order: Order, _ levels: Levels) -> String? {
+        let short = order.needs.filter { levels[$0.fruit] < $0.amount }
         guard let array = json.value("missing"), json.tokens[array].kind == .array else {
             return "it has no missing"
         }
@@ -120,7 +178,7 @@ struct AnswerCheck {
             }
             let difference =
                 fruit(part.fruit, of: element)
-                ?? integer("needed", part.amount * quantity, of: element)
+                ?? integer("needed", part.amount, of: element)
                 ?? integer("inStock", levels[part.fruit], of: element)
                 ?? (position == 0 ? fruit(part.fruit, of: 0) : nil)
             if let difference { return difference }

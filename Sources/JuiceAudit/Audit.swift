@@ -32,7 +32,7 @@ public struct Audit: Sendable {
         faults += StockAudit(topics, names, ledger).list.faults
 
         counts.records = topics.orders.joined().count + topics.restocks.joined().count - forwards.count
-        counts.commands = intake.commands.joined().reduce(0) { $0 + $1.count }
+        counts.commands = intake.commands.values.joined().reduce(0) { $0 + $1.count }
         counts.forwarded = forwards.count
         counts.deadLetters = deadLetters.count
         counts.stores = names.stores.count

@@ -20,8 +20,12 @@ public struct AuditCounts: Sendable, Hashable {
     public var outOfStock = 0
     /// First answers "restocked".
     public var restocked = 0
-    /// First answers "rejected".
+    /// First answers "cancelled".
+    public var cancelled = 0
+    /// Answers "rejected", duplicates apart.
     public var rejected = 0
+    /// First answers that changed stock and do not say its revision: versions of the service without revisions wrote them.
+    public var withoutRevision = 0
 
     /// Nothing counted yet.
     public init() {}
@@ -32,6 +36,8 @@ public struct AuditCounts: Sendable, Hashable {
         juicesMade += other.juicesMade
         outOfStock += other.outOfStock
         restocked += other.restocked
+        cancelled += other.cancelled
         rejected += other.rejected
+        withoutRevision += other.withoutRevision
     }
 }

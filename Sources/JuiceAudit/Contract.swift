@@ -6,6 +6,8 @@ enum Contract {
     static let initialLevel = 10
     static let levels = 0...1_000_000_000
     static let quantities = 1...100
+    /// How many items a basket has, before a juice that is given twice is added up.
+    static let basketSizes = 1...20
 
     struct Juice {
         let id: StaticString
@@ -15,7 +17,7 @@ enum Contract {
     /// A fruit's place in ``fruits``, and how many of it.
     struct Amount {
         let fruit: Int
-        let amount: Int
+        var amount: Int
     }
 
     static let juices: [Juice] = [
@@ -54,23 +56,21 @@ enum Contract {
 }
 
 /// The kinds of commands.
-enum CommandKind: Int, CaseIterable {
+enum CommandKind: Int {
     case order
+    /// Takes an order back, under the order's id.
+    case cancel
     case restock
 
-    var topic: AuditTopic {
-        switch self {
-        case .order: .orders
-        case .restock: .restocks
-        }
-    }
+    var topic: AuditTopic { self == .restock ? .restocks : .orders }
+}
 
-    var idField: StaticString {
-        switch self {
-        case .order: "orderId"
-        case .restock: "restockId"
-        }
-    }
+extension AuditTopic {
+    /// The topics of the commands.
+    static let inputs: [AuditTopic] = [.orders, .restocks]
+
+    /// The member that holds a command's id.
+    var idField: StaticString { self == .restocks ? "restockId" : "orderId" }
 }
 
 /// Why a record cannot be answered.
@@ -84,4 +84,6 @@ enum DeadLetterCode: String {
 enum RejectionReason: String {
     case unknownJuice, unknownFruit, badQuantity, badAmount
     case wouldGoNegative, wouldOverflow, emptyRestock, badCommand
+    /// The order was cancelled, before or after it came.
+    case cancelled
 }

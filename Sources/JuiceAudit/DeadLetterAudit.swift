@@ -24,7 +24,7 @@ struct DeadLetterAudit {
             guard let letter = letters[source]?.first else {
                 let codes = expected.codes.map(\.rawValue).joined(separator: " or ")
                 let problem = "it has no dead letter (\(codes))"
-                list.add(.missing, source.kind.topic, source.partition, source.offset, problem)
+                list.add(.missing, source.topic, source.partition, source.offset, problem)
                 continue
             }
             count += 1
@@ -62,11 +62,11 @@ struct DeadLetterAudit {
     private static func source(of record: AuditRecord, _ rules: AuditRules) -> Place? {
         guard let own = own(record) else { return nil }
         let topic = value(Contract.sourceTopic, in: own)
-        let kind = CommandKind.allCases.first { Array((rules.topicPrefix + $0.topic.rawValue).utf8) == topic }
-        guard let kind, let partition = JSONReader.integer(value(Contract.sourcePartition, in: own)),
+        let input = AuditTopic.inputs.first { Array((rules.topicPrefix + $0.rawValue).utf8) == topic }
+        guard let input, let partition = JSONReader.integer(value(Contract.sourcePartition, in: own)),
             let offset = JSONReader.integer(value(Contract.sourceOffset, in: own))
         else { return nil }
-        return Place(kind: kind, partition: partition, offset: Int64(offset))
+        return Place(topic: input, partition: partition, offset: Int64(offset))
     }
 
     private mutating func check(

@@ -26,7 +26,7 @@ struct ForwardAudit {
         guard parts.count == 2, let partition = JSONReader.integer(parts[0]),
             let offset = JSONReader.integer(parts[1])
         else { return nil }
-        return Place(kind: copy.place.kind, partition: partition, offset: Int64(offset))
+        return Place(topic: copy.place.topic, partition: partition, offset: Int64(offset))
     }
 
     private mutating func check(
@@ -37,7 +37,7 @@ struct ForwardAudit {
     ) {
         guard let copy = copies.first else {
             let problem = "it belongs to partition \(owner) and was not forwarded"
-            return list.add(.missing, origin.kind.topic, origin.partition, origin.offset, problem)
+            return list.add(.missing, origin.topic, origin.partition, origin.offset, problem)
         }
         count += 1
         for extra in copies.dropFirst() {
@@ -70,7 +70,7 @@ struct ForwardAudit {
         of origin: Place,
         _ topics: AuditTopics
     ) {
-        let partitions = topics[origin.kind.topic]
+        let partitions = topics[origin.topic]
         guard partitions.indices.contains(origin.partition),
             let original = record(at: origin.offset, in: partitions[origin.partition]),
             original.key == copy.record.key, original.value == copy.record.value,
@@ -80,7 +80,7 @@ struct ForwardAudit {
     }
 
     private mutating func report(_ category: Fault.Category, _ place: Place, _ problem: String) {
-        list.add(category, place.kind.topic, place.partition, place.offset, problem)
+        list.add(category, place.topic, place.partition, place.offset, problem)
     }
 }
 

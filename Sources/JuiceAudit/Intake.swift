@@ -1,23 +1,23 @@
 /// The position of a record of orders or restocks.
 struct Place: Hashable {
-    let kind: CommandKind
+    let topic: AuditTopic
     let partition: Int
     let offset: Int64
 
-    var description: String { "\(kind.topic.rawValue) \(partition)@\(offset)" }
+    var description: String { "\(topic.rawValue) \(partition)@\(offset)" }
 }
 
 extension Place: Comparable {
     static func < (first: Place, second: Place) -> Bool {
-        (first.kind.rawValue, first.partition, first.offset)
-            < (second.kind.rawValue, second.partition, second.offset)
+        (first.topic.rawValue, first.partition, first.offset)
+            < (second.topic.rawValue, second.partition, second.offset)
     }
 }
 
 /// Decides for every record of orders and restocks what the service has to do with it.
 struct Intake {
-    /// What must be answered: by kind, then by partition, in offset order.
-    private(set) var commands: [[[Command]]]
+    /// What must be answered: by topic, then by partition, in offset order.
+    private(set) var commands: [AuditTopic: [[Command]]] = [:]
     /// Records that must become dead letters, with the codes allowed.
     private(set) var undeliverable: [Place: (record: AuditRecord, codes: [DeadLetterCode])] = [:]
     /// Commands that must be forwarded, with their owners.
@@ -32,26 +32,21 @@ struct Intake {
     init(_ topics: AuditTopics, _ rules: AuditRules) {
         names = Names(partitionCount: rules.partitionCount)
         unanswerable = DeadLetterAudit.unanswerable(topics, rules)
-        commands = []
-        for kind in CommandKind.allCases {
-            commands.append(Array(repeating: [], count: rules.partitionCount))
-            for (partition, records) in topics[kind.topic].enumerated() {
-                // Partitions beyond only have commands to be forwarded.
-                if partition < rules.partitionCount {
-                    commands[kind.rawValue][partition].reserveCapacity(records.count)
-                }
-                for index in records.indices { classify(records[index], index, kind, partition) }
+        for topic in AuditTopic.inputs {
+            commands[topic] = Array(repeating: [], count: rules.partitionCount)
+            for (partition, records) in topics[topic].enumerated() {
+                for index in records.indices { classify(records[index], index, topic, partition) }
             }
         }
     }
 
-    private mutating func classify(_ record: AuditRecord, _ index: Int, _ kind: CommandKind, _ partition: Int)
+    private mutating func classify(_ record: AuditRecord, _ index: Int, _ topic: AuditTopic, _ partition: Int)
     {
-        let place = Place(kind: kind, partition: partition, offset: record.offset)
+        let place = Place(topic: topic, partition: partition, offset: record.offset)
         let isCopy = !record.headers.isEmpty && record.headers.contains { $0.name == Contract.forwardedFrom }
         if isCopy { copies.append((place, record)) }
         guard !unanswerable.contains(place) else {
-            return undeliverable[place] = (record, codes(ofUnanswerable: record, kind))
+            return undeliverable[place] = (record, codes(ofUnanswerable: record, topic))
         }
         guard let store = names.store(key: record.key) else {
             return undeliverable[place] = (record, [.badStore])
@@ -59,16 +54,25 @@ struct Intake {
         let reading: CommandReader.Reading
         if let value = record.value {
             reading = value.withUnsafeBufferPointer { value in
-                let reading = reader.read(value, kind)
-                if case .command(let id, let task) = reading, names.owners[store] == partition {
+                let reading = reader.read(value, topic)
+                if case .command(let id, let kind, let task) = reading, names.owners[store] == partition {
                     let identity = names.insertIdentity(kind, store: store, id: id)
-                    let command = Command(index: index, store: store, identity: identity, task: task)
-                    commands[kind.rawValue][partition].append(command)
+                    let order =
+                        kind == .cancel ? names.insertIdentity(.order, store: store, id: id) : identity
+                    let command = Command(
+                        index: index,
+                        kind: kind,
+                        store: store,
+                        identity: identity,
+                        remembered: order,
+                        task: task
+                    )
+                    commands[topic]?[partition].append(command)
                 }
                 return reading
             }
         } else {
-            reading = reader.read(nil, kind)
+            reading = reader.read(nil, topic)
         }
         switch reading {
         case .undecodable(let codes):
@@ -83,10 +87,10 @@ struct Intake {
     }
 
     /// The code is "unanswerable" only if the record would be answered otherwise.
-    private mutating func codes(ofUnanswerable record: AuditRecord, _ kind: CommandKind) -> [DeadLetterCode] {
+    private mutating func codes(ofUnanswerable record: AuditRecord, _ topic: AuditTopic) -> [DeadLetterCode] {
         guard names.store(key: record.key) != nil else { return [.badStore] }
         let reading =
-            record.value?.withUnsafeBufferPointer { reader.read($0, kind) } ?? reader.read(nil, kind)
+            record.value?.withUnsafeBufferPointer { reader.read($0, topic) } ?? reader.read(nil, topic)
         if case .undecodable(let codes) = reading { return codes }
         return [.unanswerable]
     }

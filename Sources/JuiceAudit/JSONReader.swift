@@ -198,4 +198,15 @@ extension JSONReader {
         }
         return count
     }
+
+    /// The tokens of an array's elements.
+    func elements(of array: Int) -> [Int] {
+        var elements: [Int] = []
+        var element = array + 1
+        while element < tokens[array].next {
+            elements.append(element)
+            element = tokens[element].next
+        }
+        return elements
+    }
 }

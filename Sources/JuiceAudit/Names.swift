@@ -27,7 +27,7 @@ struct Names {
         }
     }
 
-    /// The number of a command. Its id identifies it only together with store and kind.
+    /// The number of a command. Its id identifies it only together with store and kind: an order and its cancel have two.
     mutating func insertIdentity(_ kind: CommandKind, store: Int, id: UnsafeBufferPointer<UInt8>) -> Int {
         assemble(kind, store, id)
         return scratch.withUnsafeBufferPointer { identities.insert($0) }
@@ -49,7 +49,7 @@ struct Names {
 
     private mutating func assemble(_ kind: CommandKind, _ store: Int, _ id: UnsafeBufferPointer<UInt8>) {
         scratch.removeAll(keepingCapacity: true)
-        withUnsafeBytes(of: UInt64(store) << 1 | UInt64(kind.rawValue)) { scratch.append(contentsOf: $0) }
+        withUnsafeBytes(of: UInt64(store) << 2 | UInt64(kind.rawValue)) { scratch.append(contentsOf: $0) }
         scratch.append(contentsOf: id)
     }
 

@@ -7,18 +7,21 @@ struct Replay {
 
     private let partition: Int
     private let topics: AuditTopics
-    private let rules: AuditRules
+    let rules: AuditRules
     private let records: [AuditRecord]
-    private var alignments: [Alignment]
-    private var times: SendTimes
-    /// The latest first answer to each identity.
-    private var memory: [Int: FirstAnswer] = [:]
-    private var firstAnswerCount = 0
+    private var alignments: [AuditTopic: Alignment]
+    var times: SendTimes
+    /// What a repeat of each identity gets. A cancel takes the place of its order; one that was rejected has its own.
+    var memory: [Int: FirstAnswer] = [:]
+    var firstAnswerCount = 0
     private var json = JSONReader()
     private var other = JSONReader()
 
-    private struct FirstAnswer {
+    struct FirstAnswer {
         let index: Int
+        let kind: CommandKind
+        /// What an order took, or what its cancel has put back.
+        let taken: [Contract.Amount]
         /// The number of first answers before it.
         let number: Int
         let moment: SendTimes.Moment
@@ -27,8 +30,8 @@ struct Replay {
     /// What a command results in by the contract, and how the answer differs.
     private struct Result {
         let outcome: Outcome
-        let before: Levels
-        let after: Levels
+        let before: StoreState
+        let after: StoreState
         let difference: String?
     }
 
@@ -41,21 +44,24 @@ struct Replay {
         self.rules = rules
         records = topics.results.indices.contains(partition) ? topics.results[partition] : []
         times = SendTimes(topics, partition: partition, rules)
-        alignments = CommandKind.allCases.map { kind in
-            let commands = intake.commands[kind.rawValue]
-            return Alignment(commands.indices.contains(partition) ? commands[partition] : [])
+        alignments = intake.commands.mapValues { commands in
+            Alignment(commands.indices.contains(partition) ? commands[partition] : [])
         }
     }
 
     /// Judges all answers.
     mutating func run(_ names: inout Names, _ ledger: inout Ledger) {
         for index in records.indices { judge(index, &names, &ledger) }
-        for kind in CommandKind.allCases {
-            for command in alignments[kind.rawValue].unanswered {
-                let offset = topics[kind.topic][partition][command.index].offset
-                let reference = Names.Command(kind: kind, store: command.store, identity: command.identity)
+        for topic in AuditTopic.inputs {
+            for command in alignments[topic]?.unanswered ?? [] {
+                let offset = topics[topic][partition][command.index].offset
+                let reference = Names.Command(
+                    kind: command.kind,
+                    store: command.store,
+                    identity: command.identity
+                )
                 let problem = "\(names.describe(reference)) has no answer"
-                list.add(.missing, kind.topic, partition, offset, problem)
+                list.add(.missing, topic, partition, offset, problem)
             }
         }
     }
@@ -94,17 +100,17 @@ struct Replay {
         _ index: Int,
         _ names: inout Names
     ) -> Alignment.Match {
-        let kind = reference.kind.rawValue
-        let due = alignments[kind].due
-        let distance = due == reference.identity ? 0 : distance(to: due, after: index, reference.kind, &names)
-        return alignments[kind].match(reference.identity, distanceToDue: distance)
+        let topic = reference.kind.topic
+        let due = alignments[topic]?.due
+        let distance = due == reference.identity ? 0 : distance(to: due, after: index, topic, &names)
+        return alignments[topic]?.match(reference.identity, distanceToDue: distance) ?? .none
     }
 
-    /// How many answers of this kind ahead the one to `identity` is.
+    /// How many answers to commands of this topic ahead the one to `identity` is.
     private mutating func distance(
         to identity: Int?,
         after index: Int,
-        _ kind: CommandKind,
+        _ topic: AuditTopic,
         _ names: inout Names
     ) -> Int? {
         guard let identity else { return nil }
@@ -113,7 +119,7 @@ struct Replay {
             let found = record.value?.withUnsafeBufferPointer { value in
                 other.read(value) ? reference(other, &names) : nil
             }
-            guard let found, found.kind == kind else { continue }
+            guard let found, found.kind.topic == topic else { continue }
             distance += 1
             if found.identity == identity { return distance }
         }
@@ -121,14 +127,21 @@ struct Replay {
     }
 
     private func reference(_ json: JSONReader, _ names: inout Names) -> Reference? {
-        for kind in CommandKind.allCases {
-            guard let id = json.value(kind.idField).flatMap(json.string) else { continue }
+        for topic in AuditTopic.inputs {
+            guard let id = json.value(topic.idField).flatMap(json.string) else { continue }
+            let kind: CommandKind = topic == .restocks ? .restock : isOfCancel(json) ? .cancel : .order
             guard let name = json.value("store").flatMap(json.string), let store = names.stores.find(name),
                 let identity = names.findIdentity(kind, store: store, id: id)
             else { return nil }
             return Reference(kind: kind, store: store, identity: identity)
         }
         return nil
+    }
+
+    /// Whether an answer with an order's id is that of a cancel. No order is rejected because fruits would be too many.
+    private func isOfCancel(_ json: JSONReader) -> Bool {
+        let check = AnswerCheck(json: json)
+        return check.isType("cancelled") || check.isRejected(.wouldOverflow)
     }
 }
 
@@ -146,14 +159,19 @@ extension Replay {
         checkEnvelope(record, command, reference, names)
         if json.value("duplicate") != nil {
             counts.duplicates += 1
-            judgeDuplicate(record, reference, names)
+            judgeDuplicate(record, command, reference, names)
         } else {
             judgeFirst(index, command, reference, names, &ledger)
         }
     }
 
-    private mutating func judgeDuplicate(_ record: AuditRecord, _ reference: Reference, _ names: Names) {
-        guard let first = memory[reference.identity] else {
+    private mutating func judgeDuplicate(
+        _ record: AuditRecord,
+        _ command: Command,
+        _ reference: Reference,
+        _ names: Names
+    ) {
+        guard let first = firstAnswer(to: command), first.kind == command.kind else {
             let problem = "\(names.describe(reference)) is answered as a duplicate, and is none"
             return report(.wrong, record, problem)
         }
@@ -181,9 +199,12 @@ extension Replay {
         _ ledger: inout Ledger
     ) {
         let record = records[index]
-        let moment = times.read(command, reference.kind, answeredAt: record.timestamp)
-        var result = carryOut(command, ledger.levels(of: reference.store))
-        if let first = memory[reference.identity], isRemembered(first, moment) {
+        let moment = times.read(command, answeredAt: record.timestamp)
+        let first = firstAnswer(to: command)
+        let isKnown = first.map { isRemembered($0, moment) } ?? false
+        let tasks = tasks(of: command, at: moment)
+        var result = carryOut(tasks, ledger[reference.store])
+        if let first, isKnown, first.kind == command.kind {
             let problem =
                 "\(names.describe(reference)) is carried out again, after \(records[first.index].offset)"
             report(.doubled, record, problem)
@@ -191,12 +212,8 @@ extension Replay {
             let isSame = record.value == records[first.index].value
             if isSame, result.difference != nil { return }
         }
-        let first = times.first(moment, reference.kind)
-        memory[reference.identity] = FirstAnswer(index: index, number: firstAnswerCount, moment: first)
-        firstAnswerCount += 1
-
         if let doubted = ledger.doubts[reference.store] {
-            let other = carryOut(command, doubted)
+            let other = carryOut(tasks, doubted)
             let isOther = result.difference != nil && other.difference == nil
             if isOther {
                 ledger.settle(reference.store)
@@ -205,20 +222,26 @@ extension Replay {
             ledger.doubts[reference.store] =
                 !isOther && result.difference == nil && other.difference == nil ? other.after : nil
         }
+        remember(index, command, result.outcome, moment)
         count(result.outcome)
         if let difference = result.difference {
             report(.wrong, record, "\(names.describe(reference)): \(difference)")
             goOn(after: result, reference.store, &ledger)
         } else if result.outcome.isChange {
+            if !AnswerCheck(json: json).hasRevision { counts.withoutRevision += 1 }
             ledger.change(reference.store, to: result.after)
         }
     }
 
-    private func carryOut(_ command: Command, _ before: Levels) -> Result {
-        var after = before
-        let outcome = Outcome(of: command.task, on: &after)
-        let difference = AnswerCheck(json: json).difference(from: outcome, before: before, after: after)
-        return Result(outcome: outcome, before: before, after: after, difference: difference)
+    /// The outcome of the first of these tasks that the answer agrees with, or else of the very first.
+    private func carryOut(_ tasks: [Command.Task], _ before: StoreState) -> Result {
+        let results = tasks.lazy.map { task in
+            var after = before
+            let outcome = Outcome(of: task, on: &after)
+            let difference = AnswerCheck(json: json).difference(from: outcome, before: before, after: after)
+            return Result(outcome: outcome, before: before, after: after, difference: difference)
+        }
+        return results.first { $0.difference == nil } ?? results[0]
     }
 
     /// A wrong answer should be one fault, not one more for each answer after it. So the store may be as the replay has it or
@@ -227,15 +250,12 @@ extension Replay {
         let check = AnswerCheck(json: json)
         if result.outcome.isChange, check.isType(result.outcome.type) {
             ledger.change(store, to: result.after)
-            ledger.doubts[store] = check.claimed(from: result.after)
-        } else if let claimed = check.claimed(from: result.before) {
+            ledger.doubts[store] = check.claimed(from: result.before, result.after.levels)
+        } else if let claimed = check.claimed(from: result.before, result.before.levels),
+            claimed != result.before
+        {
             ledger.change(store, to: claimed)
         }
-    }
-
-    /// Whether the service must recognise a repeat answered now.
-    private func isRemembered(_ first: FirstAnswer, _ moment: SendTimes.Moment) -> Bool {
-        times.isWithinWindow(first.moment, moment) && firstAnswerCount - first.number <= rules.memoryCount
     }
 
     /// A surplus answer may still have changed the stock.
@@ -247,7 +267,8 @@ extension Replay {
     ) {
         guard let store, json.value("duplicate") == nil else { return }
         if let first, records[first.index].value == record.value { return }
-        if let claimed = AnswerCheck(json: json).claimed(from: ledger.levels(of: store)) {
+        let state = ledger[store]
+        if let claimed = AnswerCheck(json: json).claimed(from: state, state.levels), claimed != state {
             ledger.change(store, to: claimed)
         }
     }
@@ -264,7 +285,7 @@ extension Replay {
         if isKeyRight != true {
             report(.wrong, record, "its key is not its store, \(quoted(names.stores[reference.store]))")
         }
-        let asked = topics[reference.kind.topic][partition][command.index].headers
+        let asked = topics[command.kind.topic][partition][command.index].headers
         if !asked.isEmpty || !record.headers.isEmpty, asked.traces != record.headers.traces {
             report(.wrong, record, "\(names.describe(reference)): its trace headers are not the command's")
         }
@@ -275,6 +296,7 @@ extension Replay {
         case .juiceMade: counts.juicesMade += 1
         case .outOfStock: counts.outOfStock += 1
         case .restocked: counts.restocked += 1
+        case .cancelled: counts.cancelled += 1
         case .rejected: counts.rejected += 1
         }
     }

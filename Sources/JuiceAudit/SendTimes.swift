@@ -9,28 +9,30 @@
 struct SendTimes {
     /// What is known of a command when it is answered.
     struct Moment {
-        let sent: Int64
+        var sent: Int64
         let answered: Int64
-        /// The latest send time so far: for a first command among the first ones of its kind, for a repeat among all records
+        /// The latest send time so far: for a first command among the first ones of its topic, for a repeat among all records
         /// of its topic.
         var latest: Int64
     }
 
+    private struct Topic {
+        let records: [AuditRecord]
+        var readCount = 0
+        var latest = Int64.min
+        var latestFirst = Int64.min
+    }
+
     private let rules: AuditRules
-    private let records: [[AuditRecord]]
-    private var readCounts: [Int]
-    private var latest: [Int64]
-    private var latestFirst: [Int64]
+    private var orders: Topic
+    private var restocks: Topic
 
     init(_ topics: AuditTopics, partition: Int, _ rules: AuditRules) {
-        self.rules = rules
-        records = CommandKind.allCases.map { kind in
-            let partitions = topics[kind.topic]
-            return partitions.indices.contains(partition) ? partitions[partition] : []
+        func topic(_ partitions: [[AuditRecord]]) -> Topic {
+            Topic(records: partitions.indices.contains(partition) ? partitions[partition] : [])
         }
-        readCounts = records.map { _ in 0 }
-        latest = records.map { _ in .min }
-        latestFirst = latest
+        self.rules = rules
+        (orders, restocks) = (topic(topics.orders), topic(topics.restocks))
     }
 
     static func effective(_ timestamp: Int64, readAt time: Int64) -> Int64 {
@@ -40,22 +42,30 @@ struct SendTimes {
     /// Reads on to a command that is answered at `time`.
     ///
     /// Records before it without an answer here were read earlier, so their effective times are never underestimated.
-    mutating func read(_ command: Command, _ kind: CommandKind, answeredAt time: Int64) -> Moment {
-        let index = kind.rawValue
-        while readCounts[index] <= command.index {
-            let sent = Self.effective(records[index][readCounts[index]].timestamp, readAt: time)
-            latest[index] = max(latest[index], sent)
-            readCounts[index] += 1
+    mutating func read(_ command: Command, answeredAt time: Int64) -> Moment {
+        command.kind == .restock
+            ? Self.read(&restocks, command, answeredAt: time) : Self.read(&orders, command, answeredAt: time)
+    }
+
+    private static func read(_ topic: inout Topic, _ command: Command, answeredAt time: Int64) -> Moment {
+        while topic.readCount <= command.index {
+            let sent = effective(topic.records[topic.readCount].timestamp, readAt: time)
+            topic.latest = max(topic.latest, sent)
+            topic.readCount += 1
         }
-        let sent = Self.effective(records[index][command.index].timestamp, readAt: time)
-        return Moment(sent: sent, answered: time, latest: latest[index])
+        let sent = effective(topic.records[command.index].timestamp, readAt: time)
+        return Moment(sent: sent, answered: time, latest: topic.latest)
     }
 
     /// The moment to remember for a first answer.
-    mutating func first(_ moment: Moment, _ kind: CommandKind) -> Moment {
-        latestFirst[kind.rawValue] = max(latestFirst[kind.rawValue], moment.sent)
+    mutating func first(_ moment: Moment, of kind: CommandKind) -> Moment {
+        kind == .restock ? Self.first(&restocks, moment) : Self.first(&orders, moment)
+    }
+
+    private static func first(_ topic: inout Topic, _ moment: Moment) -> Moment {
+        topic.latestFirst = max(topic.latestFirst, moment.sent)
         var first = moment
-        first.latest = latestFirst[kind.rawValue]
+        first.latest = topic.latestFirst
         return first
     }
 

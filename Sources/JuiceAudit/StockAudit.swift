@@ -8,12 +8,12 @@ struct StockAudit {
         for (partition, records) in topics.stock.enumerated() {
             for record in records { check(record, partition, names, ledger, &revisions) }
         }
-        for store in ledger.changedStores where revisions[store] != ledger.revision(of: store) {
+        for store in ledger.changedStores where revisions[store] != ledger[store].revision {
             let subject = "the stock of store \(quoted(names.stores[store]))"
             let problem =
                 revisions[store] == 0
                 ? "\(subject) is not there"
-                : "\(subject) is at revision \(revisions[store]), should be at \(ledger.revision(of: store))"
+                : "\(subject) is at revision \(revisions[store]), should be at \(ledger[store].revision)"
             list.add(.missing, .stock, names.owners[store], nil, problem)
         }
     }
@@ -38,20 +38,20 @@ struct StockAudit {
             if key.withUnsafeBufferPointer({ !isSame($0, name) }) {
                 report("\(subject()): its key is another store")
             }
-            guard let store = names.stores.find(name), ledger.revision(of: store) > 0 else {
+            guard let store = names.stores.find(name), ledger[store].revision > 0 else {
                 return report("\(subject()): the store was never changed")
             }
             if names.owners[store] != partition {
                 report("\(subject()): the store belongs to partition \(names.owners[store])")
             }
             guard let levels = ledger.levels(of: store, revision: revision) else {
-                return report("\(subject()): there were \(ledger.revision(of: store)) changes")
+                return report("\(subject()): there were \(ledger[store].revision) changes")
             }
             if revision <= revisions[store] {
                 report("\(subject()): it comes after revision \(revisions[store])")
             }
             revisions[store] = revision
-            let expected = Contract.fruits.indices.map { (fruit: $0, amount: levels[$0]) }
+            let expected = Contract.fruits.indices.map { Contract.Amount(fruit: $0, amount: levels[$0]) }
             if let difference = AnswerCheck(json: json).amounts("stock", expected) {
                 report("\(subject()): \(difference)")
             }

@@ -25,6 +25,7 @@ struct Breach: CustomTestStringConvertible, Sendable {
         (counts.records, counts.commands, counts.answers, counts.duplicates) = (13, 11, 11, 1)
         (counts.forwarded, counts.deadLetters, counts.stores) = (1, 2, 2)
         (counts.juicesMade, counts.outOfStock, counts.restocked, counts.rejected) = (3, 2, 3, 2)
+        counts.withoutRevision = 6
         #expect(audit.counts == counts)
     }
 

@@ -3,21 +3,27 @@ import Testing
 @testable import JuiceAudit
 
 @Suite struct ReadingTests {
-    private func read(_ value: String?, _ kind: CommandKind = .order) -> String {
+    private func read(_ value: String?, _ topic: AuditTopic = .orders) -> String {
         func describe(_ reading: CommandReader.Reading) -> String {
             switch reading {
             case .undecodable(let codes): codes.map(\.rawValue).joined(separator: "|")
-            case .command(let id, .make(let juice, let quantity)):
-                "\(String(decoding: id, as: UTF8.self)): \(quantity) \(Contract.juices[juice].id)"
-            case .command(_, .reject(let reason)): reason.rawValue
-            case .command(_, .add(let amounts)): "add \(amounts.map { [$0.fruit, $0.amount] })"
-            case .command(_, .set(let amounts)): "set \(amounts.map { [$0.fruit, $0.amount] })"
+            case .command(let id, _, .make(let order)):
+                "\(String(decoding: id, as: UTF8.self)): \(describe(order))"
+            case .command(let id, let kind, .putBack): "\(kind) \(String(decoding: id, as: UTF8.self))"
+            case .command(_, _, .reject(let reason)): reason.rawValue
+            case .command(_, _, .add(let amounts)): "add \(amounts.map { [$0.fruit, $0.amount] })"
+            case .command(_, _, .set(let amounts)): "set \(amounts.map { [$0.fruit, $0.amount] })"
             }
+        }
+        func describe(_ order: Order) -> String {
+            let items = order.items.map { "\($0.quantity) \(Contract.juices[$0.juice].id)" }
+            return order.form == .single
+                ? items[0] : "[\(items.joined(separator: ", "))] \(order.needs.map { [$0.fruit, $0.amount] })"
         }
         var reader = CommandReader()
         defer { withExtendedLifetime(reader) {} }
-        guard let value else { return describe(reader.read(nil, kind)) }
-        return Array(value.utf8).withUnsafeBufferPointer { describe(reader.read($0, kind)) }
+        guard let value else { return describe(reader.read(nil, topic)) }
+        return Array(value.utf8).withUnsafeBufferPointer { describe(reader.read($0, topic)) }
     }
 
     private static func nested(_ depth: Int) -> String {
@@ -60,6 +66,61 @@ import Testing
         #expect(read(value) == expected)
     }
 
+    private static func basket(_ items: String, _ others: String = "") -> String {
+        #"{"orderId":"a",\#(others)"items":[\#(items)]}"#
+    }
+
+    private static let kiwi = #"{"juice":"kiwi"}"#
+
+    @Test(
+        arguments: [
+            (basket(kiwi), "a: [1 kiwi] [[3, 3]]"),
+            (
+                basket(
+                    #"{"juice":"mangoKiwi","quantity":2,"x":[]},\#(kiwi),{"quantity":100,"juice":"mangoKiwi"}"#
+                ),
+                "a: [102 mangoKiwi, 1 kiwi] [[4, 204], [3, 105]]"
+            ),
+            (
+                basket(#"{"juice":"kiwi","quantity":null}"#, #""juice":null,"quantity":null,"#),
+                "a: [1 kiwi] [[3, 3]]"
+            ),
+            (basket(Array(repeating: kiwi, count: 20).joined(separator: ",")), "a: [20 kiwi] [[3, 60]]"),
+            (basket(Array(repeating: kiwi, count: 21).joined(separator: ",")), "badCommand"),
+            (basket(""), "badCommand"), (basket("7"), "badCommand"), (basket("{}"), "badCommand"),
+            (#"{"orderId":"a","items":{}}"#, "badCommand"),
+            (#"{"orderId":"a","items":null,"items":null}"#, "badCommand"),
+            (basket(kiwi, #""juice":"kiwi","#), "badCommand"),
+            (basket(kiwi, #""quantity":1,"#), "badCommand"),
+            (basket(#"{"juice":"durian"},7"#), "unknownJuice"),
+            (basket(#"7,{"juice":"durian"}"#), "badCommand"),
+            (basket(#"{"juice":"kiwi","juice":"kiwi"}"#), "badCommand"),
+            (basket(#"{"juice":"kiwi","quantity":1,"quantity":1}"#), "badCommand"),
+            (basket(#"{"juice":"kiwi","quantity":0},{"juice":"durian"}"#), "badQuantity"),
+            (basket(#"{"juice":"durian","quantity":0}"#), "unknownJuice"),
+        ]
+    )
+    func basketsAreRead(value: String, expected: String) {
+        #expect(read(value) == expected)
+    }
+
+    @Test(
+        arguments: [
+            (#"{"orderId":"a","cancel":true}"#, "cancel a"),
+            (#"{"cancel":true,"orderId":"a","juice":7,"items":7,"items":7,"quantity":0}"#, "cancel a"),
+            (#"{"orderId":"a","cancel":false,"juice":"kiwi"}"#, "a: 1 kiwi"),
+            (#"{"orderId":"a","cancel":null,"juice":"kiwi"}"#, "a: 1 kiwi"),
+            (#"{"orderId":"a","cancel":false}"#, "badCommand"),
+            (#"{"orderId":"a","cancel":"true"}"#, "badCommand"),
+            (#"{"orderId":"a","cancel":1,"juice":"durian"}"#, "badCommand"),
+            (#"{"orderId":"a","cancel":true,"cancel":true}"#, "badCommand"),
+            (#"{"cancel":true}"#, "missingID"),
+        ]
+    )
+    func cancelsAreRead(value: String, expected: String) {
+        #expect(read(value) == expected)
+    }
+
     @Test(
         arguments: [
             (#"{"restockId":"r","add":{"kiwi":-2,"strawberry":16}}"#, "add [[0, 16], [3, -2]]"),
@@ -78,7 +139,7 @@ import Testing
         ]
     )
     func restocksAreRead(value: String, expected: String) {
-        #expect(read(value, .restock) == expected)
+        #expect(read(value, .restocks) == expected)
     }
 
     @Test func noValueIsEmpty() { #expect(read(nil) == "emptyValue") }

@@ -1,0 +1,284 @@
+import Testing
+
+@testable import JuiceAudit
+
+/// Baskets, cancels and revisions.
+@Suite struct LedgerTests {
+    typealias Line = Conversation
+
+    /// A change of the right lines, and what the faults then found say.
+    struct Change: CustomTestStringConvertible, Sendable {
+        let name: String
+        let expected: [String]
+        let lines: [String]
+
+        init(_ name: String, _ expected: String..., changing: (inout [String]) -> Void) {
+            var lines = LedgerTests.lines
+            changing(&lines)
+            (self.name, self.expected, self.lines) = (name, expected, lines)
+        }
+
+        var testDescription: String { name }
+    }
+
+    private static let pair = #"{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana","quantity":1}"#
+    private static let taken = #""kiwi":6,"strawberry":10,"banana":1"#
+    private static let mangos = #"{"juice":"kiwi","quantity":1},{"juice":"mangoKiwi","quantity":2}"#
+    private static let full = #""kiwi":1000000000"#
+
+    private static let lines = [
+        // 0: a basket, whose cancel gives back all of it
+        Line.order("a", #"{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana"}"#),
+        Line.made("a", pair, taken, #""kiwi":4,"strawberry":0,"banana":9"#, 1),
+        // 2: each of its items could be made, but not both
+        Line.order("b", #"{"juice":"kiwi"},{"juice":"mangoKiwi"},{"juice":"mangoKiwi"}"#),
+        Line.short("b", mangos, "kiwi", 5, 4),
+        Line.cancel("a"),
+        Line.cancelled("a", taken, #""kiwi":10,"strawberry":10,"banana":10"#, 2),
+        // 6: the order of a cancelled id, and the cancel again
+        Line.order("a", "mango"),
+        Line.rejected("a", "cancelled"),
+        Line.cancel("a"),
+        Line.again(Line.cancelled("a", taken, #""kiwi":10,"strawberry":10,"banana":10"#, 2)),
+        // 10: cancels with nothing to give back, one of them before its order
+        Line.cancel("b"), Line.cancelled("b"),
+        Line.cancel("z"), Line.cancelled("z"),
+        Line.order("z", "mango"), Line.rejected("z", "cancelled"),
+        Line.order("z", "durian"), Line.rejected("z", "cancelled"),
+        // 18: a cancel for which there is no room
+        Line.order("c", "kiwi"), Line.made("c", "kiwi", #""kiwi":3"#, #""kiwi":7"#, 3),
+        Line.set("c", full), Line.restocked("c", full, 4),
+        Line.cancel("c"), Line.rejected("c", "wouldOverflow"),
+        Line.cancel("c"), Line.again(Line.rejected("c", "wouldOverflow")),
+        Line.order("c", "kiwi"), Line.again(Line.made("c", "kiwi", #""kiwi":3"#, #""kiwi":7"#, 3)),
+        Line.stock(4, [10, 10, 10, 1_000_000_000, 10]),
+    ]
+
+    private static let breaches = answers + cancels + revisions
+
+    private static let answers = [
+        Change("items in another order", #"its juice is "strawberryBanana", should be "kiwi""#) {
+            $0[1] = Line.made(
+                "a",
+                #"{"juice":"strawberryBanana","quantity":1},{"juice":"kiwi","quantity":2}"#,
+                taken,
+                #""kiwi":4,"strawberry":0,"banana":9"#,
+                1
+            )
+        },
+        Change("a juice that is not added up", "it has 3 items, should have 2") {
+            $0[3] = $0[3].replacing(
+                #""quantity":2}"#,
+                with: #""quantity":1},{"juice":"mangoKiwi","quantity":1}"#
+            )
+        },
+        Change("an item with a member too many", "an item has more than it should") {
+            $0[1] = $0[1].replacing(#""quantity":2"#, with: #""quantity":2,"x":1"#)
+        },
+        Change("a basket without items", "it has no items") {
+            $0[1] = $0[1].replacing(#""items""#, with: #""things""#)
+        },
+        Change("a basket that also names a juice", "it has 9 members") {
+            $0[1] = $0[1].replacing(#""items""#, with: #""juice":"kiwi","items""#)
+        },
+        Change("used in another order", #"its used names "strawberry" where it should not"#) {
+            $0[1] = $0[1].replacing(taken, with: #""strawberry":10,"kiwi":6,"banana":1"#)
+        },
+        Change("short of what one item needs", "its needed is 2, should be 5") {
+            $0[3] = $0[3].replacing(#""needed":5"#, with: #""needed":2"#)
+        },
+        Change("a basket judged item by item", #"its type is "juiceMade", should be "outOfStock""#) {
+            let items = #"{"juice":"mango","quantity":3},{"juice":"mangoKiwi","quantity":5}"#
+            $0 += [
+                Line.order("d", items),
+                Line.made("d", items, #""mango":19,"kiwi":5"#, #""mango":-9,"kiwi":999999995"#, 5),
+                Line.stock(5, [10, 10, 10, 999_999_995, 10]),
+            ]
+        },
+        Change("a basket made in part", #"its used lacks "mango""#) {
+            let items = #"{"juice":"banana","quantity":1},{"juice":"mango","quantity":1}"#
+            $0 += [
+                Line.order("d", items), Line.made("d", items, #""banana":2"#, #""banana":8"#, 5),
+                Line.stock(5, [10, 8, 10, 1_000_000_000, 7]),
+            ]
+        },
+    ]
+
+    private static let cancels = [
+        Change("a cancel that returns twice", #"doubled: results 0@14: cancel "a""#) {
+            $0 += [
+                Line.set("d", #""kiwi":0"#), Line.restocked("d", #""kiwi":0"#, 5), Line.cancel("a"),
+                Line.cancelled("a", taken, #""kiwi":6,"strawberry":20,"banana":11"#, 6),
+                Line.stock(6, [20, 11, 10, 6, 10]),
+            ]
+            $0.remove(at: 17)
+            $0.remove(at: 16)
+        },
+        Change(
+            "a repeated cancel that is new and returns nothing",
+            #"doubled: results 0@4: cancel "a""#,
+            "wrong: results 0@4"
+        ) {
+            $0[9] = Line.cancelled("a")
+        },
+        Change("an order that is made after its cancel", #"its type is "juiceMade", should be "rejected""#) {
+            $0 += [
+                Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":7"#, 5),
+                Line.stock(5, [10, 10, 10, 1_000_000_000, 7]),
+            ]
+        },
+        Change("a forgotten cancel before its order", #"its type is "juiceMade", should be "rejected""#) {
+            $0 += [
+                Line.cancel("y"), Line.cancelled("y"), Line.order("y", "mango"),
+                Line.made("y", "mango", #""mango":3"#, #""mango":7"#, 5),
+                Line.stock(5, [10, 10, 10, 1_000_000_000, 7]),
+            ]
+        },
+        Change("a cancelled order that is judged", #"its reason is "unknownJuice", should be "cancelled""#) {
+            $0[17] = Line.rejected("z", "unknownJuice")
+        },
+        Change("a cancelled order that gets its first answer", "is answered as a duplicate, and is none") {
+            $0[7] = Line.again($0[1])
+        },
+        Change("a rejection called a duplicate", "is answered as a duplicate, and is none") {
+            $0[7] = Line.again($0[7])
+        },
+        Change("returned altered", #"its returned of "kiwi" is 5, should be 6"#) {
+            $0[5] = $0[5].replacing(#""kiwi":6"#, with: #""kiwi":5"#)
+            $0[9] = Line.again($0[5])
+        },
+        Change("returned in another order", #"its returned names "strawberry" where it should not"#) {
+            $0[5] = $0[5].replacing(taken, with: #""strawberry":10,"kiwi":6,"banana":1"#)
+            $0[9] = Line.again($0[5])
+        },
+        Change("returned, and none left", #"its left lacks "kiwi""#) {
+            $0[5] = $0[5].replacing(#""left":{"kiwi":10,"strawberry":10,"banana":10}"#, with: #""left":{}"#)
+            $0[9] = Line.again($0[5])
+        },
+        Change("the cancel of an unknown order returns something", #"its returned names "mango""#) {
+            $0 += [
+                Line.cancel("y"), Line.cancelled("y", #""mango":3"#, #""mango":13"#, 5),
+                Line.stock(5, [10, 10, 10, 1_000_000_000, 13]),
+            ]
+        },
+        Change("the cancel of an order that was not made returns something", #"its returned names "kiwi""#) {
+            $0.removeSubrange(12...)
+            $0[11] = Line.cancelled("b", #""kiwi":5,"mango":4"#, #""kiwi":15,"mango":14"#, 3)
+            $0.append(Line.stock(3, [10, 10, 10, 15, 14]))
+        },
+        Change("a made order whose cancel returns nothing", #"its returned lacks "mango""#, "missing: stock")
+        {
+            $0 += [
+                Line.order("d", "mango"), Line.made("d", "mango", #""mango":3"#, #""mango":7"#, 5),
+                Line.cancel("d"), Line.cancelled("d"), Line.stock(5, [10, 10, 10, 1_000_000_000, 7]),
+            ]
+        },
+        Change(
+            "a cancel above the limit",
+            #"its type is "cancelled", should be "rejected""#,
+            "is answered otherwise than at 11",
+            "missing: stock"
+        ) {
+            $0[23] = Line.cancelled("c", #""kiwi":3"#, #""kiwi":1000000003"#, 5)
+        },
+        Change("a cancel that has no answer", #"missing: orders 0@5: cancel "b""#) { $0.remove(at: 11) },
+        Change("an order that is cancelled by nobody", #"its type is "rejected", should be "juiceMade""#) {
+            $0 += [Line.order("d", "mango"), Line.rejected("d", "cancelled")]
+        },
+    ]
+
+    private static let revisions = [
+        Change("a revision that is altered", "its revision is 9, should be 3") {
+            $0[19] = $0[19].replacing(#""revision":3"#, with: #""revision":9"#)
+            $0[27] = Line.again($0[19])
+        },
+        Change("a revision that repeats", "its revision is 2, should be 3") {
+            for index in 19...28 {
+                $0[index] = $0[index].replacing(#""revision":3"#, with: #""revision":2"#)
+                    .replacing(#""revision":4"#, with: #""revision":3"#)
+            }
+        },
+        Change("a revision that is skipped", "its revision is 4, should be 3") {
+            for index in 19...28 {
+                $0[index] = $0[index].replacing(#""revision":4"#, with: #""revision":5"#)
+                    .replacing(#""revision":3"#, with: #""revision":4"#)
+            }
+        },
+        Change("a revision in another place", "its revision is not right after its left") {
+            $0[21] = $0[21].replacing(#","revision":4,"message":"m""#, with: #","message":"m","revision":4"#)
+        },
+        Change("a revision that is no number", "it has no revision") {
+            $0[21] = $0[21].replacing(#""revision":4"#, with: #""revision":"4""#)
+        },
+        Change("a revision without a change", "it has 8 members") {
+            $0[3] = $0[3].replacing(#","message""#, with: #","revision":1,"message""#)
+        },
+        Change("a cancel of nothing with a revision", "it has 7 members") {
+            $0[11] = Line.cancelled("b", "", "", 2)
+        },
+    ]
+
+    @Test func aRightHistoryHasNoFaults() {
+        let audit = Conversation(Self.lines).audit
+        #expect(audit.faults.map(\.description) == [])
+        #expect(audit.counts.cancelled == 3)
+        #expect(audit.counts.rejected == 4)
+        #expect(audit.counts.duplicates == 3)
+        #expect(audit.counts.withoutRevision == 0)
+    }
+
+    @Test(arguments: breaches)
+    func aBreachIsFound(change: Change) {
+        let faults = Conversation(change.lines).audit.faults.map(\.description)
+        #expect(faults.count == change.expected.count, "\(faults)")
+        for expected in change.expected {
+            #expect(faults.contains { $0.contains(expected) }, "\(expected) is not in \(faults)")
+        }
+    }
+
+    @Test func olderVersionsHaveNoRevisions() {
+        let lines = Self.lines.map { $0.hasPrefix("a") ? $0.replacing(/"revision":\d+,/, with: "") : $0 }
+        let audit = Conversation(lines).audit
+        #expect(audit.faults.map(\.description) == [])
+        #expect(audit.counts.withoutRevision == 4)
+    }
+
+    /// Beyond the window both are right: what the service does if it still knows an answer, and if it does not.
+    @Test(
+        arguments: [
+            // The cancel of an order from before the window.
+            ([Line.cancel("a"), Line.cancelled("a")], 1, [7]),
+            ([Line.cancel("a"), Line.cancelled("a", #""mango":3"#, #""mango":10"#, 2)], 2, [10]),
+            // The order of a cancel from before the window.
+            ([Line.order("x", "mango"), Line.rejected("x", "cancelled")], 1, [7]),
+            ([Line.order("x", "mango"), Line.made("x", "mango", #""mango":3"#, #""mango":4"#, 2)], 2, [4]),
+            // A cancel again.
+            ([Line.cancel("x"), Line.cancelled("x")], 1, [7]),
+            ([Line.cancel("x"), Line.again(Line.cancelled("x"))], 1, [7]),
+        ] as [([String], Int, [Int])]
+    )
+    func beyondTheWindowBothAreRight(lines: [String], revision: Int, mangos: [Int]) {
+        let first = [
+            Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":7"#, 1),
+            Line.cancel("x"), Line.cancelled("x"),
+        ]
+        let stock = Line.stock(revision, [10, 10, 10, 10] + mangos)
+        let late = lines.enumerated().map { "@\(9_000 + $0) \($1)" }
+        #expect(Conversation(first + late + [stock]).audit.faults.map(\.description) == [])
+    }
+
+    /// The id stays dead for a window from the later of the two commands.
+    @Test func theLaterCommandCounts() {
+        let lines = [
+            "@1900 " + Line.order("a", "mango"),
+            Line.made("a", "mango", #""mango":3"#, #""mango":7"#, 1),
+            "@1000 " + Line.cancel("a"),
+            "@1902 " + Line.cancelled("a", #""mango":3"#, #""mango":10"#, 2),
+            "@2800 " + Line.order("a", "mango"), Line.made("a", "mango", #""mango":3"#, #""mango":7"#, 3),
+            Line.stock(3, [10, 10, 10, 10, 7]),
+        ]
+        let faults = Conversation(lines).audit.faults
+        #expect(faults.count == 1)
+        #expect(faults.first?.problem.contains(#"should be "rejected""#) == true)
+    }
+}
