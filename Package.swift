@@ -231,7 +231,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
-        .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"]),
+        .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker", "SeededRandom"]),
         // Messages word for word and at random, and what must hold of any bytes: for the tests of encoders and decoders, for
         // the check of the schemas and for the fuzzer.
         .target(

@@ -8,7 +8,7 @@ set -euo pipefail
 microbench=$1
 shift
 pieces=("$@")
-[ ${#pieces[@]} -gt 0 ] || pieces=(decode apply encode order remember engine restore)
+[ ${#pieces[@]} -gt 0 ] || pieces=(decode apply encode order basket remember engine restore)
 command -v valgrind > /dev/null || { echo "valgrind is not installed: apt-get install valgrind" >&2; exit 69; }
 
 folder=$(mktemp -d)

@@ -8,8 +8,17 @@ public struct CoreCase {
     public let name: String
     /// A short description.
     public let summary: String
-    /// Does the piece for this many orders. In steady state it allocates nothing per order.
+    /// How many times it allocates memory per order in steady state.
+    public let heapRequests: Int
+    /// Does the piece for this many orders.
     public let run: (Int) -> Void
+
+    private init(name: String, summary: String, heapRequests: Int = 0, run: @escaping (Int) -> Void) {
+        self.name = name
+        self.summary = summary
+        self.heapRequests = heapRequests
+        self.run = run
+    }
 
     /// All pieces, smallest first.
     ///
@@ -20,9 +29,21 @@ public struct CoreCase {
     public static func all(storeCount: Int, distinctOrders: Int = 1 << 20) -> [CoreCase] {
         let workload = OrderWorkload(count: distinctOrders, storeCount: storeCount)
         return [
-            decode(workload), apply(workload), encode(workload), decodeApplyEncode(workload),
-            remember(workload),
-            engine(workload), restore(workload),
+            decode(workload), apply(workload), encode(workload),
+            CoreCase(
+                name: "order",
+                summary: "decode + apply + encode",
+                run: decodeApplyEncode(workload)
+            ),
+            CoreCase(
+                name: "basket",
+                summary: "the same for baskets of five juices",
+                heapRequests: 1,
+                run: decodeApplyEncode(
+                    OrderWorkload(count: min(distinctOrders, 1 << 16), storeCount: storeCount, items: 5)
+                )
+            ),
+            remember(workload), engine(workload), restore(workload),
         ]
     }
 }
@@ -40,7 +61,7 @@ extension CoreCase {
             var sum = 0
             for number in next..<next + count {
                 if case .command(let order) = decoder.decodeOrder(workload.value(of: number)) {
-                    sum &+= order.order.juice
+                    sum &+= order.id.bytes.count
                 }
             }
             next += count
@@ -51,16 +72,15 @@ extension CoreCase {
     private static func apply(_ workload: OrderWorkload) -> CoreCase {
         let maker = JuiceMaker(menu: OrderWorkload.menu)
         var stores = workload.makeStores()
+        var tally = FruitTally()
         var next = 0
-        func apply(_ numbers: Range<Int>, to stores: inout [FruitStore]) -> Int {
+        func apply(_ numbers: Range<Int>, to stores: inout [FruitStore], _ tally: inout FruitTally) -> Int {
             let juices = maker.menu.juices.count
             var sum = 0
             for number in numbers {
                 let store = workload.store(of: number)
-                if case .made = maker.make(
-                    JuiceOrder(juice: number % juices, quantity: 1),
-                    from: &stores[store]
-                ) {
+                let order = JuiceOrder.single(OrderItem(juice: number % juices, quantity: 1))
+                if case .made = maker.make(order, from: &stores[store], &tally) {
                     sum &+= 1
                 }
             }
@@ -68,7 +88,7 @@ extension CoreCase {
         }
         return CoreCase(name: "apply", summary: "an order to a store's stock") {
             count in
-            keep(apply(next..<next + count, to: &stores))
+            keep(apply(next..<next + count, to: &stores, &tally))
             next += count
         }
     }
@@ -78,29 +98,29 @@ extension CoreCase {
         let encoder = AnswerEncoder(menu: menu)
         let id = BorrowedText("pos-7-000000000000")
         var store = FruitStore(menu: menu)
-        let orders = menu.juices.indices.map { JuiceOrder(juice: $0, quantity: 1) }
-        let outcomes = orders.map { maker.make($0, from: &store) }
-        let left = store
-        var content = AnswerContent()
+        let contents = menu.juices.indices.map { juice in
+            var content = AnswerContent()
+            content.make(.single(OrderItem(juice: juice, quantity: 1)), by: maker, from: &store)
+            content.revision = content.kind == .juiceMade ? 1000 : 0
+            return content
+        }
         var next = 0
-        func encode(_ numbers: Range<Int>, _ content: inout AnswerContent) -> Int {
+        func encode(_ numbers: Range<Int>) -> Int {
             var buffer = OutputBuffer()
             for number in numbers {
-                let juice = number % outcomes.count
                 let head = AnswerHead(.order, id: id, store: BorrowedText(workload.key(of: number)))
                 buffer.removeAll()
-                content.set(orders[juice], outcomes[juice], by: maker, left: left)
-                encoder.write(content, head, into: &buffer)
+                encoder.write(contents[number % contents.count], head, into: &buffer)
             }
             return buffer.count
         }
         return CoreCase(name: "encode", summary: "an answer to bytes") { count in
-            keep(encode(next..<next + count, &content))
+            keep(encode(next..<next + count))
             next += count
         }
     }
 
-    private static func decodeApplyEncode(_ workload: OrderWorkload) -> CoreCase {
+    private static func decodeApplyEncode(_ workload: OrderWorkload) -> (Int) -> Void {
         let (decoder, maker) = (
             CommandDecoder(menu: OrderWorkload.menu), JuiceMaker(menu: OrderWorkload.menu)
         )
@@ -108,10 +128,6 @@ extension CoreCase {
         var stores = workload.makeStores()
         var content = AnswerContent()
         var next = 0
-        func apply(_ order: JuiceOrder, to store: inout FruitStore, _ content: inout AnswerContent) {
-            let outcome = maker.make(order, from: &store)
-            content.set(order, outcome, by: maker, left: store)
-        }
         func answer(
             _ numbers: Range<Int>,
             from stores: inout [FruitStore],
@@ -119,17 +135,18 @@ extension CoreCase {
         ) -> Int {
             var buffer = OutputBuffer()
             for number in numbers {
-                guard case .command(let order) = decoder.decodeOrder(workload.value(of: number)) else {
-                    continue
-                }
-                apply(order.order, to: &stores[workload.store(of: number)], &content)
+                guard case .command(let command) = decoder.decodeOrder(workload.value(of: number)),
+                    case .make(let order) = command.request
+                else { continue }
+                content.make(order, by: maker, from: &stores[workload.store(of: number)])
+                content.revision = content.kind == .juiceMade ? number : 0
                 let store = BorrowedText(workload.key(of: number))
                 buffer.removeAll()
-                encoder.write(content, AnswerHead(.order, id: order.id, store: store), into: &buffer)
+                encoder.write(content, AnswerHead(.order, id: command.id, store: store), into: &buffer)
             }
             return buffer.count
         }
-        return CoreCase(name: "order", summary: "decode + apply + encode") { count in
+        return { count in
             keep(answer(next..<next + count, from: &stores, &content))
             next += count
         }
@@ -141,11 +158,11 @@ extension CoreCase {
 extension CoreCase {
     private static func remember(_ workload: OrderWorkload) -> CoreCase {
         var memory = DuplicateMemory(window: workload.window)
-        let (maker, store) = (
-            JuiceMaker(menu: OrderWorkload.menu), FruitStore(menu: OrderWorkload.menu)
-        )
+        let maker = JuiceMaker(menu: OrderWorkload.menu)
+        var store = FruitStore(menu: OrderWorkload.menu)
         let ids = OrderIDs()
         var content = AnswerContent()
+        content.make(.single(OrderItem(juice: 1, quantity: 1)), by: maker, from: &store)
         var next = 0
         func remember(
             _ numbers: Range<Int>,
@@ -156,8 +173,7 @@ extension CoreCase {
                 let id = ids.id(of: number)
                 let key = BorrowedText(workload.key(of: number))
                 let fingerprint = CommandFingerprint(.order, store: key, id: id)
-                let order = JuiceOrder(juice: 1, quantity: 1)
-                content.set(order, .made, by: maker, left: store)
+                content.revision = number
                 guard memory.firstAnswer(to: fingerprint, sentAt: 0) == nil,
                     let compact = CompactAnswer(content)
                 else { continue }

@@ -29,13 +29,19 @@ public final class OrderWorkload {
     private static let keyRoom = 16
     private static let beforeID = Array(#"{"orderId":"pos-"#.utf8)
 
-    /// This many orders, a power of two, for this many stores.
-    public init(count: Int, storeCount: Int) {
+    /// Orders for this many stores.
+    ///
+    /// - Parameters:
+    ///   - count: how many, a power of two.
+    ///   - storeCount: the number of stores.
+    ///   - items: how many juices each asks for; more than one make baskets.
+    public init(count: Int, storeCount: Int, items: Int = 1) {
         precondition(count.nonzeroBitCount == 1, "the number of orders must be a power of two")
         self.count = count
         self.storeCount = storeCount
-        let longest = Self.menu.juices.map(\.id.utf8.count).max() ?? 0
-        stride = Self.keyRoom + Self.value(number: 0, juice: String(repeating: "x", count: longest)).count
+        let juices = Self.menu.juices.map(\.id)
+        let longest = String(repeating: "x", count: juices.map(\.utf8.count).max() ?? 0)
+        stride = Self.keyRoom + Self.value(number: 0, Array(repeating: longest, count: items)).count
         memory = .allocate(byteCount: count * stride, alignment: 8)
         var orders: [Order] = []
         orders.reserveCapacity(count)
@@ -43,9 +49,10 @@ public final class OrderWorkload {
             // Fibonacci hashing scatters consecutive numbers.
             let mixed = UInt64(number + 1) &* 0x9E37_79B9_7F4A_7C15
             let store = Int(mixed >> 32) % storeCount
-            let juice = Self.menu.juices[Int(mixed >> 16 & 0xFFFF) % Self.menu.juices.count]
+            let first = Int(mixed >> 16 & 0xFFFF)
+            let ordered = (first..<first + items).map { juices[$0 % juices.count] }
             let key = Array("store-\(store)".utf8)
-            let value = Self.value(number: number, juice: juice.id)
+            let value = Self.value(number: number, ordered)
             let slot = UnsafeMutableRawBufferPointer(
                 rebasing: memory[number * stride..<(number + 1) * stride]
             )
@@ -58,10 +65,12 @@ public final class OrderWorkload {
 
     deinit { memory.deallocate() }
 
-    /// Some 110 bytes, with fields unknown to the service.
-    private static func value(number: Int, juice: String) -> [UInt8] {
-        beforeID + digits(0, 4) + Array("-".utf8) + digits(number, 8)
-            + Array(#"","juice":"\#(juice)","quantity":1,"register":"7","at":"2026-01-01T12:00:00Z"}"#.utf8)
+    /// Some 110 bytes for one juice, with fields unknown to the service.
+    private static func value(number: Int, _ juices: [String]) -> [UInt8] {
+        let items = juices.map { #""juice":"\#($0)","quantity":1"# }
+        let order = items.count == 1 ? items[0] : "\"items\":[{\(items.joined(separator: "},{"))}]"
+        return beforeID + digits(0, 4) + Array("-".utf8) + digits(number, 8)
+            + Array(#"",\#(order),"register":"7","at":"2026-01-01T12:00:00Z"}"#.utf8)
     }
 
     private static func digits(_ number: Int, _ count: Int) -> [UInt8] {

@@ -36,7 +36,9 @@ extension Replay {
             memory[command.identity] = nil
             identity = command.remembered
             // Otherwise the order could be made again within its own window.
-            if let order = memory[identity] { first.sent = max(first.sent, order.moment.sent) }
+            if let order = memory[identity], isRemembered(order, moment) {
+                first.sent = max(first.sent, order.moment.sent)
+            }
         }
         memory[identity] = FirstAnswer(
             index: index,
@@ -52,5 +54,4 @@ extension Replay {
     func isRemembered(_ first: FirstAnswer, _ moment: SendTimes.Moment) -> Bool {
         times.isWithinWindow(first.moment, moment) && firstAnswerCount - first.number <= rules.memoryCount
     }
-
 }

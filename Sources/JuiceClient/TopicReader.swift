@@ -1,3 +1,4 @@
+import JuiceMessages
 import Kafka
 
 /// Reads all partitions of one topic, without a consumer group. It reads committed records only.
@@ -20,11 +21,13 @@ package final class TopicReader {
     /// Looks up where the topic's partitions start and end. Reading begins with ``start(at:)``.
     ///
     /// - Parameters:
+    ///   - store: reads only the partition that holds this store's answers and stock; nil reads all partitions.
     ///   - end: which offsets ``watermarks`` has as the ends.
     ///   - fetchWait: how long a broker may wait for records, in milliseconds; nil leaves it to the connection.
     package init(
         _ connection: Connection,
         topic: String,
+        of store: String? = nil,
         upTo end: End = .lastStableOffset,
         fetchWait: Int? = nil,
         deadline: Deadline
@@ -36,7 +39,7 @@ package final class TopicReader {
         let isSeparate = end == .highWatermark
         let asker = isSeparate ? try connection.consumer(isolation: "read_uncommitted") : consumer
         defer { if isSeparate { asker.close() } }
-        watermarks = try Self.watermarks(connection, asker, topic: topic, deadline: deadline)
+        watermarks = try Self.watermarks(connection, asker, topic: topic, of: store, deadline: deadline)
     }
 
     /// Retries, because a new topic may not have leaders yet.
@@ -44,11 +47,21 @@ package final class TopicReader {
         _ connection: Connection,
         _ consumer: Consumer,
         topic: String,
+        of store: String?,
         deadline: Deadline
     ) throws(Failure) -> [Int32: Watermarks] {
         while true {
             do throws(KafkaError) {
-                let partitions = try consumer.partitions(of: [topic], timeout: deadline.remaining)
+                var partitions = try consumer.partitions(of: [topic], timeout: deadline.remaining)
+                if let store {
+                    // Stores live in the partitions of the stock topic. Other topics may have got more since.
+                    let stock = [connection.topics.stock]
+                    let count = try consumer.partitions(of: stock, timeout: deadline.remaining).count
+                    let home = Array(store.utf8).withUnsafeBytes {
+                        Murmur2.partition(of: $0, count: Int32(clamping: max(1, count)))
+                    }
+                    partitions.removeAll { $0.partition != home }
+                }
                 let watermarks = try consumer.watermarks(of: partitions, timeout: deadline.remaining)
                 return Dictionary(uniqueKeysWithValues: watermarks.map { ($0.key.partition, $0.value) })
             } catch {
@@ -126,12 +139,41 @@ package final class TopicReader {
         }
     }
 
-    /// Reads everything from the start to the end of the logs, as in ``watermarks``.
+    /// Reads everything up to the end of the logs, as in ``watermarks``.
+    ///
+    /// - Parameters:
+    ///   - time: begins in each partition with the first record at or after this, in milliseconds since 1970; nil begins at the
+    ///     start.
+    ///   - idleTimeout: how long to wait for the next records.
+    ///   - body: receives the records, in order within each partition.
+    /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` if nothing arrives for `idleTimeout`.
     package func readAll(
+        since time: Int64? = nil,
         idleTimeout: Duration,
         _ body: (ConsumedRecord) throws(Failure) -> Void
     ) throws(Failure) {
-        try read(watermarks.mapValues { $0.low..<$0.high }, idleTimeout: idleTimeout, body)
+        let ranges = watermarks.mapValues { $0.low..<$0.high }
+        guard let time else { return try read(ranges, idleTimeout: idleTimeout, body) }
+        let starts = try starts(since: time, timeout: idleTimeout)
+        let later = ranges.map { ($0, $1.clamped(to: (starts[$0] ?? $1.upperBound)..<Offset.max)) }
+        var begun: Set<Int32> = []
+        try read(Dictionary(uniqueKeysWithValues: later), idleTimeout: idleTimeout) {
+            record throws(Failure) in
+            guard begun.contains(record.partition) || record.timestamp ?? time >= time else { return }
+            begun.insert(record.partition)
+            try body(record)
+        }
+    }
+
+    /// The offset of each partition's first record at or after a time, and none for a partition without one. From a broker that
+    /// finds no offsets by time, the starts of the partitions.
+    private func starts(since time: Int64, timeout: Duration) throws(Failure) -> [Int32: Offset] {
+        guard connection.capabilities.findsOffsetsByTime else { return watermarks.mapValues(\.low) }
+        let times = byTopicPartition(watermarks.mapValues { _ in time })
+        let found = try connection.ask { () throws(KafkaError) in
+            try consumer.offsets(since: times, timeout: timeout)
+        }
+        return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value) })
     }
 
     /// Finds the last `count` matching records.

@@ -26,7 +26,9 @@ public struct KioskConfiguration: Sendable {
     public var hostNames: [String]
     /// How many pages can be open at once. Each holds one connection for its event stream and uses more for its requests.
     public var mostPages = 2000
-    /// How many orders are accepted per second.
+    /// The service's duplicate window: how long after an order the page offers to cancel it.
+    public var duplicateWindow = Duration.seconds(3600)
+    /// How many orders and cancels are accepted per second.
     public var limits: OrderLimits
     /// The proxies whose `X-Forwarded-For` is trusted.
     public var trustedProxies: [AddressRange]

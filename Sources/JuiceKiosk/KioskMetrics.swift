@@ -15,7 +15,7 @@ public enum KioskMetric: String, CaseIterable, Sendable {
         case .ready: "1 while brokers answer and all stock is read, else 0."
         case .pages: "Open pages: event streams that are being written."
         case .commands:
-            "Orders and restocks from pages, by whether a broker confirmed them. Each attempt counts."
+            "Orders, cancels and restocks from pages, by whether a broker confirmed them. Each attempt counts."
         case .answers: "Answers to commands from pages."
         case .refusals: "Refused requests, by the error code in the response."
         }
@@ -39,7 +39,7 @@ final class KioskMetrics: Sendable {
         pages.record(0)
         answers = Counter(label: KioskMetric.answers.rawValue, factory: factory)
         // Start at 0, so that a rate includes the first increment.
-        for kind in [CommandKind.order, .restock] {
+        for kind in CommandKind.allCases {
             for outcome in SendOutcome.allCases { commands(kind, outcome).increment(by: 0) }
         }
         for refusal in [Refusal.tooManyPages, .busy, .wrongToken] { refusals(refusal).increment(by: 0) }
@@ -59,7 +59,7 @@ final class KioskMetrics: Sendable {
 
     private func commands(_ kind: CommandKind, _ outcome: SendOutcome) -> Counter {
         let dimensions = [
-            ("kind", kind == .order ? "order" : "restock"),
+            ("kind", "\(kind)"),
             ("outcome", outcome.rawValue),
         ]
         return Counter(label: KioskMetric.commands.rawValue, dimensions: dimensions, factory: factory)

@@ -73,14 +73,13 @@ extension FruitStore {
 }
 
 extension FruitStore {
-    /// Whether there is enough of a fruit for so many juices.
-    public func has(_ ingredient: Ingredient, times quantity: Int) -> Bool {
-        self[ingredient.fruit] >= ingredient.amount * quantity
-    }
-
-    // Only after `has` has said yes to every ingredient: the levels stay at 0 or above.
-    mutating func take(_ recipe: [Ingredient], times quantity: Int) {
-        for ingredient in recipe { stored[ingredient.fruit] -= Int32(ingredient.amount * quantity) }
+    // Only if no line is short: the levels stay at 0 or above.
+    mutating func take(_ tally: inout FruitTally) {
+        for place in 0..<tally.count {
+            let line = tally[place]
+            stored[line.fruit] -= Int32(line.amount)
+            tally[place].level = line.level - line.amount
+        }
     }
 
     // Only with a level in range.

@@ -1,26 +1,11 @@
-/// What a customer orders.
-public struct JuiceOrder: Hashable, Sendable {
-    /// An index of ``Menu/juices``.
-    public let juice: Int
-    /// One of ``JuiceMaker/quantities``.
-    public let quantity: Int
-
-    /// An order of so many of a juice.
-    public init(juice: Int, quantity: Int) {
-        self.juice = juice
-        self.quantity = quantity
-    }
-}
-
 /// Makes the juices of a menu out of a store's fruits.
-public struct JuiceMaker: Sendable {
+///
+/// A class, because copying its tables for a call would cost more than making a juice.
+public final class JuiceMaker: Sendable {
     /// The juices it can make.
     public let menu: Menu
     /// The menu's, without the rest of each juice: reading one counts fewer references.
     private let recipes: [[Ingredient]]
-
-    /// How many juices one order may ask for.
-    public static let quantities = 1...100
 
     /// A maker of this menu's juices.
     public init(menu: Menu) {
@@ -32,12 +17,9 @@ public struct JuiceMaker: Sendable {
     public enum Outcome {
         /// The juices were made and their fruits taken.
         case made
-        /// The store is short of at least one fruit, and nothing was taken: ``FruitStore/has(_:times:)`` tells which.
+        /// The store is short of at least one fruit, and nothing was taken: ``FruitTally/Line/isShort`` tells of which.
         case outOfStock
     }
-
-    /// The ingredients of one of the ordered juices.
-    public func recipe(of order: JuiceOrder) -> [Ingredient] { recipes[order.juice] }
 
     /// Makes all juices of an order, or none: takes all the fruits they need, or leaves the store as it is.
     ///
@@ -46,13 +28,45 @@ public struct JuiceMaker: Sendable {
     /// - Parameters:
     ///   - order: an order by the same menu.
     ///   - store: a store of the same menu.
-    public func make(_ order: JuiceOrder, from store: inout FruitStore) -> Outcome {
-        precondition(Self.quantities.contains(order.quantity), "a juice is ordered 1 to 100 at a time")
-        let recipe = recipes[order.juice]
-        for ingredient in recipe where !store.has(ingredient, times: order.quantity) {
-            return .outOfStock
-        }
-        store.take(recipe, times: order.quantity)
+    ///   - tally: becomes the order's: the fruits that it needs, in the order in which its recipes first name them.
+    public func make(
+        _ order: JuiceOrder,
+        from store: inout FruitStore,
+        _ tally: inout FruitTally
+    ) -> Outcome {
+        count(order, &tally) { store[$0] }
+        for place in 0..<tally.count where tally[place].isShort { return .outOfStock }
+        store.take(&tally)
         return .made
+    }
+
+    /// Sets a tally to what an order needs.
+    ///
+    /// - Parameters:
+    ///   - order: an order by the same menu.
+    ///   - tally: becomes the order's.
+    ///   - level: the level of a fruit.
+    @inline(__always)
+    private func count(_ order: JuiceOrder, _ tally: inout FruitTally, level: (Int) -> Int) {
+        tally.removeAll()
+        switch order {
+        case .single(let item):
+            for ingredient in recipes[item.juice] { tally.append(line(ingredient, item, level)) }
+        case .basket(let items):
+            for item in items {
+                for ingredient in recipes[item.juice] { tally.add(line(ingredient, item, level)) }
+            }
+        }
+    }
+
+    /// Sets a tally to what an order needs, with all levels 0.
+    public func count(_ order: JuiceOrder, _ tally: inout FruitTally) {
+        count(order, &tally) { _ in 0 }
+    }
+
+    @inline(__always)
+    private func line(_ ingredient: Ingredient, _ item: OrderItem, _ level: (Int) -> Int) -> FruitTally.Line {
+        let fruit = ingredient.fruit
+        return FruitTally.Line(fruit: fruit, amount: ingredient.amount * item.quantity, level: level(fruit))
     }
 }

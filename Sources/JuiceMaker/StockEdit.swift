@@ -57,6 +57,16 @@ extension FruitStore {
         }
     }
 
+    /// Puts the fruits of an order back that was made and is cancelled, or none of them.
+    ///
+    /// - Parameter tally: the order's, as ``JuiceMaker/make(_:from:_:)`` set it; its levels become those after the cancel.
+    /// - Throws: ``StockEditError/wouldOverflow(fruit:inStock:)``.
+    public mutating func putBack(_ tally: inout FruitTally) throws(StockEditError) {
+        let lines = (0..<tally.count).map { tally[$0] }
+        try apply(StockEdit(.add, lines.map { StockEdit.Entry(fruit: $0.fruit, amount: $0.amount) }))
+        for (place, line) in lines.enumerated() { tally[place].level = self[line.fruit] }
+    }
+
     private func level(after entry: StockEdit.Entry, of kind: StockEdit.Kind) throws(StockEditError) -> Int {
         let inStock = self[entry.fruit]
         let (level, overflow) =

@@ -28,8 +28,9 @@ struct JuiceCommand: AsyncParsableCommand {
             """,
         version: "\(JuiceVersion.current) (librdkafka \(KafkaLibrary.version))",
         subcommands: [
-            Serve.self, Config.self, Demo.self, Order.self, Restock.self, Stock.self, Results.self,
-            Topics.self, DeadLetters.self, MenuCommand.self, KioskCommand.self, RestockBotCommand.self,
+            Serve.self, Config.self, Demo.self, Order.self, Cancel.self, Restock.self, Stock.self,
+            Results.self, History.self, Topics.self, DeadLetters.self, MenuCommand.self, KioskCommand.self,
+            RestockBotCommand.self,
             SendTraffic.self,
             Bench.self,
         ]

@@ -17,10 +17,12 @@ import Testing
     }
 
     private let encoder = AnswerEncoder(menu: .standard)
+    private let maker = JuiceMaker(menu: .standard)
     private let name = BorrowedText("any")
     private var head: AnswerHead { AnswerHead(.order, id: name, store: name) }
 
-    /// The answer with this number: juice made for the even ones, and for the odd ones a rejection with a text of its own.
+    /// The answer with this number: juice made for the even ones, half of them baskets of more numbers than an entry has room for,
+    /// and for the odd ones a rejection with a text of its own.
     private func write(_ number: Int, isDuplicate: Bool = true, into buffer: inout OutputBuffer) {
         let head = isDuplicate ? head.duplicate : head
         if let content = content(number) {
@@ -32,10 +34,13 @@ import Testing
     }
 
     private func content(_ number: Int) -> AnswerContent? {
-        guard number % 2 == 0, let left = try? FruitStore(levels: [0, 0, 0, number, 0]) else { return nil }
+        guard number % 2 == 0,
+            var left = try? FruitStore(levels: Array(repeating: 1_000_000 + number, count: 5))
+        else { return nil }
         var content = AnswerContent()
-        let order = JuiceOrder(juice: 2, quantity: 1)
-        content.set(order, .made, by: JuiceMaker(menu: .standard), left: left)
+        let items = [1, 2, 4, 6].map { OrderItem(juice: $0, quantity: 1) }
+        content.make(number % 4 == 0 ? .basket(items) : .single(items[1]), by: maker, from: &left)
+        content.revision = number + 1
         return content
     }
 
@@ -60,7 +65,8 @@ import Testing
         var buffer = OutputBuffer()
         write(answer, isDuplicate: false, into: &buffer)
         let compact =
-            content(answer).flatMap { CompactAnswer($0) } ?? memory.keep(buffer.unsafeBytes, head)
+            content(answer).map { memory.pack($0, orElse: buffer.unsafeBytes, head) }
+            ?? memory.pack(buffer.unsafeBytes, head)
         if isRestored {
             memory.restore(.order, command, compact, answeredAt: time)
         } else {
@@ -77,7 +83,9 @@ import Testing
         guard let answer = memory.firstAnswer(to: command, sentAt: time) else { return nil }
         var buffer = OutputBuffer()
         var content = AnswerContent()
-        if !memory.write(answer, head.duplicate, into: &buffer), encoder.unpack(answer, into: &content) {
+        if !memory.write(answer, head.duplicate, into: &buffer),
+            memory.unpack(answer, into: &content, by: maker)
+        {
             encoder.write(content, head.duplicate, into: &buffer)
         }
         return buffer.text
@@ -236,6 +244,6 @@ import Testing
             remember(2, to: command(5000 + id), at: 0, in: &memory)
             memory.commit(at: 0)
         }
-        #expect(memory.templateBytes == 0)
+        #expect(memory.extraBytes == 0)
     }
 }

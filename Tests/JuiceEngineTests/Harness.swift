@@ -113,6 +113,32 @@ extension SimulatedCluster {
         )
     }
 
+    /// Sends the cancel of an order, by default for a store of the partition.
+    func cancel(
+        _ id: String,
+        store: String? = nil,
+        partition: Int32 = 0,
+        timestamp: Timestamp? = nil
+    ) {
+        send(
+            .orders,
+            partition: partition,
+            key: store ?? self.store(in: partition),
+            value: #"{"orderId":"\#(id)","cancel":true}"#,
+            timestamp: timestamp
+        )
+    }
+
+    /// Sends a basket of these items, for a store of partition 0.
+    func basket(_ id: String, _ items: String) {
+        send(
+            .orders,
+            partition: 0,
+            key: store(in: 0),
+            value: #"{"orderId":"\#(id)","items":[\#(items)]}"#
+        )
+    }
+
     /// Sends a restock, by default for a store of the partition.
     func restock(_ id: String, _ body: String, store: String? = nil, partition: Int32 = 0) {
         send(
@@ -174,6 +200,7 @@ extension Answer {
             case .juiceMade: "juiceMade"
             case .outOfStock: "outOfStock"
             case .restocked: "restocked"
+            case .cancelled: "cancelled"
             case .rejected: "rejected"
             }
         return "\(type) \(id)\(isDuplicate ? " again" : "")"

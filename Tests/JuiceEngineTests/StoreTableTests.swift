@@ -6,7 +6,8 @@ import Testing
 
 /// The stores of a partition and their undo.
 @Suite struct StoreTableTests {
-    private func take(_ amount: Int, _ store: StaticString, from table: inout StoreTable) {
+    @discardableResult
+    private func take(_ amount: Int, _ store: StaticString, from table: inout StoreTable) -> Int {
         table.update(ByteKeyTable.Key(BorrowedText(store).bytes)) { fruits in
             (try? fruits.apply(StockEdit(.add, [.init(fruit: 1, amount: -amount)]))) != nil
         }
@@ -25,7 +26,7 @@ import Testing
 
     @Test func aStoreThatWasNotChangedIsNotKept() {
         var table = StoreTable(menu: .standard)
-        table.update(ByteKeyTable.Key(BorrowedText("a").bytes)) { _ in false }
+        #expect(table.update(ByteKeyTable.Key(BorrowedText("a").bytes)) { _ in false } == 0)
         #expect(table.count == 0)
         #expect(table.changeCount == 0)
     }
@@ -56,6 +57,17 @@ import Testing
         take(1, "a", from: &table)
         #expect(table.state(of: BorrowedText("a")).revision == .max)
         #expect(bananas("a", in: table) == 9)
+    }
+
+    @Test func aChangeGivesTheRevisionAfterIt() {
+        var table = StoreTable(menu: .standard)
+        #expect(
+            [take(1, "a", from: &table), take(1, "a", from: &table), take(1, "b", from: &table)] == [1, 2, 1]
+        )
+        table.commit()
+        #expect([take(1, "a", from: &table), take(100, "a", from: &table)] == [3, 0])
+        table.undo()
+        #expect(take(2, "a", from: &table) == 3)
     }
 
     @Test func undoAfterFailedChangesBetweenGoodOnes() {

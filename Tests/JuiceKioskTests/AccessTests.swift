@@ -66,6 +66,7 @@ struct SiteCheckTests {
 
 struct CommandBodyTests {
     private static let long = String(repeating: "가", count: 43)
+    private static let twentyOne = Array(repeating: #"{"juice":"kiwi"}"#, count: 21).joined(separator: ",")
 
     @Test func anOrderBecomesACommand() throws {
         let body = #"{"orderId":"<b>\"1\"","store":"강남","juice":"kiwi","quantity":2,"more":1}"#
@@ -77,6 +78,40 @@ struct CommandBodyTests {
             String(decoding: command.value, as: UTF8.self)
                 == #"{"orderId":"kiosk-<b>\"1\"","juice":"kiwi","quantity":2}"#
         )
+    }
+
+    @Test func aBasketBecomesACommand() throws {
+        let items = #"{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana"}"#
+        let command = try CommandBody.order(
+            Data(#"{"orderId":"1","store":"s","items":[\#(items)]}"#.utf8),
+            menu: .standard
+        )
+        #expect(command.kind == .order)
+        #expect(
+            String(decoding: command.value, as: UTF8.self)
+                == #"{"orderId":"kiosk-1","items":[{"juice":"kiwi","quantity":2},"#
+                + #"{"juice":"strawberryBanana","quantity":1}]}"#
+        )
+    }
+
+    @Test func aBasketOfOneItemIsAnOrderOfASingleJuice() throws {
+        let body = #"{"orderId":"1","store":"s","items":[{"juice":"kiwi","quantity":100}]}"#
+        let command = try CommandBody.order(Data(body.utf8), menu: .standard)
+        #expect(command == .order(id: "kiosk-1", store: "s", juice: "kiwi", quantity: 100))
+    }
+
+    @Test func aCancelHasItsOrdersID() throws {
+        let command = try CommandBody.cancel(Data(#"{"orderId":"1","store":"강남"}"#.utf8))
+        #expect(command == .cancel(id: "kiosk-1", store: "강남"))
+    }
+
+    @Test(arguments: [
+        "", "{}", #"{"orderId":"","store":"s"}"#, #"{"orderId":"1"}"#, #"{"orderId":"1","store":""}"#,
+        #"{"orderId":"\#(String(repeating: "x", count: 123))","store":"s"}"#, #"{"orderId":1,"store":"s"}"#,
+    ])
+    func badCancelsAreRefused(body: String) {
+        let refusal = #expect(throws: Refusal.self) { try CommandBody.cancel(Data(body.utf8)) }
+        #expect(refusal?.status == .badRequest)
     }
 
     @Test(arguments: ["pos-7-000124", "kiosk-1", "\u{301}", String(repeating: "x", count: 122)])
@@ -106,7 +141,12 @@ struct CommandBodyTests {
         #"{"orderId":"o","store":"s","juice":"kiwi","quantity":0}"#,
         #"{"orderId":"o","store":"s","juice":"kiwi","quantity":101}"#,
         #"{"orderId":"o","store":"s","juice":"kiwi","quantity":1.5}"#,
-        #"{"orderId":1,"store":"s","juice":"kiwi"}"#,
+        #"{"orderId":1,"store":"s","juice":"kiwi"}"#, #"{"orderId":"o","store":"s","items":[]}"#,
+        #"{"orderId":"o","store":"s","items":[{"juice":"durian"}]}"#,
+        #"{"orderId":"o","store":"s","items":[{"juice":"kiwi"},{"juice":"kiwi","quantity":0}]}"#,
+        #"{"orderId":"o","store":"s","items":[{"juice":"kiwi"}],"juice":"kiwi"}"#,
+        #"{"orderId":"o","store":"s","items":[{"juice":"kiwi"}],"quantity":1}"#,
+        #"{"orderId":"o","store":"s","items":[\#(twentyOne)]}"#, #"{"orderId":"o","store":"s","items":{}}"#,
     ])
     func badOrdersAreRefused(body: String) {
         let refusal = #expect(throws: Refusal.self) {

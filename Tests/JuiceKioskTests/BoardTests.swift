@@ -80,11 +80,12 @@ struct BoardTests {
         try board.apply(.answer(Sample.made("2", isDuplicate: true), isHistory: false), now: 100)
         try board.apply(.answer(Sample.made("3"), isHistory: false), now: 100)
         try board.apply(.answer(Sample.short("4"), isHistory: false), now: 100)
+        try board.apply(.answer(Sample.cancelled("3"), isHistory: false), now: 100)
+        try board.apply(.answer(Sample.cancelled("3", isDuplicate: true), isHistory: false), now: 100)
         var activity = board.activity(of: nil, now: 100)
-        #expect(activity.answers.map(\.answer.id) == ["1", "2", "3", "4"])
-        #expect(
-            activity.steps(of: 5, now: 100).last == RateWindow.Counts(made: 1, outOfStock: 1, rejected: 0)
-        )
+        #expect(activity.answers.map(\.answer.id) == ["1", "2", "3", "4", "3", "3"])
+        let counts = RateWindow.Counts(made: 1, outOfStock: 1, rejected: 0, cancelled: 1)
+        #expect(activity.steps(of: 5, now: 100).last == counts)
     }
 
     @Test(arguments: [Int64.min, -1, 0, 1_700_000_000_000, .max])

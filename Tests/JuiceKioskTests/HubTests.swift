@@ -1,3 +1,4 @@
+import Foundation
 import JuiceMaker
 import JuiceMessages
 import NIOCore
@@ -104,6 +105,37 @@ struct HubTests {
             #expect(answers.count == 2)
             #expect(answers.allSatisfy { !$0.data.contains("id\"") && !$0.data.contains("pos-7") })
         }
+    }
+
+    @Test func aCancelIsAnsweredToItsPageApartFromItsOrder() throws {
+        let mine = try open(page: "mine")
+        _ = mine.drain()
+        for kind in [CommandKind.order, .cancel] {
+            let command = AwaitedAnswers.Command(kind: kind, store: Name("gangnam"), id: Name("kiosk-1"))
+            #expect(hub.await(command, page: Name("mine")))
+        }
+        hub.apply([.answer(try Sample.cancelled("kiosk-1"), isHistory: false)])
+        hub.apply([.answer(try Sample.made("kiosk-1"), isHistory: false)])
+        let own = events(mine).filter { $0.name == "own" }.map(\.data)
+        #expect(own.count == 2)
+        #expect(own.first?.contains(#""kind":"cancel""#) == true)
+        #expect(own.last?.contains(#""kind":"order""#) == true)
+    }
+
+    @Test func aGapIsShownWithTheAnswerAfterIt() throws {
+        let page = try open()
+        _ = page.drain()
+        clock.advance(1)
+        var answer = try Sample.cancelled("1")
+        answer.gap = 5...7
+        hub.apply([.answer(answer, isHistory: false)])
+        let data = try #require(events(page).first { $0.name == "answer" }?.data)
+        let frame = try JSONDecoder().decode(GapFrame.self, from: Data(data.utf8))
+        #expect(frame.gap == ["first": 5, "last": 7])
+    }
+
+    private struct GapFrame: Decodable {
+        let gap: [String: Int]
     }
 
     @Test func anAnswerThatIsNotToldYetComesOnceToANewPage() throws {

@@ -5,7 +5,6 @@ import JuiceMessages
 import JuiceService
 import Kafka
 import Logging
-import Synchronization
 import TestSupport
 import Testing
 
@@ -102,6 +101,54 @@ struct KioskTests {
                 #expect(status == 202, "\(text)")
             }
             _ = try await (own, stock)
+        }
+    }
+
+    @Test func aBasketIsMadeAndCancelledOnce() async throws {
+        try await withKiosk { site, _ in
+            async let made = site.event("store=s&page=p", holding: "event: own", "juiceMade", #""items":["#)
+            async let cancelled = site.event(
+                "store=s&page=q",
+                holding: "event: own",
+                #""kind":"cancel""#,
+                #""type":"cancelled""#,
+                #""returned":["#,
+                #""id":"o-1""#
+            )
+            async let dead = site.event("store=s&page=r", holding: "event: own", #""reason":"cancelled""#)
+            for page in ["p", "q", "r"] {
+                _ = try await site.event("store=s&page=\(page)", holding: #""state":"live""#)
+            }
+            let basket = #"{"orderId":"o-1","store":"s","items":[{"juice":"kiwi"},{"juice":"banana"}]}"#
+            try await site.expect(202, "/api/orders", basket, headers: ["X-Kiosk-Page": "p"])
+            _ = try await made
+            let cancel = #"{"orderId":"o-1","store":"s"}"#
+            for _ in 0..<2 {
+                try await site.expect(202, "/api/cancels", cancel, headers: ["X-Kiosk-Page": "q"])
+            }
+            _ = try await cancelled
+            try await site.expect(202, "/api/orders", basket, headers: ["X-Kiosk-Page": "r"])
+            _ = try await dead
+            // Three changes would be one too many.
+            _ = try await site.event("store=s", holding: "event: stock", #""revision":2"#)
+            try await site.expect(404, "/api/cancels/o-1", cancel)
+        }
+    }
+
+    @Test func aGapInTheRevisionsIsShown() async throws {
+        try await withKiosk { site, broker in
+            _ = try await site.event("store=s", holding: #""state":"live""#)
+            async let gap = site.event("store=s", holding: "event: answer", #""first":2"#, #""last":4"#)
+            for revision in [1, 5] {
+                let answer = #"""
+                    {"type":"restocked","restockId":"r-\#(revision)","store":"s","left":{"kiwi":1},"revision":\#(revision),
+                     "message":"restocked: kiwi 1"}
+                    """#
+                try await onThread {
+                    try broker.write(answer, key: "s", to: TopicNames().results)
+                }
+            }
+            _ = try await gap
         }
     }
 
@@ -228,57 +275,5 @@ struct KioskTests {
             broker.bringUp()
             _ = try await site.event("store=s", holding: #""state":"live""#)
         }
-    }
-}
-
-/// An embedded broker with an explicit stop, which blocks briefly.
-private final class TestBroker: Sendable {
-    let bootstrapServers: String
-    private let broker: Mutex<EmbeddedBroker?>
-
-    init(topics: [String]) throws {
-        let broker = try EmbeddedBroker(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        for name in topics { try broker.createTopic(name, partitionCount: 4) }
-        bootstrapServers = broker.bootstrapServers
-        self.broker = Mutex(broker)
-    }
-
-    func takeDown() { broker.withLock { $0?.takeDown() } }
-    func bringUp() { broker.withLock { $0?.bringUp() } }
-
-    func stop() { broker.withLock { $0 = nil } }
-}
-
-/// Reads an event stream with a connection of its own.
-private final class EventReader: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    // Set before the request, then used by the session's serial delegate queue only.
-    private var text = ""
-    private var isWanted: (String) -> Bool = { _ in false }
-    private var continuation: CheckedContinuation<String, any Error>?
-
-    func read(_ url: URL, until isWanted: @escaping (String) -> Bool) async throws -> String {
-        let session = URLSession(configuration: .ephemeral, delegate: self, delegateQueue: nil)
-        defer { session.invalidateAndCancel() }
-        self.isWanted = isWanted
-        return try await withCheckedThrowingContinuation { continuation in
-            self.continuation = continuation
-            session.dataTask(with: url).resume()
-        }
-    }
-
-    func urlSession(_: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-        text += String(decoding: data, as: UTF8.self)
-        while let end = text.firstRange(of: "\n\n") {
-            let event = String(text[..<end.lowerBound])
-            text.removeSubrange(..<end.upperBound)
-            guard isWanted(event) else { continue }
-            continuation?.resume(returning: event)
-            continuation = nil
-        }
-    }
-
-    func urlSession(_: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-        continuation?.resume(throwing: error ?? URLError(.networkConnectionLost))
-        continuation = nil
     }
 }

@@ -29,7 +29,10 @@ struct RateWindowTests {
         window.count(\.made, at: 1000, now: 1000)
         window.count(\.outOfStock, at: 1000, now: 1000)
         window.count(\.rejected, at: 1000, now: 1000)
-        #expect(window.steps(of: 5, now: 1000).last == Counts(made: 2, outOfStock: 1, rejected: 1))
+        window.count(\.cancelled, at: 1000, now: 1000)
+        let counts = Counts(made: 2, outOfStock: 1, rejected: 1, cancelled: 1)
+        #expect(window.steps(of: 5, now: 1000).last == counts)
+        // A cancel is no order.
         #expect(window.rate(now: 1001) == 0.4)
     }
 

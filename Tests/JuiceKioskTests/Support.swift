@@ -40,6 +40,19 @@ enum Sample {
         )
     }
 
+    static func cancelled(_ id: String, store: String = "gangnam", isDuplicate: Bool = false) throws
+        -> TimedAnswer
+    {
+        let duplicate = isDuplicate ? #""duplicate":true,"# : ""
+        return try timed(
+            #"""
+            {"type":"cancelled",\#(duplicate)"orderId":"\#(id)","store":"\#(store)","returned":{"kiwi":3},"left":{"kiwi":10},
+             "revision":2,"message":"cancelled: kiwi 3 returned"}
+            """#,
+            100_000
+        )
+    }
+
     static func stock(_ store: String, kiwi: Int, revision: Int = 1) -> StockRecord {
         StockRecord(store: store, revision: revision, stock: [FruitAmount(fruit: "kiwi", amount: kiwi)])
     }

@@ -7,10 +7,7 @@ import Testing
     @Test(arguments: Menu.standard.juices.indices, [1, 2, 100])
     func exactlyEnoughFruitIsEnough(juice: Int, quantity: Int) throws {
         var store = try FruitStore(levels: exactLevels(juice, quantity, others: 7))
-        guard case .made = maker.make(JuiceOrder(juice: juice, quantity: quantity), from: &store) else {
-            Issue.record("short of fruit")
-            return
-        }
+        #expect(shortages(making: juice, quantity, from: &store) == nil)
         let recipe = maker.menu.juices[juice].recipe
         for fruit in maker.menu.fruits.indices {
             #expect(store[fruit] == (recipe.contains { $0.fruit == fruit } ? 0 : 7))
@@ -47,19 +44,24 @@ import Testing
     @Test func theLargestRecipeTimesTheLargestQuantityFits() throws {
         let menu = try Menu(
             fruits: [Fruit(id: "a", name: LocalizedName(english: "a", korean: "a"))],
-            juices: [
+            juices: ["a", "b"].map { id in
                 JuiceSpec(
-                    id: "a",
-                    name: LocalizedName(english: "a", korean: "a"),
+                    id: id,
+                    name: LocalizedName(english: id, korean: id),
                     recipe: ["a": FruitStore.maximumLevel]
                 )
-            ]
+            }
         )
         var store = try FruitStore(levels: [FruitStore.maximumLevel])
         let maker = JuiceMaker(menu: menu)
         #expect(
             shortages(making: 0, 100, from: &store, by: maker) == ["0: 1000000000 of 100000000000"]
         )
+        // Several juices of the same fruit, as many as a basket can hold.
+        var tally = FruitTally()
+        let basket = JuiceOrder.basket([0, 1].map { OrderItem(juice: $0, quantity: 1_000) })
+        #expect(maker.make(basket, from: &store, &tally) == .outOfStock)
+        #expect(tally[0] == FruitTally.Line(fruit: 0, amount: 2_000_000_000_000, level: 1_000_000_000))
         #expect(shortages(making: 0, 1, from: &store, by: maker) == nil)
         #expect(store.levels == [0])
     }
@@ -80,12 +82,11 @@ import Testing
         from store: inout FruitStore,
         by maker: JuiceMaker = JuiceMaker(menu: .standard)
     ) -> [String]? {
-        guard maker.make(JuiceOrder(juice: juice, quantity: quantity), from: &store) == .outOfStock else {
-            return nil
+        var tally = FruitTally()
+        let order = JuiceOrder.single(OrderItem(juice: juice, quantity: quantity))
+        guard maker.make(order, from: &store, &tally) == .outOfStock else { return nil }
+        return (0..<tally.count).map { tally[$0] }.filter(\.isShort).map {
+            "\($0.fruit): \($0.level) of \($0.amount)"
         }
-        return maker.recipe(of: JuiceOrder(juice: juice, quantity: quantity)).filter {
-            !store.has($0, times: quantity)
-        }
-        .map { "\($0.fruit): \(store[$0.fruit]) of \($0.amount * quantity)" }
     }
 }

@@ -9,15 +9,17 @@ import Testing
     private let mangoKiwi = 6
 
     private func levels(_ content: AnswerContent) -> [String] {
-        (0..<content.count).map { place in
-            "\(content[place].fruit): \(content[place].isTold ? "\(content[place].level)" : "enough")"
+        (0..<content.fruits.count).map { place in
+            let line = content.fruits[place]
+            let isNamed = content.kind != .outOfStock || line.isShort
+            return "\(line.fruit): \(isNamed ? "\(line.level)" : "enough")"
         }
     }
 
     @Test func madeJuiceTellsWhatIsLeftInTheOrderOfTheRecipe() throws {
         let content = try samples.content(mangoKiwi, 3, levels: [10, 10, 10, 10, 10])
         #expect(content.kind == .juiceMade)
-        #expect((content.order.juice, content.order.quantity) == (mangoKiwi, 3))
+        #expect(content.order == .single(OrderItem(juice: mangoKiwi, quantity: 3)))
         #expect(levels(content) == ["4: 4", "3: 7"])
     }
 
@@ -33,13 +35,20 @@ import Testing
         #expect(levels(content) == told)
     }
 
-    @Test func aContentThatIsSetAgainKeepsNothing() throws {
+    @Test func fruitsThatAreSetAgainKeepNothing() throws {
         var content = try samples.content(mangoKiwi, 3, levels: [10, 10, 10, 10, 10])
         let edit = StockEdit(.add, [StockEdit.Entry(fruit: 2, amount: 1)])
-        content.set(edit, left: try FruitStore(levels: [0, 0, 11, 0, 0]))
-        #expect(content.kind == .restocked)
-        #expect((content.order.juice, content.order.quantity) == (0, 0))
+        content.fruits.set(edit, left: try FruitStore(levels: [0, 0, 11, 0, 0]))
         #expect(levels(content) == ["2: 11"])
+    }
+
+    @Test func aBasketTellsTheSumsInTheOrderOfItsItems() throws {
+        let basket = JuiceOrder.basket([
+            OrderItem(juice: 2, quantity: 1), OrderItem(juice: mangoKiwi, quantity: 2),
+        ])
+        let content = try samples.content(basket, levels: [10, 10, 10, 10, 10])
+        #expect(levels(content) == ["3: 5", "4: 6"])
+        #expect((0..<2).map { content.fruits[$0].amount } == [5, 4])
     }
 
     @Test func whatIsPackedIsUnpacked() throws {
@@ -47,13 +56,11 @@ import Testing
             let content = try samples.content(mangoKiwi, 1, levels: stock)
             let compact = try #require(CompactAnswer(content))
             var unpacked = AnswerContent()
-            #expect(samples.encoder.unpack(compact, into: &unpacked))
+            let isUnpacked = unpacked.unpack(compact, by: samples.maker)
+            #expect(isUnpacked)
             #expect(unpacked.kind == content.kind)
-            #expect(
-                (unpacked.order.juice, unpacked.order.quantity) == (
-                    content.order.juice, content.order.quantity
-                )
-            )
+            #expect(unpacked.order == content.order)
+            #expect(unpacked.revision == content.revision)
             #expect(levels(unpacked) == levels(content))
         }
     }

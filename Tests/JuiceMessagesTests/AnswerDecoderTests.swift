@@ -1,4 +1,5 @@
 import JuiceMaker
+import MessageSamples
 import Testing
 
 @testable import JuiceMessages
@@ -23,29 +24,31 @@ import Testing
 
         let samples = AnswerSamples()
         var content = AnswerContent()
-        content.set(
+        content.fruits.set(
             StockEdit(.add, [StockEdit.Entry(fruit: 0, amount: 0)]),
             left: try FruitStore(levels: [0, 9, 10, 10, 10])
         )
+        content.revision = 18
         // The first is made, the second finds no strawberries.
         var answers = [
             try decode(try samples.content(4, levels: [10, 10, 10, 10, 10]), .order),
             try decode(try samples.content(4, levels: [0, 9, 10, 10, 10]), .order),
             try decode(content, .restock),
         ]
-        for kind in CommandKind.allCases {
-            answers.append(
-                try self.decode(written { encoder.write(.badQuantity, head(kind), into: &$0) })
-            )
+        for (kind, rejection) in [
+            (CommandKind.order, Rejection.badQuantity), (.restock, .badQuantity),
+            (.cancel, .wouldOverflow(fruit: 0, inStock: 1)),
+        ] {
+            answers.append(try self.decode(written { encoder.write(rejection, head(kind), into: &$0) }))
         }
 
-        #expect(answers.map(\.command) == [.order, .order, .restock, .order, .restock])
+        #expect(answers.map(\.command) == [.order, .order, .restock, .order, .restock, .cancel])
+        #expect(answers.map(\.revision) == [17, nil, 18, nil, nil, nil])
         #expect(answers.allSatisfy { $0.id == "\"1\"" && $0.store == "강남\n" && $0.isDuplicate == duplicate })
         #expect(
             answers.map(\.outcome) == [
                 .juiceMade(
-                    juice: "strawberryBanana",
-                    quantity: 1,
+                    .single(OrderedJuice(juice: "strawberryBanana", quantity: 1)),
                     used: [
                         FruitAmount(fruit: "strawberry", amount: 10), FruitAmount(fruit: "banana", amount: 1),
                     ],
@@ -54,17 +57,58 @@ import Testing
                     ]
                 ),
                 .outOfStock(
-                    juice: "strawberryBanana",
-                    quantity: 1,
+                    .single(OrderedJuice(juice: "strawberryBanana", quantity: 1)),
                     missing: [MissingFruit(fruit: "strawberry", needed: 10, inStock: 0)]
                 ),
                 .restocked(left: [FruitAmount(fruit: "strawberry", amount: 0)]),
                 .rejected(reason: "badQuantity"),
                 .rejected(reason: "badQuantity"),
+                .rejected(reason: "wouldOverflow"),
             ]
         )
         let english = "juice made: strawberry banana juice"
         #expect(answers[0].message == (language == .english ? english : "딸바쥬스 나왔습니다! 맛있게 드세요!"))
+    }
+
+    @Test func basketsAndCancelsAreReadBack() throws {
+        let items = [
+            OrderedJuice(juice: "kiwi", quantity: 2), OrderedJuice(juice: "strawberryBanana", quantity: 1),
+        ]
+        let amounts = { (amounts: [(String, Int)]) in amounts.map { FruitAmount(fruit: $0.0, amount: $0.1) } }
+        let used = amounts([("kiwi", 6), ("strawberry", 10), ("banana", 1)])
+        let made = try decode(GoldenAnswers.basketMade[.english])
+        #expect(
+            made.outcome
+                == .juiceMade(
+                    .basket(items),
+                    used: used,
+                    left: amounts([("kiwi", 4), ("strawberry", 0), ("banana", 9)])
+                )
+        )
+        let short = try decode(GoldenAnswers.basketOutOfStock[.korean])
+        #expect(
+            short.outcome
+                == .outOfStock(
+                    .basket([
+                        OrderedJuice(juice: "kiwi", quantity: 3),
+                        OrderedJuice(juice: "mangoKiwi", quantity: 4),
+                    ]),
+                    missing: [MissingFruit(fruit: "kiwi", needed: 13, inStock: 10)]
+                )
+        )
+        let cancelled = try decode(GoldenAnswers.cancelled[.korean])
+        #expect(cancelled.command == .cancel && cancelled.revision == 17)
+        #expect(
+            cancelled.outcome
+                == .cancelled(
+                    returned: used,
+                    left: amounts([("kiwi", 10), ("strawberry", 10), ("banana", 10)])
+                )
+        )
+        #expect(
+            try decode(GoldenAnswers.cancelledNothing[.english]).outcome == .cancelled(returned: [], left: [])
+        )
+        #expect(try decode(GoldenAnswers.rejectedAsCancelled[.english]).command == .order)
     }
 
     @Test func fieldsOfANewerServiceAreIgnored() throws {
@@ -118,11 +162,11 @@ import Testing
     /// Readers add and multiply what answers say.
     @Test(
         arguments: [
-            (1, 0, 1, 0, true), (100, 1_000_000_000, 100_000_000_000, 1_000_000_000, true),
+            (1, 0, 1, 0, true), (100, 1_000_000_000, 2_000_000_000_000, 1_000_000_000, true),
             (0, 0, 1, 0, false), (101, 0, 1, 0, false), (.max, 0, 1, 0, false),
             (1, -1, 1, 0, false), (1, .min, 1, 0, false), (1, 1_000_000_001, 1, 0, false),
             (1, .max, 1, 0, false),
-            (1, 0, -1, 0, false), (1, 0, .min, 0, false), (1, 0, 100_000_000_001, 0, false),
+            (1, 0, -1, 0, false), (1, 0, .min, 0, false), (1, 0, 2_000_000_000_001, 0, false),
             (1, 0, 1, -1, false), (1, 0, 1, 1_000_000_001, false), (1, 0, 1, .min, false),
         ] as [(Int, Int, Int, Int, Bool)]
     )

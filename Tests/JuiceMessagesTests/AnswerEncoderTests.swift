@@ -30,7 +30,8 @@ import Testing
     ) throws -> String {
         let encoder = AnswerEncoder(menu: .standard, language: language)
         var content = AnswerContent()
-        content.set(edit, left: try FruitStore(levels: levels))
+        content.fruits.set(edit, left: try FruitStore(levels: levels))
+        content.revision = 17
         let head = AnswerHead(.restock, id: BorrowedText("bot-1-42"), store: BorrowedText("main"))
         return written { encoder.write(content, isDuplicate ? head.duplicate : head, into: &$0) }
     }
@@ -112,6 +113,42 @@ import Testing
         #expect(
             try restocked(edit, levels: [16, 10, 10, 8, 10], language) == GoldenAnswers.restocked[language]
         )
+    }
+
+    @Test(arguments: [Language.english, .korean])
+    func baskets(_ language: Language) throws {
+        let samples = AnswerSamples(language: language)
+        let levels = [10, 10, 10, 10, 10]
+        let made = try samples.basket([(2, 2), (4, 1)], levels: levels)
+        #expect(made.value == GoldenAnswers.basketMade[language])
+        let short = try samples.basket([(2, 3), (6, 4)], levels: levels)
+        #expect(short.value == GoldenAnswers.basketOutOfStock[language])
+    }
+
+    @Test(arguments: [Language.english, .korean])
+    func cancelled(_ language: Language) throws {
+        let samples = AnswerSamples(language: language)
+        let levels = [10, 10, 10, 10, 10]
+        let basket = JuiceOrder.basket([OrderItem(juice: 2, quantity: 2), OrderItem(juice: 4, quantity: 1)])
+        #expect(try samples.cancel(of: basket, levels: levels).value == GoldenAnswers.cancelled[language])
+        let strawberry = JuiceOrder.single(OrderItem(juice: 0, quantity: 1))
+        #expect(
+            try samples.cancel(of: strawberry, levels: levels).value
+                == GoldenAnswers.cancelledNothing[language]
+        )
+        #expect(rejected(.cancelled, .order, language) == GoldenAnswers.rejectedAsCancelled[language])
+    }
+
+    /// As versions before revisions wrote it, and as those answers are given again.
+    @Test func aContentWithoutARevisionIsWrittenWithoutOne() throws {
+        let content = try AnswerSamples().content(
+            .single(OrderItem(juice: 4, quantity: 1)),
+            levels: [10, 10, 10, 10, 10],
+            revision: 0
+        )
+        let head = AnswerHead(.order, id: BorrowedText("pos-7-000123"), store: BorrowedText("gangnam"))
+        let value = written { AnswerEncoder(menu: .standard).write(content, head, into: &$0) }
+        #expect(value == GoldenAnswers.juiceMade[.english].replacing(#","revision":17"#, with: ""))
     }
 
     @Test(arguments: [Language.english, .korean])

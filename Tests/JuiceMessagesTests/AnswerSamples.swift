@@ -17,9 +17,11 @@ struct AnswerSample {
 struct AnswerSamples {
     let menu: Menu
     let encoder: AnswerEncoder
+    let maker: JuiceMaker
 
     init(menu: Menu = .standard, language: Language = .english) {
         self.menu = menu
+        maker = JuiceMaker(menu: menu)
         encoder = AnswerEncoder(menu: menu, language: language)
     }
 
@@ -34,15 +36,46 @@ struct AnswerSamples {
         return sample(content, .order, id: id, store: store)
     }
 
-    /// What comes of an order of a store at these levels.
+    /// What comes of an order of a store at these levels, after 16 changes.
     func content(_ juice: Int, _ quantity: Int = 1, levels: [Int]) throws -> AnswerContent {
+        try content(.single(OrderItem(juice: juice, quantity: quantity)), levels: levels)
+    }
+
+    func content(_ order: JuiceOrder, levels: [Int], revision: Int = 17) throws -> AnswerContent {
         var fruits = try FruitStore(levels: levels)
-        let maker = JuiceMaker(menu: menu)
-        let order = JuiceOrder(juice: juice, quantity: quantity)
-        let outcome = maker.make(order, from: &fruits)
         var content = AnswerContent()
-        content.set(order, outcome, by: maker, left: fruits)
+        content.make(order, by: maker, from: &fruits)
+        content.revision = content.kind == .juiceMade ? revision : 0
         return content
+    }
+
+    func basket(
+        _ items: [(juice: Int, quantity: Int)],
+        levels: [Int],
+        id: String = "pos-7-000123",
+        store: String = "gangnam"
+    ) throws -> AnswerSample {
+        let order = JuiceOrder.basket(items.map { OrderItem(juice: $0.juice, quantity: $0.quantity) })
+        return sample(try content(order, levels: levels), .order, id: id, store: store)
+    }
+
+    /// The cancel of an order of a store at these levels: it returns nothing if the order was not made.
+    func cancel(
+        of order: JuiceOrder,
+        levels: [Int],
+        id: String = "pos-7-000123",
+        store: String = "gangnam"
+    ) throws -> AnswerSample {
+        var fruits = try FruitStore(levels: levels)
+        var content = AnswerContent()
+        if content.make(order, by: maker, from: &fruits) == .made {
+            try fruits.putBack(&content.fruits)
+            content.revision = 17
+        } else {
+            content.fruits.removeAll()
+        }
+        content.kind = .cancelled
+        return sample(content, .cancel, id: id, store: store)
     }
 
     /// Sets these fruits to these levels.
@@ -55,13 +88,16 @@ struct AnswerSamples {
         let edit = StockEdit(.set, levels.map { StockEdit.Entry(fruit: $0.fruit, amount: $0.level) })
         try fruits.apply(edit)
         var content = AnswerContent()
-        content.set(edit, left: fruits)
+        content.fruits.set(edit, left: fruits)
+        content.revision = 17
         return sample(content, .restock, id: id, store: store)
     }
 
     func rejection(of command: CommandKind) -> AnswerSample {
         let head = AnswerHead(command, id: BorrowedText("1"), store: BorrowedText("main"))
-        let value = written { encoder.write(.badQuantity, head, into: &$0) }
+        // The only reason by which a cancel is rejected, and an order never.
+        let rejection = command == .cancel ? Rejection.wouldOverflow(fruit: 0, inStock: 1) : .badQuantity
+        let value = written { encoder.write(rejection, head, into: &$0) }
         return AnswerSample(command: command, id: "1", store: "main", value: value, compact: nil)
     }
 
@@ -95,6 +131,17 @@ struct AnswerSamples {
             let named = levels.indices.shuffled(using: &generator).prefix(count)
             return try restock(named.map { (fruit: $0, level: levels[$0]) }, id: id, store: store)
         }
+        if Bool.random(using: &generator) {
+            let items = menu.juices.indices.shuffled(using: &generator).prefix(
+                .random(in: 1...20, using: &generator)
+            )
+            let basket = items.map { (juice: $0, quantity: Int.random(in: 1...2, using: &generator)) }
+            guard Bool.random(using: &generator) else {
+                return try self.basket(basket, levels: levels, id: id, store: store)
+            }
+            let order = JuiceOrder.basket(basket.map { OrderItem(juice: $0.juice, quantity: $0.quantity) })
+            return try cancel(of: order, levels: levels, id: id, store: store)
+        }
         let quantity = Bool.random(using: &generator) ? 1 : Int.random(in: 1...100, using: &generator)
         let juice = Int.random(in: menu.juices.indices, using: &generator)
         return try order(juice, quantity, levels: levels, id: id, store: store)
@@ -120,13 +167,13 @@ extension AnswerSample {
     }
 }
 
-extension AnswerEncoder {
+extension AnswerSamples {
     /// What a compact answer is written as; `nil` if it cannot be one of the menu.
     func text(_ answer: CompactAnswer, of sample: AnswerSample, isDuplicate: Bool = false) -> String? {
         var content = AnswerContent()
-        guard unpack(answer, into: &content) else { return nil }
+        guard content.unpack(answer, by: maker) else { return nil }
         return sample.withHead { head in
-            written { write(content, isDuplicate ? head.duplicate : head, into: &$0) }
+            written { encoder.write(content, isDuplicate ? head.duplicate : head, into: &$0) }
         }
     }
 }

@@ -60,8 +60,8 @@ import Testing
         let few = try samples.restock([(0, 7), (3, 10)], id: "a", store: "b 17")
         let many = try samples.restock([(0, 4_700_000), (3, 99)], id: "bot-1-\"42", store: "강남")
         #expect(parts(of: few).template == parts(of: many).template)
-        #expect(parts(of: few).numbers == [7, 10])
-        #expect(parts(of: many).numbers == [4_700_000, 99])
+        #expect(parts(of: few).numbers == [7, 10, 17])
+        #expect(parts(of: many).numbers == [4_700_000, 99, 17])
         let other = try samples.restock([(0, 7), (4, 10)])
         #expect(parts(of: few).template != parts(of: other).template)
     }

@@ -39,6 +39,33 @@ import Testing
             .badCommand(.repeatedField(.quantity)), "badCommand", #""quantity" is given twice"#,
             #""quantity" 필드가 두 번 나왔어요"#
         ),
+        (.cancelled, "cancelled", "the order was cancelled", "취소된 주문이에요"),
+        (
+            .badCommand(.juiceAndItems), "badCommand", #"an order has either "juice" or "items", not both"#,
+            #""juice"와 "items"는 함께 쓸 수 없어요"#
+        ),
+        (
+            .badCommand(.quantityAndItems), "badCommand", #"the quantities of a basket stand in its "items""#,
+            #"장바구니의 수량은 "items" 안에 적어 주세요"#
+        ),
+        (.badCommand(.noItems), "badCommand", #""items" is empty"#, #""items"가 비어 있어요"#),
+        (
+            .badCommand(.tooManyItems), "badCommand", "a basket holds at most 20 items",
+            "한 번에 20가지까지만 주문할 수 있어요"
+        ),
+        (
+            .badCommand(.itemNotAnObject), "badCommand",
+            "an item must be an object with a juice and a quantity",
+            "주문 항목은 쥬스와 수량을 담은 객체여야 해요"
+        ),
+        (
+            .badCommand(.notAnArray(.items)), "badCommand", #""items" must be an array"#,
+            #""items" 값은 배열이어야 해요"#
+        ),
+        (
+            .badCommand(.notBoolean(.cancel)), "badCommand", #""cancel" must be true or false"#,
+            #""cancel" 값은 true나 false여야 해요"#
+        ),
         (.badCommand(.repeatedFruit(fruit: 2)), "badCommand", "pineapple is given twice", "파인애플이 두 번 나왔어요"),
     ]
 

@@ -13,7 +13,8 @@ import Testing
         _ body: (RememberedAnswer) throws -> Result
     ) throws -> Result {
         let reader = RememberedAnswerReader(encoder: AnswerEncoder(menu: menu, language: language))
-        return try [UInt8](value).withUnsafeBytes { try body(try reader.read($0)) }
+        var content = AnswerContent()
+        return try [UInt8](value).withUnsafeBytes { try body(try reader.read($0, into: &content)) }
     }
 
     private func compact(
@@ -21,7 +22,10 @@ import Testing
         menu: Menu = .standard,
         language: Language = .english
     ) throws -> CompactAnswer? {
-        try read(value, menu: menu, language: language) { $0.compact }
+        let reader = RememberedAnswerReader(encoder: AnswerEncoder(menu: menu, language: language))
+        var content = AnswerContent()
+        let answer = try [UInt8](value).withUnsafeBytes { try reader.read($0, into: &content) }
+        return answer.hasContent ? CompactAnswer(content) : nil
     }
 
     @Test(arguments: Language.allCases, [1, 5, 12])
@@ -37,18 +41,21 @@ import Testing
                 let sample = try samples.random(&generator)
                 let values = [
                     sample.value,
-                    sample.compact.flatMap { samples.encoder.text($0, of: sample, isDuplicate: true) },
+                    sample.compact.flatMap { samples.text($0, of: sample, isDuplicate: true) },
                 ]
                 for (value, isDuplicate) in zip(values, [false, true]) {
                     guard let value else { continue }
                     try [UInt8](value).withUnsafeBytes { bytes in
-                        let answer = try reader.read(bytes)
+                        var content = AnswerContent()
+                        let answer = try reader.read(bytes, into: &content)
                         #expect(answer.head.command == sample.command)
                         #expect(String(answer.head.id) == sample.id)
                         #expect(String(answer.head.store) == sample.store)
                         #expect(answer.head.isDuplicate == isDuplicate)
-                        #expect(answer.compact == sample.compact)
-                        #expect(try stranger.read(bytes).compact == nil)
+                        #expect(answer.hasContent)
+                        #expect(CompactAnswer(content) == sample.compact)
+                        #expect((answer.role == .cancel) == (sample.command == .cancel))
+                        #expect(!(try stranger.read(bytes, into: &content).hasContent))
                     }
                 }
             }
@@ -62,8 +69,25 @@ import Testing
             #expect(answer.head.id == BorrowedText("1"))
             #expect(answer.head.store == BorrowedText("main"))
             #expect(!answer.head.isDuplicate)
-            #expect(answer.compact == nil)
+            #expect(!answer.hasContent)
+            #expect(answer.role == .first)
         }
+    }
+
+    @Test func whatAnOrderGetsAfterItsCancelIsToldApart() throws {
+        for language in Language.allCases {
+            try read(GoldenAnswers.rejectedAsCancelled[language]) { #expect($0.role == .afterCancel) }
+            try read(GoldenAnswers.cancelled[language]) { #expect($0.role == .cancel) }
+            try read(GoldenAnswers.cancelledNothing[language]) { #expect($0.role == .cancel) }
+            try read(GoldenAnswers.basketMade[language]) { #expect($0.role == .first) }
+        }
+    }
+
+    /// Versions before revisions wrote them so.
+    @Test func anAnswerWithoutARevisionIsCompact() throws {
+        let value = GoldenAnswers.juiceMade[.english].replacing(#","revision":17"#, with: "")
+        #expect(try compact(value) != nil)
+        #expect(try compact(value) != compact(GoldenAnswers.juiceMade[.english]))
     }
 
     @Test func anAnswerByAnotherMenuNeedsATemplate() throws {

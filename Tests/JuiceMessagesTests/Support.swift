@@ -23,8 +23,14 @@ func written(_ append: (inout OutputBuffer) -> Void) -> String {
 /// A restock or order in words, for tables of expected results.
 func summary(_ decoded: Decoded<OrderCommand>, menu: Menu = .standard) -> String {
     switch decoded {
-    case .command(let order):
-        "\(String(order.id)): \(order.order.quantity) \(menu.juices[order.order.juice].id)"
+    case .command(let command):
+        switch command.request {
+        case .cancel: "\(String(command.id)): cancel"
+        case .make(.single(let item)): "\(String(command.id)): \(item.quantity) \(menu.juices[item.juice].id)"
+        case .make(.basket(let items)):
+            "\(String(command.id)): ["
+                + items.map { "\($0.quantity) \(menu.juices[$0.juice].id)" }.joined(separator: ", ") + "]"
+        }
     case .rejected(let id, let rejection): "\(String(id)): \(rejection)"
     case .undecodable(let reason): reason.code
     }

@@ -68,16 +68,18 @@ struct ShortageWatchTests {
                 store: store,
                 outcome: outcome,
                 isDuplicate: isDuplicate,
-                message: "m"
+                message: "m",
+                revision: nil
             )
         }
+        let juices = OrderedJuices.single(OrderedJuice(juice: "j", quantity: 1))
         switch step {
         case .made(let store, let left, let isDuplicate):
-            let outcome = Answer.Outcome.juiceMade(juice: "j", quantity: 1, used: [], left: amounts(left))
+            let outcome = Answer.Outcome.juiceMade(juices, used: [], left: amounts(left))
             return answer(.order, "o", store, outcome, isDuplicate: isDuplicate)
         case .short(let store, let fruit, let needed, let inStock):
             let missing = MissingFruit(fruit: fruit, needed: needed, inStock: inStock)
-            return answer(.order, "o", store, .outOfStock(juice: "j", quantity: 1, missing: [missing]))
+            return answer(.order, "o", store, .outOfStock(juices, missing: [missing]))
         case .restocked(let store, let id, let left, let isDuplicate):
             return answer(.restock, id, store, .restocked(left: amounts(left)), isDuplicate: isDuplicate)
         case .rejected(let store, let id):

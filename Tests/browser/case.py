@@ -8,6 +8,7 @@ import unittest
 import urllib.parse
 import uuid
 
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 from stand import TOKEN, all_of, one, prefer, size, until, visit
@@ -44,7 +45,27 @@ class KioskTest(unittest.TestCase):
         return all_of(self.driver, "#shelf .count")[index].text
 
     def press(self, juice):
-        one(self.driver, f"[data-juice={juice}]").click()
+        """Puts a juice into the basket."""
+        button = one(self.driver, f"[data-juice={juice}]")
+        # Out from under what stays at the bottom of the window.
+        self.driver.execute_script("arguments[0].scrollIntoView({ block: 'center' })", button)
+        button.click()
+
+    def order(self, *juices):
+        """Orders juices as one basket."""
+        for juice in juices:
+            self.press(juice)
+        one(self.driver, "#send-order").click()
+
+    def keys(self, *pressed):
+        ActionChains(self.driver).send_keys(*pressed).perform()
+
+    def tab_to(self, selector):
+        for _ in range(60):
+            if self.driver.execute_script("return document.activeElement.matches(arguments[0])", selector):
+                return
+            self.keys(Keys.TAB)
+        self.fail(f"no tab leads to {selector}")
 
     def wait_for_card(self, state, text):
         self.wait(

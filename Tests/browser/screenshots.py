@@ -59,7 +59,8 @@ def main(binaries, folder, is_all):
             visit(driver, url, "gangnam", "en")
             until(driver, lambda: int(one(driver, "#made").text) >= 60, "something to see in the chart")
             # Not with the mouse: it would stay there and highlight the button.
-            driver.execute_script("arguments[0].click()", one(driver, "[data-juice=kiwi]"))
+            for selector in ("[data-juice=kiwi]", "#send-order"):
+                driver.execute_script("arguments[0].click()", one(driver, selector))
             until(driver, lambda: one(driver, ".is-juiceMade, .is-outOfStock"), "an answer")
             if one(driver, "#shortage").get_attribute("open"):
                 one(driver, "#shortage-no").click()

@@ -22,7 +22,7 @@ class StoreTest(KioskTest):
             one(self.driver, "[data-fruit=kiwi]").send_keys("5\n")
             one(self.driver, "#close-stock").click()
             self.wait(lambda: not one(self.driver, "#no-store").is_displayed(), "the store is open")
-            self.press("kiwi")
+            self.order("kiwi")
             self.wait_for_card("juiceMade", "Your kiwi juice is ready!")
             self.wait(lambda: self.count("kiwi") == "12", "12 of 10 and 5 kiwis")
 
@@ -36,7 +36,7 @@ class StoreTest(KioskTest):
             )
             self.driver.refresh()
             self.wait_for_card("refused", "no orders are taken for it")
-            self.press("banana")
+            self.order("banana")
             self.wait_for_card("juiceMade", "banana")
 
     def test_the_named_stores_come_first(self):
@@ -60,7 +60,7 @@ class LimitTest(KioskTest):
             flooding.start()
             try:
                 self.wait(lambda: self.order_at(url, "main") == 429, "too many orders")
-                self.press("kiwi")
+                self.order("kiwi")
                 self.wait_for_card("limited", "Too many orders at once. Trying again in 1 s.")
             finally:
                 is_over.set()

@@ -22,7 +22,7 @@ class StrangerTest(KioskTest):
         restock = {"restockId": "stranger", "store": self.store, "set": {"kiwi": 0}}
         for authorization in ("", f"Bearer {TOKEN}x", TOKEN):
             self.assertEqual(self.post("/api/restocks", restock, Origin=origin, Authorization=authorization), 401)
-        self.press("banana")
+        self.order("banana")
         self.wait(lambda: self.count("banana") == "8", "8 bananas")
         self.assertEqual(self.count("kiwi"), "10")
 
@@ -49,7 +49,7 @@ class StrangerTest(KioskTest):
             )
             server.shutdown()
         visit(self.driver, self.stand.url, self.store)
-        self.press("banana")
+        self.order("banana")
         self.wait(lambda: self.count("banana") == "8", "8 bananas")
         self.assertEqual(self.count("kiwi"), "10")
 
@@ -68,7 +68,7 @@ class StrangerTest(KioskTest):
     def test_names_do_not_turn_the_text_around_them(self):
         store = "a\u202eb\u2028c\u009bd"
         visit(self.driver, self.stand.url, store)
-        self.press("kiwi")
+        self.order("kiwi")
         shown = "a\ufffdb\ufffdc\ufffdd"
         self.wait(lambda: shown in texts(self.driver, "#answers bdi"), "the name, made visible")
         self.assertEqual(texts(self.driver, "#store option:checked"), [shown])

@@ -123,14 +123,21 @@ struct TestClient {
     }
 
     func order(_ juice: String, quantity: Int = 1, store: String) throws -> Answer {
-        let id = UUID().uuidString
+        try answer(.order(id: UUID().uuidString, store: store, juice: juice, quantity: quantity))
+    }
+
+    /// Sends a command and waits for its answer.
+    func answer(_ command: OutgoingCommand) throws -> Answer {
         let waiter = try AnswerWaiter(connection, deadline: deadline)
         let sender = try CommandSender(connection, timeout: deadline.remaining)
-        _ = try sender.send(
-            .order(id: id, store: store, juice: juice, quantity: quantity),
+        let delivery = try sender.send(command, deadline: deadline)
+        #expect(delivery.offset >= 0)
+        let found = try waiter.answer(
+            to: command.kind,
+            id: command.id,
+            store: command.store,
             deadline: deadline
         )
-        let found = try waiter.answer(to: .order, id: id, store: store, deadline: deadline)
         return try #require(found?.answer)
     }
 

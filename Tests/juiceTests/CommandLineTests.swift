@@ -14,8 +14,12 @@ struct CommandLineTests {
         ],
         ["demo", "--orders", "5", "--seed", "7", "--stores", "a,b"], ["order", "kiwi", "--wait", "--json"],
         ["order", "kiwi", "--order-id", "x", "--timeout", "0.5", "--no-wait"],
+        ["order", "kiwi:2", "strawberryBanana", "--store", "gangnam", "--wait"],
+        ["cancel", "pos-7-1", "--store", "gangnam", "--wait", "--json", "--timeout", "3"],
         ["restock", "kiwi=-2", "mango=+3", "--restock-id", "x"], ["stock", "--watch"],
-        ["results", "--follow", "--last", "3"], ["topics", "create"], ["topics", "check"],
+        ["results", "--follow", "--last", "3"],
+        ["history", "--store", "gangnam", "--since", "2h", "--json"], ["topics", "create"],
+        ["topics", "check"],
         ["menu", "--json"],
         ["restock-bot", "--low", "3", "--target", "9", "--stores", "a,b", "--once", "--json"],
         ["dead-letters", "list", "--code", "notJSON", "--source", "orders", "--last", "3", "--pending"],
@@ -30,6 +34,7 @@ struct CommandLineTests {
     @Test(arguments: [
         ["serv"], ["order"], ["order", "kiwi", "--quantity", "two"], ["serve", "--workers", "x"], ["restock"],
         ["menu", "--wait"],
+        ["cancel"], ["cancel", ""], ["cancel", "a", "b"], ["cancel", "a", "--unchecked"],
     ])
     func refuses(arguments: [String]) {
         let error = #expect(throws: (any Error).self) { try JuiceCommand.parseAsRoot(arguments) }
@@ -50,7 +55,9 @@ struct CommandLineTests {
 
     @Test func everyCommandShowsExamples() {
         let commands: [any ParsableCommand.Type] = [
-            Serve.self, Demo.self, Order.self, Restock.self, Stock.self, Results.self, Topics.self,
+            Serve.self, Demo.self, Order.self, Cancel.self, Restock.self, Stock.self, Results.self,
+            History.self,
+            Topics.self,
             Topics.Create.self,
             Topics.Check.self, Config.self, MenuCommand.self, SendTraffic.self, RestockBotCommand.self,
             DeadLetters.self, DeadLetterList.self, DeadLetterShow.self, DeadLetterResend.self,

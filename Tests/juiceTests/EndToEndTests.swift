@@ -15,40 +15,25 @@ struct EndToEndTests {
     @Test func commandsAreAnsweredAndSeen() async throws {
         try await EmbeddedService.run { connection in
             let deadline = Deadline(after: .seconds(30))
+            let client = TestClient(connection, deadline)
             // A command that was sent before the service joined its group must be answered, too.
-            let made = try answer(
-                .order(id: "o-1", store: "강남", juice: "mangoKiwi", quantity: 2),
-                connection,
-                deadline
-            )
-            guard case .juiceMade(let juice, 2, let used, let left) = made.outcome else {
+            let made = try client.answer(.order(id: "o-1", store: "강남", juice: "mangoKiwi", quantity: 2))
+            guard case .juiceMade(let juices, let used, let left) = made.outcome else {
                 Issue.record("\(made)")
                 return
             }
-            #expect(juice == "mangoKiwi")
+            #expect(juices == .single(OrderedJuice(juice: "mangoKiwi", quantity: 2)))
             #expect(used == [FruitAmount(fruit: "mango", amount: 4), FruitAmount(fruit: "kiwi", amount: 2)])
             #expect(left == [FruitAmount(fruit: "mango", amount: 6), FruitAmount(fruit: "kiwi", amount: 8)])
 
-            let short = try answer(
-                .order(id: "o-2", store: "강남", juice: "strawberry", quantity: 1),
-                connection,
-                deadline
-            )
+            let short = try client.answer(.order(id: "o-2", store: "강남", juice: "strawberry", quantity: 1))
             #expect(short.message == "out of stock (strawberry)")
 
             let amounts = try RestockAmounts(["strawberry=+6"])
-            let restocked = try answer(
-                .restock(id: "r-1", store: "강남", amounts.kind, amounts.amounts),
-                connection,
-                deadline
-            )
+            let restocked = try client.answer(.restock(id: "r-1", store: "강남", amounts.kind, amounts.amounts))
             #expect(restocked.outcome == .restocked(left: [FruitAmount(fruit: "strawberry", amount: 16)]))
 
-            let rejected = try answer(
-                .order(id: "o-3", store: "강남", juice: "durian", quantity: 1),
-                connection,
-                deadline
-            )
+            let rejected = try client.answer(.order(id: "o-3", store: "강남", juice: "durian", quantity: 1))
             #expect(rejected.outcome == .rejected(reason: "unknownJuice"))
 
             try seesTheStock(connection, deadline)
@@ -82,23 +67,6 @@ struct EndToEndTests {
     }
 
     // MARK: - Helpers
-
-    private func answer(
-        _ command: OutgoingCommand,
-        _ connection: Connection,
-        _ deadline: Deadline
-    ) throws -> Answer {
-        let waiter = try AnswerWaiter(connection, deadline: deadline)
-        let delivery = try CommandSender(connection, timeout: .seconds(10)).send(command, deadline: deadline)
-        #expect(delivery.offset >= 0)
-        let found = try waiter.answer(
-            to: command.kind,
-            id: command.id,
-            store: command.store,
-            deadline: deadline
-        )
-        return try #require(found?.answer)
-    }
 
     private func seesTheStock(_ connection: Connection, _ deadline: Deadline) throws {
         let stock = try StockReader(connection, store: nil, deadline: deadline)

@@ -41,9 +41,9 @@ struct NamesTests {
 
     @Test(arguments: [
         ("mango kwi", #"no juice is called "mango kwi"; did you mean mangoKiwi?"#),
-        ("망키쥬수", #"no juice is called "망키쥬수"; did you mean mangoKiwi?"#),
+        ("망키쥬수", #"no juice is called "망키쥬수"; did you mean mangoKiwi or mango?"#),
         ("kwii", #"no juice is called "kwii"; did you mean kiwi?"#),
-        ("망고쥬수", #"no juice is called "망고쥬수"; did you mean mango?"#),
+        ("망고쥬수", #"no juice is called "망고쥬수"; did you mean mango or mangoKiwi?"#),
         ("durian", #"no juice is called "durian""#),
     ])
     func suggestsTheNearest(text: String, message: String) {

@@ -251,13 +251,7 @@ final class OrderLoad: Sendable {
                     try producer.produce(
                         topic: connection.topics.orders,
                         key: Array(order.store.utf8),
-                        value: OutgoingCommand.order(
-                            id: order.id,
-                            store: order.store,
-                            juice: order.juice,
-                            quantity: order.quantity
-                        )
-                        .value
+                        value: OutgoingCommand.order(id: order.id, store: order.store, order.items).value
                     ) { _ in }
                     producer.poll(timeout: .milliseconds(5))
                 }

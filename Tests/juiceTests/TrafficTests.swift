@@ -11,6 +11,7 @@ struct TrafficTests {
     private let short: Answer
     private let rejected: Answer
     private let restocked: Answer
+    private let cancelled: Answer
 
     init() throws {
         made = try Answer(
@@ -31,6 +32,9 @@ struct TrafficTests {
         restocked = try Answer(
             json: #"{"type":"restocked","restockId":"bot-1","store":"main","left":{},"message":""}"#
         )
+        cancelled = try Answer(
+            json: #"{"type":"cancelled","orderId":"o","store":"main","returned":{},"left":{},"message":""}"#
+        )
     }
 
     @Test func theSummaryAddsUp() {
@@ -40,7 +44,9 @@ struct TrafficTests {
         tally.count(order: short, after: .milliseconds(3))
         tally.count(order: rejected, after: .milliseconds(4))
         tally.count(restock: restocked)
-        #expect(tally.summary == "orders 4, juice made 2, out of stock 1, rejected 1")
+        tally.count(cancel: cancelled)
+        tally.count(cancel: rejected)
+        #expect(tally.summary == "orders 4, juice made 2, out of stock 1, rejected 1, cancelled 1")
         #expect(tally.restocked == 1)
         #expect(tally.answerTimes?.median == .milliseconds(3))
         #expect(tally.answerTimes?.p99 == .milliseconds(4))
@@ -63,9 +69,27 @@ struct TrafficTests {
         #expect(first != orders(8))
         #expect(Set(first.map(\.id)).count == 500)
         #expect(Set(first.map(\.store)) == ["a", "b"])
-        let unknown = first.filter { $0.juice == Traffic.unknownJuice }.count
-        #expect((1...50).contains(unknown))
-        #expect(first.allSatisfy { JuiceMaker.quantities.contains($0.quantity) })
+        let items = first.flatMap(\.items)
+        #expect((1...50).contains(items.count { $0.juice == Traffic.unknownJuice }))
+        #expect(items.allSatisfy { JuiceOrder.quantities.contains($0.quantity) })
+        #expect((20...150).contains(first.count { $0.items.count > 1 }))
+    }
+
+    @Test func someRecentOrdersAreCancelledOnce() {
+        func cancelled(_ seed: UInt64) -> [Traffic.Order] {
+            var traffic = Traffic(stores: ["a", "b"], menu: .standard, seed: seed)
+            var sent: [Traffic.Order] = []
+            return (0..<500).compactMap { _ in
+                sent.append(traffic.next())
+                let cancelled = traffic.nextCancelled()
+                #expect(cancelled.map(sent.suffix(20).contains) ?? true)
+                return cancelled
+            }
+        }
+        let first = cancelled(7)
+        #expect(first == cancelled(7))
+        #expect((5...50).contains(first.count))
+        #expect(Set(first.map(\.id)).count == first.count)
     }
 
     @Test func anEmptyShelfIsRefilledOnce() throws {

@@ -10,6 +10,8 @@ struct Clients {
         let key: [UInt8]?
         let value: [UInt8]?
         var headers: [RecordHeader] = []
+        /// The number that its id is made of; nil for a record that is no command.
+        var id: Int?
     }
 
     /// A record with its destination.
@@ -85,8 +87,13 @@ struct Clients {
         if random.chance(scenario.poison) { return poison(using: &random) }
         let store = random.number(0...scenario.storeCount)
         let key = store == 0 ? nil : Array("store-\(store)".utf8)
+        if random.chance(15) {
+            let cancel = cancel(store: key, using: &random)
+            written.append(cancel)
+            return cancel
+        }
         let body = random.chance(25) ? restock(using: &random) : order(using: &random)
-        var record = Record(topic: body.topic, key: key, value: Array(body.text.utf8))
+        var record = Record(topic: body.topic, key: key, value: Array(body.text.utf8), id: id)
         if random.chance(10) {
             record.headers.append(RecordHeader(name: "traceparent", value: "00-\(count)-01"))
         }
@@ -99,9 +106,32 @@ struct Clients {
         let juices = [
             "strawberry", "banana", "kiwi", "pineapple", "strawberryBanana", "mango", "mangoKiwi", "durian",
         ]
+        if random.chance(25) {
+            let items = (0..<random.number(0...4)).map { _ in
+                let juice = random.pick(random.chance(95) ? juices.dropLast() : juices) ?? ""
+                return #"{"juice":"\#(juice)","quantity":\#(random.number(1...2))}"#
+            }
+            return (.orders, #"{"orderId":"\#(id)","items":[\#(items.joined(separator: ","))]}"#)
+        }
         let juice = random.pick(juices) ?? ""
         let quantity = random.pick(["1", "2", "1", "2", "3", "0", "101", "\"two\"", "null"]) ?? ""
         return (.orders, #"{"orderId":"\#(id)","juice":"\#(juice)","quantity":\#(quantity)}"#)
+    }
+
+    /// Mostly of an order that was sent before, sometimes of one that is sent later or never.
+    private func cancel(store: [UInt8]?, using random: inout SeededGenerator) -> Record {
+        var (key, id) = (store, id + random.number(0...2))
+        let earlier = written.suffix(30).filter { $0.topic == .orders }
+        if random.chance(75), let order = random.pick(earlier), let earlierID = order.id {
+            (key, id) = (order.key, earlierID)
+        }
+        let flag = random.chance(97) ? "true" : "\"yes\""
+        return Record(
+            topic: .orders,
+            key: key,
+            value: Array(#"{"orderId":"\#(id)","cancel":\#(flag)}"#.utf8),
+            id: id
+        )
     }
 
     private func restock(using random: inout SeededGenerator) -> (topic: InputTopic, text: String) {

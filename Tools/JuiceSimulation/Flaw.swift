@@ -24,6 +24,14 @@ package enum Flaw: String, CaseIterable, Sendable {
     case abortedRecordsRead
     /// Answers are not restored at assignment.
     case answersNotReadBack
+    /// Cancels that returned fruits are not restored at assignment, so a repeat of one returns them again.
+    case cancelReturnsTwice
+    /// Cancels that came before their orders are not restored at assignment, so the orders are made when they come.
+    case earlyCancelForgotten
+    /// A basket is made if there is enough for each of its items alone.
+    case basketJudgedItemByItem
+    /// A store is restored with the revision before its last, which is given to another change.
+    case revisionRepeats
     /// State is kept over a rebalance, even if another worker had the partition meanwhile.
     case stateKeptBlindly
     /// A producer continues although one of its requests may still be under way.

@@ -110,8 +110,11 @@ extension SimulatedLog {
             lentRecords = []
             guard !cluster.isDown else { return ChangelogBatch(records: [], ends: []) }
             for (place, (topic, position)) in changelog.sorted(by: { $0.key < $1.key }) {
-                let (records, next) = read(place, from: position, max: 5)
+                let (all, next) = read(place, from: position, max: 5)
                 changelog[place] = (topic, next)
+                let records = all.compactMap { offset, record in
+                    restored(record, of: topic).map { (offset: offset, record: $0) }
+                }
                 lentRecords += records.map(\.record)
                 batch += records.map { offset, record in
                     ChangelogBatch.Record(

@@ -82,6 +82,9 @@ extension SimulatedLog {
             if flaw == .forwardedOutsideTransaction, record.topic == .orders || record.topic == .restocks {
                 cluster.write(record, transaction: nil)
             } else {
+                let flawed = written(record)
+                var record = record
+                if let flawed { record.value = flawed.view }
                 cluster.produce(id, record)
                 sent(.addPartition(cluster.place(of: record)), by: .produce, turn)
             }

@@ -10,7 +10,7 @@ struct TransactionKey: Hashable {
 package final class SimulatedPartition {
     package struct Record {
         package let key: StableBytes?
-        package let value: StableBytes?
+        package var value: StableBytes?
         package let headers: [RecordHeader]
         /// Milliseconds since 1970; as in Kafka, -1 is none.
         package let timestamp: Timestamp

@@ -24,7 +24,8 @@ struct Report {
             \(counts.records) records of clients, \(counts.forwarded) forwarded, \(counts.deadLetters) put aside, \
             \(counts.stores) stores
             \(counts.answers) answers: \(counts.juicesMade) juice made, \(counts.outOfStock) out of stock, \
-            \(counts.restocked) restocked, \(counts.rejected) rejected, \(counts.duplicates) duplicates
+            \(counts.restocked) restocked, \(counts.cancelled) cancelled, \(counts.rejected) rejected, \
+            \(counts.duplicates) duplicates
             """
         )
         let faults = audit.faults.map(\.description) + lost

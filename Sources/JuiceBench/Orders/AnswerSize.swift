@@ -12,24 +12,31 @@ enum AnswerSize {
         )
         var orders = BenchOrders(stores: stores)
         var fruits: [[UInt8]: FruitStore] = [:]
+        var revisions: [[UInt8]: Int] = [:]
         var content = AnswerContent()
         var answers = OutputBuffer()
         var bytes = 0
         for number in 0..<count {
-            let (store, value) = orders.next(number: number)
-            var left = fruits.removeValue(forKey: store) ?? FruitStore(menu: menu)
+            let (key, value) = orders.next(number: number)
+            var left = fruits.removeValue(forKey: key) ?? FruitStore(menu: menu)
             answers.removeAll()
             value.withUnsafeBytes { value in
-                store.withUnsafeBytes { store in
-                    guard case .command(let order) = decoder.decodeOrder(value) else { return }
-                    let outcome = maker.make(order.order, from: &left)
-                    content.set(order.order, outcome, by: maker, left: left)
-                    let head = AnswerHead(.order, id: order.id, store: BorrowedText(store))
+                key.withUnsafeBytes { store in
+                    guard case .command(let command) = decoder.decodeOrder(value),
+                        case .make(let order) = command.request
+                    else { return }
+                    content.make(order, by: maker, from: &left)
+                    content.revision = 0
+                    if content.kind == .juiceMade {
+                        revisions[key, default: 0] += 1
+                        content.revision = revisions[key] ?? 0
+                    }
+                    let head = AnswerHead(.order, id: command.id, store: BorrowedText(store))
                     encoder.write(content, head, into: &answers)
                 }
             }
             bytes += answers.count
-            fruits[store] = left
+            fruits[key] = left
         }
         return bytes / count
     }

@@ -7,22 +7,22 @@ import JuiceMessages
 ///
 /// - **The active clock** runs while transactions commit. It stops in an outage, so that commands which clients could not
 ///   deliver meanwhile are still known when they can.
-/// - **The stream clock** is the latest timestamp of the commands of one kind. A repeat comes in the same topic, so it is
+/// - **The stream clock** is the latest timestamp of the commands of one topic. A repeat comes in the same topic, so it is
 ///   read after them. In a backlog this clock lags with the reader, and nothing ages too early. A client whose clock is
 ///   slow does not hold it up, and one whose clock is fast does not advance it, since no timestamp counts as in the future.
 ///
-/// Each kind waits for its own topic: if no restock ever came, none holds up the orders. Answers leave in the order in which
+/// Each command waits for its own topic: if no restock ever came, none holds up the orders. Answers leave in the order in which
 /// they were added, so a restock that must stay also keeps the answers after it.
 struct AnswerAges {
-    /// A time for each kind of command, or `none`.
+    /// A time for each topic of commands, or `none`. Cancels come in the topic of orders.
     private struct Times {
         static let none = Timestamp.min
         var orders = none
         var restocks = none
 
         subscript(kind: CommandKind) -> Timestamp {
-            get { kind == .order ? orders : restocks }
-            set { if kind == .order { orders = newValue } else { restocks = newValue } }
+            get { kind == .restock ? restocks : orders }
+            set { if kind == .restock { restocks = newValue } else { orders = newValue } }
         }
     }
 

@@ -1,7 +1,8 @@
 import JuiceMessages
 
-/// The templates of the answers that have no compact content. Answers share them, and a template is kept as long as one of
-/// its answers is remembered.
+/// What answers need besides the 16 bytes of a ``CompactAnswer``: the numbers that do not fit into these, and the templates of
+/// the answers that numbers do not say. Answers share templates, and a template is kept as long as one of its answers is
+/// remembered.
 ///
 /// Most answers share one of a few templates: rejections, answers in another language, answers by another menu. Only an
 /// answer that quotes its sender needs its own. Once the templates take half of the budget, the messages of further
@@ -16,16 +17,30 @@ struct AnswerTemplates {
     private var templates = Slots<Template>()
     private var places: [AnswerTemplate: UInt32] = [:]
     /// The numbers of answers that have more than fit into a compact answer.
-    private var numbers = Slots<NumberList>()
-    /// An estimate of the memory that all this takes, in bytes.
-    private(set) var byteCount = 0
+    private var numbers = NumberQueue()
+    private var templateBytes = 0
 
     /// - Parameter budget: above this many bytes, the oldest answers should be forgotten.
     init(budget: Int) {
         self.budget = budget
     }
 
+    /// An estimate of the memory that all this takes, in bytes.
+    var byteCount: Int { templateBytes + numbers.byteCount }
+
     var isOverBudget: Bool { byteCount > budget }
+
+    /// Keeps the numbers of a content that is too large for a compact answer, until ``remove(_:)``.
+    ///
+    /// - Returns: nil if numbers do not say it.
+    mutating func add(_ content: AnswerContent) -> CompactAnswer? {
+        var list = NumberList()
+        guard content.pack(into: &list) else { return nil }
+        return CompactAnswer(content.kind, numbersAt: numbers.append(list))
+    }
+
+    /// The numbers of an answer's content.
+    func numbers(at place: Int) -> NumberList { numbers[place] }
 
     /// Keeps an answer, until ``remove(_:)``.
     mutating func add(_ answer: UnsafeRawBufferPointer, _ head: AnswerHead) -> CompactAnswer {
@@ -38,24 +53,25 @@ struct AnswerTemplates {
         }
         let place = use(template)
         if let compact = CompactAnswer(template: place, numbers: list) { return compact }
-        let kept = NumberList(list)
-        byteCount += kept.size
-        return CompactAnswer(template: place, numbersAt: numbers.insert(kept))
+        return CompactAnswer(template: place, numbersAt: numbers.append(NumberList(list)))
     }
 
-    /// Forgets an answer.
+    /// Forgets an answer, which must be the oldest or the newest.
     mutating func remove(_ answer: CompactAnswer) {
+        if let place = answer.numbersPlace { numbers.remove(at: place) }
         guard let templated = answer.templated else { return }
-        if case .elsewhere(let place) = templated.numbers, let list = numbers.remove(at: place) {
-            byteCount -= list.size
-        }
         guard var used = templates[templated.template] else { return }
         used.uses -= 1
         templates[templated.template] = used
         guard used.uses == 0 else { return }
         _ = templates.remove(at: templated.template)
         places[used.template] = nil
-        byteCount -= Self.size(of: used.template)
+        templateBytes -= Self.size(of: used.template)
+    }
+
+    /// Whether an answer with a template took an order back.
+    func isCancelled(_ answer: CompactAnswer) -> Bool {
+        answer.templated.flatMap { templates[$0.template] }?.template.isCancelled ?? false
     }
 
     /// Writes the answer to a repeat.
@@ -66,7 +82,7 @@ struct AnswerTemplates {
         let list =
             switch templated.numbers {
             case .here(let list): list
-            case .elsewhere(let place): numbers[place]?.numbers ?? []
+            case .elsewhere(let place): numbers[place].all
             }
         kept.template.write(head, numbers: list, into: &buffer)
         return true
@@ -76,7 +92,7 @@ struct AnswerTemplates {
     private func needed(for template: AnswerTemplate, _ list: [Int]) -> Int {
         let isCompact = CompactAnswer(template: 0, numbers: list) != nil
         return (places[template] == nil ? Self.size(of: template) : 0)
-            + (isCompact ? 0 : NumberList(list).size)
+            + (isCompact ? 0 : NumberList(list).bytes.count)
     }
 
     private mutating func use(_ template: AnswerTemplate) -> UInt32 {
@@ -86,48 +102,13 @@ struct AnswerTemplates {
         }
         let place = templates.insert(Template(template: template, uses: 1))
         places[template] = place
-        byteCount += Self.size(of: template)
+        templateBytes += Self.size(of: template)
         return place
     }
 
     /// The bytes, the overhead of their allocation, and an element of the array and of the dictionary, both of which may
     /// have twice the capacity they need.
     private static func size(of template: AnswerTemplate) -> Int { template.count + 48 + 2 * 32 }
-}
-
-/// Numbers from 0 up, in few bytes.
-private struct NumberList {
-    /// Seven bits in a byte, least significant first, whose eighth says that more follow (LEB128).
-    private let bytes: [UInt8]
-
-    init(_ numbers: [Int]) {
-        var bytes: [UInt8] = []
-        for number in numbers {
-            var rest = number
-            while rest > 0x7F {
-                bytes.append(UInt8(rest & 0x7F) | 0x80)
-                rest >>= 7
-            }
-            bytes.append(UInt8(rest))
-        }
-        self.bytes = bytes
-    }
-
-    /// The memory that it takes, in bytes: the allocation with its overhead, and an element of the array.
-    var size: Int { bytes.count + 48 + 2 * 8 }
-
-    var numbers: [Int] {
-        var numbers: [Int] = []
-        var (number, shift) = (0, 0)
-        for byte in bytes {
-            number |= Int(byte & 0x7F) << shift
-            shift += 7
-            guard byte <= 0x7F else { continue }
-            numbers.append(number)
-            (number, shift) = (0, 0)
-        }
-        return numbers
-    }
 }
 
 /// Values by number. The numbers of removed values are used again.

@@ -12,9 +12,10 @@ package struct CommandFingerprint: Equatable {
     /// The fingerprint of no command.
     static let none = CommandFingerprint(low: 0, high: 0)
 
-    /// Orders and restocks with the same id are different commands: each kind has a key of its own.
+    /// Commands of different kinds with the same id are different commands: each kind has a key of its own.
     private static let orderKey = SipHash.Key.random()
     private static let restockKey = SipHash.Key.random()
+    private static let cancelKey = SipHash.Key.random()
 
     private init(low: UInt64, high: UInt32) {
         self.low = low
@@ -22,7 +23,12 @@ package struct CommandFingerprint: Equatable {
     }
 
     package init(_ kind: CommandKind, store: BorrowedText, id: BorrowedText) {
-        let key = kind == .order ? Self.orderKey : Self.restockKey
+        let key =
+            switch kind {
+            case .order: Self.orderKey
+            case .restock: Self.restockKey
+            case .cancel: Self.cancelKey
+            }
         let hash = SipHash.wideHash(store.bytes, id.bytes, key: key)
         self.init(low: hash.0, high: UInt32(truncatingIfNeeded: hash.1))
     }

@@ -1,4 +1,5 @@
 import CPrefetch
+import JuiceMaker
 import JuiceMessages
 
 /// The first answers of one partition's latest commands, found by the commands' fingerprints.
@@ -8,7 +9,10 @@ import JuiceMessages
 ///
 /// The answers are in a ring buffer, 32 bytes each, and a hash table of 4-byte positions finds them: a million commands take
 /// 42 bytes each, however long their ids are. Once both have grown to the window's size, remembering and forgetting allocate
-/// nothing, except for answers that need a template; the templates have a budget.
+/// nothing, except for answers that need more than these; what they need has a budget.
+///
+/// A cancel is remembered in place of its order, so that one look finds what became of an order's id. Only a cancel that was
+/// rejected has an entry of its own, since its order stays made.
 package struct DuplicateMemory {
     private struct Entry {
         let command: CommandFingerprint
@@ -31,7 +35,7 @@ package struct DuplicateMemory {
     /// An open-addressing hash table. A slot holds a position in the ring plus one, and bits of the fingerprint; 0 is free.
     /// Twice as many slots as ring entries keep probes short.
     private var slots: [UInt32]
-    /// The templates of answers that have no compact content.
+    /// What answers need besides their entries.
     private var templates: AnswerTemplates
     private var ages: AnswerAges
     /// The numbers of the oldest answer, of the first uncommitted one, and of the next one.
@@ -51,7 +55,7 @@ package struct DuplicateMemory {
         let unit: Timestamp = 1 << Timestamp(droppedBits)
         reach = Int32(clamping: (window.age + unit - 1) / unit)
         ages = AnswerAges(window: window)
-        templates = AnswerTemplates(budget: window.templateBytes)
+        templates = AnswerTemplates(budget: window.extraBytes)
         ring = Array(repeating: .none, count: Self.smallest)
         slots = Array(repeating: 0, count: Self.smallest * 2)
     }
@@ -59,8 +63,8 @@ package struct DuplicateMemory {
     /// How many commands are remembered.
     var count: Int { next - first }
 
-    /// The memory that the templates of answers take, in bytes.
-    var templateBytes: Int { templates.byteCount }
+    /// The memory that answers take besides their entries, in bytes.
+    var extraBytes: Int { templates.byteCount }
 
     /// The memory of the ring and the hash table, in bytes.
     var footprint: Int {
@@ -86,11 +90,45 @@ package struct DuplicateMemory {
         return ring[position].answer
     }
 
-    /// Keeps the template of an answer that has no compact content. The answer must be remembered at once.
+    /// Packs an answer. It must be remembered at once.
     ///
+    /// - Parameters:
+    ///   - content: what it says; nil if only its value says that.
+    ///   - value: the answer's value.
+    ///   - head: the answer's head.
     /// - Returns: the answer, as it is to be remembered.
-    package mutating func keep(_ answer: UnsafeRawBufferPointer, _ head: AnswerHead) -> CompactAnswer {
-        templates.add(answer, head)
+    @inline(__always)
+    package mutating func pack(
+        _ content: AnswerContent,
+        orElse value: UnsafeRawBufferPointer,
+        _ head: AnswerHead
+    ) -> CompactAnswer {
+        CompactAnswer(content) ?? templates.add(content) ?? pack(value, head)
+    }
+
+    /// Packs an answer that no content says. It must be remembered at once.
+    package mutating func pack(_ value: UnsafeRawBufferPointer, _ head: AnswerHead) -> CompactAnswer {
+        templates.add(value, head)
+    }
+
+    /// Whether an answer took an order back.
+    package func isCancelled(_ answer: CompactAnswer) -> Bool {
+        answer.contentKind.map { $0 == .cancelled } ?? templates.isCancelled(answer)
+    }
+
+    /// Unpacks the content of an answer.
+    ///
+    /// - Returns: false for an answer that has a template instead, or that is none of the maker's menu.
+    package func unpack(
+        _ answer: CompactAnswer,
+        into content: inout AnswerContent,
+        by maker: JuiceMaker
+    ) -> Bool {
+        guard let kind = answer.contentKind, let place = answer.numbersPlace else {
+            return content.unpack(answer, by: maker)
+        }
+        var numbers = templates.numbers(at: place)
+        return content.unpack(kind, from: &numbers, by: maker)
     }
 
     /// Writes an answer that has a template.
@@ -101,6 +139,9 @@ package struct DuplicateMemory {
     }
 
     /// Remembers the first answer to a command that was sent at this time. It replaces one from before the window.
+    ///
+    /// A cancel replaces its order, and counts from the later of both times: otherwise the order could be made again within its
+    /// own window.
     package mutating func remember(
         _ kind: CommandKind,
         _ command: CommandFingerprint,
@@ -108,7 +149,7 @@ package struct DuplicateMemory {
         sentAt time: Timestamp
     ) {
         ages.add(kind, at: time, number: next)
-        append(command, answer, time)
+        append(command, answer, kind == .cancel ? laterUnits(of: command, time) : units(time))
     }
 
     /// Restores an answer from the log, which was given at this time. Its command was sent at an unknown earlier time, so a
@@ -124,7 +165,7 @@ package struct DuplicateMemory {
     ) {
         // Nothing was answered before 1970.
         ages.addRestored(kind, answeredAt: max(0, time), number: next)
-        append(command, answer, max(0, time))
+        append(command, answer, units(max(0, time)))
         keepAll()
         _ = forgetSurplus()
     }
@@ -174,6 +215,14 @@ package struct DuplicateMemory {
     private func units(_ time: Timestamp) -> UInt32 {
         UInt32(truncatingIfNeeded: time >> Timestamp(droppedBits))
     }
+
+    /// The later of a time and that of the remembered command, if there is one.
+    private func laterUnits(of command: CommandFingerprint, _ time: Timestamp) -> UInt32 {
+        let (slot, isFound) = find(command)
+        guard isFound else { return units(time) }
+        let remembered = ring[position(in: slot)].time
+        return Int32(bitPattern: remembered &- units(time)) > 0 ? remembered : units(time)
+    }
 }
 
 // MARK: - The table
@@ -210,10 +259,10 @@ extension DuplicateMemory {
         return (slot, false)
     }
 
-    private mutating func append(_ command: CommandFingerprint, _ answer: CompactAnswer, _ time: Timestamp) {
+    private mutating func append(_ command: CommandFingerprint, _ answer: CompactAnswer, _ time: UInt32) {
         if count == ring.count { grow() }
         let position = next & (ring.count - 1)
-        ring[position] = Entry(command: command, time: units(time), answer: answer)
+        ring[position] = Entry(command: command, time: time, answer: answer)
         let (slot, isFound) = find(command)
         if isFound { superseded.append(number(at: self.position(in: slot))) }
         slots[slot] = content(command, at: position)

@@ -21,6 +21,7 @@ public struct DuplicateWindow: Sendable, Equatable {
     /// after two minutes (Java) or five (librdkafka).
     public var retention: Timestamp { age + min(age, 300_000) }
 
-    /// The budget for the templates of a partition's first answers, in bytes. Beyond it the oldest answers are forgotten.
-    public var templateBytes: Int { max(1 << 20, 32 * count) }
+    /// The budget for what a partition's first answers need besides their 42 bytes, in bytes. Beyond it the oldest answers are
+    /// forgotten.
+    public var extraBytes: Int { max(1 << 20, 48 * count) }
 }

@@ -93,7 +93,7 @@ public struct OutputRecord {
     /// The store; a dead letter keeps its record's key.
     public let key: UnsafeRawBufferPointer?
     /// The value; nil for Kafka's null.
-    public let value: UnsafeRawBufferPointer?
+    public var value: UnsafeRawBufferPointer?
     /// Headers, usually none.
     public let headers: [RecordHeader]
     /// The timestamp, which only a record with headers can set; nil for the time of writing.

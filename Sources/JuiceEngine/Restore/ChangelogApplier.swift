@@ -9,6 +9,8 @@ final class ChangelogApplier {
     private let partitionCount: Int32
     private let stock: StockRestorer
     private let answers: RememberedAnswerReader
+    // Kept from record to record.
+    private var content = AnswerContent()
 
     /// - Parameters:
     ///   - encoder: writes the answers whose numbers are remembered.
@@ -100,13 +102,20 @@ final class ChangelogApplier {
         to duplicates: inout DuplicateMemory,
         now: Timestamp
     ) {
-        guard let value = record.value, let answer = try? answers.read(value), !answer.head.isDuplicate else {
-            return
-        }
+        guard let value = record.value, let answer = try? answers.read(value, into: &content),
+            !answer.head.isDuplicate,
+            answer.role != .afterCancel
+        else { return }
+        let head = answer.head
         duplicates.restore(
-            answer.head.command,
-            CommandFingerprint(answer.head.command, store: answer.head.store, id: answer.head.id),
-            answer.compact ?? duplicates.keep(value, answer.head),
+            head.command,
+            CommandFingerprint(
+                answer.role == .cancel ? .order : head.command,
+                store: head.store,
+                id: head.id
+            ),
+            answer.hasContent
+                ? duplicates.pack(content, orElse: value, head) : duplicates.pack(value, head),
             answeredAt: min(record.timestamp ?? now, now)
         )
     }

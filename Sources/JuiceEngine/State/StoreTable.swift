@@ -51,23 +51,25 @@ package struct StoreTable {
     func prefetch(_ name: ByteKeyTable.Key) { names.prefetch(name) }
 
     /// Calls `body` with a store, to read or change. `body` returns whether it changed it.
-    mutating func update(_ name: ByteKeyTable.Key, _ body: (inout FruitStore) -> Bool) {
+    ///
+    /// - Returns: the store's revision after a change; 0 if there was none.
+    mutating func update(_ name: ByteKeyTable.Key, _ body: (inout FruitStore) -> Bool) -> Int {
         guard let index = names.find(name) else {
             current.restore(from: initial)
-            if body(&current) {
-                let index = insert(name)
-                saveForUndo(index)
-                put(current, at: index)
-                revisions[index] = 1
-            }
-            return
+            guard body(&current) else { return 0 }
+            let index = insert(name)
+            saveForUndo(index)
+            put(current, at: index)
+            revisions[index] = 1
+            return 1
         }
         load(index)
-        guard body(&current) else { return }
+        guard body(&current) else { return 0 }
         if !isChanged[index] { saveForUndo(index) }
         put(current, at: index)
         // A restored revision may already be the largest integer.
         revisions[index] &+= revisions[index] < .max ? 1 : 0
+        return revisions[index]
     }
 
     /// Sets a store to its stock in the changelog.

@@ -8,12 +8,13 @@ import JuiceMessages
 ///
 /// In steady state an order allocates nothing: its texts are views into the record, and its answer is written from one
 /// content into one buffer, both of which are used again.
-struct CommandProcessor {
+final class CommandProcessor {
     let encoder: AnswerEncoder
     private let maker: JuiceMaker
     /// Two, used in turn: the next record is read before the present one is answered.
     private let readers: [CommandReader]
     private let relay = Relay()
+    private let decoder = AnswerDecoder()
     /// How to treat the records; ``Trouble/Treatment/whole`` for a batch of several.
     var treatment = Trouble.Treatment.whole
 
@@ -61,9 +62,11 @@ struct CommandProcessor {
             switch consume reading {
             case .undecodable(let reason):
                 try deadLetter(records[index], because: reason, log: output.log, summary: &summary)
-            case .command where treatment.isDeadLetter, .misrouted where treatment.isDeadLetter:
-                try deadLetter(records[index], because: .unanswerable, log: output.log, summary: &summary)
             case .command(let command, let content):
+                guard !treatment.isDeadLetter else {
+                    try deadLetter(records[index], because: .unanswerable, log: output.log, summary: &summary)
+                    continue
+                }
                 write(
                     command,
                     content,
@@ -81,6 +84,10 @@ struct CommandProcessor {
                     headers: headers
                 )
             case .misrouted(let owner):
+                guard !treatment.isDeadLetter else {
+                    try deadLetter(records[index], because: .unanswerable, log: output.log, summary: &summary)
+                    continue
+                }
                 try relay.forward(
                     records[index],
                     sentAt: sent,
@@ -116,7 +123,10 @@ struct CommandProcessor {
             key: records[index].key,
             value: records[index].value
         )
-        if case .command(let command, _) = reading { state.prefetch(command) }
+        switch reading {
+        case .command(let command, _): state.prefetch(command)
+        default: break
+        }
         return reading
     }
 }
@@ -127,7 +137,7 @@ extension CommandProcessor {
     /// Writes the answer to a command: its first one again, or the one that it gets from being carried out.
     private func write(
         _ command: ReceivedCommand,
-        _ content: CommandContent,
+        _ content: consuming CommandContent,
         sentAt time: Timestamp,
         state: inout AppliedState,
         _ answer: inout AnswerContent,
@@ -135,51 +145,80 @@ extension CommandProcessor {
         summary: inout TransactionSummary
     ) {
         buffer.removeAll()
-        if let first = state.duplicates.firstAnswer(to: command.fingerprint, sentAt: time) {
-            let head = command.head.duplicate
-            if !state.duplicates.write(first, head, into: &buffer), encoder.unpack(first, into: &answer) {
-                encoder.write(answer, head, into: &buffer)
+        let first = state.duplicates.firstAnswer(to: command.fingerprint, sentAt: time)
+        if command.head.command == .cancel {
+            writeCancel(
+                command,
+                of: first,
+                sentAt: time,
+                state: &state,
+                &answer,
+                into: &buffer,
+                summary: &summary
+            )
+        } else if let first {
+            if command.head.command == .order, state.duplicates.isCancelled(first) {
+                // Not remembered: the cancel stays what is known of the id.
+                encoder.write(Rejection.cancelled, command.head, into: &buffer)
+                summary.rejected += 1
+            } else {
+                repeatAnswer(first, to: command, state.duplicates, &answer, into: &buffer, &summary)
             }
-            summary.duplicates += 1
         } else {
-            let compact =
-                writeFirst(command, content, &state.stores, &answer, into: &buffer, &summary)
-                ?? state.duplicates.keep(buffer.unsafeBytes, command.head)
+            let compact = writeFirst(command, content, state: &state, &answer, into: &buffer, &summary)
             state.duplicates.remember(command.head.command, command.fingerprint, compact, sentAt: time)
         }
     }
 
-    /// - Returns: the answer, unless it is a rejection or too large to be compact.
-    private func writeFirst(
-        _ command: ReceivedCommand,
-        _ content: CommandContent,
-        _ stores: inout StoreTable,
+    private func repeatAnswer(
+        _ first: CompactAnswer,
+        to command: ReceivedCommand,
+        _ duplicates: borrowing DuplicateMemory,
         _ answer: inout AnswerContent,
         into buffer: inout OutputBuffer,
         _ summary: inout TransactionSummary
-    ) -> CompactAnswer? {
+    ) {
+        let head = command.head.duplicate
+        if !duplicates.write(first, head, into: &buffer),
+            duplicates.unpack(first, into: &answer, by: maker)
+        {
+            encoder.write(answer, head, into: &buffer)
+        }
+        summary.duplicates += 1
+    }
+
+    /// - Returns: the answer, as it is to be remembered.
+    private func writeFirst(
+        _ command: ReceivedCommand,
+        _ content: consuming CommandContent,
+        state: inout AppliedState,
+        _ answer: inout AnswerContent,
+        into buffer: inout OutputBuffer,
+        _ summary: inout TransactionSummary
+    ) -> CompactAnswer {
         do throws(Rejection) {
-            try carryOut(content, on: command.storeKey, &stores, &answer, &summary)
+            try carryOut(content, on: command.storeKey, &state.stores, &answer, &summary)
         } catch {
             encoder.write(error, command.head, into: &buffer)
             summary.rejected += 1
-            return nil
+            return state.duplicates.pack(buffer.unsafeBytes, command.head)
         }
         encoder.write(answer, command.head, into: &buffer)
-        return CompactAnswer(answer)
+        return state.duplicates.pack(answer, orElse: buffer.unsafeBytes, command.head)
     }
 
     /// Changes the store, and sets the answer.
     private func carryOut(
-        _ content: CommandContent,
+        _ content: consuming CommandContent,
         on store: ByteKeyTable.Key,
         _ stores: inout StoreTable,
         _ answer: inout AnswerContent,
         _ summary: inout TransactionSummary
     ) throws(Rejection) {
-        switch content {
-        case .make(let order): make(order.order, from: store, &stores, &answer, &summary)
-        case .apply(let restock): try apply(restock.edit, to: store, &stores, &answer, &summary)
+        switch consume content {
+        case .make(let order): make(order, from: store, &stores, &answer, &summary)
+        case .apply(let edit): try apply(edit, to: store, &stores, &answer, &summary)
+        case .cancel: try cancel(on: store, &stores, &answer, &summary)
         case .reject(let rejection): throw rejection
         }
     }
@@ -191,14 +230,15 @@ extension CommandProcessor {
         _ answer: inout AnswerContent,
         _ summary: inout TransactionSummary
     ) {
-        stores.update(store) { fruits in
-            let outcome = maker.make(order, from: &fruits)
-            answer.set(order, outcome, by: maker, left: fruits)
-            switch outcome {
-            case .made: summary.juicesMade += 1
-            case .outOfStock: summary.outOfStock += 1
+        answer.revision = stores.update(store) { fruits in
+            switch answer.make(order, by: maker, from: &fruits) {
+            case .made:
+                summary.juicesMade += 1
+                return true
+            case .outOfStock:
+                summary.outOfStock += 1
+                return false
             }
-            return outcome == .made
         }
     }
 
@@ -209,18 +249,112 @@ extension CommandProcessor {
         _ answer: inout AnswerContent,
         _ summary: inout TransactionSummary
     ) throws(Rejection) {
+        answer.kind = .restocked
+        answer.revision = try stores.change(store) { (fruits) throws(StockEditError) in
+            try fruits.apply(edit)
+            answer.fruits.set(edit, left: fruits)
+        }
+        summary.restocked += 1
+    }
+}
+
+// MARK: - Cancels
+
+extension CommandProcessor {
+    /// Writes the answer to a cancel.
+    ///
+    /// - Parameter first: what is remembered of the order's id: the answer to the order, or to an earlier cancel.
+    private func writeCancel(
+        _ command: ReceivedCommand,
+        of first: CompactAnswer?,
+        sentAt time: Timestamp,
+        state: inout AppliedState,
+        _ answer: inout AnswerContent,
+        into buffer: inout OutputBuffer,
+        summary: inout TransactionSummary
+    ) {
+        let own = CommandFingerprint(.cancel, store: command.head.store, id: command.head.id)
+        if let first, state.duplicates.isCancelled(first) {
+            return repeatAnswer(first, to: command, state.duplicates, &answer, into: &buffer, &summary)
+        }
+        if let rejected = state.duplicates.firstAnswer(to: own, sentAt: time) {
+            return repeatAnswer(rejected, to: command, state.duplicates, &answer, into: &buffer, &summary)
+        }
+        setFruits(of: first, to: command.head, state.duplicates, &answer, &buffer)
+        let cancelled = summary.cancelled
+        let compact = writeFirst(command, .cancel, state: &state, &answer, into: &buffer, &summary)
+        let isCancelled = summary.cancelled > cancelled
+        state.duplicates.remember(
+            .cancel,
+            isCancelled ? command.fingerprint : own,
+            compact,
+            sentAt: time
+        )
+    }
+
+    /// Sets the answer's fruits to those that an order took: none if it is not known, or was not made.
+    private func setFruits(
+        of order: CompactAnswer?,
+        to head: AnswerHead,
+        _ duplicates: borrowing DuplicateMemory,
+        _ answer: inout AnswerContent,
+        _ buffer: inout OutputBuffer
+    ) {
+        guard let order else { return answer.fruits.removeAll() }
+        if duplicates.unpack(order, into: &answer, by: maker) {
+            if answer.kind != .juiceMade { answer.fruits.removeAll() }
+            return
+        }
+        // An answer in another language, or by another menu. Fruits that are not on the present one cannot be put back.
+        answer.fruits.removeAll()
+        _ = duplicates.write(order, head, into: &buffer)
+        if let read = try? decoder.decode(buffer.unsafeBytes), case .juiceMade(_, let used, _) = read.outcome
+        {
+            for used in used {
+                guard let fruit = maker.menu.fruitIndex(id: used.fruit) else { continue }
+                answer.fruits.add(FruitTally.Line(fruit: fruit, amount: used.amount, level: 0))
+            }
+        }
+        buffer.removeAll()
+    }
+
+    /// Puts the answer's fruits back.
+    private func cancel(
+        on store: ByteKeyTable.Key,
+        _ stores: inout StoreTable,
+        _ answer: inout AnswerContent,
+        _ summary: inout TransactionSummary
+    ) throws(Rejection) {
+        answer.kind = .cancelled
+        answer.revision = 0
+        if answer.fruits.count > 0 {
+            answer.revision = try stores.change(store) { (fruits) throws(StockEditError) in
+                try fruits.putBack(&answer.fruits)
+            }
+        }
+        summary.cancelled += 1
+    }
+}
+
+extension StoreTable {
+    /// Changes a store, unless `body` throws.
+    ///
+    /// - Returns: the store's revision after it.
+    fileprivate mutating func change(
+        _ store: ByteKeyTable.Key,
+        _ body: (inout FruitStore) throws(StockEditError) -> Void
+    ) throws(Rejection) -> Int {
         var rejection: Rejection?
-        stores.update(store) { fruits in
+        let revision = update(store) { fruits in
             do throws(StockEditError) {
-                try fruits.apply(edit)
+                try body(&fruits)
+                return true
             } catch {
                 rejection = Rejection(error)
                 return false
             }
-            answer.set(edit, left: fruits)
-            return true
         }
         if let rejection { throw rejection }
-        summary.restocked += 1
+        return revision
     }
 }

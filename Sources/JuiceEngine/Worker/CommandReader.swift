@@ -11,14 +11,16 @@ struct ReceivedCommand {
     init(_ kind: CommandKind, store: BorrowedText, id: BorrowedText) {
         head = AnswerHead(kind, id: id, store: store)
         storeKey = ByteKeyTable.Key(store.bytes)
-        fingerprint = CommandFingerprint(kind, store: store, id: id)
+        // A cancel is looked up, and remembered, in the place of its order.
+        fingerprint = CommandFingerprint(kind == .cancel ? .order : kind, store: store, id: id)
     }
 }
 
 /// What a command asks for. Kept apart from ``ReceivedCommand``, which can be passed on without counting references.
 enum CommandContent {
-    case make(OrderCommand)
-    case apply(RestockCommand)
+    case make(JuiceOrder)
+    case cancel
+    case apply(StockEdit)
     case reject(Rejection)
 }
 
@@ -27,7 +29,7 @@ enum CommandContent {
 /// A reading is valid until the next one.
 struct CommandReader {
     /// What a record is.
-    enum Reading {
+    enum Reading: ~Copyable {
         /// A command to carry out.
         case command(ReceivedCommand, CommandContent)
         /// A command for a store of another partition.
@@ -61,14 +63,24 @@ struct CommandReader {
             case .restocks: decodeRestock(value, for: store)
             }
         // An undecodable record becomes a dead letter of the partition it was read from.
-        guard case .command = reading else { return reading }
+        let isCommand =
+            switch reading {
+            case .command: true
+            default: false
+            }
+        guard isCommand else { return reading }
         let owner = Murmur2.partition(of: store.bytes, count: partitionCount)
         return owner == partition ? reading : .misrouted(owner: owner)
     }
 
     private func decodeOrder(_ value: UnsafeRawBufferPointer?, for store: BorrowedText) -> Reading {
         switch decoder.decodeOrder(value) {
-        case .command(let order): .command(ReceivedCommand(.order, store: store, id: order.id), .make(order))
+        case .command(let command):
+            switch command.request {
+            case .make(let order):
+                .command(ReceivedCommand(.order, store: store, id: command.id), .make(order))
+            case .cancel: .command(ReceivedCommand(.cancel, store: store, id: command.id), .cancel)
+            }
         case .rejected(let id, let reason):
             .command(ReceivedCommand(.order, store: store, id: id), .reject(reason))
         case .undecodable(let reason): .undecodable(reason)
@@ -78,7 +90,7 @@ struct CommandReader {
     private func decodeRestock(_ value: UnsafeRawBufferPointer?, for store: BorrowedText) -> Reading {
         switch decoder.decodeRestock(value) {
         case .command(let restock):
-            .command(ReceivedCommand(.restock, store: store, id: restock.id), .apply(restock))
+            .command(ReceivedCommand(.restock, store: store, id: restock.id), .apply(restock.edit))
         case .rejected(let id, let reason):
             .command(ReceivedCommand(.restock, store: store, id: id), .reject(reason))
         case .undecodable(let reason): .undecodable(reason)

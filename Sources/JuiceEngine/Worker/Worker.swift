@@ -109,7 +109,7 @@ public struct Worker<Log: CommandLog> {
             partitions: partitions.reduce(0) { count, _ in count + 1 },
             stores: partitions.reduce(0) { $0 + $1.applied.stores.count },
             commands: partitions.reduce(0) { $0 + $1.applied.duplicates.count },
-            templateBytes: partitions.reduce(0) { $0 + $1.applied.duplicates.templateBytes }
+            extraBytes: partitions.reduce(0) { $0 + $1.applied.duplicates.extraBytes }
         )
     }
 

@@ -84,7 +84,7 @@ public struct HeldState: Sendable, Equatable {
     /// Their commands whose repeats are known.
     public let commands: Int
     /// The memory for the texts of answers to them, in bytes.
-    public let templateBytes: Int
+    public let extraBytes: Int
 }
 
 /// A record that became a dead letter, and why.
@@ -103,6 +103,8 @@ public struct TransactionSummary: Sendable, Equatable {
     public var outOfStock = 0
     /// Answers "restocked".
     public var restocked = 0
+    /// Orders taken back.
+    public var cancelled = 0
     /// Answers "rejected".
     public var rejected = 0
     /// Repeats, answered with the first answer again.
@@ -123,6 +125,6 @@ public struct TransactionSummary: Sendable, Equatable {
 
     /// All records that were answered, forwarded or made dead letters.
     public var commands: Int {
-        juicesMade + outOfStock + restocked + rejected + duplicates + deadLetters + forwarded
+        juicesMade + outOfStock + restocked + cancelled + rejected + duplicates + deadLetters + forwarded
     }
 }

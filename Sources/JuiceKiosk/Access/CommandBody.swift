@@ -10,8 +10,20 @@ enum CommandBody {
     private struct Order: Decodable {
         let orderId: String
         let store: String
+        let items: [Item]?
+        // The only form that pages of versions before baskets send.
+        let juice: String?
+        let quantity: Int?
+    }
+
+    private struct Item: Decodable {
         let juice: String
         let quantity: Int?
+    }
+
+    private struct Cancel: Decodable {
+        let orderId: String
+        let store: String
     }
 
     private struct Restock: Decodable {
@@ -21,24 +33,46 @@ enum CommandBody {
         let set: [String: Int]?
     }
 
-    /// Decodes an order.
+    /// Decodes an order. A basket of one item becomes an order of a single juice.
     ///
     /// - Throws: ``Refusal`` if the kiosk's own page would not send such an order.
     static func order(_ data: Data, menu: Menu) throws(Refusal) -> OutgoingCommand {
         let order: Order = try decode(data)
-        guard menu.juiceIndex(id: order.juice) != nil else {
+        var items: [OrderedJuice] = []
+        for item in try self.items(of: order) { items.append(try checked(item, menu)) }
+        guard (1...JuiceOrder.mostItems).contains(items.count) else {
+            throw .badRequest("an order has from 1 to \(JuiceOrder.mostItems) items")
+        }
+        let (id, store) = (try KioskID.whole(order.orderId), try checked(order.store))
+        guard items.count == 1, let item = items.first else { return .basket(id: id, store: store, items) }
+        return .order(id: id, store: store, juice: item.juice, quantity: item.quantity)
+    }
+
+    private static func items(of order: Order) throws(Refusal) -> [Item] {
+        switch (order.items, order.juice, order.quantity) {
+        case (let items?, nil, nil): return items
+        case (nil, let juice?, let quantity): return [Item(juice: juice, quantity: quantity)]
+        default: throw .badRequest("an order has either items or a juice")
+        }
+    }
+
+    private static func checked(_ item: Item, _ menu: Menu) throws(Refusal) -> OrderedJuice {
+        guard menu.juiceIndex(id: item.juice) != nil else {
             throw .badRequest("the juice is not on the menu")
         }
-        let quantity = order.quantity ?? 1
-        guard JuiceMaker.quantities.contains(quantity) else {
-            throw .badRequest("the quantity must be from 1 to 100")
+        let quantity = item.quantity ?? 1
+        guard JuiceOrder.quantities.contains(quantity) else {
+            throw .badRequest("the quantity must be from 1 to \(JuiceOrder.quantities.upperBound)")
         }
-        return .order(
-            id: try KioskID.whole(order.orderId),
-            store: try checked(order.store),
-            juice: order.juice,
-            quantity: quantity
-        )
+        return OrderedJuice(juice: item.juice, quantity: quantity)
+    }
+
+    /// Decodes a cancel of one of the page's orders. Only the page knows the id: it is random, and no other page gets it.
+    ///
+    /// - Throws: ``Refusal`` if the kiosk's own page would not send such a cancel.
+    static func cancel(_ data: Data) throws(Refusal) -> OutgoingCommand {
+        let cancel: Cancel = try decode(data)
+        return .cancel(id: try KioskID.whole(cancel.orderId), store: try checked(cancel.store))
     }
 
     /// Decodes a restock. The service decides whether the resulting stock levels are allowed.

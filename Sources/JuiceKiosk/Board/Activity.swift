@@ -5,6 +5,8 @@ struct TimedAnswer: Sendable, Equatable {
     let answer: Answer
     /// The record's timestamp, in milliseconds since 1970; 0 if it has none.
     let time: Int64
+    /// The revisions of the store that are missing before this answer; nil if none are.
+    var gap: ClosedRange<Int>?
 }
 
 /// The activity at one store, or at all of them: the latest answers, and counts by outcome.
@@ -46,11 +48,11 @@ struct Activity: Sendable {
     mutating func rate(now: Int) -> Double { window.rate(now: now) }
 
     private static func outcome(_ answer: Answer) -> WritableKeyPath<RateWindow.Counts, Int>? {
-        guard answer.command == .order else { return nil }
-        return switch answer.outcome {
+        switch answer.outcome {
         case .juiceMade: \.made
         case .outOfStock: \.outOfStock
-        case .rejected: \.rejected
+        case .cancelled: \.cancelled
+        case .rejected: answer.command == .order ? \.rejected : nil
         case .restocked: nil
         }
     }

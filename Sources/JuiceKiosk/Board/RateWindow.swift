@@ -1,12 +1,13 @@
-/// Counts the outcomes of the last minutes' orders, second by second.
+/// Counts the outcomes of the last minutes' orders and cancels, second by second.
 ///
 /// Callers pass the time, in whole seconds, so that tests need not wait.
 struct RateWindow: Sendable {
-    /// The number of orders by outcome.
+    /// The number of orders by outcome, and of cancels.
     struct Counts: Sendable, Equatable {
         var made = 0
         var outOfStock = 0
         var rejected = 0
+        var cancelled = 0
 
         var orders: Int { made + outOfStock + rejected }
 
@@ -14,7 +15,8 @@ struct RateWindow: Sendable {
             Counts(
                 made: first.made + second.made,
                 outOfStock: first.outOfStock + second.outOfStock,
-                rejected: first.rejected + second.rejected
+                rejected: first.rejected + second.rejected,
+                cancelled: first.cancelled + second.cancelled
             )
         }
     }
@@ -34,8 +36,8 @@ struct RateWindow: Sendable {
         latest = now
     }
 
-    /// Counts an order that was answered at `time`. A time before the window is ignored. A time in the future counts as now: clocks
-    /// differ.
+    /// Counts an order or cancel that was answered at `time`. A time before the window is ignored. A time in the future counts as
+    /// now: clocks differ.
     mutating func count(_ outcome: WritableKeyPath<Counts, Int>, at time: Int, now: Int) {
         advance(to: now)
         let time = min(time, latest)

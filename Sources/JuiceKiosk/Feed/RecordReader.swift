@@ -1,3 +1,4 @@
+import JuiceMaker
 import JuiceMessages
 import Kafka
 
@@ -8,6 +9,7 @@ final class RecordReader {
     private let beginnings: [TopicPartition: Offset]
     private let answers = AnswerDecoder()
     private let stock = StockDecoder()
+    private var revisions: [Name: RevisionTracker] = [:]
 
     init(topics: TopicNames, beginnings: [TopicPartition: Offset]) {
         self.topics = topics
@@ -22,7 +24,10 @@ final class RecordReader {
     private func stockEvent(_ record: ConsumedRecord) -> Board.Event? {
         guard let key = record.key else { return nil }
         guard let value = record.value else {
-            return .stockRemoved(store: String(decoding: key, as: UTF8.self))
+            let store = String(decoding: key, as: UTF8.self)
+            // The store starts over at revision 1.
+            revisions[Name(store)] = nil
+            return .stockRemoved(store: store)
         }
         return (try? stock.decode(value)).map(Board.Event.stock)
     }
@@ -30,8 +35,9 @@ final class RecordReader {
     private func answerEvent(_ record: ConsumedRecord, topic: String) -> Board.Event? {
         guard let value = record.value, let answer = try? answers.decode(value) else { return nil }
         let partition = TopicPartition(topic: topic, partition: record.partition)
+        let gap = revisions[Name(answer.store), default: RevisionTracker()].gap(before: answer)
         return .answer(
-            TimedAnswer(answer: answer, time: record.timestamp ?? 0),
+            TimedAnswer(answer: answer, time: record.timestamp ?? 0, gap: gap),
             isHistory: record.offset < beginnings[partition] ?? 0
         )
     }

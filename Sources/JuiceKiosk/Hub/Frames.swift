@@ -35,6 +35,7 @@ enum Frames {
         let made: [Int]
         let outOfStock: [Int]
         let rejected: [Int]
+        let cancelled: [Int]
     }
 
     /// An answer, with arrays where the topic has objects: the page shows fruits in the menu's order.
@@ -43,6 +44,13 @@ enum Frames {
         /// The page's own id for the command; nil in answers to other pages, which must not learn it.
         let id: String?
         let time: Int64
+        let gap: Gap?
+
+        /// The first and the last of the store's revisions that are missing before the answer.
+        struct Gap: Encodable {
+            let first: Int
+            let last: Int
+        }
 
         /// The latest time that JavaScript's `Date` can represent.
         static let latestTime: Int64 = 8_640_000_000_000_000
@@ -51,18 +59,20 @@ enum Frames {
             answer = timed.answer
             self.id = id
             time = min(max(0, timed.time), Self.latestTime)
+            gap = timed.gap.map { Gap(first: $0.lowerBound, last: $0.upperBound) }
         }
 
         private enum Field: String, CodingKey {
-            case kind, id, time
+            case kind, id, time, gap
         }
 
         func encode(to encoder: any Encoder) throws {
             try answer.encode(to: encoder)
             var fields = encoder.container(keyedBy: Field.self)
-            try fields.encode(answer.command == .order ? "order" : "restock", forKey: .kind)
+            try fields.encode("\(answer.command)", forKey: .kind)
             try fields.encodeIfPresent(id, forKey: .id)
             try fields.encode(time, forKey: .time)
+            try fields.encodeIfPresent(gap, forKey: .gap)
         }
     }
 
@@ -98,7 +108,8 @@ enum Frames {
                 stepLength: stepLength,
                 made: steps.map(\.made),
                 outOfStock: steps.map(\.outOfStock),
-                rejected: steps.map(\.rejected)
+                rejected: steps.map(\.rejected),
+                cancelled: steps.map(\.cancelled)
             )
         )
     }

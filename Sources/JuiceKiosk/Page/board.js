@@ -1,7 +1,7 @@
 // The board: the activity at one store or at all of them.
 
 import { $, known, words } from "/state.js";
-import { drawChart, make } from "/view.js";
+import { clock, drawChart, make } from "/view.js";
 import { plain } from "/words.js";
 
 export function showBoard() {
@@ -14,11 +14,10 @@ export function showBoard() {
   $("lag").title = board.lag === undefined ? words.text("unknown") : "";
   $("made").textContent = words.number(made);
   $("short").textContent = words.number(short);
+  $("cancelled").textContent = words.number(sum(board.cancelled));
   $("chart").setAttribute("aria-label", words.chartSummary(made, short));
   drawChart($("chart"), board);
 }
-
-const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 
 function answerLine(answer) {
   const time = clock.format(answer.time);
@@ -28,7 +27,14 @@ function answerLine(answer) {
   return make("li", { className: `is-${answer.type}` }, head, make("span", { className: "text", text: words.line(answer) }));
 }
 
+// Revisions of the store that are missing before this answer.
+function gapLine({ store, gap }) {
+  const head = make("span", { className: "head" }, make("b", {}, make("bdi", { text: plain(store) })));
+  return make("li", { className: "is-gap" }, head,
+    make("span", { className: "text", text: words.gap(gap) }));
+}
+
 export function showAnswers() {
-  const lines = known.answers.map(answerLine).reverse();
+  const lines = known.answers.flatMap((answer) => [...(answer.gap ? [gapLine(answer)] : []), answerLine(answer)]).reverse();
   $("answers").replaceChildren(...(lines.length > 0 ? lines : [make("li", { text: words.text("noAnswers") })]));
 }

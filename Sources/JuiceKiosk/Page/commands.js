@@ -1,9 +1,15 @@
-// Orders and restocks in flight. Each gets its id at the start and is resent under it as often as needed, so it is carried out
-// once. Commands without an answer survive a reload.
+// Orders, cancels and restocks in flight. Each has its id from the start and is resent under it as often as needed, so it is
+// carried out once. Commands without an answer survive a reload.
 
 const lateAfter = 10_000;
 const againAfter = 2_000;
 const storageName = "juice-commands";
+
+const routes = {
+  order: { path: "/api/orders", id: "orderId" },
+  cancel: { path: "/api/cancels", id: "orderId" },
+  restock: { path: "/api/restocks", id: "restockId" },
+};
 
 // crypto.randomUUID exists only in secure contexts: on localhost and over TLS.
 export function newID() {
@@ -12,18 +18,26 @@ export function newID() {
   return hex.join("");
 }
 
+const keyOf = (kind, id) => `${kind} ${id}`;
+
+// Pages of versions before baskets stored a single juice.
+export const itemsOf = (content) => content.items ?? [{ juice: content.juice, quantity: content.quantity }];
+
 export class Commands {
   constructor() {
     this.page = newID();
-    // Called after each change of a command. Its state is sending, unsent, limited, sent, late, answered or refused.
+    // Called after each change of a command. Its state is sending, unsent, limited, sent, late, answered, refused
+    // or dropped.
     this.onChange = () => {};
     this.token = null;
+    // By kind and id: an order and its cancel have one id.
     this.open = new Map();
     for (const stored of this.#stored()) this.#add({ ...stored, state: "sending" });
   }
 
-  send(kind, store, content) {
-    const command = { kind, id: newID(), store, content, at: Date.now(), state: "sending" };
+  // A cancel has its order's id.
+  send(kind, store, content, id = newID()) {
+    const command = { kind, id, store, content, at: Date.now(), state: "sending" };
     this.#add(command);
     this.#store();
     this.onChange(command);
@@ -39,23 +53,30 @@ export class Commands {
     }
   }
 
-  // The same order, if it is still in flight.
-  waiting(store, juice) {
-    return [...this.open.values()].find((one) =>
-      one.kind === "order" && one.store === store && one.content.juice === juice);
+  // Whether an order of the juice is on its way and not late.
+  isOrdering(store, juice) {
+    return [...this.open.values()].some((one) => one.kind === "order" && one.store === store && !one.isLate
+      && itemsOf(one.content).some((item) => item.juice === juice));
   }
 
-  askAgain(command) { this.#post(command); }
+  askAgain(command) { if (this.open.has(command.key)) this.#post(command); }
+
+  // Stops waiting for an answer.
+  drop(kind, id) {
+    const command = this.open.get(keyOf(kind, id));
+    if (command) this.#end(command, "dropped");
+  }
 
   answered(answer) {
-    const command = this.open.get(answer.id);
-    if (!command || command.kind !== answer.kind || command.store !== answer.store) return;
+    const command = this.open.get(keyOf(answer.kind, answer.id));
+    if (!command || command.store !== answer.store) return;
     command.answer = answer;
     this.#end(command, "answered");
   }
 
   #add(command) {
-    this.open.set(command.id, command);
+    command.key = keyOf(command.kind, command.id);
+    this.open.set(command.key, command);
     command.timer = setTimeout(() => {
       if (command.state !== "unsent" && command.state !== "limited") command.state = "late";
       command.isLate = true;
@@ -67,7 +88,7 @@ export class Commands {
     clearTimeout(command.timer);
     clearTimeout(command.again);
     command.state = state;
-    this.open.delete(command.id);
+    this.open.delete(command.key);
     this.#store();
     this.onChange(command);
   }
@@ -75,14 +96,13 @@ export class Commands {
   async #post(command) {
     clearTimeout(command.again);
     if (command.kind === "restock" && this.token === null) return;
-    const isOrder = command.kind === "order";
+    const route = routes[command.kind];
     const headers = { "Content-Type": "application/json", "X-Kiosk-Page": this.page };
-    if (!isOrder) headers.Authorization = `Bearer ${this.token}`;
-    const id = isOrder ? { orderId: command.id } : { restockId: command.id };
+    if (command.kind === "restock") headers.Authorization = `Bearer ${this.token}`;
     let refusal = null;
     try {
-      const response = await fetch(isOrder ? "/api/orders" : "/api/restocks", {
-        method: "POST", headers, body: JSON.stringify({ ...id, store: command.store, ...command.content }),
+      const response = await fetch(route.path, {
+        method: "POST", headers, body: JSON.stringify({ [route.id]: command.id, store: command.store, ...command.content }),
       });
       if (!response.ok) {
         const wait = Number(response.headers.get("Retry-After"));
@@ -92,7 +112,7 @@ export class Commands {
       refusal = { status: 0 };
     }
     // The answer may have arrived before this response.
-    if (!this.open.has(command.id)) return;
+    if (!this.open.has(command.key)) return;
     command.refusal = refusal;
     const isLimited = refusal?.status === 429;
     if (refusal && !isLimited && refusal.status >= 400 && refusal.status < 500) return this.#end(command, "refused");

@@ -1,7 +1,10 @@
 // The page: its screens, input handlers and updates.
 
+import { addToBasket, lackingWith, showBasket, watchBasket } from "/basket.js";
 import { showAnswers, showBoard } from "/board.js";
 import "/find.js";
+import { showCard, showCards } from "/cards.js";
+import { orderChanged, showOrders } from "/orders.js";
 import { $, commands, known, menu, speak, words } from "/state.js";
 import { clearApplied, focusRow, showApplied, showRows, showStaff } from "/stock.js";
 import { handle, listen } from "/stream.js";
@@ -9,41 +12,22 @@ import { JuiceButton, ShelfItem, make } from "/view.js";
 import { plain } from "/words.js";
 
 const wide = matchMedia("(min-width: 1180px)");
-const cards = new Map();
-const pressedAt = new Map();
 commands.onChange = commandChanged;
 
 // MARK: Orders
 
 const shelf = menu.fruits.map((_, index) => new ShelfItem(index));
-const juices = menu.juices.map((juice) => new JuiceButton(juice, menu.fruits, () => press(juice)));
+const juices = menu.juices.map((juice) => new JuiceButton(juice, menu.fruits, () => addToBasket(juice.id)));
 $("shelf").append(...shelf.map((item) => item.element));
 $("juices").append(...juices.map((button) => button.element));
 
-function press(juice) {
-  // Ignore the second click of a double click.
-  const now = performance.now();
-  if (now - (pressedAt.get(juice.id) ?? -Infinity) < 500) return;
-  pressedAt.set(juice.id, now);
-  const waiting = commands.waiting(known.store, juice.id);
-  if (waiting) {
-    if (waiting.isLate) commands.askAgain(waiting);
-    return;
-  }
-  commands.send("order", known.store, { juice: juice.id, quantity: known.quantity });
-}
-
-function setQuantity(quantity) {
-  known.quantity = Math.min(100, Math.max(1, quantity));
-  showStock();
-}
-$("fewer").addEventListener("click", () => setQuantity(known.quantity - 1));
-$("more").addEventListener("click", () => setQuantity(known.quantity + 1));
+watchBasket(showStock);
 
 // MARK: Command results
 
 function commandChanged(command) {
   if (command.state === "answered") answered(command);
+  orderChanged(command);
   showCard(command);
   showStock();
 }
@@ -51,42 +35,6 @@ function commandChanged(command) {
 function answered({ answer }) {
   if (answer.type === "outOfStock") askToEdit(answer);
   if (answer.kind === "restock") showApplied(answer);
-}
-
-function cardText(command) {
-  switch (command.state) {
-    case "answered": return words.answer(command.answer);
-    case "refused": return words.refused(command.refusal.code);
-    case "unsent": return words.unsent();
-    case "limited": return words.limited(command.refusal.code, command.refusal.wait);
-    case "late": return words.late();
-    default:
-      return command.kind === "order"
-        ? words.ordering(command.content.juice, command.content.quantity) : words.editing();
-  }
-}
-
-function showCard(command) {
-  let card = cards.get(command.id);
-  if (!card) {
-    card = { element: make("div", { className: "answer-card" }), text: make("p"), close: make("button", { type: "button" }) };
-    card.close.className = "icon";
-    card.close.textContent = "×";
-    card.close.addEventListener("click", () => { card.element.remove(); cards.delete(command.id); });
-    card.element.append(card.text, card.close);
-    cards.set(command.id, card);
-    $("mine").prepend(card.element);
-    // Remove the oldest finished cards; keep those without an answer.
-    const old = [...cards.entries()].filter(([, one]) => one.isDone).slice(0, Math.max(0, cards.size - 3));
-    for (const [id, one] of old) { one.element.remove(); cards.delete(id); }
-  }
-  card.command = command;
-  card.isDone = command.state === "answered" || command.state === "refused";
-  const kind = command.state === "answered" ? command.answer.type : command.state;
-  card.element.className = `answer-card is-${kind}`;
-  card.element.dataset.state = kind;
-  card.text.textContent = cardText(command);
-  card.close.setAttribute("aria-label", words.text("dismiss"));
 }
 
 // MARK: A fruit is short
@@ -129,12 +77,15 @@ function showScreen() {
   $("order").hidden = isStock || (screen === "board" && !wide.matches);
   $("stock").hidden = !isStock;
   $("board").hidden = screen !== "board" && !wide.matches;
+  $("checkout").hidden = $("order").hidden;
+  known.screen = $("order").hidden ? screen : "order";
   document.body.dataset.screen = screen;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.hash === `#${screen}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
   showRows();
+  showOrders();
 }
 for (const link of document.querySelectorAll("nav a")) {
   link.addEventListener("click", (event) => { event.preventDefault(); goTo(link.hash.slice(1)); });
@@ -197,14 +148,12 @@ function showStock() {
     const text = isKnown ? words.count(amount) : "–";
     shelf[index].show(words.fruit(fruit.id), isKnown ? amount : -1, text, full);
   });
-  const levels = isKnown ? known.levels : new Map(menu.fruits.map((fruit) => [fruit.id, Infinity]));
   for (const button of juices) {
-    const waiting = commands.waiting(known.store, button.juice.id);
-    button.show(words, levels, known.quantity, waiting !== undefined && !waiting.isLate);
+    button.show(words, lackingWith(button.juice), commands.isOrdering(known.store, button.juice.id));
     button.element.disabled = !known.takesOrders;
   }
   $("no-store").hidden = known.takesOrders;
-  $("quantity").textContent = String(known.quantity);
+  showBasket();
   showRows();
 }
 
@@ -229,9 +178,8 @@ function showWords() {
     button.setAttribute("aria-pressed", String(button.dataset.language === known.language));
   }
   if ($("sign-in-said").dataset.said) $("sign-in-said").textContent = words.text($("sign-in-said").dataset.said);
-  for (const { command } of [...cards.values()]) showCard(command);
   clearApplied();
-  for (const show of [showStores, showStock, showBoard, showAnswers, showLink, showQuestion]) show();
+  for (const show of [showCards, showOrders, showStores, showStock, showBoard, showAnswers, showLink, showQuestion]) show();
 }
 for (const button of document.querySelectorAll("[data-language]")) {
   button.addEventListener("click", () => {
@@ -290,7 +238,10 @@ handle({
   unreachable: () => setLink("unreachable"),
 });
 
-for (const command of commands.open.values()) showCard(command);
+for (const command of commands.open.values()) {
+  orderChanged(command);
+  showCard(command);
+}
 showWords();
 showScope();
 showStaff();

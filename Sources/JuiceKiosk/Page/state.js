@@ -14,7 +14,7 @@ export const known = {
   levels: new Map(),
   // Whether orders for the store are accepted.
   takesOrders: true,
-  quantity: 1,
+  screen: "order",
   link: "connecting",
   board: null,
   answers: [],

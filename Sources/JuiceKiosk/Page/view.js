@@ -1,5 +1,7 @@
 // Creates elements. Data always becomes text, never markup.
 
+import { plain } from "/words.js";
+
 export function make(name, { className, text, ...attributes } = {}, ...children) {
   const element = document.createElement(name);
   if (className) element.className = className;
@@ -14,6 +16,8 @@ function makeSVG(name, attributes) {
   for (const [attribute, value] of Object.entries(attributes)) element.setAttribute(attribute, value);
   return element;
 }
+
+export const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 
 export const tone = (index) => `tone-${index % 8}`;
 
@@ -62,16 +66,63 @@ export class JuiceButton {
     this.element.addEventListener("click", onPress);
   }
 
-  show(words, levels, quantity, isWaiting) {
-    const short = this.juice.recipe
-      .map((part) => ({ fruit: part.fruit, lack: part.amount * quantity - (levels.get(part.fruit) ?? 0) }))
-      .filter((part) => part.lack > 0);
+  show(words, short, isWaiting) {
     this.name.textContent = words.juice(this.juice.id);
     this.recipe.textContent = words.recipe(this.juice.recipe);
     this.state.textContent = short.map((part) => words.missing(part.fruit, part.lack)).join(" · ");
     this.element.classList.toggle("is-short", short.length > 0);
     this.element.classList.toggle("is-waiting", isWaiting);
     this.element.setAttribute("aria-busy", String(isWaiting));
+  }
+}
+
+// A juice in the basket: its name, a field and steppers for how many, and a button that removes it.
+export class BasketLine {
+  constructor(juice, most) {
+    this.juice = juice;
+    this.quantity = 0;
+    this.name = make("label", { className: "name", for: `basket-${juice}` });
+    this.field = make("input", { id: `basket-${juice}`, type: "number", min: "1", max: String(most),
+      "data-item": juice });
+    this.less = make("button", { type: "button", text: "−" });
+    this.more = make("button", { type: "button", text: "+" });
+    this.remove = make("button", { className: "icon", type: "button", text: "×" });
+    this.element = make("li", { className: "basket-line" }, this.name,
+      make("div", { className: "stepper" }, this.less, this.field, this.more), this.remove);
+  }
+
+  show(words) {
+    const name = words.juice(this.juice);
+    this.name.textContent = name;
+    this.field.value = String(this.quantity);
+    this.less.setAttribute("aria-label", `${name} −1`);
+    this.more.setAttribute("aria-label", `${name} +1`);
+    this.remove.setAttribute("aria-label", words.removing(name));
+  }
+}
+
+// One of the page's own orders, and a button that cancels it.
+export class OwnOrder {
+  constructor(onCancel) {
+    this.time = make("time");
+    this.store = make("bdi");
+    this.text = make("span", { className: "text" });
+    this.cancel = make("button", { className: "quiet", type: "button" });
+    this.cancel.addEventListener("click", onCancel);
+    this.element = make("li", { className: "own-order" },
+      make("span", { className: "head" }, this.time, this.store), this.text, this.cancel);
+  }
+
+  show(words, { store, items, state }, time) {
+    const can = state === "open" || state === "made";
+    this.element.dataset.state = state;
+    this.time.textContent = time;
+    this.store.textContent = plain(store);
+    this.text.textContent = words.items(items);
+    this.cancel.textContent = words.text(can ? "cancelOrder" : state);
+    this.cancel.setAttribute("aria-label", `${this.cancel.textContent}: ${this.text.textContent}, ${time}`);
+    // Not `disabled`: the button would lose the focus.
+    this.cancel.setAttribute("aria-disabled", String(!can));
   }
 }
 

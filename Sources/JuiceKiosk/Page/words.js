@@ -1,12 +1,16 @@
 // The page's texts, in English and Korean.
 
+import { itemsOf } from "/commands.js";
+
 const texts = {
   en: {
     title: "Juice Maker", skip: "Skip to the content", screens: "Screens", order: "Order", editStock: "Edit stock",
-    board: "Board", store: "Store", language: "Language", shelf: "In stock", chooseJuice: "Choose a juice",
     findJuice: "Find a juice", noneFound: "No juice has this name.",
-    quantity: "Quantity", fewer: "One less", more: "One more", close: "Close", staffToken: "Staff token",
-    unlock: "Unlock", lock: "Lock", mode: "How to edit", modeAdd: "Add or take away", modeSet: "Set the count",
+    board: "Board", store: "Store", language: "Language", shelf: "In stock", chooseJuice: "Choose juices",
+    basket: "Basket", sendOrder: "Order", cancelOrder: "Cancel", cancelling: "Cancelling…", cancelled: "Cancelled",
+    askAgain: "Ask again", cancelledLately: "Cancelled, 5 min", commandsOfPage: "What you sent", close: "Close",
+    staffToken: "Staff token", unlock: "Unlock", lock: "Lock", mode: "How to edit", modeAdd: "Add or take away",
+    modeSet: "Set the count",
     apply: "Apply", yourOrders: "Your orders", scope: "Which stores", allStores: "All stores", thisStore: "This store",
     rate: "Orders a second", lag: "Waiting (lag)", madeLately: "Made, 5 min", shortLately: "Out of stock, 5 min",
     chart: "Made and out of stock, last 5 minutes", made: "made", outOfStock: "out of stock", lastAnswers: "Last answers",
@@ -28,7 +32,8 @@ const texts = {
     title: "쥬스 메이커", skip: "본문으로 건너뛰기", screens: "화면", order: "주문", editStock: "재고 추가",
     board: "현황", store: "매장", language: "언어", shelf: "남은 재고", chooseJuice: "쥬스를 골라 주세요",
     findJuice: "쥬스 찾기", noneFound: "이런 이름의 쥬스는 없어요.",
-    quantity: "수량", fewer: "하나 빼기", more: "하나 더하기", close: "닫기", staffToken: "직원 토큰",
+    basket: "장바구니", sendOrder: "주문하기", cancelOrder: "주문 취소", cancelling: "취소하는 중…", cancelled: "취소됨",
+    askAgain: "다시 묻기", cancelledLately: "5분간 취소", commandsOfPage: "보낸 요청", close: "닫기", staffToken: "직원 토큰",
     unlock: "잠금 해제", lock: "잠그기", mode: "수정 방법", modeAdd: "더하기·빼기", modeSet: "개수 정하기",
     apply: "적용", yourOrders: "내 주문", scope: "매장 범위", allStores: "모든 매장", thisStore: "이 매장",
     rate: "초당 주문", lag: "대기 중 (지연)", madeLately: "5분간 제조", shortLately: "5분간 재고 부족",
@@ -54,13 +59,13 @@ const reasons = {
     unknownJuice: "this juice is not on the service's menu", unknownFruit: "a fruit is not on the service's menu",
     badQuantity: "the quantity must be from 1 to 100", badAmount: "an amount must be a whole number",
     wouldGoNegative: "a count cannot go below 0", wouldOverflow: "a count cannot go above 1,000,000,000",
-    emptyRestock: "no fruit was named", badCommand: "the command was not understood",
+    emptyRestock: "no fruit was named", badCommand: "the command was not understood", cancelled: "the order was cancelled",
   },
   ko: {
     unknownJuice: "메뉴에 없는 쥬스예요", unknownFruit: "메뉴에 없는 과일이 있어요",
     badQuantity: "수량은 1부터 100까지예요", badAmount: "수량은 정수여야 해요",
     wouldGoNegative: "재고는 0보다 작아질 수 없어요", wouldOverflow: "재고는 1,000,000,000개를 넘을 수 없어요",
-    emptyRestock: "수정할 과일이 없어요", badCommand: "요청을 이해하지 못했어요",
+    emptyRestock: "수정할 과일이 없어요", badCommand: "요청을 이해하지 못했어요", cancelled: "취소된 주문이에요",
   },
 };
 
@@ -124,18 +129,57 @@ export class Words {
       ? `${this.fruit(fruit)} ${this.number(count)}개 부족` : `${this.number(count)} ${this.fruit(fruit)} short`;
   }
 
-  ordering(juice, quantity) {
-    const name = this.juice(juice);
-    if (this.language === "ko") return quantity > 1 ? `${name} ${quantity}잔 주문 중…` : `${name} 주문 중…`;
-    return quantity > 1 ? `Ordering ${quantity} × ${name}…` : `Ordering ${name}…`;
+  // 2 × kiwi juice, mango juice
+  items(items) {
+    return items.map(({ juice, quantity }) => {
+      const name = this.juice(juice);
+      if (quantity === 1) return name;
+      return this.language === "ko" ? `${name} ${this.number(quantity)}잔` : `${this.number(quantity)} × ${name}`;
+    }).join(", ");
+  }
+
+  ordering(items) {
+    return this.language === "ko" ? `${this.items(items)} 주문 중…` : `Ordering ${this.items(items)}…`;
+  }
+
+  cancelling(items) {
+    return this.language === "ko" ? `${this.items(items)} 주문을 취소하는 중…` : `Cancelling ${this.items(items)}…`;
+  }
+
+  cancelled(returned) {
+    const list = returned.map((one) => `${this.fruit(one.fruit)} ${this.count(one.amount)}`).join(", ");
+    if (this.language === "ko") return list ? `주문을 취소했어요. 되돌린 과일: ${list}` : "주문을 취소했어요. 되돌린 과일은 없어요.";
+    return list ? `Cancelled. Returned: ${list}` : "Cancelled. Nothing was returned.";
+  }
+
+  // What is in the basket; with a limit, that it holds no more kinds.
+  basket(items, limit) {
+    if (limit !== undefined) {
+      return this.language === "ko" ? `장바구니에는 쥬스를 ${limit}가지까지 담을 수 있어요.` : `A basket holds at most ${limit} kinds of juice.`;
+    }
+    const sum = items.reduce((sum, item) => sum + item.quantity, 0);
+    if (this.language === "ko") return sum === 0 ? "장바구니가 비었어요" : `${this.number(sum)}잔 담음`;
+    return sum === 0 ? "The basket is empty" : sum === 1 ? "1 juice in the basket" : `${this.number(sum)} juices in the basket`;
+  }
+
+  basketLacks(short) { return short.map((one) => this.missing(one.fruit, one.lack)).join(" · "); }
+
+  removing(name) { return this.language === "ko" ? `${name} 빼기` : `Remove ${name}`; }
+
+  // Revisions of a store that no answer has.
+  gap({ first, last }) {
+    const [from, to] = [this.number(first), this.number(last)];
+    if (this.language === "ko") return `이력이 빠졌어요: 변경 ${first === last ? from : `${from}–${to}`}번의 응답이 없어요`;
+    return first === last
+      ? `Gap: the answer of revision ${from} is missing` : `Gap: the answers of revisions ${from} to ${to} are missing`;
   }
 
   editing() { return this.language === "ko" ? "재고를 수정하는 중…" : "Editing the stock…"; }
 
   late() {
     return this.language === "ko"
-      ? "10초가 지나도 응답이 없어요. 계속 기다릴게요. 다시 눌러도 한 번만 처리돼요."
-      : "No answer for 10 s. Still waiting for it; pressing again asks again and charges once.";
+      ? "10초가 지나도 응답이 없어요. 계속 기다릴게요. 다시 물어도 한 번만 처리돼요."
+      : "No answer for 10 s. Still waiting for it. Asking again never orders twice.";
   }
 
   unsent() {
@@ -153,12 +197,10 @@ export class Words {
     return this.language === "ko" ? `보낼 수 없어요: ${why}` : `It could not be sent: ${why}`;
   }
 
-  made(juice, quantity) {
-    const name = this.juice(juice);
-    if (this.language === "ko") {
-      return quantity > 1 ? `${name} ${quantity}잔 나왔습니다! 맛있게 드세요!` : `${name} 나왔습니다! 맛있게 드세요!`;
-    }
-    return quantity > 1 ? `Your ${quantity} × ${name} are ready! Enjoy!` : `Your ${name} is ready! Enjoy!`;
+  made(items) {
+    const names = this.items(items);
+    if (this.language === "ko") return `${names} 나왔습니다! 맛있게 드세요!`;
+    return items.length === 1 && items[0].quantity === 1 ? `Your ${names} is ready! Enjoy!` : `Your ${names} are ready! Enjoy!`;
   }
 
   short(missing) {
@@ -191,9 +233,10 @@ export class Words {
 
   answer(answer) {
     switch (answer.type) {
-      case "juiceMade": return this.made(answer.juice, answer.quantity);
+      case "juiceMade": return this.made(itemsOf(answer));
       case "outOfStock": return this.short(answer.missing);
       case "restocked": return this.restocked(answer.left);
+      case "cancelled": return this.cancelled(answer.returned);
       default: return this.rejected(answer);
     }
   }
@@ -201,9 +244,8 @@ export class Words {
   // An answer on the board, perhaps to another customer.
   line(answer) {
     if (answer.type !== "juiceMade") return this.answer(answer);
-    const name = this.juice(answer.juice);
-    if (this.language === "ko") return answer.quantity > 1 ? `${name} ${answer.quantity}잔 제조` : `${name} 제조`;
-    return answer.quantity > 1 ? `Made: ${answer.quantity} × ${name}` : `Made: ${name}`;
+    const names = this.items(itemsOf(answer));
+    return this.language === "ko" ? `${names} 제조` : `Made: ${names}`;
   }
 
   applied(count) { return this.language === "ko" ? `적용됨: ${this.count(count)}` : `Applied: ${this.count(count)}`; }

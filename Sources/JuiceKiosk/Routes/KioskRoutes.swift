@@ -10,8 +10,8 @@ import NIOCore
 /// - `GET /` and the files it links to: the page.
 /// - `GET /api/menu`: the menu, and what the page may do.
 /// - `GET /api/events?store=…&scope=all|store&page=…`: the live state, as server-sent events.
-/// - `POST /api/orders`, `POST /api/restocks`: a command; 202 once a broker has acknowledged it, 429 with `Retry-After` over the
-///   rate limit. The answer arrives as an event.
+/// - `POST /api/orders`, `POST /api/cancels`, `POST /api/restocks`: a command; 202 once a broker has acknowledged it, 429 with
+///   `Retry-After` over the rate limit. The answer arrives as an event.
 /// - `POST /api/staff`: 204 if the staff token is right.
 struct KioskRoutes {
     let configuration: KioskConfiguration
@@ -30,13 +30,10 @@ struct KioskRoutes {
         router.get("/api/events") { request, _ in try events(request) }
         router.post("/api/orders") { request, context in
             let order = try await CommandBody.order(body(of: request), menu: configuration.menu)
-            try checkStore(of: order)
-            try gate.pass(
-                AwaitedAnswers.Command(order),
-                from: client(request, context),
-                path: request.uri.path
-            )
-            return try await send(order, for: request)
+            return try await admit(order, request, context)
+        }
+        router.post("/api/cancels") { request, context in
+            try await admit(CommandBody.cancel(body(of: request)), request, context)
         }
         router.post("/api/restocks") { request, context in
             try checkStaff(request, context)
@@ -70,9 +67,18 @@ struct KioskRoutes {
         )
     }
 
-    private func checkStore(of order: OutgoingCommand) throws(Refusal) {
-        guard let takesOrders = hub.takesOrders(for: Name(order.store)) else { throw .stockIsUnread }
-        guard takesOrders else { throw .unknownStore }
+    /// Sends an order or a cancel, within the rate limit. Either may take a place in the service's duplicate memory.
+    private func admit(_ command: OutgoingCommand, _ request: Request, _ context: KioskContext) async throws
+        -> Response
+    {
+        guard let takesOrders = hub.takesOrders(for: Name(command.store)) else { throw Refusal.stockIsUnread }
+        guard takesOrders else { throw Refusal.unknownStore }
+        try gate.pass(
+            AwaitedAnswers.Command(command),
+            from: client(request, context),
+            path: request.uri.path
+        )
+        return try await send(command, for: request)
     }
 
     private func body(of request: Request) async throws -> Data {

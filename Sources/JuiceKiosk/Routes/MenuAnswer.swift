@@ -30,6 +30,8 @@ struct MenuAnswer: Encodable {
     /// Whether no other stores are shown.
     private let hasFixedStores: Bool
     private let canEditStock: Bool
+    /// How long an order can be cancelled, in seconds.
+    private let duplicateWindow: Int64
 
     init(_ configuration: KioskConfiguration) {
         let menu = configuration.menu
@@ -46,5 +48,6 @@ struct MenuAnswer: Encodable {
         stores = configuration.rule.named
         hasFixedStores = configuration.rule.isFixed
         canEditStock = configuration.staffToken != nil
+        duplicateWindow = configuration.duplicateWindow.components.seconds
     }
 }

@@ -2,9 +2,9 @@ import JuiceMaker
 
 /// An answer as a client sees it. It owns its texts and needs no menu.
 public struct Answer: Sendable, Hashable {
-    /// Whether an order or a restock was answered.
+    /// The kind of the command that was answered.
     public let command: CommandKind
-    /// The id of the order or restock.
+    /// The id of the order or restock; a cancel has its order's.
     public let id: String
     /// The store it was for.
     public let store: String
@@ -15,16 +15,51 @@ public struct Answer: Sendable, Hashable {
     /// What to tell people, in the language of the service.
     public let message: String
 
+    /// The store's revision after the command; nil if it changed nothing, or if a version before revisions wrote the answer.
+    public let revision: Int?
+
     /// What can come of a command.
     public enum Outcome: Sendable, Hashable {
-        /// `quantity` of the juice were made: the fruits used, and what is left of them.
-        case juiceMade(juice: String, quantity: Int, used: [FruitAmount], left: [FruitAmount])
-        /// The juice could not be made: every fruit that is short, at least one.
-        case outOfStock(juice: String, quantity: Int, missing: [MissingFruit])
+        /// An order was made: the fruits used, and what is left of them.
+        case juiceMade(OrderedJuices, used: [FruitAmount], left: [FruitAmount])
+        /// An order could not be made: every fruit that is short, at least one.
+        case outOfStock(OrderedJuices, missing: [MissingFruit])
         /// The stock was changed: the levels of the named fruits after it.
         case restocked(left: [FruitAmount])
+        /// An order was taken back: the fruits returned, and their levels. Both are empty if there was nothing to return.
+        case cancelled(returned: [FruitAmount], left: [FruitAmount])
         /// The command had no effect. The code is one of ``Rejection/Reason``, or one that a newer service added.
         case rejected(reason: String)
+    }
+}
+
+/// What an order asked for, by the juices' ids.
+public enum OrderedJuices: Sendable, Hashable {
+    /// One juice.
+    case single(OrderedJuice)
+    /// A basket of several.
+    case basket([OrderedJuice])
+
+    /// The items: one, or those of the basket.
+    public var items: [OrderedJuice] {
+        switch self {
+        case .single(let item): [item]
+        case .basket(let items): items
+        }
+    }
+}
+
+/// So many of a juice.
+public struct OrderedJuice: Sendable, Hashable, Encodable {
+    /// The juice's id.
+    public let juice: String
+    /// How many of it.
+    public let quantity: Int
+
+    /// So many of the juice with this id.
+    public init(juice: String, quantity: Int) {
+        self.juice = juice
+        self.quantity = quantity
     }
 }
 
@@ -32,32 +67,54 @@ public struct Answer: Sendable, Hashable {
 /// objects, since a list keeps its order in every language.
 extension Answer: Encodable {
     private enum Field: String, CodingKey {
-        case type, store, message, duplicate, juice, quantity, left, missing, reason
+        case type, store, message, duplicate, juice, quantity, items, returned, left, missing, reason,
+            revision
     }
 
     /// Writes the fields.
     public func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: Field.self)
+        try fields.encode("\(outcome.type)", forKey: .type)
         try fields.encode(store, forKey: .store)
         try fields.encode(message, forKey: .message)
         try fields.encode(isDuplicate, forKey: .duplicate)
+        try fields.encodeIfPresent(revision, forKey: .revision)
         switch outcome {
-        case .juiceMade(let juice, let quantity, _, let left):
-            try fields.encode("\(AnswerContent.Kind.juiceMade.type)", forKey: .type)
-            try fields.encode(juice, forKey: .juice)
-            try fields.encode(quantity, forKey: .quantity)
+        case .juiceMade(let juices, _, let left):
+            try encode(juices, to: &fields)
             try fields.encode(left, forKey: .left)
-        case .outOfStock(let juice, let quantity, let missing):
-            try fields.encode("\(AnswerContent.Kind.outOfStock.type)", forKey: .type)
-            try fields.encode(juice, forKey: .juice)
-            try fields.encode(quantity, forKey: .quantity)
+        case .outOfStock(let juices, let missing):
+            try encode(juices, to: &fields)
             try fields.encode(missing, forKey: .missing)
         case .restocked(let left):
-            try fields.encode("\(AnswerContent.Kind.restocked.type)", forKey: .type)
+            try fields.encode(left, forKey: .left)
+        case .cancelled(let returned, let left):
+            try fields.encode(returned, forKey: .returned)
             try fields.encode(left, forKey: .left)
         case .rejected(let reason):
-            try fields.encode("\(AnswerEncoder.rejectedType)", forKey: .type)
             try fields.encode(reason, forKey: .reason)
+        }
+    }
+
+    private func encode(_ juices: OrderedJuices, to fields: inout KeyedEncodingContainer<Field>) throws {
+        switch juices {
+        case .single(let item):
+            try fields.encode(item.juice, forKey: .juice)
+            try fields.encode(item.quantity, forKey: .quantity)
+        case .basket(let items):
+            try fields.encode(items, forKey: .items)
+        }
+    }
+}
+
+extension Answer.Outcome {
+    fileprivate var type: StaticString {
+        switch self {
+        case .juiceMade: AnswerContent.Kind.juiceMade.type
+        case .outOfStock: AnswerContent.Kind.outOfStock.type
+        case .restocked: AnswerContent.Kind.restocked.type
+        case .cancelled: AnswerContent.Kind.cancelled.type
+        case .rejected: AnswerEncoder.rejectedType
         }
     }
 }
@@ -81,7 +138,8 @@ public final class AnswerDecoder {
             store: String(head.store),
             outcome: try outcome(of: object),
             isDuplicate: head.isDuplicate,
-            message: String(try object.text("message"))
+            message: String(try object.text("message")),
+            revision: try revision(of: object)
         )
     }
 
@@ -90,19 +148,16 @@ public final class AnswerDecoder {
         switch AnswerContent.Kind(type: type) {
         case .juiceMade:
             return .juiceMade(
-                juice: String(try answer.text("juice")),
-                quantity: try answer.integer("quantity", from: JuiceMaker.quantities),
+                try juices(of: answer),
                 used: try answer.amounts("used"),
                 left: try answer.amounts("left")
             )
         case .outOfStock:
-            return .outOfStock(
-                juice: String(try answer.text("juice")),
-                quantity: try answer.integer("quantity", from: JuiceMaker.quantities),
-                missing: try missing(in: answer)
-            )
+            return .outOfStock(try juices(of: answer), missing: try missing(in: answer))
         case .restocked:
             return .restocked(left: try answer.amounts("left"))
+        case .cancelled:
+            return .cancelled(returned: try answer.amounts("returned"), left: try answer.amounts("left"))
         case nil:
             guard type == BorrowedText(AnswerEncoder.rejectedType) else {
                 throw MalformedMessage("type", "no answer has this type")
@@ -111,9 +166,38 @@ public final class AnswerDecoder {
         }
     }
 
+    private func juices(of answer: JSONObject) throws(MalformedMessage) -> OrderedJuices {
+        if case .absent = answer.member("items") {
+            return .single(try item(answer, "", JuiceOrder.quantities))
+        }
+        let items = try answer.objects("items") { item, place throws(MalformedMessage) in
+            try self.item(item, "\(place).", JuiceOrder.basketQuantities)
+        }
+        guard (1...JuiceOrder.mostItems).contains(items.count) else {
+            throw MalformedMessage("items", "must be 1 to \(JuiceOrder.mostItems)")
+        }
+        return .basket(items)
+    }
+
+    private func item(
+        _ item: JSONObject,
+        _ path: String,
+        _ quantities: ClosedRange<Int>
+    ) throws(MalformedMessage) -> OrderedJuice {
+        OrderedJuice(
+            juice: String(try item.text("juice", in: path)),
+            quantity: try item.integer("quantity", in: path, from: quantities)
+        )
+    }
+
+    private func revision(of answer: JSONObject) throws(MalformedMessage) -> Int? {
+        if case .absent = answer.member("revision") { return nil }
+        return try answer.integer("revision", from: 1 ... .max)
+    }
+
     private func missing(in answer: JSONObject) throws(MalformedMessage) -> [MissingFruit] {
-        // A recipe may ask for as much as a store holds, and an order for many juices.
-        let mostNeeded = FruitStore.maximumLevel * JuiceMaker.quantities.upperBound
+        // A recipe may ask for as much as a store holds, and a basket for many juices.
+        let mostNeeded = FruitStore.maximumLevel * JuiceOrder.basketQuantities.upperBound
         let missing = try answer.objects("missing") { shortage, place throws(MalformedMessage) in
             MissingFruit(
                 fruit: String(try shortage.text("fruit", in: "\(place).")),

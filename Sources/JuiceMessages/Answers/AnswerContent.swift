@@ -15,6 +15,8 @@ public struct AnswerContent: Sendable {
         case outOfStock
         /// A restock changed the stock.
         case restocked
+        /// An order was taken back.
+        case cancelled
 
         /// The answer's type in JSON.
         var type: StaticString {
@@ -22,6 +24,7 @@ public struct AnswerContent: Sendable {
             case .juiceMade: "juiceMade"
             case .outOfStock: "outOfStock"
             case .restocked: "restocked"
+            case .cancelled: "cancelled"
             }
         }
 
@@ -31,6 +34,7 @@ public struct AnswerContent: Sendable {
             case BorrowedText(Self.juiceMade.type): self = .juiceMade
             case BorrowedText(Self.outOfStock.type): self = .outOfStock
             case BorrowedText(Self.restocked.type): self = .restocked
+            case BorrowedText(Self.cancelled.type): self = .cancelled
             default: return nil
             }
         }
@@ -40,76 +44,39 @@ public struct AnswerContent: Sendable {
             switch self {
             case .juiceMade, .outOfStock: .order
             case .restocked: .restock
+            case .cancelled: .cancel
             }
         }
     }
 
-    /// A fruit and how many of it there are.
-    public struct Level: Hashable, Sendable {
-        /// The fruit's index.
-        public let fruit: Int
-        /// How many there are; negative if there were enough, which an out-of-stock answer does not tell.
-        public let level: Int
-
-        /// Whether the answer names the fruit.
-        var isTold: Bool { level >= 0 }
-
-        static let enough = -1
-    }
-
     /// What came of the command.
-    public private(set) var kind = Kind.restocked
-    /// The order that was answered; means nothing for a restock.
-    public private(set) var order = JuiceOrder(juice: 0, quantity: 0)
-    /// For an order how many ingredients its juice has; for a restock how many fruits it named.
-    public private(set) var count = 0
-    /// The first ``count`` are in use: emptying an array and appending to it costs several times as much as setting.
-    private var levels: [Level] = []
-
-    /// For an order the fruits of the recipe, in its order; for a restock those that it named, in menu order.
-    ///
-    /// The levels are those after the command. An out-of-stock answer tells those of the fruits that were short.
-    public subscript(place: Int) -> Level { levels[place] }
+    public var kind = Kind.restocked
+    /// The order that was answered; means nothing for a restock or a cancel.
+    public var order = JuiceOrder.basket([])
+    /// The fruits of the command, in the order in which the answer names them. An out-of-stock answer names those that are short.
+    public var fruits = FruitTally()
+    /// The store's revision after a command that changed it; 0 if it did not, or if the answer does not say.
+    public var revision = 0
 
     /// The content of no answer, to be set.
     public init() {}
 
-    /// Becomes the answer to an order.
+    /// Becomes the answer to an order, which the maker makes. The revision is left to be set.
     ///
     /// - Parameters:
     ///   - order: the order.
-    ///   - outcome: what came of it.
-    ///   - maker: the maker that carried the order out.
-    ///   - store: the store after it.
-    public mutating func set(
+    ///   - maker: a maker by the answer's menu.
+    ///   - store: the store that the fruits are taken from.
+    /// - Returns: what came of the order.
+    @discardableResult
+    public mutating func make(
         _ order: JuiceOrder,
-        _ outcome: JuiceMaker.Outcome,
         by maker: JuiceMaker,
-        left store: FruitStore
-    ) {
-        let isMade = outcome == .made
-        begin(isMade ? .juiceMade : .outOfStock, order)
-        for ingredient in maker.recipe(of: order) {
-            let isTold = isMade || !store.has(ingredient, times: order.quantity)
-            append(ingredient.fruit, isTold ? store[ingredient.fruit] : Level.enough)
-        }
-    }
-
-    /// Becomes the answer to a restock. `store` is the store after it.
-    public mutating func set(_ edit: StockEdit, left store: FruitStore) {
-        begin(.restocked)
-        for entry in edit.entries { append(entry.fruit, store[entry.fruit]) }
-    }
-
-    mutating func begin(_ kind: Kind, _ order: JuiceOrder = JuiceOrder(juice: 0, quantity: 0)) {
-        self.kind = kind
+        from store: inout FruitStore
+    ) -> JuiceMaker.Outcome {
+        let outcome = maker.make(order, from: &store, &fruits)
         self.order = order
-        count = 0
-    }
-
-    mutating func append(_ fruit: Int, _ level: Int) {
-        let level = Level(fruit: fruit, level: level)
-        if count < levels.count { levels[count] = level } else { levels.append(level) }
-        count += 1
+        kind = outcome == .made ? .juiceMade : .outOfStock
+        return outcome
     }
 }

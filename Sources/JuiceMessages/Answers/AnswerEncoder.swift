@@ -14,9 +14,7 @@ public final class AnswerEncoder: Sendable {
     private let fragments: Fragments
     private let fruits: [FruitFragments]
     private let juices: [JuiceFragments]
-    // Those of all juices, one behind the other.
-    private let ingredients: [Ingredient]
-    private let types: (juiceMade: TypeFragments, outOfStock: TypeFragments, restocked: TypeFragments)
+    private let types: TypeFragments.OfKinds
     private let phrases: PhraseFragments
     private let stock: StockTemplate
 
@@ -25,32 +23,23 @@ public final class AnswerEncoder: Sendable {
         self.language = language
         let phrasebook = Phrasebook(menu: menu, language: language)
         var fragments = Fragments()
-        var juices: [JuiceFragments] = []
-        var ingredients: [Ingredient] = []
-        for (index, juice) in menu.juices.enumerated() {
-            let first = ingredients.count
-            ingredients += juice.recipe
-            juices.append(JuiceFragments(index, first..<ingredients.count, phrasebook, &fragments))
-        }
+        juices = menu.juices.indices.map { JuiceFragments(juice: $0, phrasebook, &fragments) }
         fruits = menu.fruits.indices.map { FruitFragments(fruit: $0, phrasebook, &fragments) }
-        types = (
-            TypeFragments(.juiceMade, &fragments), TypeFragments(.outOfStock, &fragments),
-            TypeFragments(.restocked, &fragments)
-        )
+        types = TypeFragments.OfKinds(&fragments)
         phrases = PhraseFragments(phrasebook, &fragments)
         stock = StockTemplate(menu: menu)
-        self.juices = juices
-        self.ingredients = ingredients
         self.fragments = fragments
         self.phrasebook = phrasebook
     }
 
-    /// Writes the answer to a command that was carried out, or to an order that was short of fruit.
+    /// Writes the answer to a command that was carried out, or to an order that was short of fruit. The content must be of the
+    /// same menu.
     public func write(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
         switch content.kind {
         case .juiceMade: writeJuiceMade(content, head, into: &buffer)
         case .outOfStock: writeOutOfStock(content, head, into: &buffer)
         case .restocked: writeRestocked(content, head, into: &buffer)
+        case .cancelled: writeCancelled(content, head, into: &buffer)
         }
     }
 
@@ -86,30 +75,25 @@ extension AnswerEncoder {
         _ head: AnswerHead,
         into buffer: inout OutputBuffer
     ) {
-        let juice = juices[content.order.juice]
         begin(types.juiceMade, head, into: &buffer)
-        append(juice.id, into: &buffer)
-        buffer.append(decimal: content.order.quantity)
-        for place in juice.ingredients {
-            let ingredient = ingredients[place]
-            let isFirst = place == juice.ingredients.lowerBound
-            append(
-                isFirst ? fruits[ingredient.fruit].firstUsed : fruits[ingredient.fruit].next,
-                into: &buffer
-            )
-            buffer.append(decimal: ingredient.amount * content.order.quantity)
-        }
-        for place in 0..<content.count {
-            let (fruit, isFirst) = (content[place].fruit, place == 0)
-            append(isFirst ? fruits[fruit].firstLeftAfterUsed : fruits[fruit].next, into: &buffer)
-            buffer.append(decimal: content[place].level)
-        }
-        if content.order.quantity == 1 {
-            append(juice.madeOne, into: &buffer)
-        } else {
-            append(juice.madeSeveral.before, into: &buffer)
-            buffer.append(decimal: content.order.quantity)
-            append(juice.madeSeveral.after, into: &buffer)
+        append(content.order, into: &buffer)
+        appendAmounts(of: content, after: { $0.firstUsed }, into: &buffer)
+        appendLevels(of: content, after: { $0.firstLeftAfterAmounts }, into: &buffer)
+        appendRevision(of: content, into: &buffer)
+        switch content.order {
+        case .single(let item) where item.quantity == 1:
+            append(juices[item.juice].madeOne, into: &buffer)
+        case .single(let item):
+            append(phrases.made.before, into: &buffer)
+            append(item, into: &buffer)
+            append(phrases.made.after, into: &buffer)
+        case .basket(let items):
+            append(phrases.made.before, into: &buffer)
+            for place in items.indices {
+                if place > 0 { buffer.append(", ") }
+                append(items[place], into: &buffer)
+            }
+            append(phrases.made.after, into: &buffer)
         }
     }
 
@@ -118,24 +102,21 @@ extension AnswerEncoder {
         _ head: AnswerHead,
         into buffer: inout OutputBuffer
     ) {
-        let juice = juices[content.order.juice]
         begin(types.outOfStock, head, into: &buffer)
-        append(juice.id, into: &buffer)
-        buffer.append(decimal: content.order.quantity)
+        append(content.order, into: &buffer)
         var following = 0
-        for place in 0..<content.count where content[place].isTold {
-            let (fruit, isFirst) = (content[place].fruit, following == 0)
-            append(isFirst ? fruits[fruit].firstShort : fruits[fruit].nextShort, into: &buffer)
-            let needed = ingredients[juice.ingredients.lowerBound + place].amount * content.order.quantity
-            buffer.append(decimal: needed)
+        for place in 0..<content.fruits.count where content.fruits[place].isShort {
+            let (line, isFirst) = (content.fruits[place], following == 0)
+            append(isFirst ? fruits[line.fruit].firstShort : fruits[line.fruit].nextShort, into: &buffer)
+            buffer.append(decimal: line.amount)
             buffer.append(#","inStock":"#)
-            buffer.append(decimal: content[place].level)
+            buffer.append(decimal: line.level)
             following += 1
         }
         append(phrases.outOfStock.before, into: &buffer)
-        for place in 0..<content.count where content[place].isTold {
+        for place in 0..<content.fruits.count where content.fruits[place].isShort {
             following -= 1
-            append(fruits[content[place].fruit].listed(followedBy: following), into: &buffer)
+            append(fruits[content.fruits[place].fruit].listed(followedBy: following), into: &buffer)
         }
         append(phrases.outOfStock.after, into: &buffer)
     }
@@ -146,59 +127,118 @@ extension AnswerEncoder {
         into buffer: inout OutputBuffer
     ) {
         begin(types.restocked, head, into: &buffer)
-        for place in 0..<content.count {
-            let (fruit, isFirst) = (content[place].fruit, place == 0)
-            append(isFirst ? fruits[fruit].firstLeft : fruits[fruit].next, into: &buffer)
-            buffer.append(decimal: content[place].level)
-        }
+        appendLevels(of: content, after: { $0.firstLeft }, into: &buffer)
+        appendRevision(of: content, into: &buffer)
         append(phrases.restocked, into: &buffer)
-        for place in 0..<content.count {
-            if place > 0 { buffer.append(", ") }
-            append(fruits[content[place].fruit].level.before, into: &buffer)
-            buffer.append(decimal: content[place].level)
-            append(fruits[content[place].fruit].level.after, into: &buffer)
-        }
+        appendList(of: content, into: &buffer) { $0.level }
         buffer.append(#""}"#)
     }
 
+    private func writeCancelled(
+        _ content: AnswerContent,
+        _ head: AnswerHead,
+        into buffer: inout OutputBuffer
+    ) {
+        begin(types.cancelled, head, into: &buffer)
+        guard content.fruits.count > 0 else { return append(phrases.cancelledNothing, into: &buffer) }
+        appendAmounts(of: content, after: { $0.firstReturned }, into: &buffer)
+        appendLevels(of: content, after: { $0.firstLeftAfterAmounts }, into: &buffer)
+        appendRevision(of: content, into: &buffer)
+        append(phrases.cancelled.before, into: &buffer)
+        appendList(of: content, into: &buffer) { $0.amount }
+        append(phrases.cancelled.after, into: &buffer)
+    }
+}
+
+// MARK: - Parts
+
+extension AnswerEncoder {
     // What all answers begin with. It leaves the store's string open: the next piece closes it.
     private func begin(_ type: TypeFragments, _ head: AnswerHead, into buffer: inout OutputBuffer) {
         append(type.beginning(of: head), into: &buffer)
         buffer.append(idAndStoreOf: head)
     }
 
+    /// Leaves the number of the only item open, or closes the items: a member may follow.
+    @inline(__always)
+    private func append(_ order: JuiceOrder, into buffer: inout OutputBuffer) {
+        switch order {
+        case .single(let item):
+            append(juices[item.juice].id, into: &buffer)
+            buffer.append(decimal: item.quantity)
+        case .basket(let items):
+            append(items, into: &buffer)
+        }
+    }
+
+    private func append(_ items: [OrderItem], into buffer: inout OutputBuffer) {
+        for place in items.indices {
+            let juice = juices[items[place].juice]
+            append(place == 0 ? juice.firstItem : juice.nextItem, into: &buffer)
+            buffer.append(decimal: items[place].quantity)
+        }
+        buffer.append("}]")
+    }
+
+    /// An item in a message.
+    private func append(_ item: OrderItem, into buffer: inout OutputBuffer) {
+        let juice = juices[item.juice]
+        if item.quantity == 1 { return append(juice.one, into: &buffer) }
+        append(juice.several.before, into: &buffer)
+        buffer.append(decimal: item.quantity)
+        append(juice.several.after, into: &buffer)
+    }
+
+    @inline(__always)
+    private func appendAmounts(
+        of content: AnswerContent,
+        after first: (FruitFragments) -> Fragment,
+        into buffer: inout OutputBuffer
+    ) {
+        for place in 0..<content.fruits.count {
+            let line = content.fruits[place]
+            append(place == 0 ? first(fruits[line.fruit]) : fruits[line.fruit].next, into: &buffer)
+            buffer.append(decimal: line.amount)
+        }
+    }
+
+    @inline(__always)
+    private func appendLevels(
+        of content: AnswerContent,
+        after first: (FruitFragments) -> Fragment,
+        into buffer: inout OutputBuffer
+    ) {
+        for place in 0..<content.fruits.count {
+            let line = content.fruits[place]
+            append(place == 0 ? first(fruits[line.fruit]) : fruits[line.fruit].next, into: &buffer)
+            buffer.append(decimal: line.level)
+        }
+    }
+
+    /// Closes the levels before it.
+    @inline(__always)
+    private func appendRevision(of content: AnswerContent, into buffer: inout OutputBuffer) {
+        guard content.revision > 0 else { return buffer.append("}") }
+        append(phrases.revision, into: &buffer)
+        buffer.append(decimal: content.revision)
+    }
+
+    /// The fruits in a message, each with a number.
+    private func appendList(
+        of content: AnswerContent,
+        into buffer: inout OutputBuffer,
+        _ number: (FruitTally.Line) -> Int
+    ) {
+        for place in 0..<content.fruits.count {
+            let line = content.fruits[place]
+            if place > 0 { buffer.append(", ") }
+            append(fruits[line.fruit].counted.before, into: &buffer)
+            buffer.append(decimal: number(line))
+            append(fruits[line.fruit].counted.after, into: &buffer)
+        }
+    }
+
     private func append(_ fragment: Fragment, into buffer: inout OutputBuffer) {
         buffer.append(fragment, of: fragments)
-    }
-}
-
-// MARK: - Compact answers
-
-extension AnswerEncoder {
-    /// Unpacks an answer that was packed under the same menu.
-    ///
-    /// - Returns: false if it cannot be an answer by this menu, or if it needs a template. The content means nothing then.
-    public func unpack(_ answer: CompactAnswer, into content: inout AnswerContent) -> Bool {
-        guard let kind = answer.kind.content else { return false }
-        let offset = kind.packingOffset
-        var numbers = answer.numbers
-        switch kind {
-        case .juiceMade, .outOfStock:
-            let order = JuiceOrder(juice: numbers.next(), quantity: numbers.next())
-            guard juices.indices.contains(order.juice), JuiceMaker.quantities.contains(order.quantity) else {
-                return false
-            }
-            content.begin(kind, order)
-            for place in juices[order.juice].ingredients {
-                content.append(ingredients[place].fruit, numbers.next() - offset)
-            }
-            return (0..<content.count).contains { content[$0].isTold }
-        case .restocked:
-            var named = FruitSet(bits: numbers.next())
-            guard named.isOfMenu(fruits: fruits.count) else { return false }
-            content.begin(kind)
-            while let fruit = named.popFirst() { content.append(fruit, numbers.next() - offset) }
-            return true
-        }
     }
 }

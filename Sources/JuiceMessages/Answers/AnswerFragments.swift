@@ -7,8 +7,10 @@ import JuiceMaker
 struct FruitFragments {
     /// `,"used":{"kiwi":`
     let firstUsed: Fragment
-    /// After the fruits that were used: `},"left":{"kiwi":`
-    let firstLeftAfterUsed: Fragment
+    /// After the store: `","returned":{"kiwi":`
+    let firstReturned: Fragment
+    /// After the fruits that were used or returned: `},"left":{"kiwi":`
+    let firstLeftAfterAmounts: Fragment
     /// After the store: `","left":{"kiwi":`
     let firstLeft: Fragment
     /// `,"kiwi":`
@@ -17,8 +19,8 @@ struct FruitFragments {
     let firstShort: Fragment
     /// `},{"fruit":"kiwi","needed":`
     let nextShort: Fragment
-    /// Around the level, in the message to a restock: `kiwi 8`
-    let level: (before: Fragment, after: Fragment)
+    /// Around the number, in the message to a restock or a cancel: `kiwi 8`
+    let counted: (before: Fragment, after: Fragment)
     private let beforeOthers: Fragment
     private let beforeLast: Fragment
     private let last: Fragment
@@ -26,7 +28,8 @@ struct FruitFragments {
     init(fruit: Int, _ phrasebook: Phrasebook, _ fragments: inout Fragments) {
         let id = phrasebook.menu.fruits[fruit].id
         firstUsed = fragments.add { $0.append(#","used":{"#, key: id) }
-        firstLeftAfterUsed = fragments.add { $0.append(#"},"left":{"#, key: id) }
+        firstReturned = fragments.add { $0.append(#"","returned":{"#, key: id) }
+        firstLeftAfterAmounts = fragments.add { $0.append(#"},"left":{"#, key: id) }
         firstLeft = fragments.add { $0.append(#"","left":{"#, key: id) }
         next = fragments.add { $0.append(",", key: id) }
         firstShort = fragments.add {
@@ -42,11 +45,7 @@ struct FruitFragments {
             $0.append(#","needed":"#)
         }
 
-        let level = phrasebook.level(ofFruit: fruit)
-        self.level = (
-            fragments.add { $0.append(escaped: level.before) },
-            fragments.add { $0.append(escaped: level.after) }
-        )
+        counted = fragments.add(phrasebook.counted(fruit: fruit))
         let listed = phrasebook.listed(fruit: fruit)
         beforeOthers = fragments.add { $0.append(escaped: listed.beforeOthers) }
         beforeLast = fragments.add { $0.append(escaped: listed.beforeLast) }
@@ -65,63 +64,93 @@ struct FruitFragments {
 
 /// What answers say of one juice.
 struct JuiceFragments {
-    /// Where the ingredients are among those of all juices.
-    let ingredients: Range<Int>
     /// `","juice":"kiwi","quantity":`
     let id: Fragment
-    /// `},"message":"juice made: kiwi juice"}`
+    /// After the store: `","items":[{"juice":"kiwi","quantity":`
+    let firstItem: Fragment
+    /// `},{"juice":"kiwi","quantity":`
+    let nextItem: Fragment
+    /// `,"message":"juice made: kiwi juice"}`
     let madeOne: Fragment
-    /// Around the number: `},"message":"juice made: 3 × kiwi juice"}`
-    let madeSeveral: (before: Fragment, after: Fragment)
+    /// `kiwi juice`
+    let one: Fragment
+    /// Around the number: `3 × kiwi juice`
+    let several: (before: Fragment, after: Fragment)
 
-    init(_ juice: Int, _ ingredients: Range<Int>, _ phrasebook: Phrasebook, _ fragments: inout Fragments) {
-        self.ingredients = ingredients
-        id = fragments.add {
-            $0.append(#"","juice":"#)
-            $0.append(quoted: phrasebook.menu.juices[juice].id)
-            $0.append(#","quantity":"#)
+    init(juice: Int, _ phrasebook: Phrasebook, _ fragments: inout Fragments) {
+        func item(after before: StaticString) -> Fragment {
+            fragments.add {
+                $0.append(before)
+                $0.append(quoted: phrasebook.menu.juices[juice].id)
+                $0.append(#","quantity":"#)
+            }
         }
+        id = item(after: #"","juice":"#)
+        firstItem = item(after: #"","items":[{"juice":"#)
+        nextItem = item(after: #"},{"juice":"#)
+        let name = phrasebook.one(ofJuice: juice)
+        one = fragments.add { $0.append(escaped: name) }
         madeOne = fragments.add {
-            $0.append(#"},"message":""#)
-            $0.append(escaped: phrasebook.madeOne(juice: juice))
+            $0.append(#","message":""#)
+            $0.append(escaped: phrasebook.made.before + name + phrasebook.made.after)
             $0.append(#""}"#)
         }
-        let several = phrasebook.madeSeveral(juice: juice)
-        madeSeveral = (
-            fragments.add {
-                $0.append(#"},"message":""#)
-                $0.append(escaped: several.before)
-            },
-            fragments.add {
-                $0.append(escaped: several.after)
-                $0.append(#""}"#)
-            }
-        )
+        several = fragments.add(phrasebook.several(ofJuice: juice))
     }
 }
 
 /// What answers say of any juice or fruit.
 struct PhraseFragments {
+    /// Around the juices: `,"message":"juice made: 3 × kiwi juice"}`
+    let made: (before: Fragment, after: Fragment)
+    /// After the levels: `},"revision":`
+    let revision: Fragment
     /// Around the fruits: `}],"message":"out of stock (mango, kiwi)"}`
     let outOfStock: (before: Fragment, after: Fragment)
-    /// `},"message":"restocked: `
+    /// `,"message":"restocked: `
     let restocked: Fragment
+    /// Around the fruits: `,"message":"cancelled: kiwi 6 returned"}`
+    let cancelled: (before: Fragment, after: Fragment)
+    /// After the store, all the rest of a cancel's answer that returned nothing.
+    let cancelledNothing: Fragment
 
     init(_ phrasebook: Phrasebook, _ fragments: inout Fragments) {
-        outOfStock = (
-            fragments.add {
-                $0.append(#"}],"message":""#)
-                $0.append(escaped: phrasebook.outOfStock.before)
-            },
-            fragments.add {
-                $0.append(escaped: phrasebook.outOfStock.after)
-                $0.append(#""}"#)
-            }
-        )
+        revision = fragments.add { $0.append(#"},"revision":"#) }
+        made = fragments.add(message: phrasebook.made, after: #","message":""#)
+        outOfStock = fragments.add(message: phrasebook.outOfStock, after: #"}],"message":""#)
+        cancelled = fragments.add(message: phrasebook.cancelled, after: #","message":""#)
         restocked = fragments.add {
-            $0.append(#"},"message":""#)
+            $0.append(#","message":""#)
             $0.append(escaped: phrasebook.restocked)
         }
+        cancelledNothing = fragments.add {
+            $0.append(#"","returned":{},"left":{},"message":""#)
+            $0.append(escaped: phrasebook.cancelledNothing)
+            $0.append(#""}"#)
+        }
+    }
+}
+
+extension Fragments {
+    /// Adds the texts around a number or a list.
+    fileprivate mutating func add(_ texts: (before: String, after: String)) -> (Fragment, Fragment) {
+        (add { $0.append(escaped: texts.before) }, add { $0.append(escaped: texts.after) })
+    }
+
+    /// Adds the texts around a list in the message, which ends the answer.
+    fileprivate mutating func add(
+        message texts: (before: String, after: String),
+        after start: StaticString
+    ) -> (Fragment, Fragment) {
+        let before = add {
+            $0.append(start)
+            $0.append(escaped: texts.before)
+        }
+        let after = add {
+            $0.append(escaped: texts.after)
+            $0.append(#""}"#)
+        }
+        return (before, after)
     }
 }
 
@@ -132,7 +161,22 @@ struct TypeFragments {
     /// `{"type":"juiceMade","duplicate":true,"orderId":"`
     private let duplicate: Fragment
 
-    init(_ kind: AnswerContent.Kind, _ fragments: inout Fragments) {
+    /// The beginnings of all answers.
+    struct OfKinds {
+        let juiceMade: TypeFragments
+        let outOfStock: TypeFragments
+        let restocked: TypeFragments
+        let cancelled: TypeFragments
+
+        init(_ fragments: inout Fragments) {
+            juiceMade = TypeFragments(.juiceMade, &fragments)
+            outOfStock = TypeFragments(.outOfStock, &fragments)
+            restocked = TypeFragments(.restocked, &fragments)
+            cancelled = TypeFragments(.cancelled, &fragments)
+        }
+    }
+
+    private init(_ kind: AnswerContent.Kind, _ fragments: inout Fragments) {
         func beginning(isDuplicate: Bool) -> Fragment {
             fragments.add {
                 $0.append(type: kind.type, isDuplicate: isDuplicate)

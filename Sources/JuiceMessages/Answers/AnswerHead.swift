@@ -4,7 +4,7 @@ public struct AnswerHead {
     public let id: BorrowedText
     /// The store that the command was for.
     public let store: BorrowedText
-    /// Whether the command was an order or a restock.
+    /// The kind of the command.
     public let command: CommandKind
     /// Whether the command was a repeat, and this is its first answer given again.
     public internal(set) var isDuplicate = false
@@ -63,10 +63,17 @@ extension JSONObject {
 
     private func answeredCommand() throws(MalformedMessage) -> CommandKind {
         switch (member(CommandKind.order.idField), member(CommandKind.restock.idField)) {
-        case (.value, .absent): return .order
+        case (.value, .absent): return isAnswerToCancel ? .cancel : .order
         case (.absent, .value): return .restock
         default: throw MalformedMessage("", "must have either an orderId or a restockId, once")
         }
+    }
+
+    /// An order and its cancel have one id. Only a cancel is answered by these.
+    private var isAnswerToCancel: Bool {
+        guard case .value(let value) = member("type"), let type = value.string else { return false }
+        return type == BorrowedText(AnswerContent.Kind.cancelled.type)
+            || type == BorrowedText(AnswerEncoder.rejectedType) && hasReason(.wouldOverflow)
     }
 
     private func isDuplicateAnswer() throws(MalformedMessage) -> Bool {

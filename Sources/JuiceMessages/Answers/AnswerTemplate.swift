@@ -73,8 +73,17 @@ public struct AnswerTemplate: Sendable, Hashable {
 
     /// Whether an answer, as this project writes it, is a rejection.
     public static func isRejection(_ answer: UnsafeRawBufferPointer) -> Bool {
+        isAnswer(answer, of: AnswerEncoder.rejectedType)
+    }
+
+    /// Whether the answers took their orders back.
+    public var isCancelled: Bool {
+        bytes.withUnsafeBytes { Self.isAnswer($0, of: AnswerContent.Kind.cancelled.type) }
+    }
+
+    private static func isAnswer(_ answer: UnsafeRawBufferPointer, of type: StaticString) -> Bool {
         var beginning = OutputBuffer()
-        beginning.append(type: AnswerEncoder.rejectedType, isDuplicate: false)
+        beginning.append(type: type, isDuplicate: false)
         return answer.begins(with: beginning.unsafeBytes)
     }
 

@@ -4,21 +4,14 @@
 /// the id and the store. It can be unpacked only under the menu it was packed under, and only beside the templates that
 /// its number counts. `CompactAnswer?` takes 16 bytes as well.
 ///
-/// - Juice made: juice, quantity, the level of each ingredient's fruit.
-/// - Out of stock: juice, quantity, and for each ingredient its level plus 1 if it was short, else 0.
-/// - Restocked: a bit for each fruit it named, and the level of each.
-/// - Templated: the template's number and the numbers for its blanks or, if they do not fit, the number under which
-///   these are kept.
+/// - A content: its numbers or, if they do not fit, the place where these are kept.
+/// - Templated: the template's number and the numbers for its blanks or, if they do not fit, the place where these are kept.
 public struct CompactAnswer: Sendable, Equatable {
     enum Kind: Equatable {
         case content(AnswerContent.Kind)
+        case contentElsewhere(AnswerContent.Kind)
         case templated
         case templatedElsewhere
-
-        /// The kind of content; nil for an answer that needs a template.
-        var content: AnswerContent.Kind? {
-            if case .content(let kind) = self { kind } else { nil }
-        }
     }
 
     // An enum, whose unused values `Optional` takes for `nil`. With it, the other four are 16 bytes.
@@ -46,8 +39,8 @@ public struct CompactAnswer: Sendable, Equatable {
         UInt128(byte0) | UInt128(bytes1To2) << 8 | UInt128(bytes3To6) << 24 | UInt128(bytes7To14) << 56
     }
 
-    /// The numbers, from the first one on.
-    var numbers: CompactNumbers.Reader { CompactNumbers.Reader(rest: bits) }
+    /// The numbers of its content, from the first one on. They mean nothing if they are kept elsewhere.
+    var numbers: some NumberSource { CompactNumbers.Reader(rest: bits) }
 }
 
 // MARK: - Contents
@@ -56,50 +49,32 @@ extension CompactAnswer {
     /// Packs what an answer says; `nil` if it does not fit.
     public init?(_ content: AnswerContent) {
         var numbers = CompactNumbers()
-        switch content.kind {
-        case .juiceMade, .outOfStock:
-            numbers.append(content.order.juice)
-            numbers.append(content.order.quantity)
-        case .restocked:
-            var named = FruitSet()
-            for place in 0..<content.count where !named.insert(content[place].fruit) { return nil }
-            numbers.append(named.bits)
-        }
-        let offset = content.kind.packingOffset
-        for place in 0..<content.count { numbers.append(content[place].level + offset) }
+        guard content.pack(into: &numbers) else { return nil }
         self.init(.content(content.kind), numbers)
     }
-}
 
-extension AnswerContent.Kind {
-    /// What packing adds to a level: in an out-of-stock answer 0 stands for "enough".
-    var packingOffset: Int { self == .outOfStock ? 1 : 0 }
-}
-
-/// The fruits that a restock named, a bit for each.
-struct FruitSet {
-    private(set) var bits: Int
-
-    init(bits: Int = 0) {
-        self.bits = bits
+    /// An answer of this kind of content, whose numbers are kept elsewhere.
+    public init(_ kind: AnswerContent.Kind, numbersAt place: Int) {
+        self.init(.contentElsewhere(kind), UInt128(UInt64(place)))
     }
 
-    /// Adds a fruit that comes after all the others; `false` if it does not, or if there is no bit for it.
-    mutating func insert(_ fruit: Int) -> Bool {
-        guard (0..<Int.bitWidth - 1).contains(fruit), bits >> fruit == 0 else { return false }
-        bits |= 1 << fruit
-        return true
+    /// Where its numbers are kept; `nil` if it holds them itself.
+    public var numbersPlace: Int? {
+        switch kind {
+        case .content, .templated: nil
+        case .contentElsewhere: Int(bytesOfPlace(at: 0))
+        case .templatedElsewhere: Int(bytesOfPlace(at: 32))
+        }
     }
 
-    mutating func popFirst() -> Int? {
-        guard bits != 0 else { return nil }
-        defer { bits &= bits - 1 }
-        return bits.trailingZeroBitCount
-    }
+    private func bytesOfPlace(at shift: Int) -> UInt64 { UInt64(truncatingIfNeeded: bits >> shift) }
 
-    /// Whether a menu of so many fruits has all of them, and there is one.
-    func isOfMenu(fruits: Int) -> Bool {
-        bits > 0 && bits >> fruits == 0
+    /// The kind of its content; nil for an answer that needs a template.
+    public var contentKind: AnswerContent.Kind? {
+        switch kind {
+        case .content(let kind), .contentElsewhere(let kind): kind
+        case .templated, .templatedElsewhere: nil
+        }
     }
 }
 
@@ -117,8 +92,8 @@ extension CompactAnswer {
         public enum Numbers: Sendable, Equatable {
             /// These; whatever comes after them is 0.
             case here([Int])
-            /// Under this number, wherever the templates are kept.
-            case elsewhere(UInt32)
+            /// At this place, wherever the templates are kept.
+            case elsewhere(Int)
         }
     }
 
@@ -134,15 +109,15 @@ extension CompactAnswer {
     }
 
     /// An answer of the template with this number, whose numbers are kept elsewhere.
-    public init(template: UInt32, numbersAt place: UInt32) {
-        self.init(.templatedElsewhere, UInt128(template) | UInt128(place) << 32)
+    public init(template: UInt32, numbersAt place: Int) {
+        self.init(.templatedElsewhere, UInt128(template) | UInt128(UInt64(place)) << 32)
     }
 
     /// The template that it needs; `nil` for an answer that an encoder writes.
     public var templated: Templated? {
         let template = UInt32(truncatingIfNeeded: bits)
         switch kind {
-        case .content:
+        case .content, .contentElsewhere:
             return nil
         case .templated:
             var reader = CompactNumbers.Reader(rest: bits >> 32)
@@ -150,8 +125,7 @@ extension CompactAnswer {
             let numbers = (0..<Self.roomBesideTemplate).map { _ in reader.next() }
             return Templated(template: template, numbers: .here(numbers))
         case .templatedElsewhere:
-            let place = UInt32(truncatingIfNeeded: bits >> 32)
-            return Templated(template: template, numbers: .elsewhere(place))
+            return Templated(template: template, numbers: .elsewhere(Int(bytesOfPlace(at: 32))))
         }
     }
 }

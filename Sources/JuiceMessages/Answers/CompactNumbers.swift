@@ -1,7 +1,7 @@
 /// Non-negative numbers in at most 15 bytes, in LEB128: seven bits per byte, least significant first; the eighth says that
 /// more follow. After the last number a reader reads zeros, so trailing zeros take no room.
-struct CompactNumbers {
-    private(set) var bits: UInt128 = 0
+struct CompactNumbers: NumberSink {
+    private var bytes: UInt128 = 0
     /// Whether all numbers appended so far fit.
     private(set) var fit = true
     private var position = 0
@@ -11,23 +11,33 @@ struct CompactNumbers {
     private let capacity: Int
 
     init(capacity: Int = Self.capacity) {
-        self.capacity = capacity * 8
+        self.capacity = capacity
     }
 
+    /// The bytes, the first one lowest.
+    var bits: UInt128 { UInt128(littleEndian: bytes) }
+
+    @inline(__always)
     mutating func append(_ number: Int) {
         guard number >= 0 else { return fit = false }
         var rest = UInt(number)
-        repeat {
-            let byte = UInt8(truncatingIfNeeded: rest & 0x7F) | (rest > 0x7F ? 0x80 : 0)
-            if byte != 0 && position >= capacity { return fit = false }
-            bits |= UInt128(byte) << position
-            position += 8
+        while rest > 0x7F {
+            append(byte: UInt8(truncatingIfNeeded: rest) | 0x80)
             rest >>= 7
-        } while rest > 0
+        }
+        // A zero takes room only if a number follows.
+        if rest > 0 { append(byte: UInt8(rest)) } else { position += 1 }
+    }
+
+    @inline(__always)
+    private mutating func append(byte: UInt8) {
+        guard position < capacity else { return fit = false }
+        withUnsafeMutableBytes(of: &bytes) { $0[position] = byte }
+        position += 1
     }
 
     /// Reads the numbers back, and after them zeros.
-    struct Reader {
+    struct Reader: NumberSource {
         private var rest: UInt128
 
         init(rest: UInt128) {

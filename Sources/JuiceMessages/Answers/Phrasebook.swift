@@ -15,21 +15,25 @@ struct Phrasebook {
 // MARK: - Answers to orders
 
 extension Phrasebook {
-    /// The message for one juice: `juice made: kiwi juice`.
-    func madeOne(juice: Int) -> String {
-        let name = menu.juices[juice].name.text(in: language)
-        return switch language {
-        case .english: "juice made: \(name)"
-        case .korean: "\(name) 나왔습니다! 맛있게 드세요!"
+    /// The text around the juices that were made.
+    var made: (before: String, after: String) {
+        switch language {
+        case .english: ("juice made: ", "")
+        case .korean: ("", " 나왔습니다! 맛있게 드세요!")
         }
     }
 
-    /// The text before and after the number in the message for several juices: `juice made: 3 × kiwi juice`.
-    func madeSeveral(juice: Int) -> (before: String, after: String) {
+    /// One of a juice: `kiwi juice`.
+    func one(ofJuice juice: Int) -> String {
+        menu.juices[juice].name.text(in: language)
+    }
+
+    /// The text around the number of several of a juice: `3 × kiwi juice`.
+    func several(ofJuice juice: Int) -> (before: String, after: String) {
         let name = menu.juices[juice].name.text(in: language)
         return switch language {
-        case .english: ("juice made: ", " × \(name)")
-        case .korean: ("\(name) ", "잔 나왔습니다! 맛있게 드세요!")
+        case .english: ("", " × \(name)")
+        case .korean: ("\(name) ", "잔")
         }
     }
 
@@ -63,6 +67,26 @@ extension Phrasebook {
     }
 }
 
+// MARK: - Answers to cancels
+
+extension Phrasebook {
+    /// The text around the fruits that a cancel returned: `cancelled: kiwi 6 returned`.
+    var cancelled: (before: String, after: String) {
+        switch language {
+        case .english: ("cancelled: ", " returned")
+        case .korean: ("취소했어요. ", "를 되돌렸습니다.")
+        }
+    }
+
+    /// The message for a cancel that returned nothing.
+    var cancelledNothing: String {
+        switch language {
+        case .english: "cancelled: nothing returned"
+        case .korean: "취소했어요. 되돌린 재고가 없습니다."
+        }
+    }
+}
+
 // MARK: - Answers to restocks
 
 extension Phrasebook {
@@ -74,8 +98,8 @@ extension Phrasebook {
         }
     }
 
-    /// The text around the level of a restocked fruit: `kiwi 8`, `키위 8개`.
-    func level(ofFruit fruit: Int) -> (before: String, after: String) {
+    /// The text around the number of a fruit: `kiwi 8`, `키위 8개`.
+    func counted(fruit: Int) -> (before: String, after: String) {
         switch language {
         case .english: ("\(name(ofFruit: fruit)) ", "")
         case .korean: ("\(name(ofFruit: fruit)) ", "개")
@@ -106,6 +130,14 @@ extension Phrasebook {
         case .emptyRestock: "the restock names no fruit, neither in \"add\" nor in \"set\""
         case .badCommand(.missingJuice): "the order names no juice"
         case .badCommand(.juiceNotText): "the juice must be a string"
+        case .badCommand(.juiceAndItems): "an order has either \"juice\" or \"items\", not both"
+        case .badCommand(.quantityAndItems): "the quantities of a basket stand in its \"items\""
+        case .badCommand(.noItems): "\"items\" is empty"
+        case .badCommand(.tooManyItems): "a basket holds at most \(JuiceOrder.mostItems) items"
+        case .badCommand(.itemNotAnObject): "an item must be an object with a juice and a quantity"
+        case .badCommand(.notAnArray(let field)): "\"\(field.rawValue)\" must be an array"
+        case .badCommand(.notBoolean(let field)): "\"\(field.rawValue)\" must be true or false"
+        case .cancelled: "the order was cancelled"
         case .badCommand(.addAndSet): "a restock has either \"add\" or \"set\", not both"
         case .badCommand(.notAnObject(let field)):
             "\"\(field.rawValue)\" must be an object of amounts by fruit"
@@ -127,6 +159,14 @@ extension Phrasebook {
         case .emptyRestock: "수정할 과일이 없어요. \"add\"나 \"set\"에 과일을 적어 주세요"
         case .badCommand(.missingJuice): "주문에 쥬스가 없어요"
         case .badCommand(.juiceNotText): "쥬스는 문자열이어야 해요"
+        case .badCommand(.juiceAndItems): "\"juice\"와 \"items\"는 함께 쓸 수 없어요"
+        case .badCommand(.quantityAndItems): "장바구니의 수량은 \"items\" 안에 적어 주세요"
+        case .badCommand(.noItems): "\"items\"가 비어 있어요"
+        case .badCommand(.tooManyItems): "한 번에 \(JuiceOrder.mostItems)가지까지만 주문할 수 있어요"
+        case .badCommand(.itemNotAnObject): "주문 항목은 쥬스와 수량을 담은 객체여야 해요"
+        case .badCommand(.notAnArray(let field)): "\"\(field.rawValue)\" 값은 배열이어야 해요"
+        case .badCommand(.notBoolean(let field)): "\"\(field.rawValue)\" 값은 true나 false여야 해요"
+        case .cancelled: "취소된 주문이에요"
         case .badCommand(.addAndSet): "\"add\"와 \"set\"은 함께 쓸 수 없어요"
         case .badCommand(.notAnObject(let field)): "\"\(field.rawValue)\" 값은 과일별 수량을 담은 객체여야 해요"
         case .badCommand(.repeatedField(let field)): "\"\(field.rawValue)\" 필드가 두 번 나왔어요"

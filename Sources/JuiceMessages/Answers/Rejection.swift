@@ -8,7 +8,7 @@ public enum Rejection: Error, Hashable {
     case unknownJuice(String)
     /// The menu has no such fruit.
     case unknownFruit(String)
-    /// The quantity is not an integer, or not one of `JuiceMaker.quantities`.
+    /// The quantity is not an integer, or not one of `JuiceOrder.quantities`.
     case badQuantity
     /// The amount for a fruit is not an integer of 64 bits.
     case badAmount(fruit: Int)
@@ -20,6 +20,8 @@ public enum Rejection: Error, Hashable {
     case emptyRestock
     /// The structure of the command is wrong.
     case badCommand(Fault)
+    /// The order was cancelled before.
+    case cancelled
 
     /// What can be wrong with the structure of a command.
     public enum Fault: Hashable, Sendable {
@@ -27,10 +29,24 @@ public enum Rejection: Error, Hashable {
         case missingJuice
         /// An order's juice is not a string.
         case juiceNotText
+        /// An order has both `juice` and `items`.
+        case juiceAndItems
+        /// A basket has a quantity, which only its items can have.
+        case quantityAndItems
+        /// A basket is empty.
+        case noItems
+        /// A basket has more than `JuiceOrder.mostItems` items.
+        case tooManyItems
+        /// An item of a basket is not an object.
+        case itemNotAnObject
         /// A restock has both `add` and `set`.
         case addAndSet
         /// A field that must be an object is something else.
         case notAnObject(Field)
+        /// A field that must be an array is something else.
+        case notAnArray(Field)
+        /// A field that must be true or false is something else.
+        case notBoolean(Field)
         /// A field is given twice.
         case repeatedField(Field)
         /// A fruit is given twice.
@@ -43,6 +59,10 @@ public enum Rejection: Error, Hashable {
         case juice
         /// An order's quantity.
         case quantity
+        /// A basket's items.
+        case items
+        /// Whether an order is taken back.
+        case cancel
         /// A restock's steps.
         case add
         /// A restock's levels.
@@ -61,12 +81,14 @@ public enum Rejection: Error, Hashable {
         case badAmount
         /// The restock would take a fruit below zero.
         case wouldGoNegative
-        /// The restock would take a fruit above 1,000,000,000.
+        /// The restock, or the fruits of the cancelled order, would take a fruit above 1,000,000,000.
         case wouldOverflow
         /// The restock names no fruit.
         case emptyRestock
         /// The structure of the command is wrong.
         case badCommand
+        /// The order was cancelled, before it came or before it was repeated.
+        case cancelled
     }
 
     /// The code of this rejection.
@@ -80,6 +102,7 @@ public enum Rejection: Error, Hashable {
         case .wouldOverflow: .wouldOverflow
         case .emptyRestock: .emptyRestock
         case .badCommand: .badCommand
+        case .cancelled: .cancelled
         }
     }
 

@@ -4,11 +4,23 @@ import JuiceMaker
 public struct RememberedAnswer {
     /// The command that it answers. Its texts are valid until the reader reads again.
     public let head: AnswerHead
-    /// The answer in 16 bytes, if writing it again gives the record's value to the byte.
+    /// Whether the content was set, and writing it again gives the record's value to the byte.
     ///
-    /// `nil` if an ``AnswerTemplate`` of the value is needed: the answer is a rejection, does not fit, or was written in
-    /// another language or by another menu.
-    public let compact: CompactAnswer?
+    /// If not, an ``AnswerTemplate`` of the value is needed: the answer is a rejection, or was written in another language or by
+    /// another menu.
+    public let hasContent: Bool
+    /// What it means for repeats of its command.
+    public let role: Role
+
+    /// What an answer means for repeats of its command.
+    public enum Role: Sendable {
+        /// They get it again.
+        case first
+        /// It took an order back, and is remembered in the order's place.
+        case cancel
+        /// It answers an order that was cancelled before. The cancel stays what is remembered.
+        case afterCancel
+    }
 }
 
 /// Reads answers back from the results topic, to remember them. Made for a million of them.
@@ -17,36 +29,43 @@ public struct RememberedAnswer {
 public final class RememberedAnswerReader {
     private let reader = JSONReader(capacity: 4096)
     private let encoder: AnswerEncoder
-    private let menu: Menu
+    private let maker: JuiceMaker
     private let juices: ByteKeyTable
     private let fruits: ByteKeyTable
     // Kept from record to record.
     private var rewritten = OutputBuffer()
-    private var content = AnswerContent()
 
     /// A reader of answers which this encoder is to write again.
     public init(encoder: AnswerEncoder) {
         self.encoder = encoder
-        menu = encoder.phrasebook.menu
+        let menu = encoder.phrasebook.menu
+        maker = JuiceMaker(menu: menu)
         juices = ByteKeyTable(keys: menu.juices.lazy.map(\.id))
         fruits = ByteKeyTable(keys: menu.fruits.lazy.map(\.id))
     }
 
-    /// The answer in the value of a record.
+    /// Reads the value of a record.
     ///
+    /// - Parameters:
+    ///   - value: the record's value.
+    ///   - content: becomes what the answer says, if the encoder would write it like that.
     /// - Throws: ``MalformedMessage`` for what could not be given again: an answer whose first member is not its type, or
     ///   with an id or store that no command can have. An unknown type, of a newer service, is no fault.
-    public func read(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> RememberedAnswer {
+    public func read(
+        _ value: UnsafeRawBufferPointer,
+        into content: inout AnswerContent
+    ) throws(MalformedMessage) -> RememberedAnswer {
         let answer = try reader.readObject(value)
-        try checkType(of: answer)
+        let type = try checkedType(of: answer)
         let head = try answer.answerHead()
         try check(head.id, longest: CommandKind.maximumIDLength, head.command.idField)
         try check(head.store, longest: StoreID.maximumLength, "store")
-        return RememberedAnswer(head: head, compact: compact(answer, head, value))
+        let hasContent = read(answer, into: &content) && isWritten(content, head, as: value)
+        return RememberedAnswer(head: head, hasContent: hasContent, role: role(of: answer, type))
     }
 
     // The answer to a repeat has its mark after the first comma: that must be the one after the type.
-    private func checkType(of answer: JSONObject) throws(MalformedMessage) {
+    private func checkedType(of answer: JSONObject) throws(MalformedMessage) -> BorrowedText {
         let type = try answer.text("type")
         guard answer.first(where: { _ in true })?.key == BorrowedText("type") else {
             throw MalformedMessage("type", "must be the first member")
@@ -54,6 +73,13 @@ public final class RememberedAnswerReader {
         guard !type.bytes.contains(UInt8(ascii: ",")) else {
             throw MalformedMessage("type", "must not have a comma")
         }
+        return type
+    }
+
+    private func role(of answer: JSONObject, _ type: BorrowedText) -> RememberedAnswer.Role {
+        if type == BorrowedText(AnswerContent.Kind.cancelled.type) { return .cancel }
+        return type == BorrowedText(AnswerEncoder.rejectedType) && answer.hasReason(.cancelled)
+            ? .afterCancel : .first
     }
 
     private func check(
@@ -66,15 +92,14 @@ public final class RememberedAnswerReader {
         }
     }
 
-    private func compact(
-        _ answer: JSONObject,
+    private func isWritten(
+        _ content: AnswerContent,
         _ head: AnswerHead,
-        _ value: UnsafeRawBufferPointer
-    ) -> CompactAnswer? {
-        guard readContent(of: answer), let compact = CompactAnswer(content) else { return nil }
+        as value: UnsafeRawBufferPointer
+    ) -> Bool {
         rewritten.removeAll()
         encoder.write(content, head, into: &rewritten)
-        return rewritten.unsafeBytes.hasSameBytes(as: value) ? compact : nil
+        return rewritten.unsafeBytes.hasSameBytes(as: value)
     }
 }
 
@@ -82,67 +107,97 @@ public final class RememberedAnswerReader {
 // only what the writing needs.
 extension RememberedAnswerReader {
     /// Sets the content; false if the answer is none that the encoder writes.
-    private func readContent(of answer: JSONObject) -> Bool {
-        switch answer["type"]?.string.flatMap(AnswerContent.Kind.init(type:)) {
-        case .juiceMade: readJuiceMade(answer)
-        case .outOfStock: readOutOfStock(answer)
-        case .restocked: readRestocked(answer)
-        case nil: false
+    private func read(_ answer: JSONObject, into content: inout AnswerContent) -> Bool {
+        guard let kind = answer["type"]?.string.flatMap(AnswerContent.Kind.init(type:)) else { return false }
+        content.kind = kind
+        content.revision = answer["revision"]?.integer ?? 0
+        return switch kind {
+        case .juiceMade: readOrder(answer, &content) && readLevels(answer, &content)
+        case .outOfStock: readOrder(answer, &content) && readShortages(answer, &content)
+        case .restocked: readRestocked(answer, &content)
+        case .cancelled: readCancelled(answer, &content)
         }
     }
 
-    private func readJuiceMade(_ answer: JSONObject) -> Bool {
-        guard let recipe = beginOrder(.juiceMade, answer), let left = answer["left"]?.object else {
-            return false
-        }
-        var ingredients = recipe.makeIterator()
+    /// Sets the levels of the order's fruits.
+    private func readLevels(_ answer: JSONObject, _ content: inout AnswerContent) -> Bool {
+        guard let left = answer["left"]?.object else { return false }
+        var place = 0
         for (_, level) in left {
-            guard let ingredient = ingredients.next(), let level = level.amount else { return false }
-            content.append(ingredient.fruit, level)
+            guard place < content.fruits.count, let level = level.amount else { return false }
+            content.fruits[place].level = level
+            place += 1
         }
-        return ingredients.next() == nil
+        return place == content.fruits.count
     }
 
-    private func readOutOfStock(_ answer: JSONObject) -> Bool {
-        guard let recipe = beginOrder(.outOfStock, answer), let missing = answer["missing"]?.array else {
-            return false
-        }
-        // The fruits that are short are some of the recipe's, in its order.
+    private func readShortages(_ answer: JSONObject, _ content: inout AnswerContent) -> Bool {
+        guard let missing = answer["missing"]?.array else { return false }
+        // The fruits that are short are some of the order's, in its order.
         var shortages = missing.makeIterator()
         var next = shortages.next()?.object
-        for ingredient in recipe {
+        for place in 0..<content.fruits.count {
+            let line = content.fruits[place]
             if let short = next, let inStock = short["inStock"]?.amount, let fruit = short["fruit"]?.string,
-                isName(fruit, ofFruit: ingredient.fruit)
+                isName(fruit, ofFruit: line.fruit)
             {
-                content.append(ingredient.fruit, inStock)
+                content.fruits[place].level = inStock
                 next = shortages.next()?.object
             } else {
-                content.append(ingredient.fruit, AnswerContent.Level.enough)
+                content.fruits[place].level = line.amount
             }
         }
         return true
     }
 
-    private func readRestocked(_ answer: JSONObject) -> Bool {
+    private func readRestocked(_ answer: JSONObject, _ content: inout AnswerContent) -> Bool {
         guard let left = answer["left"]?.object else { return false }
-        content.begin(.restocked)
+        content.fruits.removeAll()
         var fruit = 0
         for (name, level) in left {
             // The fruits are in the order of the menu: the next one is not far.
             while fruit < fruits.count, !isName(name, ofFruit: fruit) { fruit += 1 }
             guard fruit < fruits.count, let level = level.amount else { return false }
-            content.append(fruit, level)
+            content.fruits.append(FruitTally.Line(fruit: fruit, amount: 0, level: level))
         }
-        return content.count > 0
+        return content.fruits.count > 0
     }
 
-    /// Begins the content of an answer to an order, and returns the juice's recipe.
-    private func beginOrder(_ kind: AnswerContent.Kind, _ answer: JSONObject) -> [Ingredient]? {
-        guard let id = answer["juice"]?.string, let juice = juices.find(id.bytes),
-            let quantity = answer["quantity"]?.integer, JuiceMaker.quantities.contains(quantity)
+    private func readCancelled(_ answer: JSONObject, _ content: inout AnswerContent) -> Bool {
+        guard let returned = answer["returned"]?.object else { return false }
+        content.fruits.removeAll()
+        for (name, amount) in returned {
+            guard let fruit = fruits.find(name.bytes), let amount = amount.amount else { return false }
+            content.fruits.append(FruitTally.Line(fruit: fruit, amount: amount, level: 0))
+        }
+        return readLevels(answer, &content)
+    }
+
+    /// Sets the order, and the fruits that it needs.
+    private func readOrder(_ answer: JSONObject, _ content: inout AnswerContent) -> Bool {
+        if let item = item(answer, JuiceOrder.quantities) {
+            content.order = .single(item)
+        } else {
+            guard let items = answer["items"]?.array else { return false }
+            var basket: [OrderItem] = []
+            for value in items {
+                guard let item = value.object.flatMap({ item($0, JuiceOrder.basketQuantities) }) else {
+                    return false
+                }
+                basket.append(item)
+            }
+            guard (1...JuiceOrder.mostItems).contains(basket.count) else { return false }
+            content.order = .basket(basket)
+        }
+        maker.count(content.order, &content.fruits)
+        return true
+    }
+
+    private func item(_ object: JSONObject, _ quantities: ClosedRange<Int>) -> OrderItem? {
+        guard let id = object["juice"]?.string, let juice = juices.find(id.bytes),
+            let quantity = object["quantity"]?.integer, quantities.contains(quantity)
         else { return nil }
-        content.begin(kind, JuiceOrder(juice: juice, quantity: quantity))
-        return menu.juices[juice].recipe
+        return OrderItem(juice: juice, quantity: quantity)
     }
 
     private func isName(_ name: BorrowedText, ofFruit fruit: Int) -> Bool {
@@ -151,6 +206,11 @@ extension RememberedAnswerReader {
 }
 
 extension JSONObject {
+    /// Whether a rejection has this reason.
+    func hasReason(_ reason: Rejection.Reason) -> Bool {
+        BorrowedText.withText(reason.rawValue) { self["reason"]?.string == $0 }
+    }
+
     /// The only value of this name, if there is one.
     fileprivate subscript(name: StaticString) -> JSONValue? {
         guard case .value(let value) = member(name) else { return nil }

@@ -61,17 +61,29 @@ extension OutputBuffer {
     /// Appends an integer in decimal digits.
     mutating func append(decimal value: Int) {
         if value < 0 { append(byte: UInt8(ascii: "-")) }
-        let (high, low) = value.magnitude.quotientAndRemainder(dividingBy: 100_000_000)
-        if high > 0 { append(decimal: Int(high)) }
-        // Up to eight digits, the last one first, in a word that is written with one store.
-        var (rest, word, digits) = (low, UInt64(0), 0)
-        repeat {
-            word = word << 8 | UInt64(UInt8(ascii: "0")) + UInt64(rest % 10)
-            rest /= 10
-            digits += 1
-        } while rest > 0 || high > 0 && digits < 8
+        var magnitude = UInt64(value.magnitude)
+        if magnitude < 10 { return append(byte: UInt8(ascii: "0") + UInt8(magnitude)) }
+        let hasMore = magnitude >= 100_000_000
+        if hasMore {
+            append(decimal: Int(magnitude / 100_000_000))
+            magnitude %= 100_000_000
+        }
+        // Eight digits, in a word that is written with one store. After digits of more value the zeros in front count, too.
+        let digits = Self.eightDigits(of: magnitude)
+        let unused = hasMore ? 0 : digits.trailingZeroBitCount & ~7
+        let word = (digits | 0x3030_3030_3030_3030) >> UInt64(unused)
         free(8).storeBytes(of: word.littleEndian, as: UInt64.self)
-        count += digits
+        count += 8 - unused / 8
+    }
+
+    /// The eight decimal digits of a number, the first one in the lowest byte: halves, pairs and digits are divided at once.
+    @inline(__always)
+    private static func eightDigits(of number: UInt64) -> UInt64 {
+        let halves = number / 10_000 | (number % 10_000) << 32
+        let hundreds = (halves &* 10_486) >> 20 & 0x7F_0000_007F
+        let pairs = hundreds | (halves &- hundreds &* 100) << 16
+        let tens = (pairs &* 103) >> 10 & 0x000F_000F_000F_000F
+        return tens | (pairs &- tens &* 10) << 8
     }
 
     // Where the next bytes go, with room for this many.

@@ -17,13 +17,18 @@ struct TextWord {
 
     /// How many leading bytes are ASCII and stand for themselves in a JSON string: no quotes, no backslashes and no control
     /// characters.
-    var plainCount: Int {
+    var plainCount: Int { (unplain & Self.highs).trailingZeroBitCount / 8 }
+
+    /// Whether all bytes are such.
+    var isPlain: Bool { unplain & Self.highs == 0 }
+
+    /// The highest bit of the first byte that does not stand for itself is set.
+    private var unplain: UInt64 {
         // The bit tricks for "has a byte less than n" and "has a zero byte". The borrow of the first byte they find may make
         // them wrong about later ones.
         let quotes = bits ^ Self.ones &* UInt64(UInt8(ascii: "\""))
         let backslashes = bits ^ Self.ones &* UInt64(UInt8(ascii: "\\"))
-        let found = bits | (bits &- Self.ones &* 0x20) | (quotes &- Self.ones) | (backslashes &- Self.ones)
-        return (found & Self.highs).trailingZeroBitCount / 8
+        return bits | (bits &- Self.ones &* 0x20) | (quotes &- Self.ones) | (backslashes &- Self.ones)
     }
 }
 
@@ -45,7 +50,7 @@ extension UnsafeRawBufferPointer {
 
     /// Whether all bytes are ASCII that stands for itself in a JSON string.
     var isPlain: Bool {
-        allWords { $0.plainCount == TextWord.size } ?? allSatisfy(\.isPlain)
+        allWords(\.isPlain) ?? allSatisfy(\.isPlain)
     }
 
     /// Whether the bytes are UTF-8.

@@ -6,6 +6,8 @@ public enum CommandKind: Sendable, CaseIterable {
     case order
     /// Change the stock.
     case restock
+    /// Take an order back. It has the order's id.
+    case cancel
 
     /// The longest command, in bytes. A longer record goes to the dead letters.
     public static let maximumLength = 64 * 1024
@@ -16,23 +18,31 @@ public enum CommandKind: Sendable, CaseIterable {
     /// The topic for commands of this kind.
     public var topic: Topic {
         switch self {
-        case .order: .orders
+        case .order, .cancel: .orders
         case .restock: .restocks
         }
     }
 }
 
-/// A POS system's order of one juice.
+/// A POS system's command: to make an order, or to take one back.
 public struct OrderCommand: Equatable {
-    /// The sender's id, valid until the decoder decodes again.
+    /// The order's id, valid until the decoder decodes again.
     public let id: BorrowedText
-    /// What is ordered.
-    public let order: JuiceOrder
+    /// What is to be done.
+    public let request: Request
 
-    /// An order.
-    public init(id: BorrowedText, order: JuiceOrder) {
+    /// What a command on the orders topic can ask for.
+    public enum Request: Equatable {
+        /// To make the order.
+        case make(JuiceOrder)
+        /// To take the order of this id back.
+        case cancel
+    }
+
+    /// A command about an order.
+    public init(id: BorrowedText, _ request: Request) {
         self.id = id
-        self.order = order
+        self.request = request
     }
 }
 
@@ -64,7 +74,7 @@ extension CommandKind {
     /// The name of the field with a command's id.
     var idField: StaticString {
         switch self {
-        case .order: "orderId"
+        case .order, .cancel: "orderId"
         case .restock: "restockId"
         }
     }

@@ -6,15 +6,18 @@ import JuiceMaker
 ///
 /// 1. no value, too large, not JSON, nested too deep, not an object;
 /// 2. the id: missing, then bad. Up to here the record is a dead letter; all further faults are answered with a rejection;
-/// 3. for an order, the juice: given twice, missing, not a string, unknown; then the quantity: given twice,
-///    bad;
-/// 4. for a restock, `add` and `set`: one given twice, both given, neither given, not an object, empty; then
+/// 3. on the orders topic, `cancel`: given twice, not a boolean. Nothing else is looked at in a cancel;
+/// 4. for an order, `juice` and `items`: one given twice, both given, neither given;
+/// 5. for an order of one juice, the juice: not a string, unknown; then the quantity: given twice, bad;
+/// 6. for a basket, a quantity beside the items; the items: not an array, none, too many; then each item: not an object, and as
+///    for an order of one juice;
+/// 7. for a restock, `add` and `set`: one given twice, both given, neither given, not an object, empty; then
 ///    the fruits in the order given, each of them unknown, given twice, or with a bad amount.
 ///
 /// A field that is `null` counts as not given, because many senders write unset fields that way: an order with
-/// `"quantity":null` is for one juice. Fields that are not part of a command are ignored, whatever their values.
+/// `"quantity":null` is for one juice. So does a `cancel` that is `false`. Fields that are not part of a command are ignored, whatever their values.
 ///
-/// Decoding an order allocates no memory. One decoder is for one thread, and its results are valid until it decodes again.
+/// Decoding an order of one juice allocates no memory. One decoder is for one thread, and its results are valid until it decodes again.
 public final class CommandDecoder {
     private let reader = JSONReader(capacity: CommandKind.maximumLength)
     private let juices: ByteKeyTable
@@ -28,36 +31,39 @@ public final class CommandDecoder {
 
     /// Reads the value of a record of the orders topic.
     public func decodeOrder(_ value: UnsafeRawBufferPointer?) -> Decoded<OrderCommand> {
-        decode(value, ("orderId", "juice", "quantity")) { id, juice, quantity throws(Rejection) in
-            OrderCommand(
-                id: id,
-                order: JuiceOrder(juice: try self.juice(juice), quantity: try self.quantity(quantity))
-            )
+        decode(value, ("orderId", "juice", "quantity"), rare: ("items", "cancel")) {
+            id,
+            object,
+            members throws(Rejection) in
+            OrderCommand(id: id, try request(object, members))
         }
     }
 
     /// Reads the value of a record of the restocks topic.
     public func decodeRestock(_ value: UnsafeRawBufferPointer?) -> Decoded<RestockCommand> {
-        decode(value, ("restockId", "add", "set")) { id, add, set throws(Rejection) in
-            RestockCommand(id: id, edit: try edit(add: add, set: set))
+        decode(value, ("restockId", "add", "set")) { id, _, members throws(Rejection) in
+            RestockCommand(id: id, edit: try edit(add: members.second, set: members.third))
         }
     }
 
     private func decode<Command>(
         _ value: UnsafeRawBufferPointer?,
         _ fields: (id: StaticString, StaticString, StaticString),
-        command: (BorrowedText, JSONObject.Member, JSONObject.Member) throws(Rejection) -> Command
+        rare: (StaticString, StaticString) = ("", ""),
+        command: (BorrowedText, JSONObject, JSONObject.Members) throws(Rejection) -> Command
     ) -> Decoded<Command> {
-        let members: (id: JSONObject.Member, JSONObject.Member, JSONObject.Member)
+        let object: JSONObject
+        let members: JSONObject.Members
         let id: BorrowedText
         do throws(DeadLetterReason) {
-            members = try object(in: value).members(fields.id, fields.1, fields.2)
-            id = try self.id(members.id)
+            object = try self.object(in: value)
+            members = object.members(fields.id, fields.1, fields.2, rare: rare)
+            id = try self.id(members.first)
         } catch {
             return .undecodable(error)
         }
         do throws(Rejection) {
-            return .command(try command(id, members.1, members.2))
+            return .command(try command(id, object, members))
         } catch {
             return .rejected(id: id, error)
         }
@@ -95,6 +101,7 @@ extension CommandDecoder {
         }
     }
 
+    @inline(__always)
     private func given(
         _ member: JSONObject.Member,
         _ field: Rejection.Field
@@ -110,16 +117,53 @@ extension CommandDecoder {
 // MARK: - Orders
 
 extension CommandDecoder {
-    private func juice(_ member: JSONObject.Member) throws(Rejection) -> Int {
-        guard let value = try given(member, .juice) else { throw .badCommand(.missingJuice) }
+    private func request(
+        _ object: JSONObject,
+        _ members: JSONObject.Members
+    ) throws(Rejection) -> OrderCommand.Request {
+        guard members.hasRare else { return .make(.single(try item(members.second, members.third))) }
+        if let value = try given(object.member("cancel"), .cancel) {
+            guard let isCancel = value.boolean else { throw .badCommand(.notBoolean(.cancel)) }
+            if isCancel { return .cancel }
+        }
+        if case .repeated = members.second { throw .badCommand(.repeatedField(.juice)) }
+        guard let items = try given(object.member("items"), .items) else {
+            return .make(.single(try item(members.second, members.third)))
+        }
+        guard try given(members.second, .juice) == nil else { throw .badCommand(.juiceAndItems) }
+        guard try given(members.third, .quantity) == nil else { throw .badCommand(.quantityAndItems) }
+        return .make(.basket(try basket(items)))
+    }
+
+    private func basket(_ value: JSONValue) throws(Rejection) -> [OrderItem] {
+        guard let list = value.array else { throw .badCommand(.notAnArray(.items)) }
+        let count = list.reduce(0) { count, _ in count + 1 }
+        guard count > 0 else { throw .badCommand(.noItems) }
+        guard count <= JuiceOrder.mostItems else { throw .badCommand(.tooManyItems) }
+        var items: [OrderItem] = []
+        items.reserveCapacity(count)
+        for value in list {
+            guard let object = value.object else { throw .badCommand(.itemNotAnObject) }
+            let members = object.members("juice", "quantity")
+            items.add(try item(members.first, members.second))
+        }
+        return items
+    }
+
+    @inline(__always)
+    private func item(
+        _ juice: JSONObject.Member,
+        _ quantity: JSONObject.Member
+    ) throws(Rejection) -> OrderItem {
+        guard let value = try given(juice, .juice) else { throw .badCommand(.missingJuice) }
         guard let id = value.string else { throw .badCommand(.juiceNotText) }
         guard let juice = juices.find(id.bytes) else { throw .unknownJuice(id.clipped()) }
-        return juice
+        return OrderItem(juice: juice, quantity: try self.quantity(quantity))
     }
 
     private func quantity(_ member: JSONObject.Member) throws(Rejection) -> Int {
         guard let value = try given(member, .quantity) else { return 1 }
-        guard let quantity = value.integer, JuiceMaker.quantities.contains(quantity) else {
+        guard let quantity = value.integer, JuiceOrder.quantities.contains(quantity) else {
             throw .badQuantity
         }
         return quantity

@@ -4,7 +4,7 @@ import JuiceMaker
 ///
 /// It is not checked: a client with no menu, or an old one, can still send, and the service answers.
 public struct OutgoingCommand: Sendable, Equatable {
-    /// Whether it is an order or a restock.
+    /// What it asks for.
     public let kind: CommandKind
     /// The sender's id for it.
     public let id: String
@@ -29,6 +29,38 @@ public struct OutgoingCommand: Sendable, Equatable {
         buffer.append(decimal: quantity)
         buffer.append("}")
         return OutgoingCommand(kind: .order, id: id, store: store, value: buffer.bytes)
+    }
+
+    /// An order of a basket.
+    public static func basket(id: String, store: String, _ items: [OrderedJuice]) -> OutgoingCommand {
+        var buffer = OutputBuffer()
+        buffer.append(#"{"orderId":"#)
+        buffer.append(quoted: id)
+        buffer.append(#","items":["#)
+        for (position, item) in items.enumerated() {
+            buffer.append(position == 0 ? #"{"juice":"# : #",{"juice":"#)
+            buffer.append(quoted: item.juice)
+            buffer.append(#","quantity":"#)
+            buffer.append(decimal: item.quantity)
+            buffer.append("}")
+        }
+        buffer.append("]}")
+        return OutgoingCommand(kind: .order, id: id, store: store, value: buffer.bytes)
+    }
+
+    /// An order of one juice if there is one item, and of a basket otherwise.
+    public static func order(id: String, store: String, _ items: [OrderedJuice]) -> OutgoingCommand {
+        guard let item = items.first, items.count == 1 else { return basket(id: id, store: store, items) }
+        return order(id: id, store: store, juice: item.juice, quantity: item.quantity)
+    }
+
+    /// A cancel of the order with this id.
+    public static func cancel(id: String, store: String) -> OutgoingCommand {
+        var buffer = OutputBuffer()
+        buffer.append(#"{"orderId":"#)
+        buffer.append(quoted: id)
+        buffer.append(#","cancel":true}"#)
+        return OutgoingCommand(kind: .cancel, id: id, store: store, value: buffer.bytes)
     }
 
     /// A restock of these fruits.

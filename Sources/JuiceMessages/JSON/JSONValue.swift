@@ -111,21 +111,34 @@ struct JSONObject: Sequence {
         return found.map(Member.value) ?? .absent
     }
 
-    /// Looks up three members in one pass.
+    /// Three members of an object, and whether it has rare ones.
+    struct Members {
+        fileprivate(set) var first = Member.absent
+        fileprivate(set) var second = Member.absent
+        fileprivate(set) var third = Member.absent
+        /// Whether there is a member with one of the rare names, to be looked up in the object.
+        fileprivate(set) var hasRare = false
+    }
+
+    /// Looks up three members in one pass. Which rare ones there are is only found out, since an object mostly has none.
     func members(
         _ first: StaticString,
         _ second: StaticString,
-        _ third: StaticString
-    ) -> (Member, Member, Member) {
+        _ third: StaticString = "",
+        rare: (StaticString, StaticString) = ("", "")
+    ) -> Members {
         let names = (BorrowedText(first), BorrowedText(second), BorrowedText(third))
-        var found = (Member.absent, Member.absent, Member.absent)
+        let rare = (BorrowedText(rare.0), BorrowedText(rare.1))
+        var found = Members()
         for (key, value) in self {
             if key == names.0 {
-                found.0.add(value)
+                found.first.add(value)
             } else if key == names.1 {
-                found.1.add(value)
+                found.second.add(value)
             } else if key == names.2 {
-                found.2.add(value)
+                found.third.add(value)
+            } else if key == rare.0 || key == rare.1 {
+                found.hasRare = true
             }
         }
         return found

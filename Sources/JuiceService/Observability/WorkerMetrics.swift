@@ -20,6 +20,7 @@ final class WorkerMetrics: Sendable {
     private let juicesMade: Counter
     private let outOfStock: Counter
     private let restocked: Counter
+    private let cancelled: Counter
     private let rejected: Counter
     private let duplicates: Counter
     private let deadLetters: Counter
@@ -46,6 +47,7 @@ final class WorkerMetrics: Sendable {
         juicesMade = factory.counter(.commands, [("result", "juice_made")])
         outOfStock = factory.counter(.commands, [("result", "out_of_stock")])
         restocked = factory.counter(.commands, [("result", "restocked")])
+        cancelled = factory.counter(.commands, [("result", "cancelled")])
         rejected = factory.counter(.commands, [("result", "rejected")])
         duplicates = factory.counter(.duplicates)
         deadLetters = factory.counter(.deadLetters)
@@ -111,7 +113,7 @@ final class WorkerMetrics: Sendable {
     private func record(_ summary: TransactionSummary) {
         let counts = [
             (juicesMade, summary.juicesMade), (outOfStock, summary.outOfStock),
-            (restocked, summary.restocked),
+            (restocked, summary.restocked), (cancelled, summary.cancelled),
             (rejected, summary.rejected), (duplicates, summary.duplicates),
             (deadLetters, summary.deadLetters),
             (forwards, summary.forwarded), (forgottenAnswers, summary.forgottenEarly),
@@ -124,7 +126,7 @@ final class WorkerMetrics: Sendable {
         assignedPartitions.record(held.partitions)
         stores.record(held.stores)
         rememberedCommands.record(held.commands)
-        answerTextBytes.record(held.templateBytes)
+        answerTextBytes.record(held.extraBytes)
     }
 
     /// Records a client's statistics, a JSON document of librdkafka's. May be called on any thread.

@@ -17,12 +17,19 @@ struct AnswerWaiter {
 
     /// Waits for the answer to the command with this id.
     ///
+    /// - Parameters:
+    ///   - kind: what the command is. An order and its cancel have one id.
+    ///   - id: the command's id.
+    ///   - store: its store.
+    ///   - deadline: when to give up.
+    ///   - passing: receives the answers to commands of other kinds with this id.
     /// - Returns: the answer and the record's value; nil if there is none before the deadline.
     func answer(
         to kind: CommandKind,
         id: String,
         store: String,
-        deadline: Deadline
+        deadline: Deadline,
+        passing: (Answer) -> Void = { _ in }
     ) throws(Failure) -> (answer: Answer, record: [UInt8])? {
         var found: (Answer, [UInt8])?
         while found == nil && !deadline.isOver {
@@ -30,8 +37,8 @@ struct AnswerWaiter {
                 guard found == nil, let value = record.value, let answer = try? decoder.decode(value) else {
                     return
                 }
-                guard answer.command == kind, Name(answer.id) == Name(id), Name(answer.store) == Name(store)
-                else { return }
+                guard Name(answer.id) == Name(id), Name(answer.store) == Name(store) else { return }
+                guard answer.command == kind else { return passing(answer) }
                 found = (answer, Array(value))
             }
         }

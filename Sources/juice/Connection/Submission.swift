@@ -26,7 +26,7 @@ struct Submission {
 
     /// Sends the command, and waits for the answer if asked to.
     ///
-    /// - Throws: `ExitCode` for an answer other than made or restocked; ``Failure`` without an answer.
+    /// - Throws: `ExitCode` for an answer other than made, restocked or cancelled; ``Failure`` without an answer.
     func run(_ command: OutgoingCommand) throws {
         let deadline = Deadline(after: timeout)
         let waiter = waits ? try AnswerWaiter(connection, deadline: deadline) : nil
@@ -36,20 +36,29 @@ struct Submission {
             return
         }
         if !printsJSON { StandardOutput.line(sentLine(command, delivery)) }
-        guard
-            let (answer, record) = try waiter.answer(
-                to: command.kind,
-                id: command.id,
-                store: command.store,
-                deadline: deadline
-            )
-        else {
+        var answerToOrder: Answer?
+        let found = try waiter.answer(
+            to: command.kind,
+            id: command.id,
+            store: command.store,
+            deadline: deadline,
+            passing: { if command.kind == .cancel && $0.command == .order { answerToOrder = $0 } }
+        )
+        guard let (answer, record) = found else {
             throw Failure(
                 .unavailable,
                 "no answer to \(word(command.kind)) \(command.id.printable) within \(timeout.inSeconds)",
-                hint: "it is written and will be answered once the service runs: see `juice results`"
+                hint: answerToOrder.map(Self.hint)
+                    ?? "it is written and will be answered once the service runs: see `juice results`"
             )
         }
+        try show(answer, record)
+    }
+
+    /// Prints the answer.
+    ///
+    /// - Throws: `ExitCode` if it is not what the command asked for.
+    private func show(_ answer: Answer, _ record: [UInt8]) throws(ExitCode) {
         if printsJSON {
             StandardOutput.write(StandardOutput.jsonLine(record))
         } else {
@@ -58,10 +67,19 @@ struct Submission {
             )
         }
         switch answer.outcome {
-        case .juiceMade, .restocked: return
+        case .juiceMade, .restocked, .cancelled: return
         case .outOfStock: throw ExitCode(Failure.Status.outOfStock.rawValue)
         case .rejected: throw ExitCode(Failure.Status.rejected.rawValue)
         }
+    }
+
+    /// What an answer to the order means for somebody who waits for the answer to its cancel.
+    ///
+    /// A version before cancels answers one like an order without a juice. But a till may also have repeated the order meanwhile,
+    /// so this answer does not end the waiting.
+    private static func hint(_ answer: Answer) -> String {
+        "the order was answered instead: \(answer.message.printable)\n"
+            + "the service may be of a version before cancels, which takes a cancel for an order: see its `juice --version`"
     }
 
     private func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
@@ -70,9 +88,10 @@ struct Submission {
             return try sender.send(command, deadline: deadline)
         } catch  where error.status == .unavailable {
             var failure = error
+            let id = command.id.printable
+            let option = command.kind == .cancel ? "for \(id)" : "with --\(word(command.kind))-id \(id)"
             let again =
-                "it may have been written all the same: send it again with --\(word(command.kind))-id"
-                + " \(command.id.printable), and it is carried out once"
+                "it may have been written all the same: send it again \(option), and it is carried out once"
             failure.hint = [error.hint, again].compactMap { $0 }.joined(separator: "\n")
             throw failure
         }
@@ -93,7 +112,7 @@ struct Submission {
             let offset: Int64
         }
         let receipt = Receipt(
-            orderId: command.kind == .order ? command.id : nil,
+            orderId: command.kind == .restock ? nil : command.id,
             restockId: command.kind == .restock ? command.id : nil,
             store: command.store,
             topic: connection.topics[command.kind.topic],
@@ -107,6 +126,7 @@ struct Submission {
         switch kind {
         case .order: "order"
         case .restock: "restock"
+        case .cancel: "cancel"
         }
     }
 }

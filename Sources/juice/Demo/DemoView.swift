@@ -51,7 +51,8 @@ struct DemoView {
         [
             paint(.green, "juice made \(tally.juicesMade)"),
             paint(.yellow, "out of stock \(tally.outOfStock)"),
-            paint(.red, "rejected \(tally.rejected)"), paint(.cyan, "restocked \(tally.restocked)"),
+            paint(.red, "rejected \(tally.rejected)"), paint(.cyan, "cancelled \(tally.cancelled)"),
+            paint(.cyan, "restocked \(tally.restocked)"),
             "in flight \(inFlight)",
         ].joined(separator: "   ")
     }

@@ -1,8 +1,8 @@
 import ArgumentParser
 import JuiceService
 
-/// The options of commands that send an order or a restock.
-struct CommandOptions: ParsableArguments {
+/// The options of commands that send something to a store.
+struct SubmissionOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The store. (default: main)", valueName: "store"))
     var store: String?
 
@@ -20,6 +20,13 @@ struct CommandOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Print JSON: with --wait the unchanged value of the answer's record.")
     var json: Bool?
 
+    @OptionGroup var kafka: KafkaOptions
+}
+
+/// The options of commands that send an order or a restock, whose names are looked up on the menu.
+struct CommandOptions: ParsableArguments {
+    @OptionGroup var submission: SubmissionOptions
+
     @Flag(
         inversion: .prefixedNo,
         help: "Send names that are not on this menu, because the service has another one."
@@ -27,5 +34,4 @@ struct CommandOptions: ParsableArguments {
     var unchecked: Bool?
 
     @OptionGroup var menu: MenuOptions
-    @OptionGroup var kafka: KafkaOptions
 }

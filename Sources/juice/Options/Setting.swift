@@ -36,6 +36,7 @@ enum Setting: String, CaseIterable, Sendable {
     case json
     case follow
     case last
+    case since
     case watch
     // The restock bot.
     case botGroup = "bot-group"

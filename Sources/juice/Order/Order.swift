@@ -5,9 +5,10 @@ import JuiceMessages
 /// `juice order`: sends an order.
 struct Order: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Order a juice.",
+        abstract: "Order a juice, or several as one basket.",
         discussion: """
-            Sends the order and confirms that a broker has stored it; with --wait it also prints the answer.
+            Sends the order and confirms that a broker has stored it; with --wait it also prints the answer. Several juices \
+            are one order, a basket: all of them are made, or none.
 
             A juice may be given by its id, its name in either language or an alias, in any case, with or without spaces; \
             `juice menu` lists them. The order contains the id.
@@ -18,17 +19,23 @@ struct Order: ParsableCommand {
               juice order mangoKiwi --wait
               juice order "mango kiwi juice" --wait
               juice order 딸바쥬스 --store gangnam --quantity 2 --wait
+              juice order kiwi:2 strawberryBanana --store gangnam --wait
               juice order kiwi --order-id pos-7-000123 --wait --json
             """
     )
 
     @Argument(
-        help: "The juice's id, name or alias.",
+        help: ArgumentHelp(
+            "A juice's id, name or alias, and how many of it, from 1 to 100; at most 20 of these. (default: 1)",
+            valueName: "juice[:count]"
+        ),
         completion: .list(Menu.standard.juices.map(\.id))
     )
-    var juice: String
+    var juices: [String]
 
-    @Option(help: ArgumentHelp("How many, from 1 to 100. (default: 1)", valueName: "count"))
+    @Option(
+        help: ArgumentHelp("How many of a single juice, from 1 to 100. (default: 1)", valueName: "count")
+    )
     var quantity: Int?
 
     @Option(help: ArgumentHelp("The order's id, of 1 to 128 bytes. (default: a new one)", valueName: "id"))
@@ -39,13 +46,11 @@ struct Order: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let isUnchecked = try settings.boolean(.unchecked)
-        let name = isUnchecked ? juice : try MenuNames(menu: settings.menu()).juice(juice)
+        let names = isUnchecked ? nil : MenuNames(menu: try settings.menu())
         let command = OutgoingCommand.order(
             id: try Submission.id(settings, .orderID),
             store: try settings.store() ?? StoreID.main,
-            juice: name,
-            quantity: try settings.integer(.quantity, in: isUnchecked ? .min ... .max : JuiceMaker.quantities)
-                ?? 1
+            try OrderItems(juices, settings, names).items
         )
         try Submission(settings).run(command)
     }

@@ -10,7 +10,7 @@ struct Results: ParsableCommand {
         abstract: "Show the service's answers.",
         discussion: """
             Prints all answers, or with --last the last ones. With --follow it prints new answers as they arrive, until \
-            Ctrl-C.
+            Ctrl-C. The revisions of a store have no gaps: if one is missing, that is shown in its place.
 
             Examples:
               juice results --last 20
@@ -28,7 +28,10 @@ struct Results: ParsableCommand {
     @Option(help: ArgumentHelp("Start with this many of the last answers.", valueName: "count"))
     var last: Int?
 
-    @Flag(inversion: .prefixedNo, help: "Print each record unchanged, one per line.")
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Print each record unchanged, and missing revisions as objects, one per line."
+    )
     var json: Bool?
 
     @OptionGroup var timeout: TimeoutOption
@@ -38,7 +41,10 @@ struct Results: ParsableCommand {
         let settings = try Settings(self)
         let timeout = try settings.timeout()
         let last = try settings.integer(.last, in: 0...(.max))
-        let printer = AnswerPrinter(printsJSON: try settings.boolean(.json))
+        var printer = AnswerPrinter(
+            ResultsFormat(paint: .forStandardOutput()),
+            printsJSON: try settings.boolean(.json)
+        )
 
         let interruption = try settings.boolean(.follow) ? StopSignal.onInterruption() : nil
         let connection = try Connection(settings)
@@ -61,37 +67,5 @@ struct Results: ParsableCommand {
                 try reader.follow(timeout: .milliseconds(100), body)
             }
         }
-    }
-}
-
-/// Prints answers in batches, because one write per answer would dominate the cost.
-private struct AnswerPrinter {
-    let printsJSON: Bool
-    let paint = Paint.forStandardOutput()
-
-    /// Prints the entries that `read` passes to its closure.
-    func collecting(
-        _ read: ((ResultsReader.Entry) -> Void) throws(Failure) -> Void
-    ) throws(Failure) {
-        var buffer: [UInt8] = []
-        defer { if !buffer.isEmpty { StandardOutput.write(buffer) } }
-        try read { entry in
-            buffer += line(entry)
-            if buffer.count > 65536 {
-                StandardOutput.write(buffer)
-                buffer.removeAll(keepingCapacity: true)
-            }
-        }
-    }
-
-    private func line(_ entry: ResultsReader.Entry) -> [UInt8] {
-        guard !printsJSON else { return StandardOutput.jsonLine(entry.bytes) }
-        guard let answer = entry.answer else {
-            let text =
-                "(partition \(entry.partition) offset \(entry.offset) is no answer that this version knows)\n"
-            return Array(text.utf8)
-        }
-        let time = entry.timestamp.map { ClockTime.of(secondsSince1970: Int($0 / 1000)) }
-        return Array(AnswerLine.text(answer, time: time, paint: paint).utf8) + [UInt8(ascii: "\n")]
     }
 }

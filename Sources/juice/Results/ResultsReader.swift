@@ -21,13 +21,23 @@ final class ResultsReader {
 
     /// - Parameter store: nil reads all stores.
     init(_ connection: Connection, store: String?, deadline: Deadline) throws(Failure) {
-        reader = try TopicReader(connection, topic: connection.topics.results, deadline: deadline)
+        reader = try TopicReader(connection, topic: connection.topics.results, of: store, deadline: deadline)
         self.store = store
     }
 
     /// Calls `body` with every answer up to the current end, in order within each partition.
-    func readAll(idleTimeout: Duration, _ body: (Entry) -> Void) throws(Failure) {
-        try reader.readAll(idleTimeout: idleTimeout) { record in
+    ///
+    /// - Parameters:
+    ///   - time: begins in each partition with the first record at or after this, in milliseconds since 1970; nil begins at the
+    ///     start.
+    ///   - idleTimeout: how long to wait for the next records.
+    ///   - body: receives the answers.
+    func readAll(
+        since time: Int64? = nil,
+        idleTimeout: Duration,
+        _ body: (Entry) -> Void
+    ) throws(Failure) {
+        try reader.readAll(since: time, idleTimeout: idleTimeout) { record in
             if let entry = entry(record) { body(entry) }
         }
     }
@@ -39,7 +49,7 @@ final class ResultsReader {
             try reader.read(window, idleTimeout: idleTimeout) { record in
                 if let entry = entry(record) { found.append(entry) }
             }
-            return found.sorted(by: Self.isOlder)
+            return Self.sorted(found)
         }
     }
 
@@ -69,8 +79,17 @@ final class ResultsReader {
         )
     }
 
-    private static func isOlder(_ first: Entry, _ second: Entry) -> Bool {
-        (first.timestamp ?? 0, first.partition, first.offset)
-            < (second.timestamp ?? 0, second.partition, second.offset)
+    /// By time, and within a partition by offset: clocks may differ, but the order of a store's answers must stay.
+    private static func sorted(_ entries: [Entry]) -> [Entry] {
+        var latest: [Int32: Int64] = [:]
+        let timed = entries.map { entry in
+            let time = max(entry.timestamp ?? 0, latest[entry.partition] ?? 0)
+            latest[entry.partition] = time
+            return (time: time, entry: entry)
+        }
+        return timed.sorted {
+            ($0.time, $0.entry.partition, $0.entry.offset) < ($1.time, $1.entry.partition, $1.entry.offset)
+        }
+        .map(\.entry)
     }
 }

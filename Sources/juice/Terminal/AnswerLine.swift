@@ -27,6 +27,7 @@ enum AnswerLine {
         case .juiceMade: ("made", .green)
         case .outOfStock: ("out of stock", .yellow)
         case .restocked: ("restocked", .cyan)
+        case .cancelled: ("cancelled", .cyan)
         case .rejected: ("rejected", .red)
         }
     }

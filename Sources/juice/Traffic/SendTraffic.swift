@@ -9,12 +9,13 @@ import Kafka
 struct SendTraffic: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "traffic",
-        abstract: "Send simulated orders and restocks to a running service.",
+        abstract: "Send simulated orders, cancels and restocks to a running service.",
         discussion: """
-            Points of sale of a few stores order at a human pace, a bot restocks what runs out, and each answer is \
-            printed. With --orders it runs as fast as answers arrive and ends after that many.
+            Points of sale of a few stores order juices and baskets at a human pace and cancel some of them, a bot \
+            restocks what runs out, and each answer is printed. With --orders it runs as fast as answers arrive and ends \
+            after that many.
 
-            The last line is `orders N, juice made X, out of stock Y, rejected Z`, where N = X + Y + Z.
+            The last line is `orders N, juice made X, out of stock Y, rejected Z, cancelled C`, where N = X + Y + Z.
 
             Examples:
               juice traffic

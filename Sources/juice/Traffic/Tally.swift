@@ -6,6 +6,7 @@ struct Tally {
     private(set) var outOfStock = 0
     private(set) var rejected = 0
     private(set) var restocked = 0
+    private(set) var cancelled = 0
     /// The latest times from order to answer, at most ``window``.
     private var times: [Duration] = []
     private var oldest = 0
@@ -21,7 +22,7 @@ struct Tally {
         case .juiceMade: juicesMade += 1
         case .outOfStock: outOfStock += 1
         case .rejected: rejected += 1
-        case .restocked: return
+        case .restocked, .cancelled: return
         }
         if times.count < Self.window {
             times.append(time)
@@ -36,6 +37,11 @@ struct Tally {
         if case .restocked = answer.outcome { restocked += 1 }
     }
 
+    /// Counts the answer to a cancel.
+    mutating func count(cancel answer: Answer) {
+        if case .cancelled = answer.outcome { cancelled += 1 }
+    }
+
     /// The median and p99 latency of the latest answers; nil before the first.
     var answerTimes: (median: Duration, p99: Duration)? {
         guard !times.isEmpty else { return nil }
@@ -45,6 +51,7 @@ struct Tally {
 
     /// The demo's last line, which scripts may read.
     var summary: String {
-        "orders \(orders), juice made \(juicesMade), out of stock \(outOfStock), rejected \(rejected)"
+        "orders \(orders), juice made \(juicesMade), out of stock \(outOfStock), rejected \(rejected), "
+            + "cancelled \(cancelled)"
     }
 }

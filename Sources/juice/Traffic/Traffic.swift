@@ -1,14 +1,14 @@
 import JuiceMaker
+import JuiceMessages
 import SeededRandom
 
-/// Generates the orders of simulated points of sale. The same seed gives the same orders.
+/// Generates the orders and cancels of simulated points of sale. The same seed gives the same ones.
 struct Traffic {
-    /// One order.
+    /// One order, of a single juice or of several.
     struct Order: Equatable {
         let id: String
         let store: String
-        let juice: String
-        let quantity: Int
+        let items: [OrderedJuice]
     }
 
     /// A juice that is on no menu, to provoke rejections.
@@ -20,6 +20,10 @@ struct Traffic {
     private let juices: [String]
     private var random: SeededGenerator
     private var count = 0
+    /// The latest orders, oldest first, that were not cancelled: at most ``mostRecent``.
+    private var recent: [Order] = []
+
+    private static let mostRecent = 10
 
     /// - Parameter stores: at least one.
     init(stores: [String], menu: Menu, seed: UInt64, run: String = "") {
@@ -29,17 +33,33 @@ struct Traffic {
         random = SeededGenerator(seed: seed)
     }
 
+    /// The next order: one in eight is a basket.
     mutating func next() -> Order {
         count += 1
         let till = Int.random(in: stores.indices, using: &random)
-        let isUnknown = Int.random(in: 0..<40, using: &random) == 0
-        let juice = juices[Int.random(in: juices.indices, using: &random)]
-        let quantity = Int.random(in: 0..<8, using: &random) == 0 ? 2 : 1
-        return Order(
+        let size = Int.random(in: 0..<8, using: &random) == 0 ? Int.random(in: 2...4, using: &random) : 1
+        let order = Order(
             id: "pos-\(till + 1)-\(run.isEmpty ? "" : run + "-")\(count)",
             store: stores[till],
+            items: (0..<size).map { _ in item() }
+        )
+        if recent.count == Self.mostRecent { recent.removeFirst() }
+        recent.append(order)
+        return order
+    }
+
+    /// The recent order that a customer takes back now, each at most once; nil 24 times out of 25.
+    mutating func nextCancelled() -> Order? {
+        guard !recent.isEmpty, Int.random(in: 0..<25, using: &random) == 0 else { return nil }
+        return recent.remove(at: Int.random(in: recent.indices, using: &random))
+    }
+
+    private mutating func item() -> OrderedJuice {
+        let isUnknown = Int.random(in: 0..<40, using: &random) == 0
+        let juice = juices[Int.random(in: juices.indices, using: &random)]
+        return OrderedJuice(
             juice: isUnknown ? Self.unknownJuice : juice,
-            quantity: quantity
+            quantity: Int.random(in: 0..<8, using: &random) == 0 ? 2 : 1
         )
     }
 

@@ -30,9 +30,9 @@ struct TrafficRestocker {
         case (.restock, _):
             underway[answer.id] = nil
             return nil
-        case (.order, .outOfStock(_, _, let missing)):
+        case (.order, .outOfStock(_, let missing)):
             return refill(missing, of: answer.store)
-        case (.order, _):
+        case (.order, _), (.cancel, _):
             return nil
         }
     }

@@ -4,7 +4,7 @@ import JuiceMessages
 import JuiceService
 import Kafka
 
-/// Simulated traffic: points of sale that send orders, a bot that restocks, and a reader of the answers.
+/// Simulated traffic: points of sale that send orders and cancels, a bot that restocks, and a reader of the answers.
 ///
 /// Use it on one thread, which calls ``step(sends:wait:)`` repeatedly.
 final class TrafficSession {
@@ -16,7 +16,7 @@ final class TrafficSession {
         case full
     }
 
-    /// The most orders in flight, far below the number of records at which the embedded broker trims partitions.
+    /// The most orders and cancels in flight, far below the number of records at which the embedded broker trims partitions.
     static let mostInFlight = 200
     /// The session fails without any answer for this long.
     static let answerTimeout = Duration.seconds(30)
@@ -26,7 +26,7 @@ final class TrafficSession {
     let orderLimit: Int?
     private(set) var tally = Tally()
     private(set) var sent = 0
-    var inFlight: Int { sentAt.count }
+    var inFlight: Int { sentAt.count + cancelsInFlight.count }
     /// Orders answered per second since the first was sent.
     var ordersPerSecond: Double {
         guard let firstSentAt else { return 0 }
@@ -41,6 +41,8 @@ final class TrafficSession {
     private var restocker: TrafficRestocker
     private let pace: Pace
     private var sentAt: [String: ContinuousClock.Instant] = [:]
+    /// The ids of the orders that are being cancelled.
+    private var cancelsInFlight: Set<String> = []
     private var firstSentAt: ContinuousClock.Instant?
     private var nextOrderAt = ContinuousClock.now
     private var lastAnswerAt = ContinuousClock.now
@@ -66,8 +68,8 @@ final class TrafficSession {
         try results.startAtEnds()
     }
 
-    /// Whether the requested number of orders has been answered.
-    var isDone: Bool { tally.orders == orderLimit }
+    /// Whether the requested number of orders has been answered, and every cancel.
+    var isDone: Bool { tally.orders == orderLimit && cancelsInFlight.isEmpty }
 
     /// Runs until all orders are answered or `isEnded`, and then waits for the orders in flight.
     ///
@@ -105,11 +107,11 @@ final class TrafficSession {
             guard let value = record.value, let answer = try? decoder.decode(value) else { return }
             if try count(answer) { answers.append(answer) }
         }
-        if !answers.isEmpty || sentAt.isEmpty { lastAnswerAt = .now }
+        if !answers.isEmpty || inFlight == 0 { lastAnswerAt = .now }
         guard ContinuousClock.now - lastAnswerAt < Self.answerTimeout else {
             throw Failure(
                 .unavailable,
-                "no answer for \(Self.answerTimeout.inSeconds), with \(inFlight) orders in flight"
+                "no answer for \(Self.answerTimeout.inSeconds), with \(inFlight) commands in flight"
             )
         }
         return answers
@@ -127,9 +129,11 @@ final class TrafficSession {
             firstSentAt = firstSentAt ?? .now
             sent += 1
             if pace == .human { nextOrderAt = .now + traffic.pause() }
-            try send(
-                .order(id: order.id, store: order.store, juice: order.juice, quantity: order.quantity)
-            )
+            try send(.order(id: order.id, store: order.store, order.items))
+            if let cancelled = traffic.nextCancelled() {
+                cancelsInFlight.insert(cancelled.id)
+                try send(.cancel(id: cancelled.id, store: cancelled.store))
+            }
         }
     }
 
@@ -146,6 +150,9 @@ final class TrafficSession {
             tally.count(order: answer, after: .now - start)
         case .restock:
             tally.count(restock: answer)
+        case .cancel:
+            guard cancelsInFlight.remove(answer.id) != nil else { return false }
+            tally.count(cancel: answer)
         }
         if let restock = restocker.refill(after: answer) { try send(restock) }
         return true

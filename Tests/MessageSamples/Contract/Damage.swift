@@ -1,3 +1,5 @@
+import JuiceMessages
+
 /// A change to a message, which most often makes it invalid.
 struct Damage: CustomStringConvertible {
     /// Dotted paths, and the raw JSON to write there; nil to remove the value.
@@ -43,6 +45,32 @@ extension Damage {
             "note": ["\"ignored\"", "{}"], "add": ["{}"], "restockId": ["7"],
         ]) + [Damage(edits: [("restockId", "\"a\""), ("orderId", nil)])]
 
+    static let ofBaskets = each([
+        "orderId": notTexts, "juice": ["\"kiwi\"", "null"], "quantity": ["1", "null"],
+        "items": [nil, "null", "7", "\"kiwi\"", "{}", "[]", list(20), list(21)],
+        "items.0": ["null", "\"kiwi\"", "[]", "{}"], "items.0.juice": notTexts + ["\"durian\""],
+        "items.0.quantity": notAmounts + ["0", "1", "100", "101", nil], "items.0.note": ["\"ignored\""],
+        "cancel": ["false", "null", "7", "\"true\""], "note": ["{}"],
+    ])
+
+    static let ofCancels = each([
+        "orderId": notTexts, "cancel": [nil, "null", "false", "7", "\"true\"", "[true]"],
+        "items": ["[]"], "juice": ["7"], "note": ["{}"],
+    ])
+
+    private static func list(_ count: Int) -> String {
+        "[" + Array(repeating: #"{"juice":"kiwi"}"#, count: count).joined(separator: ",") + "]"
+    }
+
+    /// The form of a command on its topic, and the damages to it.
+    static func ofCommands(_ kind: CommandKind, isBasket: Bool) -> (form: String, damages: [Damage]) {
+        switch kind {
+        case .order: isBasket ? ("basket", ofBaskets) : ("order", ofOrders)
+        case .cancel: ("cancel", ofCancels)
+        case .restock: ("restock", ofRestocks)
+        }
+    }
+
     static let ofRestocks =
         each([
             "restockId": notTexts + [tooManyBytes],
@@ -69,7 +97,7 @@ extension Damage {
     private static let ofAllAnswers = each([
         "type": [nil, "\"made\"", "null", "7", "\"\""], "store": notTexts,
         "message": notTexts.dropLast() + [],
-        "duplicate": ["false", "null", "\"true\"", "1"], "note": ["1"], "revision": ["1"], "add": ["{}"],
+        "duplicate": ["false", "null", "\"true\"", "1"], "note": ["1"], "add": ["{}"],
     ])
     private static let ofOrderAnswers =
         each([
@@ -77,12 +105,30 @@ extension Damage {
             "quantity": notAmounts + ["0", "101", nil], "reason": ["\"badQuantity\""],
         ]) + [Damage(edits: [("orderId", nil), ("restockId", "\"a\"")])]
 
+    private static let ofItems = each([
+        "items": [nil, "null", "7", "[]", "{}"], "items.0": ["null", "{}", "\"kiwi\""],
+        "items.0.juice": notTexts, "items.0.quantity": notAmounts + ["0", "2001", nil],
+        "items.0.note": ["1"], "juice": ["\"kiwi\""], "quantity": ["1"],
+    ])
+    private static let revisions: [String?] = ["0", "-1", "\"1\"", "1.5", "null", "9223372036854775808"]
+
     static let byType: [String: [Damage]] = [
+        "juiceMade of a basket": ofAllAnswers + ofItems + each(["revision": revisions, "used": notObjects]),
+        "outOfStock of a basket": ofAllAnswers + ofItems
+            + each(["revision": ["1"], "missing": notObjects, "missing.0.needed": ["2000000000001"]]),
+        "cancelled": ofAllAnswers
+            + each([
+                "type": ["\"juiceMade\"", "\"outOfStock\"", "\"restocked\"", "\"rejected\""],
+                "orderId": notTexts,
+                "restockId": ["\"a\""], "juice": ["\"kiwi\""], "items": ["[]"], "reason": ["\"cancelled\""],
+                "returned": [nil, "null", "7", "[]"], "returned.*": notAmounts + ["1000000001"],
+                "left": [nil, "null", "7", "[]"], "left.*": levels, "revision": revisions,
+            ]),
         "juiceMade": ofAllAnswers + ofOrderAnswers
             + each([
                 "type": ["\"outOfStock\"", "\"restocked\"", "\"rejected\""], "used": notObjects,
                 "used.*": notAmounts + ["0", "1000000001"], "left": notObjects, "left.*": levels,
-                "fruit": ["\"kiwi\""], "missing": ["[]"],
+                "fruit": ["\"kiwi\""], "missing": ["[]"], "revision": revisions, "returned": ["{}"],
             ]),
         "outOfStock": ofAllAnswers + ofOrderAnswers
             + each([
@@ -90,25 +136,25 @@ extension Damage {
                 "missing": notObjects, "missing.0": ["null", "\"kiwi\"", "{}", "[]"],
                 "missing.0.fruit": notTexts, "missing.0.needed": notAmounts + ["0", nil],
                 "missing.0.inStock": levels + [nil], "missing.0.note": ["1"], "left": ["{}"],
-                "used": [#"{"kiwi":1}"#],
+                "used": [#"{"kiwi":1}"#], "revision": ["1"], "items": ["[]"],
             ]),
         "restocked": ofAllAnswers
             + each([
                 "type": ["\"juiceMade\"", "\"outOfStock\"", "\"rejected\""], "restockId": notTexts,
                 "orderId": ["\"a\"", "null"], "left": notObjects, "left.*": levels, "quantity": ["1"],
-                "reason": ["\"emptyRestock\""],
+                "reason": ["\"emptyRestock\""], "revision": revisions,
             ]) + [Damage(edits: [("restockId", nil), ("orderId", "\"a\"")])],
         "rejected": ofAllAnswers
             + each([
                 "type": ["\"juiceMade\"", "\"outOfStock\"", "\"restocked\""], "left": ["{}"],
-                "quantity": ["1"],
+                "quantity": ["1"], "revision": ["1"],
                 "reason": [nil, "null", "7", "\"\"", "\"badWeather\"", "\"BadCommand\""],
             ])
             // The reasons of orders are not those of restocks.
-            + ["unknownJuice", "badQuantity"].map {
+            + ["unknownJuice", "badQuantity", "cancelled"].map {
                 Damage(edits: [("orderId", nil), ("restockId", "\"a\""), ("reason", "\"\($0)\"")])
             }
-            + ["unknownFruit", "badAmount", "wouldGoNegative", "wouldOverflow", "emptyRestock"].map {
+            + ["unknownFruit", "badAmount", "wouldGoNegative", "emptyRestock"].map {
                 Damage(edits: [("restockId", nil), ("orderId", "\"a\""), ("reason", "\"\($0)\"")])
             }
             + [Damage(edits: [("orderId", "\"a\""), ("restockId", "\"a\"")])],

@@ -36,12 +36,13 @@ public struct Generation {
     /// Makes one command, answers it, and damages both.
     public mutating func submitNext() throws {
         let (kind, value) = commands.next(of: shop.menu)
-        let schema: Sample.Schema = kind == .order ? .order : .restock
+        let schema: Sample.Schema = kind == .restock ? .restock : .order
         add(schema, .generated, value, shop.decoder.judge(kind, value))
         try answer(kind, value)
 
-        let damages = kind == .order ? Damage.ofOrders : Damage.ofRestocks
-        guard let (damaged, damage) = damaged(try parse(value), schema.rawValue, damages) else { return }
+        let message = try parse(value)
+        let (form, damages) = Damage.ofCommands(kind, isBasket: message["items"] != nil)
+        guard let (damaged, damage) = damaged(message, form, damages) else { return }
         addDamaged(schema, damaged, damage, shop.decoder.judge(kind, damaged))
         try answer(kind, damaged)
     }
@@ -50,7 +51,8 @@ public struct Generation {
     public func kindNotFullyDamaged() -> String? {
         let damages = Damage.byType.merging(
             [
-                "order": Damage.ofOrders, "restock": Damage.ofRestocks, "menu": Damage.ofMenus,
+                "order": Damage.ofOrders, "basket": Damage.ofBaskets, "cancel": Damage.ofCancels,
+                "restock": Damage.ofRestocks, "menu": Damage.ofMenus,
                 "stock": Damage.ofStock,
             ]
         ) { first, _ in first }
@@ -63,7 +65,8 @@ public struct Generation {
         guard let first = answers.first else { return }
         let answer = try parse(first)
         guard case .literal(let quoted) = answer["type"] else { return }
-        let type = quoted.trimmingCharacters(in: ["\""])
+        let basket = answer["items"] == nil ? "" : " of a basket"
+        let type = quoted.trimmingCharacters(in: ["\""]) + basket
         if let (damaged, damage) = damaged(answer, type, Damage.byType[type] ?? []) {
             add(.answer, .broken, damaged, Judgement(isValid: false, note: "\(damage)"))
         }

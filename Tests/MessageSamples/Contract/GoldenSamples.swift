@@ -17,7 +17,7 @@ public enum GoldenSamples {
         let decoder = CommandDecoder(menu: .standard)
         func judged(_ kind: CommandKind, _ value: String) -> Sample {
             let judgement = decoder.judge(kind, value)
-            let schema: Sample.Schema = kind == .order ? .order : .restock
+            let schema: Sample.Schema = kind == .restock ? .restock : .order
             return sample(schema, value, judgement.isValid, judgement.note)
         }
         let orders = [GoldenCommands.orders, GoldenCommands.rejectedOrders].flatMap { $0.map(\.value) }

@@ -58,7 +58,7 @@ extension CommandDecoder {
     func judge(_ kind: CommandKind, _ value: String) -> Judgement {
         BorrowedText.withText(value) { text in
             switch kind {
-            case .order: Judgement(decodeOrder(text.bytes))
+            case .order, .cancel: Judgement(decodeOrder(text.bytes))
             case .restock: Judgement(decodeRestock(text.bytes))
             }
         }

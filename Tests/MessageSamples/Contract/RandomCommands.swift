@@ -16,6 +16,7 @@ struct RandomCommands {
     mutating func next(of menu: Menu) -> (kind: CommandKind, value: String) {
         let id = text()
         if chance(2, of: 3) { return (.order, order(id, of: menu)) }
+        if chance(1, of: 4) { return (.cancel, cancel(id)) }
         return (.restock, restock(id, of: menu))
     }
 
@@ -26,9 +27,44 @@ struct RandomCommands {
         return Shop(menu: menu, store: text())
     }
 
+    private mutating func cancel(_ id: String) -> String {
+        if chance(1, of: 2) {
+            return String(decoding: OutgoingCommand.cancel(id: id, store: "").value, as: UTF8.self)
+        }
+        // Whatever else it has means nothing.
+        var members = [(name: "orderId", value: JSON.string(id)), ("cancel", .literal("true"))]
+        if chance(1, of: 2) { members.append(("juice", .literal("7"))) }
+        if chance(1, of: 4) { members.append(("items", .literal("[]"))) }
+        return oddly(members)
+    }
+
+    private mutating func basket(_ id: String, of menu: Menu) -> String {
+        let items = (0..<Int.random(in: 1...JuiceOrder.mostItems, using: &random)).map { _ in
+            OrderedJuice(
+                juice: menu.juices.randomElement(using: &random)?.id ?? "",
+                quantity: chance(2, of: 3) ? 1 : Int.random(in: JuiceOrder.quantities, using: &random)
+            )
+        }
+        if chance(1, of: 2) {
+            let basket = OutgoingCommand.basket(id: id, store: "", items)
+            return String(decoding: basket.value, as: UTF8.self)
+        }
+        let list = items.map { item in
+            var members = [(name: "juice", value: JSON.string(item.juice))]
+            if item.quantity > 1 || chance(1, of: 2) {
+                members.append(("quantity", .literal(item.quantity > 1 ? String(item.quantity) : "null")))
+            }
+            return JSON.object(members.shuffled(using: &random))
+        }
+        var members = [(name: "orderId", value: JSON.string(id)), ("items", .array(list))]
+        if chance(1, of: 4) { members.append(("cancel", .literal("false"))) }
+        return oddly(members)
+    }
+
     private mutating func order(_ id: String, of menu: Menu) -> String {
+        if chance(1, of: 3) { return basket(id, of: menu) }
         let juice = menu.juices.randomElement(using: &random)?.id ?? ""
-        let quantity = chance(2, of: 3) ? 1 : Int.random(in: JuiceMaker.quantities, using: &random)
+        let quantity = chance(2, of: 3) ? 1 : Int.random(in: JuiceOrder.quantities, using: &random)
         if chance(1, of: 2) {
             let order = OutgoingCommand.order(id: id, store: "", juice: juice, quantity: quantity)
             return String(decoding: order.value, as: UTF8.self)

@@ -10,6 +10,8 @@ final class Shop {
     private let encoders: [AnswerEncoder]
     private var fruits: FruitStore
     private var revision = 0
+    /// What the last command came to.
+    private var content = AnswerContent()
 
     init(menu: Menu, store: String) {
         self.menu = menu
@@ -25,7 +27,7 @@ final class Shop {
         BorrowedText.withText(value) { value in
             BorrowedText.withText(store) { store in
                 switch kind {
-                case .order: answers(to: decoder.decodeOrder(value.bytes), store: store)
+                case .order, .cancel: answers(to: decoder.decodeOrder(value.bytes), store: store)
                 case .restock: answers(to: decoder.decodeRestock(value.bytes), store: store)
                 }
             }
@@ -42,16 +44,37 @@ final class Shop {
 
     private func answers(to decoded: Decoded<OrderCommand>, store: BorrowedText) -> [String] {
         switch decoded {
-        case .command(let order):
-            let outcome = maker.make(order.order, from: &fruits)
-            if outcome == .made { revision += 1 }
-            var content = AnswerContent()
-            content.set(order.order, outcome, by: maker, left: fruits)
-            return answers(content, AnswerHead(.order, id: order.id, store: store))
+        case .command(let command):
+            switch command.request {
+            case .make(let order):
+                if content.make(order, by: maker, from: &fruits) == .made { revision += 1 }
+                content.revision = content.kind == .juiceMade ? revision : 0
+                return answers(content, AnswerHead(.order, id: command.id, store: store))
+            case .cancel:
+                return cancelAnswers(AnswerHead(.cancel, id: command.id, store: store))
+            }
         case .rejected(let id, let rejection):
             return answers(rejection, AnswerHead(.order, id: id, store: store))
         case .undecodable: return []
         }
+    }
+
+    /// Cancels the order before, whatever its id, unless it was not made.
+    private func cancelAnswers(_ head: AnswerHead) -> [String] {
+        if content.kind != .juiceMade { content.fruits.removeAll() }
+        content.kind = .cancelled
+        content.revision = 0
+        if content.fruits.count > 0 {
+            do throws(StockEditError) {
+                try fruits.putBack(&content.fruits)
+            } catch {
+                return answers(Rejection(error), head)
+            }
+            revision += 1
+            content.revision = revision
+        }
+        return answers(content, head)
+            + answers(.cancelled, AnswerHead(.order, id: head.id, store: head.store))
     }
 
     private func answers(to decoded: Decoded<RestockCommand>, store: BorrowedText) -> [String] {
@@ -64,8 +87,9 @@ final class Shop {
                 return answers(Rejection(error), head)
             }
             revision += 1
-            var content = AnswerContent()
-            content.set(restock.edit, left: fruits)
+            content.kind = .restocked
+            content.fruits.set(restock.edit, left: fruits)
+            content.revision = revision
             return answers(content, head)
         case .rejected(let id, let rejection):
             return answers(rejection, AnswerHead(.restock, id: id, store: store))

@@ -7,6 +7,9 @@ public final class AnswerCheck: InvariantCheck {
     private let reader: RememberedAnswerReader
     private let second: RememberedAnswerReader
     private let encoder = AnswerEncoder(menu: .standard)
+    private let maker = JuiceMaker(menu: .standard)
+    private var content = AnswerContent()
+    private var other = AnswerContent()
 
     /// A check by the built-in menu, in English.
     public init() {
@@ -25,7 +28,7 @@ public final class AnswerCheck: InvariantCheck {
 
         let answer: RememberedAnswer
         do throws(MalformedMessage) {
-            answer = try reader.read(value)
+            answer = try reader.read(value, into: &content)
         } catch {
             return
         }
@@ -38,18 +41,21 @@ public final class AnswerCheck: InvariantCheck {
             try require(decoded.store.utf8.elementsEqual(head.store.bytes), "another store: \(decoded)")
             try require(decoded.isDuplicate == head.isDuplicate, "another duplicate: \(decoded)")
         }
-        if let compact = answer.compact {
-            try require(decoded != nil, "a compact answer that is none")
-            try check(compact, head, value)
+        if answer.hasContent {
+            try require(decoded != nil, "the content of an answer that is none")
+            try checkContent(head, value)
         }
         if !head.isDuplicate, !saysWhetherDuplicate(value) { try checkRepeat(of: answer, value) }
     }
 
-    /// How an answer by this project is remembered.
-    func compact(of value: [UInt8]) throws(InvariantViolation) -> CompactAnswer? {
+    /// How an answer by this project is remembered: whether it has a content, and that if it fits into 16 bytes.
+    func remembered(_ value: [UInt8]) throws(InvariantViolation) -> (
+        hasContent: Bool, compact: CompactAnswer?
+    ) {
         try check(value)
         do {
-            return try value.withUnsafeBytes { try reader.read($0).compact }
+            let hasContent = try value.withUnsafeBytes { try reader.read($0, into: &content).hasContent }
+            return (hasContent, hasContent ? CompactAnswer(content) : nil)
         } catch {
             throw InvariantViolation(description: "\(error): \(String(decoding: value, as: UTF8.self))")
         }
@@ -62,13 +68,23 @@ public final class AnswerCheck: InvariantCheck {
         }.get()
     }
 
-    private func check(
-        _ compact: CompactAnswer,
+    /// Checks that the content, and what is unpacked of it, are written as the value.
+    private func checkContent(
         _ head: AnswerHead,
         _ value: UnsafeRawBufferPointer
     ) throws(InvariantViolation) {
-        var content = AnswerContent()
-        try require(encoder.unpack(compact, into: &content), "not of the menu it was packed under")
+        if let compact = CompactAnswer(content) {
+            try require(other.unpack(compact, by: maker), "not of the menu it was packed under")
+            try checkWriting(other, head, value)
+        }
+        try checkWriting(content, head, value)
+    }
+
+    private func checkWriting(
+        _ content: AnswerContent,
+        _ head: AnswerHead,
+        _ value: UnsafeRawBufferPointer
+    ) throws(InvariantViolation) {
         let first = AnswerHead(head.command, id: head.id, store: head.store)
         for other in [first, first.duplicate] {
             let again = bytes { encoder.write(content, other, into: &$0) }
@@ -99,10 +115,12 @@ public final class AnswerCheck: InvariantCheck {
             "written differently: \(String(decoding: again, as: UTF8.self))"
         )
         let isSame = again.withUnsafeBytes { bytes in
-            guard let read = try? second.read(bytes) else { return false }
+            let had = answer.hasContent ? CompactAnswer(content) : nil
+            guard let read = try? second.read(bytes, into: &other) else { return false }
             return read.head.isDuplicate && read.head.command == answer.head.command
                 && read.head.id == answer.head.id && read.head.store == answer.head.store
-                && read.compact == answer.compact
+                && read.role == answer.role && read.hasContent == answer.hasContent
+                && (read.hasContent ? CompactAnswer(other) : nil) == had
         }
         try require(isSame, "not the same answer again: \(String(decoding: again, as: UTF8.self))")
     }

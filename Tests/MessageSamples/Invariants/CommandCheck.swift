@@ -30,31 +30,52 @@ public final class CommandCheck: InvariantCheck {
     }
 
     private func check(_ command: OrderCommand) throws(InvariantViolation) {
-        let (id, order) = (command.id, command.order)
-        try requireName(id)
-        try require(menu.juices.indices.contains(order.juice), "juice \(order.juice)")
-        try require(JuiceMaker.quantities.contains(order.quantity), "quantity \(order.quantity)")
-
-        let juice = menu.juices[order.juice]
-        let sent = OutgoingCommand.order(
-            id: String(id),
-            store: String(store),
-            juice: juice.id,
-            quantity: order.quantity
-        )
-        let again = sent.value
+        try requireName(command.id)
+        let again = try outgoing(command).value
         let isSame = again.withUnsafeBytes {
             if case .command(command) = second.decodeOrder($0) { true } else { false }
         }
         try require(isSame, "not the same order: \(String(decoding: again, as: UTF8.self))")
 
+        guard case .make(let order) = command.request else { return }
         // Enough for some orders and not for others.
-        let (maker, head) = (JuiceMaker(menu: menu), AnswerHead(.order, id: id, store: store))
+        let head = AnswerHead(.order, id: command.id, store: store)
         var fruits = FruitStore(menu: menu)
         var content = AnswerContent()
-        let outcome = maker.make(order, from: &fruits)
-        content.set(order, outcome, by: maker, left: fruits)
-        try check(bytes { encoder.write(content, head, into: &$0) }, head, CompactAnswer(content))
+        content.make(order, by: JuiceMaker(menu: menu), from: &fruits)
+        try check(bytes { encoder.write(content, head, into: &$0) }, head, content)
+    }
+
+    /// The command as a client sends it. Quantities that were added up are taken apart.
+    private func outgoing(_ command: OrderCommand) throws(InvariantViolation) -> OutgoingCommand {
+        let (id, store) = (String(command.id), String(store))
+        switch command.request {
+        case .cancel:
+            return .cancel(id: id, store: store)
+        case .make(.single(let item)):
+            let juice = try juice(of: item, JuiceOrder.quantities)
+            return .order(id: id, store: store, juice: juice, quantity: item.quantity)
+        case .make(.basket(let items)):
+            try require((1...JuiceOrder.mostItems).contains(items.count), "\(items.count) items")
+            try require(Set(items.map(\.juice)).count == items.count, "a juice twice: \(items)")
+            var parts: [OrderedJuice] = []
+            for item in items {
+                let juice = try juice(of: item, JuiceOrder.basketQuantities)
+                for start in stride(from: 0, to: item.quantity, by: 100) {
+                    parts.append(OrderedJuice(juice: juice, quantity: min(100, item.quantity - start)))
+                }
+            }
+            return .basket(id: id, store: store, parts)
+        }
+    }
+
+    private func juice(
+        of item: OrderItem,
+        _ quantities: ClosedRange<Int>
+    ) throws(InvariantViolation) -> String {
+        try require(menu.juices.indices.contains(item.juice), "juice \(item.juice)")
+        try require(quantities.contains(item.quantity), "quantity \(item.quantity)")
+        return menu.juices[item.juice].id
     }
 
     private func check(_ restock: RestockCommand) throws(InvariantViolation) {
@@ -89,8 +110,8 @@ public final class CommandCheck: InvariantCheck {
         }
         let head = AnswerHead(.restock, id: restock.id, store: store)
         var content = AnswerContent()
-        content.set(restock.edit, left: fruits)
-        try check(bytes { encoder.write(content, head, into: &$0) }, head, CompactAnswer(content))
+        content.fruits.set(restock.edit, left: fruits)
+        try check(bytes { encoder.write(content, head, into: &$0) }, head, content)
     }
 
     private func check(
@@ -111,15 +132,16 @@ public final class CommandCheck: InvariantCheck {
     private func check(
         _ value: [UInt8],
         _ head: AnswerHead,
-        _ compact: CompactAnswer?
+        _ content: AnswerContent?
     ) throws(InvariantViolation) {
         let answer = try answerDecoder.decodeOwn(value)
         try require(answer.command == head.command && !answer.isDuplicate, "\(answer)")
         try require(answer.id.utf8.elementsEqual(head.id.bytes), "\(answer)")
         try require(answer.store.utf8.elementsEqual(head.store.bytes), "\(answer)")
-        let remembered = try answers.compact(of: value)
+        let remembered = try answers.remembered(value)
         try require(
-            remembered == compact,
+            remembered.hasContent == (content != nil)
+                && remembered.compact == content.flatMap { CompactAnswer($0) },
             "remembered differently: \(String(decoding: value, as: UTF8.self))"
         )
     }

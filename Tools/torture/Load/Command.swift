@@ -13,11 +13,24 @@ struct Command: Sendable {
 /// Generates commands: mostly valid ones, and some invalid ones of each kind.
 struct CommandMix {
     private var random: SeededGenerator
+    // Decides on baskets and cancels. Apart, so that a seed gives the same restocks and orders of one juice with and without them.
+    private var variety: SeededGenerator
     private let client: Int
     private let stores: Int
     private let isPlain: Bool
     private var count = 0
+    /// The latest orders: at most ``mostRecent``.
+    private var recent: [Order] = []
+    /// Orders that were cancelled before they were sent.
+    private var early: [Command] = []
 
+    /// What a cancel must know of an order.
+    private struct Order {
+        let id: String
+        let key: [UInt8]?
+    }
+
+    private static let mostRecent = 50
     private static let fruits = ["strawberry", "banana", "pineapple", "kiwi", "mango"]
     private static let juices = [
         "strawberry", "banana", "kiwi", "pineapple", "strawberryBanana", "mango", "mangoKiwi", "durian",
@@ -25,12 +38,26 @@ struct CommandMix {
 
     init(client: Int, plan: Plan) {
         random = SeededGenerator(seed: plan.seed &* 31 &+ UInt64(client))
+        variety = SeededGenerator(seed: plan.seed &* 37 &+ UInt64(client))
         self.client = client
         stores = plan.stores
         isPlain = plan.isPlain
     }
 
     mutating func next() -> Command {
+        if !early.isEmpty, variety.chance(20) { return early.removeFirst() }
+        if variety.chance(5), let order = recent.randomElement(using: &variety) { return cancel(order) }
+        let (command, isOrder) = orderOrRestock()
+        guard isOrder else { return command }
+        let order = Order(id: id, key: command.key)
+        if recent.count == Self.mostRecent { recent.removeFirst() }
+        recent.append(order)
+        guard variety.chance(2) else { return command }
+        early.append(command)
+        return cancel(order)
+    }
+
+    private mutating func orderOrRestock() -> (command: Command, isOrder: Bool) {
         count += 1
         let isOrder = random.chance(70)
         var command = Command(
@@ -46,7 +73,7 @@ struct CommandMix {
             }
         }
         if random.chance(10) { command.headers.append(RecordHeader(name: "shop", value: nil)) }
-        return random.chance(2) ? poisoned(command) : command
+        return (random.chance(2) ? poisoned(command) : command, isOrder)
     }
 
     /// A repeat of the command, sometimes with another body.
@@ -70,8 +97,29 @@ struct CommandMix {
 
     private mutating func order() -> String {
         let juice = Self.juices.randomElement(using: &random) ?? ""
-        let quantity = random.chance(50) ? "" : #","quantity":\#(Int.random(in: 0...3, using: &random))"#
+        let quantity = Self.quantity(&random)
+        guard !variety.chance(15) else { return basket() }
         return #"{"orderId":"\#(id)","juice":"\#(juice)"\#(quantity)}"#
+    }
+
+    private mutating func basket() -> String {
+        let items = (0..<variety.number(1...4)).map { _ in
+            let juice = Self.juices.randomElement(using: &variety) ?? ""
+            return #"{"juice":"\#(juice)"\#(Self.quantity(&variety))}"#
+        }
+        return #"{"orderId":"\#(id)","items":[\#(items.joined(separator: ","))]}"#
+    }
+
+    private static func quantity(_ random: inout SeededGenerator) -> String {
+        random.chance(50) ? "" : #","quantity":\#(Int.random(in: 0...3, using: &random))"#
+    }
+
+    private func cancel(_ order: Order) -> Command {
+        Command(
+            topic: "orders",
+            key: order.key,
+            value: Array(#"{"orderId":"\#(order.id)","cancel":true}"#.utf8)
+        )
     }
 
     private mutating func restock() -> String {

@@ -1,0 +1,95 @@
+// The basket: juices are added and changed, then ordered together.
+
+import { $, commands, known, menu, words } from "/state.js";
+import { BasketLine } from "/view.js";
+
+const mostItems = 20;
+const mostOfOne = 100;
+const recipes = new Map(menu.juices.map((juice) => [juice.id, juice.recipe]));
+// By juice, in the order in which they were added.
+const lines = new Map();
+let isFull = false;
+let onChange = () => {};
+
+const items = () => [...lines.values()].map((line) => ({ juice: line.juice, quantity: line.quantity }));
+
+// The fruits of which the store has less than these items need together.
+function lacking(items) {
+  // The levels are not known yet.
+  if (known.levels.size === 0) return [];
+  const needs = new Map();
+  for (const { juice, quantity } of items) {
+    for (const part of recipes.get(juice)) needs.set(part.fruit, (needs.get(part.fruit) ?? 0) + part.amount * quantity);
+  }
+  return [...needs].map(([fruit, needed]) => ({ fruit, lack: needed - (known.levels.get(fruit) ?? 0) }))
+    .filter((one) => one.lack > 0);
+}
+
+// What the store would lack for one more of a juice, of that juice's own fruits.
+export function lackingWith(juice) {
+  const own = new Set(juice.recipe.map((part) => part.fruit));
+  return lacking([...items(), { juice: juice.id, quantity: 1 }]).filter((one) => own.has(one.fruit));
+}
+
+export function addToBasket(juice) {
+  isFull = !lines.has(juice) && lines.size === mostItems;
+  if (isFull) return showBasket();
+  const line = lines.get(juice) ?? newLine(juice);
+  setQuantity(line, line.quantity + 1);
+}
+
+function newLine(juice) {
+  const line = new BasketLine(juice, mostOfOne);
+  line.less.addEventListener("click", () => setQuantity(line, line.quantity - 1));
+  line.more.addEventListener("click", () => setQuantity(line, line.quantity + 1));
+  line.field.addEventListener("change", () => setQuantity(line, line.field.valueAsNumber));
+  line.remove.addEventListener("click", () => remove(line));
+  lines.set(juice, line);
+  $("basket-lines").append(line.element);
+  return line;
+}
+
+// Less than one removes the line; what is no number changes nothing.
+function setQuantity(line, quantity) {
+  if (quantity < 1) return remove(line);
+  if (Number.isInteger(quantity)) line.quantity = Math.min(mostOfOne, quantity);
+  onChange();
+}
+
+function remove(line) {
+  const hadFocus = line.element.contains(document.activeElement);
+  const next = line.element.nextElementSibling ?? line.element.previousElementSibling;
+  line.element.remove();
+  lines.delete(line.juice);
+  isFull = false;
+  if (hadFocus) (next?.querySelector("input") ?? $("basket-title")).focus();
+  onChange();
+}
+
+function empty() {
+  for (const line of lines.values()) line.element.remove();
+  lines.clear();
+  isFull = false;
+}
+
+// A second click finds an empty basket, so a double click is one order.
+$("send-order").addEventListener("click", () => {
+  if (lines.size === 0 || !known.takesOrders) return;
+  const content = { items: items() };
+  empty();
+  commands.send("order", known.store, content);
+  onChange();
+});
+
+export function showBasket() {
+  for (const line of lines.values()) line.show(words);
+  const short = lacking(items());
+  $("basket-said").textContent = words.basket(items(), isFull ? mostItems : undefined);
+  $("basket-short").textContent = short.length > 0 ? words.basketLacks(short) : "";
+  $("basket-short").hidden = short.length === 0;
+  // Not `disabled`: the button would lose the focus.
+  $("send-order").setAttribute("aria-disabled", String(lines.size === 0 || !known.takesOrders));
+}
+
+// Calls back after each change of the basket.
+export function watchBasket(handler) { onChange = handler; }

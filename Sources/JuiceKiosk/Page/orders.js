@@ -1,0 +1,85 @@
+// The page's own orders, each with a cancel for as long as the service can return its fruits. They survive a reload.
+
+import { itemsOf } from "/commands.js";
+import { $, commands, known, menu, words } from "/state.js";
+import { OwnOrder, clock } from "/view.js";
+
+const storageName = "juice-orders";
+// The oldest are dropped first.
+const mostOrders = 500;
+const rows = new Map();
+// By id, oldest first. The state of an order is open (its answer is not known), made, cancelling or cancelled.
+const orders = new Map(stored().map((order) => [order.id, order]));
+
+function stored() {
+  try {
+    const orders = JSON.parse(sessionStorage.getItem(storageName) ?? "[]");
+    return Array.isArray(orders) ? orders : [];
+  } catch {
+    return [];
+  }
+}
+
+// Follows the page's orders and cancels.
+export function orderChanged(command) {
+  if (command.kind === "order") follow(command);
+  if (command.kind === "cancel") followCancel(command);
+  showOrders();
+}
+
+function follow({ id, store, content, at, state, answer }) {
+  const order = orders.get(id);
+  if (!order) {
+    if (state === "sending") orders.set(id, { id, store, items: itemsOf(content), at, state: "open" });
+  } else if (answer?.type === "juiceMade") {
+    order.isMade = true;
+    if (order.state === "open") order.state = "made";
+  } else if ((answer || state === "refused") && order.state === "open") {
+    // It was not made, so there is nothing to cancel.
+    orders.delete(id);
+  }
+}
+
+function followCancel({ id, state, answer }) {
+  const order = orders.get(id);
+  if (!order) return;
+  const isDone = state === "answered" || state === "refused";
+  if (!isDone) order.state = "cancelling";
+  else if (answer?.type === "cancelled") order.state = "cancelled";
+  // The cancel was rejected or refused: the order stays as it was.
+  else order.state = order.isMade ? "made" : "open";
+  // A cancelled id is dead, so its order needs no answer.
+  if (order.state === "cancelled") commands.drop("order", id);
+}
+
+// The items of an order of this page; undefined if it is no longer listed.
+export const itemsOfOrder = (id) => orders.get(id)?.items;
+
+function makeRow(order) {
+  const row = new OwnOrder(() => {
+    if (order.state === "open" || order.state === "made") commands.send("cancel", order.store, {}, order.id);
+  });
+  rows.set(order.id, row);
+  $("own-orders").prepend(row.element);
+  return row;
+}
+
+export function showOrders() {
+  const oldest = Date.now() - menu.duplicateWindow * 1000;
+  for (const order of [...orders.values()]) {
+    if (order.at < oldest || orders.size > mostOrders) orders.delete(order.id);
+  }
+  for (const [id, row] of rows) {
+    if (orders.has(id)) continue;
+    if (row.element.contains(document.activeElement)) $("orders-title").focus();
+    row.element.remove();
+    rows.delete(id);
+  }
+  for (const order of orders.values()) {
+    (rows.get(order.id) ?? makeRow(order)).show(words, order, clock.format(order.at));
+  }
+  $("orders").hidden = orders.size === 0 || known.screen !== "order";
+  sessionStorage.setItem(storageName, JSON.stringify([...orders.values()]));
+}
+
+setInterval(showOrders, 10_000);

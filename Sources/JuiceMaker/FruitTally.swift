@@ -1,0 +1,66 @@
+/// What a command does to the fruits of a store, fruit by fruit.
+///
+/// Made to be kept and set again for each command, so that it allocates only while it grows to the longest recipe.
+public struct FruitTally: Sendable {
+    /// One fruit of a command.
+    public struct Line: Hashable, Sendable {
+        /// The fruit's index in ``Menu/fruits``.
+        public let fruit: Int
+        /// How many of it an order needs, or a cancel returns; 0 for a stock edit.
+        public var amount: Int
+        /// The level after the command.
+        public var level: Int
+
+        /// A line of a tally.
+        @inlinable
+        public init(fruit: Int, amount: Int, level: Int) {
+            self.fruit = fruit
+            self.amount = amount
+            self.level = level
+        }
+
+        /// Whether an order that was not made needs more than there is.
+        @inlinable
+        public var isShort: Bool { level < amount }
+    }
+
+    /// The number of lines.
+    public private(set) var count = 0
+    // The first `count` are in use: emptying an array and appending to it costs several times as much as setting.
+    @usableFromInline
+    var lines: [Line] = []
+
+    /// A tally without lines.
+    public init() {}
+
+    /// The lines, in the order in which answers name the fruits.
+    @inlinable
+    public subscript(place: Int) -> Line {
+        get { lines[place] }
+        _modify { yield &lines[place] }
+    }
+
+    /// Removes all lines.
+    public mutating func removeAll() { count = 0 }
+
+    /// Appends a line. No line may have its fruit yet.
+    public mutating func append(_ line: Line) {
+        if count < lines.count { lines[count] = line } else { lines.append(line) }
+        count += 1
+    }
+
+    /// Becomes the tally of a stock edit. `store` is the store after it.
+    public mutating func set(_ edit: StockEdit, left store: FruitStore) {
+        removeAll()
+        for entry in edit.entries { append(Line(fruit: entry.fruit, amount: 0, level: store[entry.fruit])) }
+    }
+
+    /// Adds an amount to the line of its fruit, or appends it.
+    public mutating func add(_ line: Line) {
+        if let place = (0..<count).first(where: { lines[$0].fruit == line.fruit }) {
+            lines[place].amount += line.amount
+        } else {
+            append(line)
+        }
+    }
+}

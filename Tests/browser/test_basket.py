@@ -1,0 +1,130 @@
+"""The basket, and cancels of the page's own orders."""
+
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.keys import Keys
+
+from case import KioskTest
+from stand import all_of, one, size, texts
+
+SELECT_ALL = Keys.CONTROL + "a" + Keys.NULL
+
+
+class BasketTest(KioskTest):
+    def said(self):
+        return one(self.driver, "#basket-said").text
+
+    def own_orders(self):
+        return texts(self.driver, ".own-order .text")
+
+    def cancel_button(self, place=0):
+        return all_of(self.driver, ".own-order button")[place]
+
+    def test_the_keyboard_suffices_on_a_phone(self):
+        size(self.driver, 360, 780)
+        for language, made in (
+            ("en", "Your 2 × kiwi juice, strawberry banana juice are ready! Enjoy!"),
+            ("ko", "키위쥬스, 딸바쥬스 나왔습니다! 맛있게 드세요!"),
+        ):
+            one(self.driver, f"[data-language={language}]").click()
+            self.tab_to("[data-juice=kiwi]")
+            self.keys(Keys.ENTER)
+            self.tab_to("[data-juice=strawberryBanana]")
+            self.keys(Keys.ENTER)
+            self.tab_to("[data-item=kiwi]")
+            if language == "en":
+                # Four kiwi juices need 12; the field takes arrow keys and digits.
+                self.keys(Keys.ARROW_UP * 3)
+                self.wait(lambda: one(self.driver, "#basket-short").text == "2 kiwi short", "what the basket lacks")
+                self.driver.switch_to.active_element.send_keys(SELECT_ALL, "2", Keys.ENTER)
+                self.wait(lambda: self.said() == "3 juices in the basket", "the sum")
+            self.assertFalse(one(self.driver, "#basket-short").is_displayed())
+            self.assertLessEqual(self.driver.execute_script("return document.documentElement.scrollWidth"), 360)
+            self.tab_to("#send-order")
+            self.keys(Keys.ENTER)
+            self.wait_for_card("juiceMade", made)
+            self.assertEqual(all_of(self.driver, ".basket-line"), [])
+            self.tab_to(".own-order button")
+            self.keys(Keys.SPACE)
+            self.wait(lambda: self.count("kiwi").startswith("10"), "the kiwis are back")
+            self.wait(lambda: self.cancel_button().get_attribute("aria-disabled") == "true", "it is cancelled")
+            # The button keeps the focus, and pressed again it does nothing.
+            self.assertEqual(self.driver.switch_to.active_element, self.cancel_button())
+        one(self.driver, "[data-language=en]").click()
+
+    def test_a_basket_is_changed(self):
+        for juice in ("kiwi", "banana", "kiwi", "mango"):
+            self.press(juice)
+        self.assertEqual(texts(self.driver, ".basket-line .name"), ["kiwi juice", "banana juice", "mango juice"])
+        self.assertEqual(self.said(), "4 juices in the basket")
+        # Removing a line, or stepping down to none, moves the focus to a neighbour.
+        one(self.driver, "[aria-label='Remove mango juice']").click()
+        one(self.driver, "[aria-label='banana juice −1']").send_keys(Keys.ENTER)
+        self.assertEqual(self.driver.switch_to.active_element.get_attribute("data-item"), "kiwi")
+        field = one(self.driver, "[data-item=kiwi]")
+        for typed, shown in (("500", "100"), ("", "100"), ("1", "1")):
+            field.send_keys(SELECT_ALL, Keys.DELETE, typed, Keys.ENTER)
+            self.wait(lambda: field.get_attribute("value") == shown, f"{shown} after {typed!r}")
+        self.keys(Keys.ARROW_DOWN)
+        self.keys("0", Keys.ENTER)
+        one(self.driver, "[aria-label='Remove kiwi juice']").send_keys(Keys.ENTER)
+        self.assertEqual(self.driver.switch_to.active_element.get_attribute("id"), "basket-title")
+        self.assertEqual(self.said(), "The basket is empty")
+        one(self.driver, "#send-order").click()
+        self.assertEqual(all_of(self.driver, ".answer-card"), [])
+
+    def test_what_the_basket_lacks_is_shown_before_it_is_sent(self):
+        # Each of the two can be made, but not both.
+        self.press("strawberryBanana")
+        self.assertFalse(one(self.driver, "#basket-short").is_displayed())
+        self.press("strawberryBanana")
+        self.assertEqual(one(self.driver, "#basket-short").text, "10 strawberry short")
+        self.juice("restock", "strawberry=+10", "--store", self.store)
+        self.wait(lambda: not one(self.driver, "#basket-short").is_displayed(), "there are enough now")
+
+    def test_an_order_is_cancelled_once(self):
+        all_of(self.driver, "[data-scope]")[1].click()
+        self.order("kiwi", "banana")
+        self.wait_for_card("juiceMade", "Your kiwi juice, banana juice are ready!")
+        self.assertEqual((self.count("kiwi"), self.count("banana")), ("7", "8"))
+        ActionChains(self.driver).double_click(self.cancel_button()).perform()
+        self.wait_for_card("cancelled", "Cancelled. Returned: kiwi 3, banana 2")
+        self.wait(lambda: (self.count("kiwi"), self.count("banana")) == ("10", "10"), "the fruits are back")
+        self.assertEqual(self.cancel_button().text, "Cancelled")
+        self.wait(lambda: one(self.driver, "#cancelled").text == "1", "the board counts one cancel")
+        self.wait(lambda: "Cancelled. Returned: kiwi 3, banana 2" in one(self.driver, "#answers").text, "it is on the board")
+
+    def test_orders_survive_a_reload_and_those_not_made_are_not_listed(self):
+        self.order("kiwi")
+        self.wait_for_card("juiceMade", "kiwi")
+        self.order("strawberry")
+        self.wait(lambda: one(self.driver, "#shortage").is_displayed(), "the question")
+        one(self.driver, "#shortage-no").click()
+        self.assertEqual(self.own_orders(), ["kiwi juice"])
+        self.driver.refresh()
+        self.wait(lambda: self.own_orders() == ["kiwi juice"], "the order after a reload")
+        self.cancel_button().click()
+        self.wait_for_card("cancelled", "Returned: kiwi 3")
+
+    def test_an_order_without_an_answer_can_be_cancelled(self):
+        self.stand.stage.tell("service stop")
+        try:
+            self.order("kiwi")
+            self.wait(lambda: self.own_orders() == ["kiwi juice"], "the order")
+            self.cancel_button().click()
+            self.assertEqual(self.cancel_button().text, "Cancelling…")
+        finally:
+            self.stand.stage.tell("service start")
+        self.wait_for_card("cancelled", "Returned: kiwi 3")
+        self.wait(lambda: self.count("kiwi") == "10", "the kiwis are back")
+
+    def test_an_order_is_listed_for_as_long_as_it_can_be_cancelled(self):
+        self.order("kiwi")
+        self.wait_for_card("juiceMade", "kiwi")
+        self.driver.execute_script(
+            """const orders = JSON.parse(sessionStorage.getItem("juice-orders"));
+            for (const order of orders) order.at -= 3_601_000;
+            sessionStorage.setItem("juice-orders", JSON.stringify(orders));"""
+        )
+        self.driver.refresh()
+        self.wait(lambda: one(self.driver, "#link").get_attribute("data-state") == "live", "the page is live")
+        self.assertFalse(one(self.driver, "#orders").is_displayed())

@@ -1,0 +1,96 @@
+import JuiceMessages
+import Testing
+
+@testable import juice
+
+struct HistoryTests {
+    private static let made = #"""
+        {"type":"juiceMade","orderId":"b","store":"g","items":[{"juice":"kiwi","quantity":2},\#
+        {"juice":"mango","quantity":1}],"used":{"kiwi":6,"mango":2},"left":{"kiwi":4,"mango":8},"revision":17,"message":"m"}
+        """#
+    private static let restocked =
+        #"{"type":"restocked","restockId":"d","store":"g","left":{"kiwi":8,"mango":0},"revision":18,"message":"m"}"#
+    private static let cancelled =
+        #"{"type":"cancelled","orderId":"b","store":"g","returned":{"kiwi":6},"left":{"kiwi":14},"revision":22,"message":"m"}"#
+    private static let nothing =
+        #"{"type":"cancelled","orderId":"c","store":"g","returned":{},"left":{},"message":"m"}"#
+    private static let earlier = #"""
+        {"type":"juiceMade","orderId":"e\u001b","store":"g","juice":"kiwi","quantity":1,"used":{"kiwi":3},\#
+        "left":{"kiwi":11},"message":"m"}
+        """#
+    private static let repeated =
+        #"{"type":"restocked","duplicate":true,"restockId":"d","store":"g","left":{"kiwi":8},"revision":18,"message":"m"}"#
+    private static let newest =
+        #"{"type":"restocked","restockId":"f","store":"g","left":{"kiwi":1},"revision":25,"message":"m"}"#
+
+    private static let all = [made, restocked, repeated, cancelled, nothing, earlier, newest]
+
+    private func print(_ format: some AnswerFormat, printsJSON: Bool) throws -> [String] {
+        var bytes: [UInt8] = []
+        let entries = try Self.all.enumerated().map { offset, json in
+            ResultsReader.Entry(
+                answer: try Answer(json: json),
+                bytes: Array(json.utf8),
+                timestamp: nil,
+                partition: 0,
+                offset: Int64(offset)
+            )
+        }
+        var printer = AnswerPrinter(format, printsJSON: printsJSON, to: BatchedOutput { bytes += $0 })
+        try printer.collecting { body in entries.forEach(body) }
+        #expect(!printer.isEmpty)
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    @Test func theHistoryIsTheChangesAndWhatIsMissing() throws {
+        let lines = try print(HistoryFormat(paint: .none), printsJSON: false)
+        #expect(
+            lines.map { String($0.drop { $0 == " " }) } == [
+                "17  order b: 2 × kiwi, mango  used kiwi 6, mango 2  left kiwi 4, mango 8",
+                "18  restock d  left kiwi 8, mango 0",
+                "revisions 19 to 21 are missing",
+                "22  cancel b  returned kiwi 6  left kiwi 14",
+                "-  order e\u{FFFD}: kiwi  used kiwi 3  left kiwi 11",
+                "revision 24 is missing",
+                "25  restock f  left kiwi 1",
+            ]
+        )
+    }
+
+    @Test func forProgramsItIsRecordsAndWhatIsMissing() throws {
+        let missing =
+            #"{"from":19,"message":"revisions 19 to 21 are missing","store":"g","to":21,"type":"revisionsMissing"}"#
+        let missingOne =
+            #"{"from":24,"message":"revision 24 is missing","store":"g","to":24,"type":"revisionsMissing"}"#
+        #expect(
+            try print(HistoryFormat(paint: .none), printsJSON: true) == [
+                Self.made, Self.restocked, missing, Self.cancelled, Self.earlier, missingOne, Self.newest,
+            ]
+        )
+    }
+
+    @Test func resultsShowAllAnswersAndWhatIsMissing() throws {
+        let lines = try print(ResultsFormat(paint: .none), printsJSON: false)
+        #expect(lines.count == Self.all.count + 2)
+        #expect(lines[3] == "g             missing       revisions 19 to 21 are missing")
+        #expect(lines[4] == "g             cancelled     b                 m")
+        #expect(lines[7] == "g             missing       revision 24 is missing")
+    }
+
+    @Test func everyStoreHasRevisionsOfItsOwn() throws {
+        var gaps = RevisionGaps()
+        func missing(_ store: String, _ revision: Int) throws -> MissingRevisions? {
+            gaps.missing(
+                before: try Answer(
+                    json: #"""
+                        {"type":"restocked","restockId":"d","store":"\#(store)","left":{},"revision":\#(revision),"message":""}
+                        """#
+                )
+            )
+        }
+        #expect(try missing("a", 7) == nil)
+        #expect(try missing("b", 1) == nil)
+        #expect(try missing("a", 8) == nil)
+        #expect(try missing("b", 3) == MissingRevisions(store: "b", revisions: 2...2))
+    }
+}
