@@ -1,10 +1,13 @@
 /// Compares the answer that a reader has just read with what its command must result in.
 struct AnswerCheck {
     let json: JSONReader
+    let menu: AuditMenu
 
     /// The first difference; nil if the answer says exactly this and no more.
     func difference(from outcome: Outcome, before: StoreState, after: StoreState) -> String? {
-        if let difference = text("type", outcome.type) { return difference }
+        guard isType(outcome.type) else {
+            return text("type", Array(outcome.type.description.utf8)) ?? "it has no type"
+        }
         let message = json.value("message").flatMap(json.string)
         if message?.isEmpty ?? true { return "it has no message" }
         // The type, the id, the store and the message.
@@ -59,11 +62,15 @@ struct AnswerCheck {
     func claimed(from before: StoreState, _ expected: Levels) -> StoreState? {
         guard let left = json.value("left"), json.tokens[left].kind == .object else { return nil }
         guard json.memberCount(of: left) > 0 else { return before }
-        var claimed = StoreState(levels: expected, revision: before.revision + 1)
+        var claimed = StoreState(
+            levels: expected,
+            revision: before.revision.map { $0 + 1 },
+            unknown: before.unknown
+        )
         if let revision = json.value("revision").flatMap(json.integer) { claimed.revision = revision }
         json.forEachMember(of: left) { name, value in
             let name = json.text(name)
-            if let fruit = Contract.fruits.firstIndex(where: { isSame(name, $0) }),
+            if let fruit = menu.fruit(name),
                 let level = json.integer(value), Contract.levels.contains(level)
             {
                 claimed.levels[fruit] = level
@@ -99,16 +106,18 @@ struct AnswerCheck {
     }
 
     private func item(_ item: Order.Item, of object: Int) -> String? {
-        text("juice", Contract.juices[item.juice].id, of: object)
+        text("juice", menu.juices[item.juice].id, of: object)
             ?? integer("quantity", item.quantity, of: object)
     }
 
-    private func left(_ changed: [Contract.Amount], _ after: StoreState) -> String? {
-        amounts("left", changed.map { Contract.Amount(fruit: $0.fruit, amount: after.levels[$0.fruit]) })
+    private func left(_ changed: [AuditMenu.Amount], _ after: StoreState) -> String? {
+        amounts("left", changed.map { AuditMenu.Amount(fruit: $0.fruit, amount: after.levels[$0.fruit]) })
     }
 
-    private func revision(_ expected: Int) -> String? {
-        if let difference = integer("revision", expected) { return difference }
+    /// - Parameter expected: nil if the store's revision is not known.
+    private func revision(_ expected: Int?) -> String? {
+        let said = json.value("revision").flatMap(json.integer)
+        if let difference = integer("revision", expected ?? said ?? 1) { return difference }
         // A member's name is the token before its value.
         let isInPlace = json.value("revision") == json.value("left").map { json.tokens[$0].next + 1 }
         return isInPlace ? nil : "its revision is not right after its left"
@@ -123,11 +132,11 @@ struct AnswerCheck {
             ? nil : "its reason is \(quoted(text)), should be \(quoted(expected.utf8))"
     }
 
-    private func text(_ name: StaticString, _ expected: StaticString, of object: Int = 0) -> String? {
+    private func text(_ name: StaticString, _ expected: [UInt8], of object: Int = 0) -> String? {
         guard let value = json.value(name, of: object), let text = json.string(value) else {
             return "it has no \(name)"
         }
-        return isSame(text, expected) ? nil : "its \(name) is \(quoted(text)), should be \"\(expected)\""
+        return isSame(text, expected) ? nil : "its \(name) is \(quoted(text)), should be \(quoted(expected))"
     }
 
     private func integer(_ name: StaticString, _ expected: Int, of object: Int = 0) -> String? {
@@ -139,7 +148,7 @@ struct AnswerCheck {
     }
 
     /// Compares an object of fruits, including their order.
-    func amounts(_ name: StaticString, _ expected: [Contract.Amount]) -> String? {
+    func amounts(_ name: StaticString, _ expected: [AuditMenu.Amount]) -> String? {
         guard let object = json.value(name), json.tokens[object].kind == .object else {
             return "it has no \(name)"
         }
@@ -147,7 +156,7 @@ struct AnswerCheck {
         var difference: String?
         json.forEachMember(of: object) { key, value in
             let key = json.text(key)
-            if position < expected.count, isSame(key, Contract.fruits[expected[position].fruit]) {
+            if position < expected.count, isSame(key, menu.fruits[expected[position].fruit].id) {
                 let amount = json.integer(value)
                 if amount != expected[position].amount {
                     let said = amount.map(String.init) ?? "no number"
@@ -161,7 +170,7 @@ struct AnswerCheck {
             return difference == nil
         }
         if difference == nil, position < expected.count {
-            return "its \(name) lacks \"\(Contract.fruits[expected[position].fruit])\""
+            return "its \(name) lacks \(quoted(menu.fruits[expected[position].fruit].id))"
         }
         return difference
     }
@@ -174,7 +183,7 @@ struct AnswerCheck {
         var element = array + 1
         for (position, part) in short.enumerated() {
             guard element < json.tokens[array].next, json.tokens[element].kind == .object else {
-                return "its missing lacks \"\(Contract.fruits[part.fruit])\""
+                return "its missing lacks \(quoted(menu.fruits[part.fruit].id))"
             }
             let difference =
                 fruit(part.fruit, of: element)
@@ -192,38 +201,7 @@ struct AnswerCheck {
         guard let value = json.value("fruit", of: object), let text = json.string(value) else {
             return "it has no fruit"
         }
-        let expected = Contract.fruits[fruit]
-        return isSame(text, expected) ? nil : "its fruit is \(quoted(text)), should be \"\(expected)\""
-    }
-}
-
-extension JSONReader {
-    /// Whether this document, an answer given again, has the members of the first, `duplicate` apart.
-    func repeats(_ first: JSONReader) -> Bool {
-        var other = 1
-        var isSame = true
-        forEachMember(of: 0) { name, value in
-            if JuiceAudit.isSame(text(name), "duplicate") { return true }
-            isSame =
-                other < first.tokens[0].next && JuiceAudit.isSame(text(name), first.text(other))
-                && isValue(value, sameAs: other + 1, of: first)
-            if isSame { other = first.tokens[other + 1].next }
-            return isSame
-        }
-        return isSame && other == first.tokens[0].next
-    }
-
-    private func isValue(_ value: Int, sameAs otherValue: Int, of other: JSONReader) -> Bool {
-        let length = tokens[value].next - value
-        guard other.tokens[otherValue].next - otherValue == length else { return false }
-        return (0..<length).allSatisfy { step in
-            let (mine, its) = (tokens[value + step], other.tokens[otherValue + step])
-            guard mine.kind == its.kind, mine.next - value == its.next - otherValue else { return false }
-            switch mine.kind {
-            case .string, .integer, .number:
-                return JuiceAudit.isSame(text(value + step), other.text(otherValue + step))
-            case .object, .array, .yes, .no, .null: return true
-            }
-        }
+        let expected = menu.fruits[fruit].id
+        return isSame(text, expected) ? nil : "its fruit is \(quoted(text)), should be \(quoted(expected))"
     }
 }

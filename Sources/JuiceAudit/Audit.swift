@@ -1,47 +1,55 @@
-/// Judges by the committed records alone whether the contract was kept.
+/// The verdict on the committed records: whether the contract was kept.
 ///
-/// It knows only the contract, and shares no code with the service. The topics must be complete: no record expired, all
-/// commands answered, and no transaction open.
+/// An audit knows only the contract, and shares no code with the service.
 ///
 /// ```swift
 /// let audit = Audit(of: topics, by: AuditRules(partitionCount: 8))
 /// for fault in audit.faults { print(fault) }
 /// ```
 public struct Audit: Sendable {
-    /// Every way in which the contract is broken; empty when it was kept.
+    /// The ways in which the contract is broken; empty when it was kept. The first 10,000 are listed.
     public let faults: [Fault]
     /// What the topics held.
     public let counts: AuditCounts
+    /// The partitions whose beginning has expired, and from where on the audit could judge them.
+    public let starts: [AuditStart]
+    private let totals: [Fault.Category: Int]
 
-    /// Audits all records of the five topics.
+    init(_ list: FaultList, _ counts: AuditCounts, _ starts: [AuditStart]) {
+        (faults, totals, self.counts, self.starts) = (list.faults, list.counts, counts, starts)
+    }
+
+    /// Audits all records of the five topics. They must be complete: no record expired, all commands answered, and no
+    /// transaction open.
+    ///
+    /// - Parameters:
+    ///   - topics: the records.
+    ///   - rules: the service's settings.
     public init(of topics: AuditTopics, by rules: AuditRules) {
-        var counts = AuditCounts()
-        let intake = Intake(topics, rules)
-        let forwards = ForwardAudit(topics, intake)
-        let deadLetters = DeadLetterAudit(topics, intake, rules)
-        var faults = forwards.list.faults + deadLetters.list.faults
-
-        var names = intake.names
-        var ledger = Ledger(storeCount: names.stores.count)
-        for partition in 0..<max(rules.partitionCount, topics.results.count) {
-            var replay = Replay(topics, partition: partition, intake, rules)
-            replay.run(&names, &ledger)
-            faults += replay.list.faults
-            counts.add(replay.counts)
+        do {
+            let session = AuditSession(RecordArrays(topics), by: rules)
+            for partition in 0..<session.partitionCount { try session.audit(partition) }
+            self = try session.finish()
+        } catch {
+            // Arrays can always be read.
+            var list = FaultList()
+            list.add(.wrong, .results, 0, nil, "the records cannot be read: \(error)")
+            self.init(list, AuditCounts(), [])
         }
-        faults += StockAudit(topics, names, ledger).list.faults
-
-        counts.records = topics.orders.joined().count + topics.restocks.joined().count - forwards.count
-        counts.commands = intake.commands.values.joined().reduce(0) { $0 + $1.count }
-        counts.forwarded = forwards.count
-        counts.deadLetters = deadLetters.count
-        counts.stores = names.stores.count
-        self.faults = faults
-        self.counts = counts
     }
 
-    /// How many faults there are of a category.
-    public func count(of category: Fault.Category) -> Int {
-        faults.count { $0.category == category }
-    }
+    /// How many faults there are of a category, those that are not listed among them.
+    ///
+    /// - Parameter category: the category.
+    public func count(of category: Fault.Category) -> Int { totals[category, default: 0] }
+}
+
+/// From where on an audit could judge a partition: what is older has expired.
+public struct AuditStart: Sendable, Hashable {
+    /// The partition.
+    public let partition: Int
+    /// The offset of the first answer that could be judged.
+    public let offset: Int64
+    /// When that answer was given, in milliseconds since 1970.
+    public let timestamp: Int64
 }

@@ -12,7 +12,11 @@ public struct AuditCounts: Sendable, Hashable {
     public var forwarded = 0
     /// Records that became dead letters.
     public var deadLetters = 0
-    /// Stores that a command named.
+    /// Commands that the service has not answered yet, since they are among the latest.
+    public var open = 0
+    /// Commands and answers that could not be judged, since what they go with has expired.
+    public var unjudged = 0
+    /// Stores that a record named.
     public var stores = 0
     /// First answers "juice made".
     public var juicesMade = 0
@@ -31,7 +35,12 @@ public struct AuditCounts: Sendable, Hashable {
     public init() {}
 
     mutating func add(_ other: AuditCounts) {
+        records += other.records
+        commands += other.commands
         answers += other.answers
+        open += other.open
+        unjudged += other.unjudged
+        stores += other.stores
         duplicates += other.duplicates
         juicesMade += other.juicesMade
         outOfStock += other.outOfStock

@@ -8,17 +8,21 @@ public struct AuditRules: Sendable {
     public var memoryCount: Int
     /// The prefix of all topic names.
     public var topicPrefix: String
+    /// The menu that the service was started with.
+    public var menu: AuditMenu
 
     /// The rules of a service with these settings; the defaults are the service's.
     public init(
         partitionCount: Int,
         memoryWindow: Int64 = 3_600_000,
         memoryCount: Int = 1_000_000,
-        topicPrefix: String = "juice."
+        topicPrefix: String = "juice.",
+        menu: AuditMenu = .builtIn
     ) {
         self.partitionCount = partitionCount
         self.memoryWindow = memoryWindow
         self.memoryCount = memoryCount
         self.topicPrefix = topicPrefix
+        self.menu = menu
     }
 }

@@ -1,21 +1,22 @@
 /// A command that must be answered in the partition where it is.
 struct Command {
-    /// Its index among the records of its topic and partition.
-    let index: Int
+    let record: AuditRecord
     let kind: CommandKind
     let store: Int
-    let identity: Int
+    let identity: Hash128
     /// The identity under which its answer is remembered: its own, or for a cancel that of its order.
-    let remembered: Int
+    let remembered: Hash128
     let task: Task
+    /// The timestamps of its own record and of those before it, from the command before on.
+    var timestamps: ClosedRange<Int64>
 
     /// What the command asks of its store.
     enum Task {
         case make(Order)
-        case add([Contract.Amount])
-        case set([Contract.Amount])
+        case add([AuditMenu.Amount])
+        case set([AuditMenu.Amount])
         /// Puts back what an order took. A cancel does not say what that was.
-        case putBack([Contract.Amount])
+        case putBack([AuditMenu.Amount])
         case reject(RejectionReason)
     }
 }

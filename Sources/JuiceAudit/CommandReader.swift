@@ -7,7 +7,10 @@ struct CommandReader {
         case undecodable([DeadLetterCode])
     }
 
+    private let menu: AuditMenu
     private var json = JSONReader()
+
+    init(_ menu: AuditMenu) { self.menu = menu }
 
     mutating func read(_ value: UnsafeBufferPointer<UInt8>?, _ topic: AuditTopic) -> Reading {
         guard let value, !value.isEmpty else { return .undecodable([.emptyValue]) }
@@ -56,18 +59,18 @@ struct CommandReader {
 
     private func amounts(
         of object: Int,
-        _ edit: ([Contract.Amount]) -> Command.Task
+        _ edit: ([AuditMenu.Amount]) -> Command.Task
     ) -> Command.Task {
         guard json.tokens[object].kind == .object else { return .reject(.badCommand) }
-        var amounts: [Contract.Amount] = []
+        var amounts: [AuditMenu.Amount] = []
         var rejection: RejectionReason?
         json.forEachMember(of: object) { name, value in
             let name = json.text(name)
-            if let fruit = Contract.fruits.firstIndex(where: { isSame(name, $0) }) {
+            if let fruit = menu.fruit(name) {
                 if amounts.contains(where: { $0.fruit == fruit }) {
                     rejection = .badCommand
                 } else if let amount = json.integer(value) {
-                    amounts.append(Contract.Amount(fruit: fruit, amount: amount))
+                    amounts.append(AuditMenu.Amount(fruit: fruit, amount: amount))
                 } else {
                     rejection = .badAmount
                 }
@@ -111,7 +114,7 @@ extension CommandReader {
         case .value, .repeated: throw Rejected(reason: .badCommand)
         }
         switch (field("juice"), field("items")) {
-        case (.value, .absent): return Order(try item(0))
+        case (.value, .absent): return Order(try item(0), menu)
         case (.absent, .value(let items)): return try basket(items)
         default: throw Rejected(reason: .badCommand)
         }
@@ -128,7 +131,7 @@ extension CommandReader {
             guard json.tokens[element].kind == .object else { throw Rejected(reason: .badCommand) }
             items.append(try item(element))
         }
-        return Order(basket: items)
+        return Order(basket: items, menu)
     }
 
     /// The juice and the quantity that an object names: a command, or an item of a basket.
@@ -136,7 +139,7 @@ extension CommandReader {
         guard case .value(let value) = field("juice", of: object), let name = json.string(value) else {
             throw Rejected(reason: .badCommand)
         }
-        guard let juice = Contract.juices.firstIndex(where: { isSame(name, $0.id) }) else {
+        guard let juice = menu.juice(name) else {
             throw Rejected(reason: .unknownJuice)
         }
         switch field("quantity", of: object) {

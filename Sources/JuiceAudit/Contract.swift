@@ -1,34 +1,10 @@
 /// The contract's fixed words and numbers, written down a second time on purpose: a slip in the service must not
 /// be a slip in its audit.
 enum Contract {
-    /// The order of fruits wherever no recipe gives another.
-    static let fruits: [StaticString] = ["strawberry", "banana", "pineapple", "kiwi", "mango"]
-    static let initialLevel = 10
     static let levels = 0...1_000_000_000
     static let quantities = 1...100
     /// How many items a basket has, before a juice that is given twice is added up.
     static let basketSizes = 1...20
-
-    struct Juice {
-        let id: StaticString
-        let recipe: [Amount]
-    }
-
-    /// A fruit's place in ``fruits``, and how many of it.
-    struct Amount {
-        let fruit: Int
-        var amount: Int
-    }
-
-    static let juices: [Juice] = [
-        Juice(id: "strawberry", recipe: [Amount(fruit: 0, amount: 16)]),
-        Juice(id: "banana", recipe: [Amount(fruit: 1, amount: 2)]),
-        Juice(id: "kiwi", recipe: [Amount(fruit: 3, amount: 3)]),
-        Juice(id: "pineapple", recipe: [Amount(fruit: 2, amount: 2)]),
-        Juice(id: "strawberryBanana", recipe: [Amount(fruit: 0, amount: 10), Amount(fruit: 1, amount: 1)]),
-        Juice(id: "mango", recipe: [Amount(fruit: 4, amount: 3)]),
-        Juice(id: "mangoKiwi", recipe: [Amount(fruit: 4, amount: 2), Amount(fruit: 3, amount: 1)]),
-    ]
 
     static let mainStore = Array("main".utf8)
     static let longestName = 128
@@ -48,6 +24,7 @@ enum Contract {
     static let forwardedFrom = "juice.forwarded.from"
     static let truncatedFrom = "juice.truncated.from"
     static let traceHeaders = ["traceparent", "tracestate"]
+    static let resentLetter = "juice.resent.letter"
     static let errorCode = "juice.error.code"
     static let errorMessage = "juice.error.message"
     static let sourceTopic = "juice.source.topic"

@@ -1,120 +1,142 @@
-/// Checks that every record that cannot be answered has exactly one dead letter with its contents, and no other has one.
-struct DeadLetterAudit {
-    private(set) var list = FaultList()
+/// Checks that every record of one partition that cannot be answered has exactly one dead letter with its contents, and no
+/// other has one.
+///
+/// A dead letter has the number of its source's partition, and the letters of one topic are in the order of their sources. So
+/// only what is unmatched is held.
+struct DeadLetterAudit: Sendable {
+    var list = FaultList()
     private(set) var count = 0
+    /// Letters that nothing was found for, by their sources.
+    private(set) var unmatched: [Place: [DeadLetter]] = [:]
+    /// Records that no letter was found for.
+    private(set) var expected: [Place: ExpectedLetter] = [:]
+    /// The latest sources that have their letters: enough to tell a second letter from one that must not be.
+    private var matched: Set<Place> = []
+    private var matchedOrder = Queue<Place>()
 
-    private typealias Letter = (partition: Int, record: AuditRecord)
+    private let rules: AuditRules
+    private let partition: Int
+    private var cursor: RecordCursor
+    private var latest: [AuditTopic: Int64] = [:]
 
-    init(_ topics: AuditTopics, _ intake: Intake, _ rules: AuditRules) {
-        var letters: [Place: [Letter]] = [:]
-        for (partition, records) in topics.deadLetters.enumerated() {
-            for record in records {
-                guard let source = Self.source(of: record, rules) else {
-                    report(.wrong, (partition, record), "its headers do not say where it is from")
-                    continue
-                }
-                guard intake.undeliverable[source] != nil else {
-                    report(.wrong, (partition, record), "\(source.description) was not to be put aside")
-                    continue
-                }
-                letters[source, default: []].append((partition, record))
+    private static let mostMatched = 65_536
+
+    init(_ cursor: RecordCursor, partition: Int, _ rules: AuditRules) {
+        (self.cursor, self.partition, self.rules) = (cursor, partition, rules)
+    }
+
+    /// Whether the next letter is that of a command that the broker refused to answer.
+    mutating func isNext(_ place: Place) throws -> Bool {
+        if let letter = unmatched[place]?.first { return letter.code == .unanswerable }
+        guard let record = try cursor.peek(), record.headers.count >= 5 else { return false }
+        let letter = DeadLetter(record, partition, rules)
+        return letter?.source == place && letter?.code == .unanswerable
+    }
+
+    /// Expects the letter of a record.
+    mutating func expect(
+        _ record: AuditRecord,
+        at place: Place,
+        _ codes: [DeadLetterCode],
+        _ bounds: AuditBounds
+    ) throws {
+        // Letters from before the topic's first one have expired, and those of the latest records may not be written.
+        let mayLack = cursor.bounds.first > 0 || place.offset >= bounds.settled
+        let expectation = ExpectedLetter(record, codes, necessity: mayLack ? .optional : .required)
+        if let letters = unmatched.removeValue(forKey: place) {
+            return match(letters, expectation, at: place)
+        }
+        expected[place] = expectation
+        while latest[place.topic, default: -1] < place.offset, try readNext() {}
+    }
+
+    /// Reads the rest of the letters.
+    mutating func finish() throws {
+        while try readNext() {}
+    }
+
+    /// Takes over what the partitions have left.
+    mutating func collect(_ others: [DeadLetterAudit]) {
+        for other in others {
+            list.add(other.list)
+            count += other.count
+            expected.merge(other.expected) { mine, _ in mine }
+            unmatched.merge(other.unmatched) { $0 + $1 }
+            matched.formUnion(other.matched)
+        }
+    }
+
+    /// Matches across partitions, and reports what has no counterpart in any.
+    ///
+    /// - Parameter bounds: the bounds of a source's partition.
+    mutating func reportRest(_ bounds: (Place) -> AuditBounds) {
+        for (place, letters) in unmatched.sorted(by: { $0.key < $1.key }) {
+            if let expectation = expected.removeValue(forKey: place) {
+                match(letters, expectation, at: place)
+            } else {
+                guard place.offset >= bounds(place).first else { continue }
+                let category: Fault.Category = matched.contains(place) ? .doubled : .wrong
+                let problem =
+                    category == .doubled ? "is put aside once more" : "was not to be put aside"
+                for letter in letters { list.add(category, letter, "\(place.description) \(problem)") }
             }
         }
-        for (source, expected) in intake.undeliverable.sorted(by: { $0.key < $1.key }) {
-            guard let letter = letters[source]?.first else {
-                let codes = expected.codes.map(\.rawValue).joined(separator: " or ")
-                let problem = "it has no dead letter (\(codes))"
-                list.add(.missing, source.topic, source.partition, source.offset, problem)
-                continue
-            }
-            count += 1
-            for extra in letters[source]?.dropFirst() ?? [] {
-                report(.doubled, extra, "\(source.description) is put aside once more")
-            }
-            check(letter, from: source, expected.record, expected.codes)
+        unmatched = [:]
+        for (place, expectation) in expected.sorted(by: { $0.key < $1.key })
+        where expectation.necessity == .required {
+            let problem = "it has no dead letter (\(expectation.codeNames))"
+            list.add(.missing, place.topic, place.partition, place.offset, problem)
         }
     }
 
-    /// The commands that became dead letters because the broker refused their answers.
-    static func unanswerable(_ topics: AuditTopics, _ rules: AuditRules) -> Set<Place> {
-        let code = Array(DeadLetterCode.unanswerable.rawValue.utf8)
-        let letters = topics.deadLetters.joined().lazy.filter { record in
-            own(record).map { value(Contract.errorCode, in: $0) == code } ?? false
-        }
-        return Set(letters.compactMap { source(of: $0, rules) })
+    /// Takes the letter of a command that has no answer, if it has that instead.
+    ///
+    /// - Returns: false if it has none.
+    mutating func takeUnanswerable(_ place: Place, _ expectation: ExpectedLetter) -> Bool {
+        guard let letters = unmatched[place], letters.first?.code == .unanswerable else { return false }
+        unmatched[place] = nil
+        match(letters, expectation, at: place)
+        return true
     }
 
-    /// The service's own headers, which are the last five. A record that was sent again from the dead letters has others of the
-    /// same names before them.
-    private static func own(_ record: AuditRecord) -> [AuditHeader]? {
-        let own = record.headers.suffix(5)
-        let names: Set = [
-            Contract.errorCode, Contract.errorMessage, Contract.sourceTopic, Contract.sourcePartition,
-            Contract.sourceOffset,
-        ]
-        return Set(own.map(\.name)) == names ? Array(own) : nil
+    private mutating func readNext() throws -> Bool {
+        guard let record = try cursor.next() else { return false }
+        // What `juice dead-letters resend` notes beside the letters.
+        if ResendNote.isNote(record) { return true }
+        guard let letter = DeadLetter(record, partition, rules) else {
+            let problem = "its headers do not say where it is from"
+            list.add(.wrong, .deadLetters, partition, record.offset, problem)
+            return true
+        }
+        let place = letter.source
+        if place.partition == partition { latest[place.topic] = max(latest[place.topic] ?? -1, place.offset) }
+        if let expectation = expected.removeValue(forKey: place) {
+            match([letter], expectation, at: place)
+        } else {
+            unmatched[place, default: []].append(letter)
+        }
+        return true
     }
 
-    private static func value(_ name: String, in headers: [AuditHeader]) -> [UInt8] {
-        headers.first { $0.name == name }?.value ?? []
-    }
-
-    private static func source(of record: AuditRecord, _ rules: AuditRules) -> Place? {
-        guard let own = own(record) else { return nil }
-        let topic = value(Contract.sourceTopic, in: own)
-        let input = AuditTopic.inputs.first { Array((rules.topicPrefix + $0.rawValue).utf8) == topic }
-        guard let input, let partition = JSONReader.integer(value(Contract.sourcePartition, in: own)),
-            let offset = JSONReader.integer(value(Contract.sourceOffset, in: own))
-        else { return nil }
-        return Place(topic: input, partition: partition, offset: Int64(offset))
-    }
-
-    private mutating func check(
-        _ letter: Letter,
-        from source: Place,
-        _ original: AuditRecord,
-        _ codes: [DeadLetterCode]
-    ) {
-        let own = Self.own(letter.record) ?? []
-        let code = String(decoding: Self.value(Contract.errorCode, in: own), as: UTF8.self)
-        if !codes.contains(where: { $0.rawValue == code }) {
-            let expected = codes.map(\.rawValue).joined(separator: " or ")
-            report(.wrong, letter, "\(source.description) is put aside as \(code), should be \(expected)")
+    private mutating func match(_ letters: [DeadLetter], _ expectation: ExpectedLetter, at place: Place) {
+        guard let letter = letters.first else { return }
+        count += 1
+        matched.insert(place)
+        matchedOrder.append(place)
+        if matchedOrder.count > Self.mostMatched, let oldest = matchedOrder.popFirst() {
+            matched.remove(oldest)
         }
-        if Self.value(Contract.errorMessage, in: own).isEmpty {
-            report(.wrong, letter, "\(source.description) is put aside without a message")
+        for problem in expectation.differences(from: letter) {
+            list.add(.wrong, letter, "\(place.description) \(problem)")
         }
-        let headers = Array(letter.record.headers.dropLast(5))
-        if headers.count == 1, headers[0].name == Contract.truncatedFrom, original.headers != headers {
-            return checkTruncated(letter, from: source, original, size: headers[0].value)
-        }
-        if letter.record.key != original.key || letter.record.value != original.value {
-            report(.wrong, letter, "\(source.description) is put aside with another key or value")
-        }
-        if headers != original.headers {
-            report(.wrong, letter, "\(source.description) is put aside with other headers")
+        for extra in letters.dropFirst() {
+            list.add(.doubled, extra, "\(place.description) is put aside once more")
         }
     }
+}
 
-    /// A record that came compressed may be too large for the broker when it is written uncompressed.
-    private mutating func checkTruncated(
-        _ letter: Letter,
-        from source: Place,
-        _ original: AuditRecord,
-        size: [UInt8]?
-    ) {
-        let headerSize = original.headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
-        let whole = headerSize + (original.key?.count ?? 0) + (original.value?.count ?? 0)
-        let half = { (bytes: [UInt8]?) in bytes.map { Array($0.prefix(Contract.truncatedHalf)) } }
-        if letter.record.key != half(original.key) || letter.record.value != half(original.value) {
-            report(.wrong, letter, "\(source.description) is put aside with another key or value")
-        }
-        if size.flatMap(JSONReader.integer) != whole || whole <= 2 * Contract.truncatedHalf {
-            report(.wrong, letter, "\(source.description), of \(whole) bytes, is put aside cut")
-        }
-    }
-
-    private mutating func report(_ category: Fault.Category, _ letter: Letter, _ problem: String) {
-        list.add(category, .deadLetters, letter.partition, letter.record.offset, problem)
+extension FaultList {
+    fileprivate mutating func add(_ category: Fault.Category, _ letter: DeadLetter, _ problem: String) {
+        add(category, .deadLetters, letter.partition, letter.offset, problem)
     }
 }

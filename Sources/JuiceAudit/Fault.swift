@@ -28,9 +28,12 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Collects the faults of one audit.
+/// Collects the faults of an audit. All are counted, and the first ones are listed.
 struct FaultList {
     private(set) var faults: [Fault] = []
+    private(set) var counts: [Fault.Category: Int] = [:]
+
+    static let longest = 10_000
 
     mutating func add(
         _ category: Fault.Category,
@@ -39,9 +42,16 @@ struct FaultList {
         _ offset: Int64?,
         _ problem: String
     ) {
+        counts[category, default: 0] += 1
+        guard faults.count < Self.longest else { return }
         faults.append(
             Fault(category: category, topic: topic, partition: partition, offset: offset, problem: problem)
         )
+    }
+
+    mutating func add(_ other: FaultList) {
+        faults += other.faults.prefix(Self.longest - faults.count)
+        counts.merge(other.counts, uniquingKeysWith: +)
     }
 }
 

@@ -14,84 +14,108 @@ extension Place: Comparable {
     }
 }
 
-/// Decides for every record of orders and restocks what the service has to do with it.
+/// Decides for every record of one partition of orders and restocks what the service has to do with it.
 struct Intake {
-    /// What must be answered: by topic, then by partition, in offset order.
-    private(set) var commands: [AuditTopic: [[Command]]] = [:]
-    /// Records that must become dead letters, with the codes allowed.
-    private(set) var undeliverable: [Place: (record: AuditRecord, codes: [DeadLetterCode])] = [:]
-    /// Commands that must be forwarded, with their owners.
-    private(set) var misplaced: [Place: (record: AuditRecord, owner: Int)] = [:]
-    /// Records whose headers say that they were forwarded.
-    private(set) var copies: [(place: Place, record: AuditRecord)] = []
-    private(set) var names: Names
+    var names: Names
+    var deadLetters: DeadLetterAudit
+    /// Records that clients wrote, and copies of them that the service made.
+    private(set) var recordCount = 0
+    private(set) var commandCount = 0
 
-    private var reader = CommandReader()
-    private let unanswerable: Set<Place>
+    private let partition: Int
+    private let forwards: ForwardAudit
+    private var reader: CommandReader
 
-    init(_ topics: AuditTopics, _ rules: AuditRules) {
+    init(partition: Int, _ rules: AuditRules, _ deadLetters: DeadLetterAudit, _ forwards: ForwardAudit) {
         names = Names(partitionCount: rules.partitionCount)
-        unanswerable = DeadLetterAudit.unanswerable(topics, rules)
-        for topic in AuditTopic.inputs {
-            commands[topic] = Array(repeating: [], count: rules.partitionCount)
-            for (partition, records) in topics[topic].enumerated() {
-                for index in records.indices { classify(records[index], index, topic, partition) }
-            }
-        }
+        reader = CommandReader(rules.menu)
+        (self.partition, self.deadLetters, self.forwards) = (partition, deadLetters, forwards)
     }
 
-    private mutating func classify(_ record: AuditRecord, _ index: Int, _ topic: AuditTopic, _ partition: Int)
-    {
+    /// Reads on to the next command that must be answered here; nil at the end of the topic.
+    mutating func read(_ cursor: inout RecordCursor, _ topic: AuditTopic) throws -> Command? {
+        var timestamps: ClosedRange<Int64>?
+        while let record = try cursor.next() {
+            let (first, last) = (timestamps?.lowerBound ?? .max, timestamps?.upperBound ?? .min)
+            let range = min(first, record.timestamp)...max(last, record.timestamp)
+            timestamps = range
+            if let command = try command(of: record, topic, range, cursor.bounds) { return command }
+        }
+        return nil
+    }
+
+    /// The command of a record; nil if the record is none that is answered here.
+    private mutating func command(
+        of record: AuditRecord,
+        _ topic: AuditTopic,
+        _ timestamps: ClosedRange<Int64>,
+        _ bounds: AuditBounds
+    ) throws -> Command? {
+        recordCount += 1
         let place = Place(topic: topic, partition: partition, offset: record.offset)
         let isCopy = !record.headers.isEmpty && record.headers.contains { $0.name == Contract.forwardedFrom }
-        if isCopy { copies.append((place, record)) }
-        guard !unanswerable.contains(place) else {
-            return undeliverable[place] = (record, codes(ofUnanswerable: record, topic))
-        }
+        if isCopy { forwards.addCopy(record, at: place) }
         guard let store = names.store(key: record.key) else {
-            return undeliverable[place] = (record, [.badStore])
+            try deadLetters.expect(record, at: place, [.badStore], bounds)
+            return nil
         }
-        let reading: CommandReader.Reading
-        if let value = record.value {
-            reading = value.withUnsafeBufferPointer { value in
-                let reading = reader.read(value, topic)
-                if case .command(let id, let kind, let task) = reading, names.owners[store] == partition {
-                    let identity = names.insertIdentity(kind, store: store, id: id)
-                    let order =
-                        kind == .cancel ? names.insertIdentity(.order, store: store, id: id) : identity
-                    let command = Command(
-                        index: index,
-                        kind: kind,
-                        store: store,
-                        identity: identity,
-                        remembered: order,
-                        task: task
-                    )
-                    commands[topic]?[partition].append(command)
-                }
-                return reading
-            }
-        } else {
-            reading = reader.read(nil, topic)
-        }
-        switch reading {
+        let owner = names.owners[store]
+        switch read(record.value, topic, store) {
         case .undecodable(let codes):
-            undeliverable[place] = (record, codes)
-        case .command where names.owners[store] == partition:
-            break
+            try deadLetters.expect(record, at: place, codes, bounds)
+        case .command(let kind, let identity, let remembered, let task) where owner == partition:
+            if try deadLetters.isNext(place) {
+                try deadLetters.expect(record, at: place, [.unanswerable], bounds)
+                return nil
+            }
+            commandCount += 1
+            return Command(
+                record: record,
+                kind: kind,
+                store: store,
+                identity: identity,
+                remembered: remembered,
+                task: task,
+                timestamps: timestamps
+            )
         case .command where isCopy:
-            undeliverable[place] = (record, [.misplaced])
+            let code: DeadLetterCode = try deadLetters.isNext(place) ? .unanswerable : .misplaced
+            try deadLetters.expect(record, at: place, [code], bounds)
         case .command:
-            misplaced[place] = (record, names.owners[store])
+            if try deadLetters.isNext(place) {
+                try deadLetters.expect(record, at: place, [.unanswerable], bounds)
+            } else {
+                forwards.addOriginal(record, at: place, owner: owner, bounds)
+            }
+        }
+        return nil
+    }
+
+    private enum Reading {
+        case undecodable([DeadLetterCode])
+        case command(CommandKind, Hash128, remembered: Hash128, Command.Task)
+    }
+
+    private mutating func read(_ value: [UInt8]?, _ topic: AuditTopic, _ store: Int) -> Reading {
+        guard let value else { return .undecodable([.emptyValue]) }
+        return value.withUnsafeBufferPointer { value in
+            switch reader.read(value, topic) {
+            case .undecodable(let codes): return .undecodable(codes)
+            case .command(let id, let kind, let task):
+                let identity = names.identity(kind, store: store, id: id)
+                let order = kind == .cancel ? names.identity(.order, store: store, id: id) : identity
+                return .command(kind, identity, remembered: order, task)
+            }
         }
     }
 
-    /// The code is "unanswerable" only if the record would be answered otherwise.
-    private mutating func codes(ofUnanswerable record: AuditRecord, _ topic: AuditTopic) -> [DeadLetterCode] {
-        guard names.store(key: record.key) != nil else { return [.badStore] }
-        let reading =
-            record.value?.withUnsafeBufferPointer { reader.read($0, topic) } ?? reader.read(nil, topic)
-        if case .undecodable(let codes) = reading { return codes }
-        return [.unanswerable]
+    /// The command as faults show it.
+    mutating func describe(_ command: Command) -> String {
+        (command.record.value ?? []).withUnsafeBufferPointer { value in
+            guard case .command(let id, let kind, _) = reader.read(value, command.kind.topic) else {
+                return command.kind.topic.rawValue
+            }
+            return names.describe(kind, id, store: command.store)
+        }
     }
 }

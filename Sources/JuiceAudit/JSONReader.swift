@@ -17,7 +17,7 @@ struct JSONReader {
         var integer = 0
     }
 
-    enum Kind { case object, array, string, integer, number, yes, no, null }
+    enum Kind: Int { case object, array, string, integer, number, yes, no, null }
 
     private enum Expectation { case value, firstElement, firstKey, key, separator, end }
 

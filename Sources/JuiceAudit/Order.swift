@@ -13,13 +13,13 @@ struct Order {
     /// Each juice once, in the order in which the command first names it.
     let items: [Item]
     /// The sum of all recipes, in the order in which they first name each fruit.
-    let needs: [Contract.Amount]
+    let needs: [AuditMenu.Amount]
 
     /// An order for one juice.
-    init(_ item: Item) { self.init(.single, [item]) }
+    init(_ item: Item, _ menu: AuditMenu) { self.init(.single, [item], menu) }
 
     /// An order for several, in which a juice may be given again.
-    init(basket lines: [Item]) {
+    init(basket lines: [Item], _ menu: AuditMenu) {
         var items: [Item] = []
         for line in lines {
             if let place = items.firstIndex(where: { $0.juice == line.juice }) {
@@ -28,18 +28,18 @@ struct Order {
                 items.append(line)
             }
         }
-        self.init(.basket, items)
+        self.init(.basket, items, menu)
     }
 
-    private init(_ form: Form, _ items: [Item]) {
-        var needs: [Contract.Amount] = []
+    private init(_ form: Form, _ items: [Item], _ menu: AuditMenu) {
+        var needs: [AuditMenu.Amount] = []
         for item in items {
-            for part in Contract.juices[item.juice].recipe {
+            for part in menu.juices[item.juice].recipe {
                 let amount = part.amount * item.quantity
                 if let place = needs.firstIndex(where: { $0.fruit == part.fruit }) {
                     needs[place].amount += amount
                 } else {
-                    needs.append(Contract.Amount(fruit: part.fruit, amount: amount))
+                    needs.append(AuditMenu.Amount(fruit: part.fruit, amount: amount))
                 }
             }
         }

@@ -2,9 +2,9 @@
 enum Outcome {
     case juiceMade(Order)
     case outOfStock(Order)
-    case restocked([Contract.Amount])
+    case restocked([AuditMenu.Amount])
     /// With what went back into stock.
-    case cancelled([Contract.Amount])
+    case cancelled([AuditMenu.Amount])
     case rejected(RejectionReason)
 
     var type: StaticString {
@@ -27,7 +27,7 @@ enum Outcome {
     }
 
     /// What a cancel of the command puts back, or has put back.
-    var taken: [Contract.Amount] {
+    var taken: [AuditMenu.Amount] {
         switch self {
         case .juiceMade(let order): order.needs
         case .cancelled(let returned): returned
@@ -38,7 +38,7 @@ enum Outcome {
     /// Carries a command out.
     init(of task: Command.Task, on state: inout StoreState) {
         self.init(of: task, on: &state.levels)
-        if isChange { state.revision += 1 }
+        if isChange { state.revision = state.revision.map { $0 + 1 } }
     }
 
     private init(of task: Command.Task, on levels: inout Levels) {
@@ -65,10 +65,10 @@ enum Outcome {
     }
 
     private init(
-        _ amounts: [Contract.Amount],
+        _ amounts: [AuditMenu.Amount],
         _ success: Outcome,
         on levels: inout Levels,
-        _ next: (Contract.Amount) -> (Int, Bool)
+        _ next: (AuditMenu.Amount) -> (Int, Bool)
     ) {
         var after = levels
         for amount in amounts {

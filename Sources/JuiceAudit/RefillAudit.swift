@@ -44,7 +44,7 @@ public struct RefillAudit: Sendable {
     }
 
     private struct Fruit {
-        var level = Contract.initialLevel
+        var level = AuditMenu.builtIn.fruits[0].initialLevel
         /// The levels in answers since its last refill, that one included.
         var seen: Set<Int> = []
         /// What orders needed in vain, while that is more than there is.

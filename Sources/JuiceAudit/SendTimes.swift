@@ -1,4 +1,4 @@
-/// When the commands of one partition were sent. By these times the contract says which repeats must be recognised.
+/// When the commands of one topic and partition were sent. By these times the contract says which repeats must be recognised.
 ///
 /// The window counts from the first command's timestamp to its repeat's. A timestamp in the future, more than seven days old
 /// or missing counts as the moment of reading. The topics do not show that moment; the time of the answer stands in for it.
@@ -16,24 +16,8 @@ struct SendTimes {
         var latest: Int64
     }
 
-    private struct Topic {
-        let records: [AuditRecord]
-        var readCount = 0
-        var latest = Int64.min
-        var latestFirst = Int64.min
-    }
-
-    private let rules: AuditRules
-    private var orders: Topic
-    private var restocks: Topic
-
-    init(_ topics: AuditTopics, partition: Int, _ rules: AuditRules) {
-        func topic(_ partitions: [[AuditRecord]]) -> Topic {
-            Topic(records: partitions.indices.contains(partition) ? partitions[partition] : [])
-        }
-        self.rules = rules
-        (orders, restocks) = (topic(topics.orders), topic(topics.restocks))
-    }
+    private var latest = Int64.min
+    private var latestFirst = Int64.min
 
     static func effective(_ timestamp: Int64, readAt time: Int64) -> Int64 {
         (time &- Contract.oldestTimestamp...time).contains(timestamp) ? timestamp : time
@@ -43,36 +27,17 @@ struct SendTimes {
     ///
     /// Records before it without an answer here were read earlier, so their effective times are never underestimated.
     mutating func read(_ command: Command, answeredAt time: Int64) -> Moment {
-        command.kind == .restock
-            ? Self.read(&restocks, command, answeredAt: time) : Self.read(&orders, command, answeredAt: time)
-    }
-
-    private static func read(_ topic: inout Topic, _ command: Command, answeredAt time: Int64) -> Moment {
-        while topic.readCount <= command.index {
-            let sent = effective(topic.records[topic.readCount].timestamp, readAt: time)
-            topic.latest = max(topic.latest, sent)
-            topic.readCount += 1
-        }
-        let sent = effective(topic.records[command.index].timestamp, readAt: time)
-        return Moment(sent: sent, answered: time, latest: topic.latest)
+        let earliest = Self.effective(command.timestamps.lowerBound, readAt: time)
+        latest = max(latest, earliest, Self.effective(command.timestamps.upperBound, readAt: time))
+        let sent = Self.effective(command.record.timestamp, readAt: time)
+        return Moment(sent: sent, answered: time, latest: latest)
     }
 
     /// The moment to remember for a first answer.
-    mutating func first(_ moment: Moment, of kind: CommandKind) -> Moment {
-        kind == .restock ? Self.first(&restocks, moment) : Self.first(&orders, moment)
-    }
-
-    private static func first(_ topic: inout Topic, _ moment: Moment) -> Moment {
-        topic.latestFirst = max(topic.latestFirst, moment.sent)
+    mutating func first(_ moment: Moment) -> Moment {
+        latestFirst = max(latestFirst, moment.sent)
         var first = moment
-        first.latest = topic.latestFirst
+        first.latest = latestFirst
         return first
-    }
-
-    /// Whether a repeat must be recognised after the time that passed.
-    func isWithinWindow(_ first: Moment, _ repetition: Moment) -> Bool {
-        let retention = rules.memoryWindow + min(rules.memoryWindow, Contract.longestDelay)
-        let passed = min(repetition.answered - first.answered, repetition.latest - first.latest)
-        return repetition.sent - first.sent <= rules.memoryWindow && passed <= retention
     }
 }

@@ -16,11 +16,13 @@ import Testing
             }
         }
         func describe(_ order: Order) -> String {
-            let items = order.items.map { "\($0.quantity) \(Contract.juices[$0.juice].id)" }
+            let items = order.items.map {
+                "\($0.quantity) \(String(decoding: AuditMenu.builtIn.juices[$0.juice].id, as: UTF8.self))"
+            }
             return order.form == .single
                 ? items[0] : "[\(items.joined(separator: ", "))] \(order.needs.map { [$0.fruit, $0.amount] })"
         }
-        var reader = CommandReader()
+        var reader = CommandReader(.builtIn)
         defer { withExtendedLifetime(reader) {} }
         guard let value else { return describe(reader.read(nil, topic)) }
         return Array(value.utf8).withUnsafeBufferPointer { describe(reader.read($0, topic)) }

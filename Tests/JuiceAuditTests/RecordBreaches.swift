@@ -40,7 +40,7 @@ extension AuditTests {
                 $0.orders[0][5].with(offset: 3, headers: Story.reasons("badID", "orders", 0, 6))
             )
         },
-        Breach("cut without need", "orders 0@5, of 12 bytes, is put aside cut") {
+        Breach("cut without need", "orders 0@5 is put aside cut, and has 12 bytes") {
             $0.deadLetters[0][0] = $0.deadLetters[0][0].with(
                 headers: [AuditHeader("juice.truncated.from", Array("12".utf8))]
                     + Story.reasons("notJSON", "orders", 0, 5)
@@ -118,8 +118,7 @@ extension AuditTests {
         Breach("stock of an unknown store", "the store was never changed") {
             $0.stock[0].append(Story.record(8, "x", Story.stock("x", 1, [10, 10, 10, 10, 10])))
         },
-        Breach("stock in another partition", "the store belongs to partition 0", "it comes after revision 4")
-        {
+        Breach("stock in another partition", "the store belongs to partition 0") {
             $0.stock[1].append($0.stock[0][1].with(offset: 8))
         },
         Breach("a tombstone", "it has no key or no value") {
