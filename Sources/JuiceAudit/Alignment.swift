@@ -86,14 +86,18 @@ struct Alignment {
         return lost
     }
 
-    /// Takes all commands that are left when no answer is, the rest of the topic among them.
-    mutating func takeUnanswered(_ intake: inout Intake) throws -> Command? {
-        if let command = passedOver.popFirst() { return command }
-        if let command = try command(at: 0, &intake) {
-            _ = pending.popFirst()
-            return command
-        }
-        return nil
+    /// Takes the commands that were passed over, when no answer is left.
+    mutating func takePassedOver() -> [Command] {
+        var commands: [Command] = []
+        while let command = passedOver.popFirst() { commands.append(command) }
+        return commands
+    }
+
+    /// Takes the next command after all that were answered or passed over.
+    mutating func takeNext(_ intake: inout Intake) throws -> Command? {
+        guard let command = try command(at: 0, &intake) else { return nil }
+        _ = pending.popFirst()
+        return command
     }
 }
 
@@ -104,11 +108,13 @@ extension Alignment {
     ///
     /// - Parameters:
     ///   - identities: those of the answer and of the ones after it.
+    ///   - areLast: whether no answer is left after these.
     ///   - time: when the answer was given.
     ///   - areAnswersWhole: whether no answer has expired, so that every command has one.
     /// - Returns: false if the answer's command has expired.
     mutating func synchronize(
         _ identities: [Hash128],
+        areLast: Bool,
         answeredAt time: Int64,
         areAnswersWhole: Bool,
         _ intake: inout Intake
@@ -116,7 +122,9 @@ extension Alignment {
         while !isSynchronized {
             var place = 0
             while place <= Self.lookahead, let command = try command(at: place, &intake) {
-                if command.identity == identities.first, try isSupported(identities, at: place, &intake) {
+                if command.identity == identities.first,
+                    try isSupported(identities, areLast: areLast, at: place, &intake)
+                {
                     isSynchronized = true
                     // Answers that are all there can only be missing.
                     if !areAnswersWhole { for _ in 0..<place { dropFirst() } }
@@ -139,9 +147,16 @@ extension Alignment {
     /// Whether the commands after one agree with the answers after the one it may belong to.
     private mutating func isSupported(
         _ identities: [Hash128],
+        areLast: Bool,
         at place: Int,
         _ intake: inout Intake
     ) throws -> Bool {
+        // After the last answer, no command may have one.
+        if areLast, let next = try command(at: place + identities.count, &intake),
+            next.record.offset < bounds.settled
+        {
+            return false
+        }
         var agreeing = 0
         for (step, identity) in identities.enumerated().dropFirst() {
             if try command(at: place + step, &intake)?.identity == identity { agreeing += 1 }

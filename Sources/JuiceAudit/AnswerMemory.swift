@@ -66,14 +66,17 @@ struct AnswerMemory {
     private var old: [Hash128: FirstAnswer] = [:]
     private var number = 0
     private let generation: Int
-    /// When the first answer was given after ones that have expired. Nil if all are there.
-    private let expiredUntil: Int64?
+    /// Up to when there were answers of which nothing is known, and how many were remembered then.
+    private var unknown: (until: Int64, number: Int)?
 
-    init(_ rules: AuditRules, expiredUntil: Int64?) {
-        (self.rules, self.expiredUntil) = (rules, expiredUntil)
+    init(_ rules: AuditRules) {
+        self.rules = rules
         // What is forgotten in a transaction is remembered to its end.
         generation = rules.memoryCount + 100_000
     }
+
+    /// Until this time there were answers that are not known, or whose commands are not.
+    mutating func forget(until time: Int64) { unknown = (max(time, unknown?.until ?? time), number) }
 
     subscript(identity: Hash128) -> FirstAnswer? { young[identity] ?? old[identity] }
 
@@ -113,9 +116,9 @@ struct AnswerMemory {
 
     /// Whether a command sent at this time may repeat one whose answer has expired.
     func mayHaveExpired(_ moment: SendTimes.Moment) -> Bool {
-        guard let expiredUntil, number <= rules.memoryCount else { return false }
+        guard let unknown, number - unknown.number <= rules.memoryCount else { return false }
         // The service rounds the times of what it remembers.
-        return moment.sent - expiredUntil <= rules.memoryWindow + rules.memoryWindow / 100 + 100
+        return moment.sent - unknown.until <= rules.memoryWindow + rules.memoryWindow / 100 + 100
     }
 
     /// Whether the service must recognise a repeat of a command.

@@ -42,18 +42,18 @@ struct AnswerQueue {
         return nil
     }
 
-    /// The commands of a topic that the next answers name.
+    /// The commands of a topic that the next answers name, and whether no answer is left after them.
     mutating func identities(
         of topic: AuditTopic,
         atMost count: Int,
         _ names: inout Names
-    ) throws -> [Hash128] {
+    ) throws -> (identities: [Hash128], areLast: Bool) {
         var identities: [Hash128] = []
         for place in 0..<Alignment.lookahead where identities.count < count {
-            guard let answer = try answer(at: place, &names) else { break }
+            guard let answer = try answer(at: place, &names) else { return (identities, true) }
             if let found = answer.reference, found.kind.topic == topic { identities.append(found.identity) }
         }
-        return identities
+        return (identities, false)
     }
 
     private mutating func answer(at place: Int, _ names: inout Names) throws -> Ahead? {

@@ -51,7 +51,8 @@ final class PartitionAudit {
         intake = Intake(partition: partition, rules, letters, forwards)
         findings = Findings(deadLetters: letters)
         stock = StockAudit(RecordCursor(source, .stock, partition), partition: partition, menu)
-        memory = AnswerMemory(rules, expiredUntil: expiredUntil)
+        memory = AnswerMemory(rules)
+        if let expiredUntil { memory.forget(until: expiredUntil) }
         ledger = Ledger(menu, isWhole: areWhole)
     }
 
@@ -75,11 +76,14 @@ final class PartitionAudit {
     }
 
     private func reportUnanswered(_ alignment: inout Alignment) throws {
-        while let command = try alignment.takeUnanswered(&intake) {
-            if command.record.offset < alignment.bounds.settled {
+        for command in alignment.takePassedOver() { addUnanswered(command) }
+        while let command = try alignment.takeNext(&intake) {
+            if command.record.offset >= alignment.bounds.settled {
+                findings.counts.open += 1
+            } else if alignment.isSynchronized || answers.isWhole {
                 addUnanswered(command)
             } else {
-                findings.counts.open += 1
+                findings.counts.unjudged += 1
             }
         }
     }
@@ -108,7 +112,7 @@ final class PartitionAudit {
                 let owner = intake.names.owners[reference.store]
                 return report(.wrong, record, "\(describe(reference)) belongs to partition \(owner)")
             }
-            guard try synchronize(record, reference) else { return follow(unjudged: reference) }
+            guard try synchronize(record, reference) else { return follow(record, unjudged: reference) }
             switch try match(reference) {
             case .command(let command):
                 judge(record, command, reference)
@@ -174,7 +178,8 @@ final class PartitionAudit {
         if alignment.isSynchronized { return true }
         let others = try answers.identities(of: alignment.topic, atMost: 7, &intake.names)
         let isFound = try alignment.synchronize(
-            [reference.identity] + others,
+            [reference.identity] + others.identities,
+            areLast: others.areLast,
             answeredAt: record.timestamp,
             areAnswersWhole: answers.isWhole,
             &intake
@@ -190,8 +195,9 @@ final class PartitionAudit {
     }
 
     /// The command of an answer has expired, so nobody knows whether the answer is right. What it says of the stock counts.
-    private func follow(unjudged reference: Reference) {
+    private func follow(_ record: AuditRecord, unjudged reference: Reference) {
         findings.counts.unjudged += 1
+        memory.forget(until: record.timestamp)
         guard json.value("duplicate") == nil else { return }
         let state = ledger[reference.store]
         guard var claimed = check.claimed(from: state, state.levels), claimed != state else { return }

@@ -8,6 +8,8 @@ struct StockAudit {
     /// The state that the next record is about, and that the replay has not reached.
     private var awaited: (store: Int, revision: Int)?
     private var isAtEnd = false
+    /// The last record of each store that no answer has named yet: the answers from before have expired.
+    private var early: [Int: AuditRecord] = [:]
 
     init(_ cursor: RecordCursor, partition: Int, _ menu: AuditMenu) {
         (self.cursor, self.partition, self.menu) = (cursor, partition, menu)
@@ -38,6 +40,10 @@ struct StockAudit {
             if let awaited { reportTooNew(record, awaited.store, awaited.revision, names, &ledger) }
             _ = try cursor.next()
         }
+        for (store, record) in early.sorted(by: { $0.key < $1.key }) where ledger.recorded(of: store) == 0 {
+            check(record, &names, &ledger, .none)
+        }
+        awaited = nil
         for store in ledger.stale {
             let subject = "the stock of store \(quoted(names.stores[store]))"
             let recorded = ledger.recorded(of: store)
@@ -85,7 +91,10 @@ struct StockAudit {
                 return report("\(subject()): the store belongs to partition \(names.owners[store])")
             }
             // The replay may have seen no change of it since the answers from before have expired.
-            guard let reached = ledger[store].revision else { return }
+            guard let reached = ledger[store].revision else {
+                early[store] = record
+                return
+            }
             guard revision <= reached, answers == .none || ledger.doubt(of: store) == nil else {
                 awaited = (store, revision)
                 return
