@@ -132,23 +132,28 @@ struct AnswerMemory {
             && number - first.number <= rules.memoryCount
     }
 
-    /// - Parameter first: when the command was sent, as a first one.
+    /// - Parameters:
+    ///   - moment: when the command was sent, as a repeat.
+    ///   - first: the same, as a first one.
     mutating func remember(
         _ contents: AnswerContents,
         at offset: Int64,
         _ command: Command,
         _ outcome: Outcome,
-        _ first: SendTimes.Moment
+        _ moment: SendTimes.Moment,
+        first: SendTimes.Moment
     ) {
         // What an order gets that was cancelled before is not remembered: the cancel is.
         if case .rejected(.cancelled) = outcome { return }
-        var moment = first
+        var first = first
         var identity = command.identity
         if case .cancelled = outcome {
             (young[identity], old[identity]) = (nil, nil)
             identity = command.remembered
             // Otherwise the order could be made again within its own window.
-            if let order = self[identity] { moment.sent = max(moment.sent, order.moment.sent) }
+            if let order = self[identity], isRemembered(order, moment) {
+                first.sent = max(first.sent, order.moment.sent)
+            }
         }
         young[identity] = FirstAnswer(
             offset: offset,
@@ -156,7 +161,7 @@ struct AnswerMemory {
             kind: command.kind,
             taken: outcome.taken,
             number: number,
-            moment: moment
+            moment: first
         )
         number += 1
         if young.count > generation { (old, young) = (young, [:]) }

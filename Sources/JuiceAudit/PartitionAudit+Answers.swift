@@ -78,7 +78,7 @@ extension PartitionAudit {
             ledger.setDoubt(of: reference.store, isUndecided ? other.after : nil)
         }
         let sent = firstMoment(moment, of: command.kind)
-        memory.remember(contents, at: record.offset, command, result.outcome, sent)
+        memory.remember(contents, at: record.offset, command, result.outcome, moment, first: sent)
         count(result.outcome)
         if let difference = result.difference {
             report(.wrong, record, "\(describe(reference)): \(difference)")

@@ -1,0 +1,130 @@
+import ArgumentParser
+import JuiceAudit
+import JuiceClient
+import JuiceEngine
+import JuiceMaker
+import JuiceMessages
+import Kafka
+
+/// `juice audit`: checks from the topics alone whether the contract was kept.
+struct AuditCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit",
+        abstract: "Check that every order and restock was answered once, and rightly.",
+        discussion: """
+            Reads all five topics up to their present ends and replays them by the contract: one answer per command, every \
+            answer right, revisions without gaps, the stock equal to what the answers left, dead letters accounted for. It \
+            writes nothing, and needs only the permission to read.
+
+            Give it the service's --menu, --group, --duplicate-window and --duplicate-ids, if they are not the default. \
+            Where the beginning of a topic has expired, it says from where on it could judge.
+
+            Exit status: 0 clean, 1 a violation, 69 no broker.
+
+            Examples:
+              juice audit
+              juice audit --json | jq -r '.violations[] | "\\(.topic) \\(.partition)@\\(.offset)"'
+            """
+    )
+
+    @Flag(inversion: .prefixedNo, help: "Print the report as JSON.")
+    var json: Bool?
+
+    @Option(help: ArgumentHelp("The service's duplicate window. (default: 3600)", valueName: "seconds"))
+    var duplicateWindow: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "How many ids per partition the service remembers for that. (default: 1000000)",
+            valueName: "count"
+        )
+    )
+    var duplicateIds: Int?
+
+    @OptionGroup var group: GroupOptions
+    @OptionGroup var menu: MenuOptions
+    @OptionGroup var timeout: TimeoutOption
+    @OptionGroup var kafka: KafkaOptions
+
+    func run() throws {
+        let settings = try Settings(self)
+        let printsJSON = try settings.boolean(.json)
+        let run = try AuditRun(settings)
+        let bar = ProgressBar(isQuiet: true)
+        let report = try run.report(on: try Connection(settings)) { done, total in
+            bar.show(.step("auditing", done: done, total: total))
+        } onWarning: {
+            bar.show(.warning($0))
+        }
+        bar.clear()
+        if printsJSON {
+            StandardOutput.line(try JSONText.indented(report))
+        } else {
+            StandardOutput.line(report.lines.joined(separator: "\n"))
+        }
+        if !report.isClean { throw ExitCode.failure }
+    }
+}
+
+/// One audit of a cluster.
+struct AuditRun {
+    let group: String
+    let menu: Menu
+    let window: DuplicateWindow
+    let topicPrefix: String
+    let timeout: Duration
+
+    init(_ settings: Settings) throws(Failure) {
+        group = settings.group()
+        menu = try settings.menu()
+        window = try DuplicateWindow(settings)
+        topicPrefix = settings.string(.topicPrefix) ?? TopicNames.standardPrefix
+        timeout = try settings.timeout()
+    }
+
+    /// Reads the topics and judges them.
+    ///
+    /// - Parameters:
+    ///   - onProgress: called with how many records were read, of how many.
+    ///   - onWarning: called with what the user should know besides the report.
+    func report(
+        on connection: Connection,
+        onProgress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in },
+        onWarning: (String) -> Void = { _ in }
+    ) throws -> AuditReport {
+        let source = try KafkaAuditSource(
+            connection,
+            group: group,
+            timeout: timeout,
+            onProgress: onProgress
+        )
+        if !source.isGroupKnown {
+            onWarning(
+                "nothing is known of the group \(group.printable): "
+                    + "commands of the last \(KafkaAuditSource.grace.inSeconds) may be unanswered"
+            )
+        }
+        let rules = AuditRules(
+            partitionCount: source.partitionCount(of: .stock),
+            memoryWindow: window.age,
+            memoryCount: window.count,
+            topicPrefix: topicPrefix,
+            menu: AuditMenu(menu)
+        )
+        let session = AuditSession(source, by: rules)
+        for partition in 0..<session.partitionCount { try session.audit(partition) }
+        return AuditReport(try session.finish(), topicPrefix: topicPrefix)
+    }
+}
+
+extension AuditMenu {
+    /// The menu as plain data. The audit shares no code with the service.
+    fileprivate init(_ menu: Menu) {
+        self.init(
+            fruits: menu.fruits.map { Fruit($0.id, initialLevel: $0.initialStock) },
+            juices: menu.juices.map { juice in
+                Juice(juice.id, juice.recipe.map { Amount(fruit: $0.fruit, amount: $0.amount) })
+            }
+        )
+    }
+}

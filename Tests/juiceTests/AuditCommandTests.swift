@@ -1,0 +1,202 @@
+import Foundation
+import JuiceClient
+import JuiceMessages
+import JuiceService
+import Kafka
+import TestSupport
+import Testing
+
+@testable import juice
+
+/// `juice audit` over an embedded broker: what it reads, and what it finds in topics that were damaged by hand.
+@Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
+struct AuditCommandTests {
+    /// Records by topic, which keep the contract until a test damages them.
+    struct Records {
+        typealias Record = (key: String, value: String, headers: [RecordHeader])
+
+        var orders: [Record] = [
+            ("g", #"{"orderId":"a","juice":"kiwi"}"#, []),
+            ("g", #"{"orderId":"b","items":[{"juice":"kiwi"},{"juice":"mango"}]}"#, []),
+            ("g", #"{"orderId":"b","cancel":true}"#, []),
+            ("g", "nope", []),
+        ]
+        var restocks: [Record] = [("g", #"{"restockId":"r","add":{"kiwi":5}}"#, [])]
+        var results: [Record] = [
+            (
+                "g",
+                #"{"type":"juiceMade","orderId":"a","store":"g","juice":"kiwi","quantity":1,"used":{"kiwi":3},"#
+                    + #""left":{"kiwi":7},"revision":1,"message":"m"}"#,
+                []
+            ),
+            (
+                "g",
+                #"{"type":"juiceMade","orderId":"b","store":"g","items":[{"juice":"kiwi","quantity":1},"#
+                    + #"{"juice":"mango","quantity":1}],"used":{"kiwi":3,"mango":3},"#
+                    + #""left":{"kiwi":4,"mango":7},"revision":2,"message":"m"}"#,
+                []
+            ),
+            (
+                "g",
+                #"{"type":"restocked","restockId":"r","store":"g","left":{"kiwi":9},"revision":3,"message":"m"}"#,
+                []
+            ),
+            (
+                "g",
+                #"{"type":"cancelled","orderId":"b","store":"g","returned":{"kiwi":3,"mango":3},"#
+                    + #""left":{"kiwi":12,"mango":10},"revision":4,"message":"m"}"#,
+                []
+            ),
+        ]
+        var stock: [Record] = [
+            (
+                "g",
+                #"{"store":"g","revision":4,"stock":{"strawberry":10,"banana":10,"pineapple":10,"kiwi":12,"mango":10}}"#,
+                []
+            )
+        ]
+        var deadLetters: [Record]
+
+        init(_ topics: TopicNames) {
+            let headers = [
+                ("juice.error.code", "notJSON"), ("juice.error.message", "a sentence"),
+                ("juice.source.topic", topics.orders), ("juice.source.partition", "0"),
+                ("juice.source.offset", "3"),
+            ]
+            deadLetters = [("g", "nope", headers.map { RecordHeader(name: $0, value: $1) })]
+        }
+
+        fileprivate subscript(topic: Topic) -> [Record] {
+            switch topic {
+            case .orders: orders
+            case .restocks: restocks
+            case .results: results
+            case .stock: stock
+            case .deadLetters: deadLetters
+            }
+        }
+    }
+
+    struct Damage: CustomTestStringConvertible, Sendable {
+        let name: String
+        /// The places of the violations: topic, partition and offset.
+        let expected: [String]
+        let change: @Sendable (inout Records) -> Void
+
+        init(_ name: String, _ expected: String..., change: @escaping @Sendable (inout Records) -> Void) {
+            (self.name, self.expected, self.change) = (name, expected, change)
+        }
+
+        var testDescription: String { name }
+    }
+
+    static let damages = [
+        Damage("none") { _ in },
+        // The ledger goes on without the answer, until a later one tells more.
+        Damage(
+            "an answer removed",
+            "missing restocks 0@0",
+            "wrong results 0@2",
+            "wrong stock 0@0",
+            "missing stock 0"
+        ) { $0.results.remove(at: 2) },
+        Damage("the last answer removed", "missing orders 0@2", "wrong stock 0@0", "missing stock 0") {
+            $0.results.removeLast()
+        },
+        Damage("an answer doubled", "doubled results 0@1") { $0.results.insert($0.results[0], at: 1) },
+        Damage("an answer altered", "wrong results 0@0") {
+            $0.results[0].value = $0.results[0].value.replacing(#""quantity":1"#, with: #""quantity":2"#)
+        },
+        Damage("an answer of nobody", "wrong results 0@4") {
+            $0.results.append(
+                (
+                    "g",
+                    #"{"type":"cancelled","orderId":"x","store":"g","returned":{},"left":{},"message":"m"}"#,
+                    []
+                )
+            )
+        },
+        Damage("answers swapped", "wrong results 0@0", "wrong results 0@1", "wrong results 0@1") {
+            $0.results.swapAt(0, 1)
+        },
+        Damage("a revision altered", "wrong results 0@1") {
+            $0.results[1].value = $0.results[1].value.replacing(#""revision":2"#, with: #""revision":7"#)
+        },
+        Damage("a stock record altered", "wrong stock 0@0") {
+            $0.stock[0].value = $0.stock[0].value.replacing(#""kiwi":12"#, with: #""kiwi":13"#)
+        },
+        Damage("no stock record", "missing stock 0") { $0.stock = [] },
+        Damage("a stock record of the future", "wrong stock 0@1") {
+            $0.stock.append($0.stock[0])
+            $0.stock[1].value = $0.stock[1].value.replacing(#""revision":4"#, with: #""revision":5"#)
+        },
+        Damage("a dead letter removed", "missing orders 0@3") { $0.deadLetters = [] },
+        Damage("a dead letter altered", "wrong dead-letters 0@0") { $0.deadLetters[0].value = "none" },
+        Damage("a key altered", "wrong results 0@0") { $0.results[0].key = "h" },
+    ]
+
+    @Test(arguments: damages)
+    func damageIsFound(damage: Damage) async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
+            let topics = TopicNames()
+            let connection = Connection(
+                bootstrapServers: broker.bootstrapServers,
+                logger: EmbeddedService.quiet
+            )
+            var records = Records(topics)
+            damage.change(&records)
+            let producer = try connection.producer(timeout: .seconds(30))
+            for topic in Topic.allCases {
+                try broker.createTopic(topics[topic], partitionCount: 1)
+                for (key, value, headers) in records[topic] {
+                    try producer.send(
+                        topic: topics[topic],
+                        key: Array(key.utf8),
+                        value: Array(value.utf8),
+                        headers: headers,
+                        timeout: .seconds(30)
+                    )
+                }
+            }
+            let report = try AuditRun(BenchSamples.settings()).report(on: connection)
+            let places = report.violations.map { violation in
+                let offset = violation.offset.map { "@\($0)" } ?? ""
+                return "\(violation.category) \(violation.topic.dropFirst(6)) \(violation.partition)\(offset)"
+            }
+            #expect(places.sorted() == damage.expected.sorted(), "\(report.lines)")
+            #expect(report.isClean == damage.expected.isEmpty)
+        }
+    }
+
+    @Test func aServiceKeepsTheContract() async throws {
+        try await EmbeddedService.run { connection in
+            let deadline = Deadline(after: .seconds(60))
+            for id in ["a", "b", "a"] {
+                let waiter = try AnswerWaiter(connection, deadline: deadline)
+                _ = try CommandSender(connection, timeout: .seconds(30)).send(
+                    .order(id: id, store: "강남", juice: "mangoKiwi", quantity: 2),
+                    deadline: deadline
+                )
+                _ = try waiter.answer(to: .order, id: id, store: "강남", deadline: deadline)
+            }
+            var last = (done: 0, total: 0)
+            let report = try AuditRun(BenchSamples.settings()).report(
+                on: connection,
+                onProgress: { last = ($0, $1) }
+            )
+            #expect(report.isClean, "\(report.lines)")
+            #expect(report.counts.answers == 3)
+            #expect(report.counts.duplicates == 1)
+            #expect(last.done == last.total)
+            #expect(try JSONText.indented(report).contains(#""isClean" : true"#))
+        }
+    }
+
+    @Test func nobodyThereIsUnavailable() throws {
+        let connection = Connection(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
+        let run = try AuditRun(BenchSamples.settings([.timeout: "0.3"]))
+        let failure = #expect(throws: Failure.self) { try run.report(on: connection) }
+        #expect(failure?.status == .unavailable)
+    }
+}
