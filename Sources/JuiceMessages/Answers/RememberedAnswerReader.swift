@@ -167,7 +167,9 @@ extension RememberedAnswerReader {
         guard let returned = answer["returned"]?.object else { return false }
         content.fruits.removeAll()
         for (name, amount) in returned {
-            guard let fruit = fruits.find(name.bytes), let amount = amount.amount else { return false }
+            guard let fruit = fruits.find(name.bytes), let amount = amount.amount,
+                !(0..<content.fruits.count).contains(where: { content.fruits[$0].fruit == fruit })
+            else { return false }
             content.fruits.append(FruitTally.Line(fruit: fruit, amount: amount, level: 0))
         }
         return readLevels(answer, &content)
