@@ -45,12 +45,7 @@ struct Submission {
             passing: { if command.kind == .cancel && $0.command == .order { answerToOrder = $0 } }
         )
         guard let (answer, record) = found else {
-            throw Failure(
-                .unavailable,
-                "no answer to \(word(command.kind)) \(command.id.printable) within \(timeout.inSeconds)",
-                hint: answerToOrder.map(Self.hint)
-                    ?? "it is written and will be answered once the service runs: see `juice results`"
-            )
+            throw Self.noAnswer(to: command, within: timeout, butToItsOrder: answerToOrder)
         }
         try show(answer, record)
     }
@@ -73,13 +68,29 @@ struct Submission {
         }
     }
 
-    /// What an answer to the order means for somebody who waits for the answer to its cancel.
+    /// The failure of a command without an answer.
     ///
     /// A version before cancels answers one like an order without a juice. But a till may also have repeated the order meanwhile,
-    /// so this answer does not end the waiting.
-    private static func hint(_ answer: Answer) -> String {
-        "the order was answered instead: \(answer.message.printable)\n"
-            + "the service may be of a version before cancels, which takes a cancel for an order: see its `juice --version`"
+    /// so this answer ends no waiting.
+    ///
+    /// - Parameters:
+    ///   - command: the command.
+    ///   - timeout: how long its answer was waited for.
+    ///   - answerToOrder: if it is a cancel, an answer that came to its order meanwhile.
+    static func noAnswer(
+        to command: OutgoingCommand,
+        within timeout: Duration,
+        butToItsOrder answerToOrder: Answer?
+    ) -> Failure {
+        let hint = answerToOrder.map {
+            "the order was answered instead: \($0.message.printable)\n"
+                + "the service may be of a version before cancels, which takes a cancel for an order"
+        }
+        return Failure(
+            .unavailable,
+            "no answer to \(word(command.kind)) \(command.id.printable) within \(timeout.inSeconds)",
+            hint: hint ?? "it is written and will be answered once the service runs: see `juice results`"
+        )
     }
 
     private func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
@@ -89,7 +100,7 @@ struct Submission {
         } catch  where error.status == .unavailable {
             var failure = error
             let id = command.id.printable
-            let option = command.kind == .cancel ? "for \(id)" : "with --\(word(command.kind))-id \(id)"
+            let option = command.kind == .cancel ? "for \(id)" : "with --\(Self.word(command.kind))-id \(id)"
             let again =
                 "it may have been written all the same: send it again \(option), and it is carried out once"
             failure.hint = [error.hint, again].compactMap { $0 }.joined(separator: "\n")
@@ -98,7 +109,7 @@ struct Submission {
     }
 
     private func sentLine(_ command: OutgoingCommand, _ delivery: Producer.Delivery) -> String {
-        "sent \(word(command.kind)) \(command.id.printable) for store \(command.store.printable): "
+        "sent \(Self.word(command.kind)) \(command.id.printable) for store \(command.store.printable): "
             + "\(connection.topics[command.kind.topic]) partition \(delivery.partition) offset \(delivery.offset)"
     }
 
@@ -122,7 +133,7 @@ struct Submission {
         return JSONText.line(receipt)
     }
 
-    private func word(_ kind: CommandKind) -> String {
+    private static func word(_ kind: CommandKind) -> String {
         switch kind {
         case .order: "order"
         case .restock: "restock"
