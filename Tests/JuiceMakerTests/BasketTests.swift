@@ -2,150 +2,133 @@ import JuiceMaker
 import SeededRandom
 import Testing
 
-/// Orders of several juices: made by the sum of their recipes, and taken back as a whole.
 @Suite struct BasketTests {
-    private let maker = JuiceMaker(menu: .standard)
+    let maker = JuiceMaker(menu: .standard)
 
-    private func basket(_ items: [(juice: String, quantity: Int)]) throws -> JuiceOrder {
-        var basket: [OrderItem] = []
+    private func basket(_ items: [(juice: Int, quantity: Int)]) -> JuiceOrder {
+        .basket(items.map { OrderItem(juice: $0.juice, quantity: $0.quantity) })
+    }
+
+    /// What a basket needs, as `fruit: amount`, in the order of its recipes, and what is left.
+    @Test(
+        arguments: [
+            // As much as the fruits of all its items together, and a fruit in the place where it is first named.
+            ([(2, 2), (4, 1)], ["3: 6", "0: 10", "1: 1"], [0, 9, 10, 4, 10]),
+            ([(4, 1), (2, 2)], ["0: 10", "1: 1", "3: 6"], [0, 9, 10, 4, 10]),
+            ([(6, 2), (2, 2)], ["4: 4", "3: 8"], [10, 10, 10, 2, 6]),
+            ([(2, 2), (6, 2)], ["3: 8", "4: 4"], [10, 10, 10, 2, 6]),
+            ([(1, 5)], ["1: 10"], [10, 0, 10, 10, 10]),
+            ([(1, 4), (4, 1)], ["1: 9", "0: 10"], [0, 1, 10, 10, 10]),
+        ] as [([(Int, Int)], [String], [Int])]
+    )
+    func aBasketTakesTheFruitsOfAllItsItems(items: [(Int, Int)], needed: [String], left: [Int]) {
+        var store = FruitStore(menu: .standard)
+        var tally = FruitTally()
+        #expect(maker.make(basket(items), from: &store, &tally) == .made)
+        #expect(tally.lines.map { "\($0.fruit): \($0.amount)" } == needed)
+        #expect(store.levels == left)
+        #expect(tally.lines.allSatisfy { $0.level == left[$0.fruit] })
+    }
+
+    /// Each item alone could be made of 10 of each fruit.
+    @Test(
+        arguments: [
+            ([(2, 3), (6, 2)], ["3: 10 of 11"]),
+            ([(6, 3), (5, 2), (2, 3)], ["4: 10 of 12", "3: 10 of 12"]),
+            ([(1, 5), (4, 1)], ["1: 10 of 11"]),
+        ] as [([(Int, Int)], [String])]
+    )
+    func whatTheItemsLackTogetherIsShort(items: [(Int, Int)], shortages: [String]) {
         for item in items {
-            let juice = try #require(maker.menu.juiceIndex(id: item.juice))
-            basket.add(OrderItem(juice: juice, quantity: item.quantity))
+            var store = FruitStore(menu: .standard)
+            var tally = FruitTally()
+            #expect(maker.make(basket([item]), from: &store, &tally) == .made)
         }
-        return .basket(basket)
-    }
-
-    private func lines(_ tally: FruitTally) -> [FruitTally.Line] { (0..<tally.count).map { tally[$0] } }
-
-    /// `kiwi 6 of 10`: what is needed, and what there is.
-    private func summary(_ tally: FruitTally) -> [String] {
-        lines(tally).map { "\(maker.menu.fruits[$0.fruit].id) \($0.amount) of \($0.level)" }
-    }
-
-    @Test func itemsOfAJuiceAreAddedUpInThePlaceOfTheFirst() throws {
-        let basket = try basket([("kiwi", 2), ("mango", 1), ("kiwi", 100), ("mango", 3), ("banana", 1)])
-        let items = [(2, 102), (5, 4), (1, 1)].map { OrderItem(juice: $0.0, quantity: $0.1) }
-        #expect(basket == .basket(items))
-        #expect(basket.items == items)
-        #expect(JuiceOrder.single(items[0]).items == [items[0]])
-    }
-
-    @Test(
-        arguments: [
-            ([("kiwi", 2), ("strawberryBanana", 1)], ["kiwi 6 of 4", "strawberry 10 of 0", "banana 1 of 9"]),
-            // A fruit of several juices is added up where it is named first.
-            ([("mangoKiwi", 2), ("kiwi", 2)], ["mango 4 of 6", "kiwi 8 of 2"]),
-            ([("kiwi", 2), ("mangoKiwi", 2)], ["kiwi 8 of 2", "mango 4 of 6"]),
-            ([("mango", 2), ("mangoKiwi", 2)], ["mango 10 of 0", "kiwi 2 of 8"]),
-            ([("banana", 1)], ["banana 2 of 8"]),
-        ] as [([(String, Int)], [String])]
-    )
-    func aBasketTakesTheSumOfItsRecipes(items: [(String, Int)], taken: [String]) throws {
-        var (store, tally) = (FruitStore(menu: .standard), FruitTally())
-        #expect(maker.make(try basket(items), from: &store, &tally) == .made)
-        #expect(summary(tally) == taken)
-        for line in lines(tally) { #expect(store[line.fruit] == line.level) }
-    }
-
-    /// Each juice alone could be made.
-    @Test(
-        arguments: [
-            ([("mango", 2), ("mangoKiwi", 3)], ["mango 12 of 10", "kiwi 3 of 10"]),
-            ([("strawberryBanana", 1), ("banana", 5)], ["strawberry 10 of 10", "banana 11 of 10"]),
-            ([("kiwi", 1), ("strawberry", 1)], ["kiwi 3 of 10", "strawberry 16 of 10"]),
-        ] as [([(String, Int)], [String])]
-    )
-    func aBasketThatTheSumIsTooMuchForTakesNothing(items: [(String, Int)], needed: [String]) throws {
-        var (store, tally) = (FruitStore(menu: .standard), FruitTally())
-        #expect(maker.make(try basket(items), from: &store, &tally) == .outOfStock)
-        #expect(summary(tally) == needed)
-        #expect(lines(tally).filter(\.isShort).count == 1)
+        var store = FruitStore(menu: .standard)
+        var tally = FruitTally()
+        #expect(maker.make(basket(items), from: &store, &tally) == .outOfStock)
+        #expect(
+            tally.lines.filter(\.isShort).map { "\($0.fruit): \($0.level) of \($0.amount)" } == shortages
+        )
         #expect(store == FruitStore(menu: .standard))
     }
 
-    @Test func aCancelPutsBackWhatTheOrderTook() throws {
-        var (store, tally) = (FruitStore(menu: .standard), FruitTally())
-        let basket = try basket([("kiwi", 2), ("strawberryBanana", 1)])
-        #expect(maker.make(basket, from: &store, &tally) == .made)
-        try store.apply(StockEdit(.add, [StockEdit.Entry(fruit: 3, amount: 5)]))
-        try store.putBack(&tally)
-        #expect(summary(tally) == ["kiwi 6 of 15", "strawberry 10 of 10", "banana 1 of 10"])
-        #expect(store.levels == [10, 10, 10, 15, 10])
-    }
-
-    @Test(arguments: [(999_999_994, true), (999_999_995, false), (1_000_000_000, false)])
-    func aCancelThatDoesNotFitChangesNothing(kiwis: Int, fits: Bool) throws {
-        var (store, tally) = (FruitStore(menu: .standard), FruitTally())
-        #expect(maker.make(try basket([("mango", 1), ("kiwi", 2)]), from: &store, &tally) == .made)
-        try store.apply(StockEdit(.set, [StockEdit.Entry(fruit: 3, amount: kiwis)]))
-        let before = (store, summary(tally))
-        if fits {
-            try store.putBack(&tally)
-            #expect(store.levels == [10, 10, 10, 1_000_000_000, 10])
-        } else {
-            #expect(throws: StockEditError.wouldOverflow(fruit: 3, inStock: kiwis)) {
-                try store.putBack(&tally)
-            }
-            #expect((store, summary(tally)) == before)
+    @Test func itemsOfOneJuiceAreAddedUpWhereItIsFirstNamed() {
+        var items: [OrderItem] = []
+        for (juice, quantity) in [(2, 1), (4, 100), (2, 5), (6, 1), (4, 100)] {
+            items.add(OrderItem(juice: juice, quantity: quantity))
         }
+        #expect(
+            items == [
+                OrderItem(juice: 2, quantity: 6), OrderItem(juice: 4, quantity: 200),
+                OrderItem(juice: 6, quantity: 1),
+            ]
+        )
     }
 
-    /// What juices need of each fruit, by its id.
-    private func needed(for items: [(juice: Juice, quantity: Int)]) -> [String: Int] {
-        var needed: [String: Int] = [:]
-        for item in items {
-            for ingredient in item.juice.recipe {
-                needed[maker.menu.fruits[ingredient.fruit].id, default: 0] += ingredient.amount * item.quantity
+    @Test func theLargestBasketFits() throws {
+        let name = LocalizedName(english: "a", korean: "a")
+        let juices = (0..<JuiceOrder.mostItems).map {
+            JuiceSpec(id: "\($0)", name: name, recipe: ["a": FruitStore.maximumLevel])
+        }
+        let maker = JuiceMaker(menu: try Menu(fruits: [Fruit(id: "a", name: name)], juices: juices))
+        var store = try FruitStore(levels: [FruitStore.maximumLevel])
+        var tally = FruitTally()
+        let order = basket(juices.indices.map { ($0, JuiceOrder.quantities.upperBound) })
+        #expect(maker.make(order, from: &store, &tally) == .outOfStock)
+        #expect(tally.lines.map(\.amount) == [2_000_000_000_000])
+        #expect(store.levels == [FruitStore.maximumLevel])
+    }
+
+    /// Orders and cancels of them, against sums of their own in which no tally has a part.
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func randomOrdersTakeAndReturnWhatAModelSays(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var model = Dictionary(uniqueKeysWithValues: maker.menu.fruits.indices.map { ($0, 300) })
+        var store = try FruitStore(levels: maker.menu.fruits.indices.map { _ in 300 })
+        var tally = FruitTally()
+        var made: [JuiceOrder] = []
+        var outcomes: [JuiceMaker.Outcome: Int] = [:]
+        for _ in 0..<2_000 {
+            if Int.random(in: 0..<3, using: &random) == 0, !made.isEmpty {
+                let order = made.remove(at: Int.random(in: made.indices, using: &random))
+                maker.count(order, &tally)
+                try store.putBack(&tally)
+                for (fruit, amount) in needed(by: order) { model[fruit, default: 0] += amount }
+            } else {
+                let order = randomOrder(&random)
+                let needed = needed(by: order)
+                let isEnough = needed.allSatisfy { model[$0, default: 0] >= $1 }
+                let outcome = maker.make(order, from: &store, &tally)
+                #expect(outcome == (isEnough ? .made : .outOfStock))
+                outcomes[outcome, default: 0] += 1
+                if isEnough {
+                    for (fruit, amount) in needed { model[fruit, default: 0] -= amount }
+                    made.append(order)
+                }
+            }
+            #expect(store.levels == model.sorted { $0.key < $1.key }.map(\.value))
+        }
+        #expect(outcomes[.made, default: 0] > 300)
+        #expect(outcomes[.outOfStock, default: 0] > 100)
+    }
+
+    private func needed(by order: JuiceOrder) -> [Int: Int] {
+        var needed: [Int: Int] = [:]
+        for item in order.items {
+            for ingredient in maker.menu.juices[item.juice].recipe {
+                needed[ingredient.fruit, default: 0] += ingredient.amount * item.quantity
             }
         }
         return needed
     }
 
-    /// The model has the levels by name, and adds up fruit by fruit.
-    @Test func randomBasketsAndCancelsAreThoseOfAModel() throws {
-        var generator = SeededGenerator(seed: 15)
-        let menu = maker.menu
-        var (store, tally) = (try FruitStore(levels: [300, 300, 300, 300, 300]), FruitTally())
-        var model = Dictionary(uniqueKeysWithValues: menu.fruits.map { ($0.id, 300) })
-        var (made, refused) = (0, 0)
-        for _ in 0..<5_000 {
-            let items = (0..<Int.random(in: 1...20, using: &generator)).map { _ in
-                (
-                    juice: menu.juices[Int.random(in: menu.juices.indices, using: &generator)],
-                    quantity: Int.random(in: 1...4, using: &generator)
-                )
-            }
-            let needed = needed(for: items)
-            let fits = needed.allSatisfy { model[$0.key, default: 0] >= $0.value }
-            let order = try basket(items.map { ($0.juice.id, $0.quantity) })
-            #expect(maker.make(order, from: &store, &tally) == (fits ? .made : .outOfStock))
-
-            // Whether it is made or not, the tally has each fruit once, with the sum; so has a mere count.
-            let amounts = lines(tally).map { (menu.fruits[$0.fruit].id, $0.amount) }
-            #expect(try Dictionary(amounts) { _, _ in throw Twice() } == needed)
-            var counted = FruitTally()
-            maker.count(order, &counted)
-            #expect(lines(counted).map(\.fruit) == lines(tally).map(\.fruit))
-            #expect(lines(counted).map(\.amount) == lines(tally).map(\.amount))
-
-            if fits {
-                made += 1
-                for (fruit, amount) in needed { model[fruit, default: 0] -= amount }
-                // Most are taken back, or else the store would soon be empty.
-                if Int.random(in: 0..<10, using: &generator) > 0 {
-                    try store.putBack(&tally)
-                    for (fruit, amount) in needed { model[fruit, default: 0] += amount }
-                }
-            } else {
-                refused += 1
-                try store.apply(StockEdit(.add, store.levels.indices.map { .init(fruit: $0, amount: 20) }))
-                for fruit in menu.fruits { model[fruit.id, default: 0] += 20 }
-            }
-            #expect(menu.fruits.indices.allSatisfy { store[$0] == model[menu.fruits[$0].id] })
+    private func randomOrder(_ random: inout SeededGenerator) -> JuiceOrder {
+        let juices = maker.menu.juices.indices.shuffled(using: &random)
+        let count = Int.random(in: 0...juices.count, using: &random)
+        let items = juices.prefix(max(1, count)).map {
+            OrderItem(juice: $0, quantity: Int.random(in: 1...4, using: &random))
         }
-        #expect(made > 1_000 && refused > 300, "\(made) made, \(refused) refused")
+        return count == 0 ? .single(items[0]) : .basket(items)
     }
-
-    /// A fruit has two lines.
-    private struct Twice: Error {}
 }

@@ -2,39 +2,40 @@ import JuiceMaker
 import Testing
 
 @Suite struct FruitTallyTests {
-    private func lines(_ tally: FruitTally) -> [FruitTally.Line] { (0..<tally.count).map { tally[$0] } }
-
-    private func line(_ fruit: Int, _ amount: Int, level: Int = 0) -> FruitTally.Line {
+    private func line(_ fruit: Int, _ amount: Int, _ level: Int = 10) -> FruitTally.Line {
         FruitTally.Line(fruit: fruit, amount: amount, level: level)
     }
 
-    @Test func aFruitHasOneLineInThePlaceOfItsFirst() {
+    @Test func amountsOfOneFruitAreAddedUpInItsFirstPlace() {
         var tally = FruitTally()
-        for added in [line(3, 1), line(0, 2), line(3, 10), line(4, 5), line(0, 20)] { tally.add(added) }
-        #expect(lines(tally) == [line(3, 11), line(0, 22), line(4, 5)])
+        for (fruit, amount) in [(3, 2), (4, 1), (3, 5), (0, 7), (4, 1)] { tally.add(line(fruit, amount)) }
+        #expect(tally.lines == [line(3, 7), line(4, 2), line(0, 7)])
     }
 
-    @Test func whatWasRemovedLeavesNoTrace() {
+    @Test(arguments: [(9, 10, true), (10, 10, false), (11, 10, false), (0, 1, true), (0, 0, false)])
+    func aFruitIsShortBelowItsAmount(level: Int, amount: Int, isShort: Bool) {
+        #expect(line(0, amount, level).isShort == isShort)
+    }
+
+    @Test func aTallyThatIsSetAgainKeepsNothing() {
         var tally = FruitTally()
-        for fruit in 0..<3 { tally.append(line(fruit, 7, level: 9)) }
+        for fruit in 0..<5 { tally.append(line(fruit, 1)) }
         tally.removeAll()
-        #expect(tally.count == 0)
-        // A fruit that had a line begins at 0 again.
-        tally.add(line(1, 2))
-        #expect(lines(tally) == [line(1, 2)])
-    }
+        #expect(tally.lines.isEmpty)
+        // The amount of an earlier line of the same place or fruit does not count.
+        tally.add(line(4, 2))
+        #expect(tally.lines == [line(4, 2)])
 
-    @Test func anEditHasItsFruitsInMenuOrderAndTheirLevelsAfterIt() throws {
-        var (store, tally) = (FruitStore(menu: .standard), FruitTally())
-        tally.append(line(2, 1))
-        let edit = StockEdit(.add, [(4, -3), (0, 6)].map { StockEdit.Entry(fruit: $0.0, amount: $0.1) })
-        try store.apply(edit)
-        tally.set(edit, left: store)
-        #expect(lines(tally) == [line(0, 0, level: 16), line(4, 0, level: 7)])
+        let edit = StockEdit(
+            .add,
+            [StockEdit.Entry(fruit: 3, amount: -2), StockEdit.Entry(fruit: 0, amount: 6)]
+        )
+        tally.set(edit, left: FruitStore(menu: .standard))
+        #expect(tally.lines == [line(0, 0), line(3, 0)])
     }
+}
 
-    @Test(arguments: [(2, 1, true), (2, 2, false), (0, 0, false)])
-    func aFruitIsShortIfThereIsLessThanNeeded(amount: Int, level: Int, isShort: Bool) {
-        #expect(line(0, amount, level: level).isShort == isShort)
-    }
+extension FruitTally {
+    /// All lines, for tables of expected results.
+    var lines: [Line] { (0..<count).map { self[$0] } }
 }

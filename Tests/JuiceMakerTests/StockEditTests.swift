@@ -59,4 +59,34 @@ import Testing
         )
         #expect(throws: StockEditError.wouldOverflow(fruit: 1, inStock: 10)) { try store.apply(edit) }
     }
+
+    @Test(
+        arguments: [
+            ([(3, 6), (0, 10)], [10, 10, 10, 4, 10], nil),
+            ([(0, 999_999_990)], [10, 0, 0, 0, 0], nil),
+            ([], [10, 10, 10, 10, 10], nil),
+            // Named is the first such fruit in menu order.
+            ([(0, 1), (4, 3), (2, 2)], [0, 0, 999_999_999, 0, 999_999_998], 2),
+            ([(4, 100), (0, 1)], [0, 0, 0, 0, 1_000_000_000], 4),
+        ] as [([(fruit: Int, amount: Int)], [Int], Int?)]
+    )
+    func fruitsArePutBackAllOrNone(returned: [(fruit: Int, amount: Int)], levels: [Int], over: Int?) throws {
+        var store = try FruitStore(levels: levels)
+        var tally = FruitTally()
+        for (fruit, amount) in returned {
+            tally.append(FruitTally.Line(fruit: fruit, amount: amount, level: 0))
+        }
+        if let over {
+            let error = StockEditError.wouldOverflow(fruit: over, inStock: levels[over])
+            #expect(throws: error) { try store.putBack(&tally) }
+            #expect(store.levels == levels)
+        } else {
+            try store.putBack(&tally)
+            var expected = levels
+            for (fruit, amount) in returned { expected[fruit] += amount }
+            #expect(store.levels == expected)
+            #expect(tally.lines.map(\.level) == returned.map { store[$0.fruit] })
+        }
+        #expect(tally.lines.map(\.amount) == returned.map(\.amount))
+    }
 }

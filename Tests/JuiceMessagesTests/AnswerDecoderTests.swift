@@ -11,104 +11,108 @@ import Testing
         try [UInt8](json).withUnsafeBytes { try decoder.decode($0) }
     }
 
+    private static let outcomes: [Answer.Outcome] = [
+        .juiceMade(
+            .single(OrderedJuice(juice: "strawberryBanana", quantity: 1)),
+            used: [amount("strawberry", 10), amount("banana", 1)],
+            left: [amount("strawberry", 0), amount("banana", 9)]
+        ),
+        .juiceMade(
+            .basket([OrderedJuice(juice: "kiwi", quantity: 2), OrderedJuice(juice: "mangoKiwi", quantity: 1)]
+            ),
+            used: [amount("kiwi", 7), amount("mango", 2)],
+            left: [amount("kiwi", 3), amount("mango", 8)]
+        ),
+        .outOfStock(
+            .single(OrderedJuice(juice: "strawberryBanana", quantity: 1)),
+            missing: [MissingFruit(fruit: "strawberry", needed: 10, inStock: 0)]
+        ),
+        .outOfStock(
+            .basket([OrderedJuice(juice: "kiwi", quantity: 2), OrderedJuice(juice: "mangoKiwi", quantity: 5)]
+            ),
+            missing: [MissingFruit(fruit: "kiwi", needed: 11, inStock: 10)]
+        ),
+        .restocked(left: [amount("strawberry", 0)]),
+        .cancelled(
+            returned: [amount("kiwi", 7), amount("mango", 2)],
+            left: [amount("kiwi", 17), amount("mango", 12)]
+        ),
+        .cancelled(returned: [], left: []),
+        .rejected(reason: "badQuantity"),
+        .rejected(reason: "emptyRestock"),
+        .rejected(reason: "wouldOverflow"),
+    ]
+
+    private static func amount(_ fruit: String, _ amount: Int) -> FruitAmount {
+        FruitAmount(fruit: fruit, amount: amount)
+    }
+
     @Test(arguments: Language.allCases, [false, true])
     func whatTheEncoderWritesIsReadBack(language: Language, duplicate: Bool) throws {
-        let encoder = AnswerEncoder(menu: .standard, language: language)
-        func head(_ command: CommandKind) -> AnswerHead {
-            let head = AnswerHead(command, id: BorrowedText("\"1\""), store: BorrowedText("강남\n"))
-            return duplicate ? head.duplicate : head
-        }
-        func decode(_ content: AnswerContent, _ command: CommandKind) throws -> Answer {
-            try self.decode(written { encoder.write(content, head(command), into: &$0) })
-        }
-
-        let samples = AnswerSamples()
-        var content = AnswerContent()
-        content.fruits.set(
-            StockEdit(.add, [StockEdit.Entry(fruit: 0, amount: 0)]),
-            left: try FruitStore(levels: [0, 9, 10, 10, 10])
-        )
-        content.revision = 18
-        // The first is made, the second finds no strawberries.
-        var answers = [
-            try decode(try samples.content(4, levels: [10, 10, 10, 10, 10]), .order),
-            try decode(try samples.content(4, levels: [0, 9, 10, 10, 10]), .order),
-            try decode(content, .restock),
+        let samples = AnswerSamples(language: language)
+        let (id, store) = ("\"1\"", "강남\n")
+        let basket = JuiceOrder.basket((2, 2), (6, 1))
+        let full = [10, 10, 10, 10, 10]
+        let written = [
+            try samples.order(.single(4), levels: full), try samples.order(basket, levels: full),
+            try samples.order(.single(4), levels: [0, 9, 10, 10, 10]),
+            try samples.order(.basket((2, 2), (6, 5)), levels: full), try samples.restock([(0, 0)]),
+            try samples.cancel(basket, levels: full), try samples.cancel(nil, levels: full),
         ]
-        for (kind, rejection) in [
-            (CommandKind.order, Rejection.badQuantity), (.restock, .badQuantity),
-            (.cancel, .wouldOverflow(fruit: 0, inStock: 1)),
-        ] {
-            answers.append(try self.decode(written { encoder.write(rejection, head(kind), into: &$0) }))
+        var answers = try written.map { sample in
+            try withHead(sample.command, id: id, store: store) { head in
+                try decode(
+                    JuiceMessagesTests.written {
+                        guard let content = sample.content else { return }
+                        samples.encoder.write(content, duplicate ? head.duplicate : head, into: &$0)
+                    }
+                )
+            }
         }
-
-        #expect(answers.map(\.command) == [.order, .order, .restock, .order, .restock, .cancel])
-        #expect(answers.map(\.revision) == [17, nil, 18, nil, nil, nil])
-        #expect(answers.allSatisfy { $0.id == "\"1\"" && $0.store == "강남\n" && $0.isDuplicate == duplicate })
+        let rejections: [(CommandKind, Rejection)] = [
+            (.order, .badQuantity), (.restock, .emptyRestock),
+            (.cancel, .wouldOverflow(fruit: 0, inStock: 1)),
+        ]
+        for (kind, rejection) in rejections {
+            let answer = try withHead(kind, id: id, store: store) { head in
+                try decode(
+                    JuiceMessagesTests.written {
+                        samples.encoder.write(rejection, duplicate ? head.duplicate : head, into: &$0)
+                    }
+                )
+            }
+            answers.append(answer)
+        }
         #expect(
-            answers.map(\.outcome) == [
-                .juiceMade(
-                    .single(OrderedJuice(juice: "strawberryBanana", quantity: 1)),
-                    used: [
-                        FruitAmount(fruit: "strawberry", amount: 10), FruitAmount(fruit: "banana", amount: 1),
-                    ],
-                    left: [
-                        FruitAmount(fruit: "strawberry", amount: 0), FruitAmount(fruit: "banana", amount: 9),
-                    ]
-                ),
-                .outOfStock(
-                    .single(OrderedJuice(juice: "strawberryBanana", quantity: 1)),
-                    missing: [MissingFruit(fruit: "strawberry", needed: 10, inStock: 0)]
-                ),
-                .restocked(left: [FruitAmount(fruit: "strawberry", amount: 0)]),
-                .rejected(reason: "badQuantity"),
-                .rejected(reason: "badQuantity"),
-                .rejected(reason: "wouldOverflow"),
+            answers.map(\.command) == [
+                .order, .order, .order, .order, .restock, .cancel, .cancel, .order, .restock, .cancel,
             ]
         )
+        #expect(answers.map(\.revision) == [17, 17, nil, nil, 17, 17, nil, nil, nil, nil])
+        #expect(answers.allSatisfy { $0.id == id && $0.store == store && $0.isDuplicate == duplicate })
+        #expect(answers.map(\.outcome) == Self.outcomes)
         let english = "juice made: strawberry banana juice"
         #expect(answers[0].message == (language == .english ? english : "딸바쥬스 나왔습니다! 맛있게 드세요!"))
     }
 
-    @Test func basketsAndCancelsAreReadBack() throws {
-        let items = [
-            OrderedJuice(juice: "kiwi", quantity: 2), OrderedJuice(juice: "strawberryBanana", quantity: 1),
-        ]
-        let amounts = { (amounts: [(String, Int)]) in amounts.map { FruitAmount(fruit: $0.0, amount: $0.1) } }
-        let used = amounts([("kiwi", 6), ("strawberry", 10), ("banana", 1)])
-        let made = try decode(GoldenAnswers.basketMade[.english])
-        #expect(
-            made.outcome
-                == .juiceMade(
-                    .basket(items),
-                    used: used,
-                    left: amounts([("kiwi", 4), ("strawberry", 0), ("banana", 9)])
-                )
+    @Test(arguments: GoldenAnswers.withoutRevision)
+    func anAnswerOfAnEarlierVersionHasNoRevision(value: String) throws {
+        #expect(try decode(value).revision == nil)
+    }
+
+    /// An order and its cancel have one id: the type tells their answers apart, and of rejections the reason.
+    @Test(
+        arguments: [
+            ("cancelled", "", .cancel), ("rejected", "wouldOverflow", .cancel),
+            ("rejected", "cancelled", .order),
+            ("rejected", "badCommand", .order), ("rejected", "tooEarly", .order),
+        ] as [(String, String, CommandKind)]
+    )
+    func theCommandIsSeenByTheAnswer(type: String, reason: String, command: CommandKind) throws {
+        let answer = try decode(
+            #"{"type":"\#(type)","orderId":"o","store":"s","returned":{},"left":{},"reason":"\#(reason)","message":"m"}"#
         )
-        let short = try decode(GoldenAnswers.basketOutOfStock[.korean])
-        #expect(
-            short.outcome
-                == .outOfStock(
-                    .basket([
-                        OrderedJuice(juice: "kiwi", quantity: 3),
-                        OrderedJuice(juice: "mangoKiwi", quantity: 4),
-                    ]),
-                    missing: [MissingFruit(fruit: "kiwi", needed: 13, inStock: 10)]
-                )
-        )
-        let cancelled = try decode(GoldenAnswers.cancelled[.korean])
-        #expect(cancelled.command == .cancel && cancelled.revision == 17)
-        #expect(
-            cancelled.outcome
-                == .cancelled(
-                    returned: used,
-                    left: amounts([("kiwi", 10), ("strawberry", 10), ("banana", 10)])
-                )
-        )
-        #expect(
-            try decode(GoldenAnswers.cancelledNothing[.english]).outcome == .cancelled(returned: [], left: [])
-        )
-        #expect(try decode(GoldenAnswers.rejectedAsCancelled[.english]).command == .order)
+        #expect(answer.command == command)
     }
 
     @Test func fieldsOfANewerServiceAreIgnored() throws {
@@ -125,8 +129,9 @@ import Testing
             (String(repeating: "[", count: 200), "nested more than 128 levels deep"),
             ("{}", "must have either an orderId or a restockId, once"),
             (#"{"orderId":"1","restockId":"1"}"#, "must have either an orderId or a restockId, once"),
-            (#"{"orderId":1}"#, "orderId: must be a string"), (#"{"orderId":"1"}"#, "store: missing"),
-            (#"{"orderId":"1","store":"s","store":"s"}"#, "store: given twice"),
+            (#"{"type":"x","orderId":1}"#, "orderId: must be a string"),
+            (#"{"type":"x","orderId":"1"}"#, "store: missing"),
+            (#"{"type":"x","orderId":"1","store":"s","store":"s"}"#, "store: given twice"),
             (#"{"orderId":"1","store":"s"}"#, "type: missing"),
             (#"{"orderId":"1","store":"s","type":"smoothieMade"}"#, "type: no answer has this type"),
             (#"{"orderId":"1","store":"s","type":"rejected"}"#, "reason: missing"),
@@ -152,6 +157,31 @@ import Testing
                 "missing[0].needed: missing"
             ),
             (#"{"restockId":"1","store":"s","type":"restocked","left":[]}"#, "left: must be an object"),
+            (#"{"orderId":"1","store":"s","type":"cancelled","left":{}}"#, "returned: missing"),
+            (#"{"orderId":"1","store":"s","type":"cancelled","returned":{}}"#, "left: missing"),
+            (
+                #"{"orderId":"1","store":"s","type":"cancelled","returned":{"kiwi":-1},"left":{}}"#,
+                "returned.kiwi: must be a whole number from 0 to 1000000000"
+            ),
+            (#"{"orderId":"1","store":"s","type":"juiceMade"}"#, "juice: missing"),
+            (#"{"orderId":"1","store":"s","type":"juiceMade","items":{}}"#, "items: must be an array"),
+            (#"{"orderId":"1","store":"s","type":"juiceMade","items":[],"items":[]}"#, "items: given twice"),
+            (#"{"orderId":"1","store":"s","type":"juiceMade","items":[]}"#, "items: must be 1 to 20"),
+            (
+                #"{"orderId":"1","store":"s","type":"juiceMade","items":[7]}"#, "items[0]: must be an object"
+            ),
+            (
+                #"{"orderId":"1","store":"s","type":"outOfStock","items":[{"quantity":1}]}"#,
+                "items[0].juice: missing"
+            ),
+            (
+                #"{"orderId":"1","store":"s","type":"outOfStock","items":[{"juice":"j","quantity":1},{"juice":"j"}]}"#,
+                "items[1].quantity: missing"
+            ),
+            (
+                #"{"orderId":"1","store":"s","type":"rejected","reason":"r","message":"m","revision":null}"#,
+                "revision: must be a whole number"
+            ),
         ]
     )
     func aMalformedAnswerIsRefused(json: String, problem: String) {
@@ -188,5 +218,22 @@ import Testing
         let restocked =
             #"{"type":"restocked","restockId":"r","store":"s","left":{"kiwi":\#(level)},"message":"m"}"#
         #expect([made, short, restocked].allSatisfy { (try? decode($0)) != nil } == areTaken)
+    }
+
+    @Test(
+        arguments: [
+            (1, 1, 1, true), (20, 2000, .max, true), (0, 1, 1, false), (21, 1, 1, false), (1, 0, 1, false),
+            (1, 2001, 1, false), (1, .max, 1, false), (1, 1, 0, false), (1, 1, -1, false),
+            (1, 1, .min, false),
+        ] as [(Int, Int, Int, Bool)]
+    )
+    func numbersOfABasketAreThoseThatOneCanHave(count: Int, quantity: Int, revision: Int, areTaken: Bool) {
+        let item = #"{"juice":"kiwi","quantity":\#(quantity)}"#
+        let made = #"""
+            {"type":"juiceMade","orderId":"o","store":"s",\#
+            "items":[\#(Array(repeating: item, count: count).joined(separator: ","))],\#
+            "used":{"kiwi":3},"left":{"kiwi":7},"revision":\#(revision),"message":"m"}
+            """#
+        #expect(((try? decode(made)) != nil) == areTaken)
     }
 }

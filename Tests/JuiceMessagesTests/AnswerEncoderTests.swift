@@ -12,28 +12,16 @@ import Testing
         levels: [Int],
         menu: Menu = .standard,
         _ language: Language,
-        id: StaticString = "pos-7-000123",
-        isDuplicate: Bool = false
+        id: String = "pos-7-000123",
+        revision: Int = 17
     ) throws -> String {
         let index = try #require(menu.juiceIndex(id: juice))
-        let samples = AnswerSamples(menu: menu, language: language)
-        let content = try samples.content(index, quantity, levels: levels)
-        let head = AnswerHead(.order, id: BorrowedText(id), store: BorrowedText("gangnam"))
-        return written { samples.encoder.write(content, isDuplicate ? head.duplicate : head, into: &$0) }
+        let samples = AnswerSamples(menu: menu, language: language, revision: revision)
+        return try samples.order(.single(index, quantity), levels: levels, id: id).value
     }
 
-    private func restocked(
-        _ edit: StockEdit,
-        levels: [Int],
-        _ language: Language,
-        isDuplicate: Bool = false
-    ) throws -> String {
-        let encoder = AnswerEncoder(menu: .standard, language: language)
-        var content = AnswerContent()
-        content.fruits.set(edit, left: try FruitStore(levels: levels))
-        content.revision = 17
-        let head = AnswerHead(.restock, id: BorrowedText("bot-1-42"), store: BorrowedText("main"))
-        return written { encoder.write(content, isDuplicate ? head.duplicate : head, into: &$0) }
+    private func restocked(levels: [(fruit: Int, level: Int)], _ language: Language) throws -> String {
+        try AnswerSamples(language: language, revision: 2).restock(levels, store: "main").value
     }
 
     private func rejected(
@@ -57,8 +45,41 @@ import Testing
     func severalJuicesMade(_ language: Language) throws {
         let levels = [10, 10, 10, 10, 10]
         #expect(
-            try answer("mangoKiwi", 3, levels: levels, language) == GoldenAnswers.severalJuicesMade[language]
+            try answer("mangoKiwi", 3, levels: levels, language, revision: 18)
+                == GoldenAnswers.severalJuicesMade[language]
         )
+    }
+
+    @Test(arguments: [Language.english, .korean])
+    func aBasketMade(_ language: Language) throws {
+        let samples = AnswerSamples(language: language, revision: 19)
+        let made = try samples.order(.basket((2, 2), (4, 1)), levels: [10, 10, 10, 10, 10])
+        #expect(made.value == GoldenAnswers.basketMade[language])
+    }
+
+    @Test(arguments: [Language.english, .korean])
+    func aBasketOutOfStock(_ language: Language) throws {
+        let samples = AnswerSamples(language: language)
+        let short = try samples.order(.basket((2, 2), (6, 4)), levels: [10, 10, 10, 4, 8])
+        #expect(short.value == GoldenAnswers.basketOutOfStock[language])
+    }
+
+    @Test(arguments: [Language.english, .korean])
+    func cancelled(_ language: Language) throws {
+        let samples = AnswerSamples(language: language, revision: 20)
+        let cancelled = try samples.cancel(.basket((2, 2), (4, 1)), levels: [16, 9, 10, 8, 10])
+        #expect(cancelled.value == GoldenAnswers.cancelled[language])
+        let nothing = try samples.cancel(nil, levels: [10, 10, 10, 10, 10])
+        #expect(nothing.value == GoldenAnswers.cancelledNothing[language])
+    }
+
+    @Test func anAnswerWithoutARevisionIsThatOfAnEarlierVersion() throws {
+        let samples = AnswerSamples(revision: 0)
+        let answers = [
+            try samples.order(.single(4), levels: [10, 10, 10, 10, 10]),
+            try samples.restock([(0, 16), (3, 8)], store: "main"),
+        ]
+        #expect(answers.map(\.value) == GoldenAnswers.withoutRevision)
     }
 
     @Test(arguments: [Language.english, .korean])
@@ -106,49 +127,7 @@ import Testing
 
     @Test(arguments: [Language.english, .korean])
     func restocked(_ language: Language) throws {
-        let edit = StockEdit(
-            .add,
-            [StockEdit.Entry(fruit: 0, amount: 16), StockEdit.Entry(fruit: 3, amount: -2)]
-        )
-        #expect(
-            try restocked(edit, levels: [16, 10, 10, 8, 10], language) == GoldenAnswers.restocked[language]
-        )
-    }
-
-    @Test(arguments: [Language.english, .korean])
-    func baskets(_ language: Language) throws {
-        let samples = AnswerSamples(language: language)
-        let levels = [10, 10, 10, 10, 10]
-        let made = try samples.basket([(2, 2), (4, 1)], levels: levels)
-        #expect(made.value == GoldenAnswers.basketMade[language])
-        let short = try samples.basket([(2, 3), (6, 4)], levels: levels)
-        #expect(short.value == GoldenAnswers.basketOutOfStock[language])
-    }
-
-    @Test(arguments: [Language.english, .korean])
-    func cancelled(_ language: Language) throws {
-        let samples = AnswerSamples(language: language)
-        let levels = [10, 10, 10, 10, 10]
-        let basket = JuiceOrder.basket([OrderItem(juice: 2, quantity: 2), OrderItem(juice: 4, quantity: 1)])
-        #expect(try samples.cancel(of: basket, levels: levels).value == GoldenAnswers.cancelled[language])
-        let strawberry = JuiceOrder.single(OrderItem(juice: 0, quantity: 1))
-        #expect(
-            try samples.cancel(of: strawberry, levels: levels).value
-                == GoldenAnswers.cancelledNothing[language]
-        )
-        #expect(rejected(.cancelled, .order, language) == GoldenAnswers.rejectedAsCancelled[language])
-    }
-
-    /// As versions before revisions wrote it, and as those answers are given again.
-    @Test func aContentWithoutARevisionIsWrittenWithoutOne() throws {
-        let content = try AnswerSamples().content(
-            .single(OrderItem(juice: 4, quantity: 1)),
-            levels: [10, 10, 10, 10, 10],
-            revision: 0
-        )
-        let head = AnswerHead(.order, id: BorrowedText("pos-7-000123"), store: BorrowedText("gangnam"))
-        let value = written { AnswerEncoder(menu: .standard).write(content, head, into: &$0) }
-        #expect(value == GoldenAnswers.juiceMade[.english].replacing(#","revision":17"#, with: ""))
+        #expect(try restocked(levels: [(0, 16), (3, 8)], language) == GoldenAnswers.restocked[language])
     }
 
     @Test(arguments: [Language.english, .korean])
@@ -156,6 +135,11 @@ import Testing
         #expect(rejected(.unknownJuice("durian"), .order, language) == GoldenAnswers.rejectedOrder[language])
         #expect(
             rejected(.unknownFruit("durian"), .restock, language) == GoldenAnswers.rejectedRestock[language]
+        )
+        #expect(rejected(.cancelled, .order, language) == GoldenAnswers.rejectedCancelledOrder[language])
+        #expect(
+            rejected(.wouldOverflow(fruit: 3, inStock: 999_999_999), .cancel, language)
+                == GoldenAnswers.rejectedCancel[language]
         )
     }
 
@@ -173,21 +157,24 @@ import Testing
     }
 
     @Test func aDuplicateSaysSoAfterItsType() throws {
+        let samples = AnswerSamples()
         let levels = [10, 10, 10, 10, 10]
-        let edit = StockEdit(.set, [StockEdit.Entry(fruit: 0, amount: 10)])
-        let answers = [false, true].map { isDuplicate in
-            Result {
-                [
-                    try answer("kiwi", levels: levels, .english, isDuplicate: isDuplicate),
-                    try answer("strawberry", levels: levels, .english, isDuplicate: isDuplicate),
-                    try restocked(edit, levels: levels, .english, isDuplicate: isDuplicate),
-                    rejected(.badQuantity, isDuplicate: isDuplicate),
-                ]
-            }
+        let answers = [
+            try samples.order(.single(2), levels: levels), try samples.order(.single(0), levels: levels),
+            try samples.order(.basket((2, 1), (5, 1)), levels: levels), try samples.restock([(0, 10)]),
+            try samples.cancel(.single(2), levels: levels), try samples.cancel(nil, levels: levels),
+        ]
+        for answer in answers {
+            let content = try #require(answer.content)
+            #expect(
+                samples.text(content, of: answer, isDuplicate: true)
+                    == answer.value.replacing(#"","#, with: #"","duplicate":true,"#, maxReplacements: 1)
+            )
         }
-        for (first, again) in zip(try answers[0].get(), try answers[1].get()) {
-            #expect(again == first.replacing(#"","#, with: #"","duplicate":true,"#, maxReplacements: 1))
-        }
+        #expect(
+            rejected(.badQuantity, isDuplicate: true)
+                == rejected(.badQuantity).replacing(#"","#, with: #"","duplicate":true,"#, maxReplacements: 1)
+        )
     }
 
     @Test func textsFromOutsideAreEscaped() throws {
@@ -198,7 +185,8 @@ import Testing
             ]
         )
         #expect(
-            try answer("\n", levels: [2], menu: menu, .english, id: "\"\\\u{0}\r") == GoldenAnswers.escaped
+            try answer("\n", levels: [2], menu: menu, .english, id: "\"\\\u{0}\r", revision: 1)
+                == GoldenAnswers.escaped
         )
         #expect(
             try answer("\n", levels: [1], menu: menu, .korean)

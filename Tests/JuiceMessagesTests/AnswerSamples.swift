@@ -10,71 +10,59 @@ struct AnswerSample {
     let id: String
     let store: String
     let value: String
-    let compact: CompactAnswer?
+    let content: AnswerContent?
+
+    var compact: CompactAnswer? { content.flatMap { CompactAnswer($0) } }
 }
 
-/// Orders and restocks of one menu, carried out and answered.
+/// Orders, cancels and restocks of one menu, carried out and answered.
 struct AnswerSamples {
     let menu: Menu
     let encoder: AnswerEncoder
     let maker: JuiceMaker
+    /// The store's revision after a command that changed it; 0 for answers as versions before revisions wrote them.
+    let revision: Int
 
-    init(menu: Menu = .standard, language: Language = .english) {
+    init(menu: Menu = .standard, language: Language = .english, revision: Int = 17) {
         self.menu = menu
-        maker = JuiceMaker(menu: menu)
         encoder = AnswerEncoder(menu: menu, language: language)
+        maker = JuiceMaker(menu: menu)
+        self.revision = revision
     }
 
+    /// An order of a store at these levels.
     func order(
-        _ juice: Int,
-        _ quantity: Int = 1,
+        _ order: JuiceOrder,
         levels: [Int],
         id: String = "pos-7-000123",
         store: String = "gangnam"
     ) throws -> AnswerSample {
-        let content = try content(juice, quantity, levels: levels)
-        return sample(content, .order, id: id, store: store)
+        sample(try content(order, levels: levels), .order, id: id, store: store)
     }
 
-    /// What comes of an order of a store at these levels, after 16 changes.
-    func content(_ juice: Int, _ quantity: Int = 1, levels: [Int]) throws -> AnswerContent {
-        try content(.single(OrderItem(juice: juice, quantity: quantity)), levels: levels)
-    }
-
-    func content(_ order: JuiceOrder, levels: [Int], revision: Int = 17) throws -> AnswerContent {
+    /// What comes of an order of a store at these levels.
+    func content(_ order: JuiceOrder, levels: [Int]) throws -> AnswerContent {
         var fruits = try FruitStore(levels: levels)
         var content = AnswerContent()
-        content.make(order, by: maker, from: &fruits)
-        content.revision = content.kind == .juiceMade ? revision : 0
+        if content.make(order, by: maker, from: &fruits) == .made { content.revision = revision }
         return content
     }
 
-    func basket(
-        _ items: [(juice: Int, quantity: Int)],
-        levels: [Int],
-        id: String = "pos-7-000123",
-        store: String = "gangnam"
-    ) throws -> AnswerSample {
-        let order = JuiceOrder.basket(items.map { OrderItem(juice: $0.juice, quantity: $0.quantity) })
-        return sample(try content(order, levels: levels), .order, id: id, store: store)
-    }
-
-    /// The cancel of an order of a store at these levels: it returns nothing if the order was not made.
+    /// A cancel in a store at these levels of an order that was made there, or of none.
     func cancel(
-        of order: JuiceOrder,
+        _ order: JuiceOrder?,
         levels: [Int],
         id: String = "pos-7-000123",
         store: String = "gangnam"
     ) throws -> AnswerSample {
         var fruits = try FruitStore(levels: levels)
         var content = AnswerContent()
-        if content.make(order, by: maker, from: &fruits) == .made {
-            try fruits.putBack(&content.fruits)
-            content.revision = 17
-        } else {
-            content.fruits.removeAll()
-        }
         content.kind = .cancelled
+        if let order {
+            maker.count(order, &content.fruits)
+            try fruits.putBack(&content.fruits)
+            content.revision = revision
+        }
         return sample(content, .cancel, id: id, store: store)
     }
 
@@ -89,16 +77,21 @@ struct AnswerSamples {
         try fruits.apply(edit)
         var content = AnswerContent()
         content.fruits.set(edit, left: fruits)
-        content.revision = 17
+        content.revision = revision
         return sample(content, .restock, id: id, store: store)
     }
 
+    /// A rejection that answers commands of this kind.
     func rejection(of command: CommandKind) -> AnswerSample {
         let head = AnswerHead(command, id: BorrowedText("1"), store: BorrowedText("main"))
-        // The only reason by which a cancel is rejected, and an order never.
-        let rejection = command == .cancel ? Rejection.wouldOverflow(fruit: 0, inStock: 1) : .badQuantity
+        let rejection: Rejection =
+            switch command {
+            case .order: .badQuantity
+            case .restock: .emptyRestock
+            case .cancel: .wouldOverflow(fruit: 0, inStock: 7)
+            }
         let value = written { encoder.write(rejection, head, into: &$0) }
-        return AnswerSample(command: command, id: "1", store: "main", value: value, compact: nil)
+        return AnswerSample(command: command, id: "1", store: "main", value: value, content: nil)
     }
 
     private func sample(
@@ -110,41 +103,44 @@ struct AnswerSamples {
         let value = withHead(command, id: id, store: store) { head in
             written { encoder.write(content, head, into: &$0) }
         }
-        return AnswerSample(
-            command: command,
-            id: id,
-            store: store,
-            value: value,
-            compact: CompactAnswer(content)
-        )
+        return AnswerSample(command: command, id: id, store: store, value: value, content: content)
     }
 
-    /// A random order or restock of a random store, with a random id.
+    /// A random order, cancel or restock of a random store, with a random id.
     func random(_ generator: inout SeededGenerator) throws -> AnswerSample {
         let id = RandomSamples.text(&generator)
         let store = RandomSamples.text(&generator)
         let bound =
-            [20, 200, 20_000, 2_000_000, FruitStore.maximumLevel].randomElement(using: &generator) ?? 0
+            [20, 200, 20_000, 2_000_000, FruitStore.maximumLevel - 1_000_000].randomElement(using: &generator)
+            ?? 0
         let levels = menu.fruits.map { _ in Int.random(in: 0...bound, using: &generator) }
-        if Int.random(in: 0..<3, using: &generator) == 0 {
+        switch Int.random(in: 0..<6, using: &generator) {
+        case 0, 1:
             let count = Int.random(in: 1...levels.count, using: &generator)
             let named = levels.indices.shuffled(using: &generator).prefix(count)
             return try restock(named.map { (fruit: $0, level: levels[$0]) }, id: id, store: store)
+        case 2:
+            let order = Int.random(in: 0..<4, using: &generator) == 0 ? nil : randomOrder(&generator)
+            return try cancel(order, levels: levels, id: id, store: store)
+        default:
+            return try order(randomOrder(&generator), levels: levels, id: id, store: store)
         }
-        if Bool.random(using: &generator) {
-            let items = menu.juices.indices.shuffled(using: &generator).prefix(
-                .random(in: 1...20, using: &generator)
-            )
-            let basket = items.map { (juice: $0, quantity: Int.random(in: 1...2, using: &generator)) }
-            guard Bool.random(using: &generator) else {
-                return try self.basket(basket, levels: levels, id: id, store: store)
+    }
+
+    private func randomOrder(_ generator: inout SeededGenerator) -> JuiceOrder {
+        func quantity(_ quantities: ClosedRange<Int>) -> Int {
+            Bool.random(using: &generator) ? 1 : Int.random(in: quantities, using: &generator)
+        }
+        let juices = menu.juices.indices.shuffled(using: &generator)
+        guard Bool.random(using: &generator) else {
+            return .single(juices[0], quantity(JuiceOrder.quantities))
+        }
+        let count = Int.random(in: 1...juices.count, using: &generator)
+        return .basket(
+            juices.prefix(count).map {
+                OrderItem(juice: $0, quantity: quantity(JuiceOrder.basketQuantities))
             }
-            let order = JuiceOrder.basket(basket.map { OrderItem(juice: $0.juice, quantity: $0.quantity) })
-            return try cancel(of: order, levels: levels, id: id, store: store)
-        }
-        let quantity = Bool.random(using: &generator) ? 1 : Int.random(in: 1...100, using: &generator)
-        let juice = Int.random(in: menu.juices.indices, using: &generator)
-        return try order(juice, quantity, levels: levels, id: id, store: store)
+        )
     }
 }
 
@@ -168,12 +164,17 @@ extension AnswerSample {
 }
 
 extension AnswerSamples {
+    /// What a content is written as.
+    func text(_ content: AnswerContent, of sample: AnswerSample, isDuplicate: Bool = false) -> String {
+        sample.withHead { head in
+            written { encoder.write(content, isDuplicate ? head.duplicate : head, into: &$0) }
+        }
+    }
+
     /// What a compact answer is written as; `nil` if it cannot be one of the menu.
     func text(_ answer: CompactAnswer, of sample: AnswerSample, isDuplicate: Bool = false) -> String? {
         var content = AnswerContent()
         guard content.unpack(answer, by: maker) else { return nil }
-        return sample.withHead { head in
-            written { encoder.write(content, isDuplicate ? head.duplicate : head, into: &$0) }
-        }
+        return text(content, of: sample, isDuplicate: isDuplicate)
     }
 }

@@ -36,7 +36,7 @@ import Testing
     }
 
     private func sample(_ value: String, id: String = "r", store: String = "s") -> AnswerSample {
-        AnswerSample(command: .order, id: id, store: store, value: value, compact: nil)
+        AnswerSample(command: .order, id: id, store: store, value: value, content: nil)
     }
 
     @Test(arguments: Language.allCases, [1, 5, 12])

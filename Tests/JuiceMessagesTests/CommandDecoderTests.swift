@@ -15,14 +15,31 @@ import Testing
         BorrowedText.withText(value) { summary(decoder.decodeRestock($0.bytes)) }
     }
 
-    @Test(arguments: GoldenCommands.orders)
+    @Test(arguments: GoldenCommands.orders + GoldenCommands.baskets)
     func ordersAreRead(value: String, expected: String) {
         #expect(order(value) == expected)
     }
 
-    @Test(arguments: GoldenCommands.rejectedOrders)
-    func ordersAreRejected(value: String, expected: String) {
-        #expect(order(value) == expected)
+    @Test(arguments: GoldenCommands.cancels)
+    func cancelsAreRead(value: String) {
+        #expect(order(value) == "a: cancel")
+    }
+
+    @Test(
+        arguments: GoldenCommands.rejectedOrders + GoldenCommands.rejectedBaskets
+            + GoldenCommands.rejectedCancels
+    )
+    func ordersAreRejected(value: String, expected: Rejection) {
+        #expect(order(value) == "a: \(expected)")
+    }
+
+    @Test func aBasketHoldsUpToTwentyItems() {
+        func basket(_ count: Int) -> String {
+            let items = Array(repeating: #"{"juice":"kiwi"}"#, count: count).joined(separator: ",")
+            return order(#"{"orderId":"a","items":[\#(items)]}"#)
+        }
+        for count in 1...20 { #expect(basket(count) == "a: [\(count) kiwi]") }
+        for count in [21, 100] { #expect(basket(count) == "a: \(Rejection.badCommand(.tooManyItems))") }
     }
 
     @Test(arguments: GoldenCommands.restocks)

@@ -10,19 +10,21 @@ import Testing
     static let order = [UInt8](
         #"{"orderId":"pos-\u00e9-7","juice":"strawberryBanana","quantity":12,"x":[{"y":null}]}"#
     )
+    static let basket = [UInt8](
+        #"{"orderId":"b","items":[{"juice":"kiwi","quantity":2},{"juice":"mango"}],"cancel":false}"#
+    )
     static let restock = [UInt8](
         #"{"restockId":"bot","add":{"strawberry":16,"kiwi":-2,"mango":1.5e3},"x":"딸기"}"#
     )
 
-    @Test func everyCutOfACommandIsADeadLetter() {
+    @Test(arguments: [(order, "pos-é-7: 12 strawberryBanana"), (basket, "b: [2 kiwi, 1 mango]")])
+    func everyCutOfACommandIsADeadLetter(command: [UInt8], whole: String) {
         let decoder = CommandDecoder(menu: .standard)
-        for length in 0..<Self.order.count {
-            let code = Self.order[..<length].withUnsafeBytes { summary(decoder.decodeOrder($0)) }
+        for length in command.indices {
+            let code = command[..<length].withUnsafeBytes { summary(decoder.decodeOrder($0)) }
             #expect(code == (length == 0 ? "emptyValue" : "notJSON"), "cut at \(length)")
         }
-        #expect(
-            Self.order.withUnsafeBytes { summary(decoder.decodeOrder($0)) } == "pos-é-7: 12 strawberryBanana"
-        )
+        #expect(command.withUnsafeBytes { summary(decoder.decodeOrder($0)) } == whole)
     }
 
     @Test func mutatedCommandsAreJudgedTheSameByAFreshDecoder() throws {
@@ -30,7 +32,7 @@ import Testing
         let used = CommandDecoder(menu: .standard)
         var seen: Set<String> = []
         for round in 0..<100_000 {
-            let bytes = Self.mutated(round.isMultiple(of: 2) ? Self.order : Self.restock, &generator)
+            let bytes = Self.mutated([Self.order, Self.basket, Self.restock][round % 3], &generator)
             let orderResult = bytes.withUnsafeBytes { summary(used.decodeOrder($0)) }
             let restockResult = bytes.withUnsafeBytes { summary(used.decodeRestock($0)) }
             seen.insert(orderResult)
@@ -43,7 +45,12 @@ import Testing
             }
         }
         // The mutations are worth something only if they reach every kind of result.
-        for result in ["notJSON", "missingID", "badQuantity", "unknownJuice", "badAmount", "unknownFruit"] {
+        let results = [
+            "notJSON", "missingID", "badQuantity", "unknownJuice", "missingJuice", "repeatedField",
+            "badAmount",
+            "unknownFruit",
+        ]
+        for result in results {
             #expect(seen.contains { $0.contains(result) }, "no mutation led to \(result)")
         }
         #expect(

@@ -28,19 +28,6 @@ import Testing
         (.badCommand(.missingJuice), "badCommand", "the order names no juice", "주문에 쥬스가 없어요"),
         (.badCommand(.juiceNotText), "badCommand", "the juice must be a string", "쥬스는 문자열이어야 해요"),
         (
-            .badCommand(.addAndSet), "badCommand", #"a restock has either "add" or "set", not both"#,
-            #""add"와 "set"은 함께 쓸 수 없어요"#
-        ),
-        (
-            .badCommand(.notAnObject(.add)), "badCommand", #""add" must be an object of amounts by fruit"#,
-            #""add" 값은 과일별 수량을 담은 객체여야 해요"#
-        ),
-        (
-            .badCommand(.repeatedField(.quantity)), "badCommand", #""quantity" is given twice"#,
-            #""quantity" 필드가 두 번 나왔어요"#
-        ),
-        (.cancelled, "cancelled", "the order was cancelled", "취소된 주문이에요"),
-        (
             .badCommand(.juiceAndItems), "badCommand", #"an order has either "juice" or "items", not both"#,
             #""juice"와 "items"는 함께 쓸 수 없어요"#
         ),
@@ -55,8 +42,7 @@ import Testing
         ),
         (
             .badCommand(.itemNotAnObject), "badCommand",
-            "an item must be an object with a juice and a quantity",
-            "주문 항목은 쥬스와 수량을 담은 객체여야 해요"
+            "an item must be an object with a juice and a quantity", "주문 항목은 쥬스와 수량을 담은 객체여야 해요"
         ),
         (
             .badCommand(.notAnArray(.items)), "badCommand", #""items" must be an array"#,
@@ -65,6 +51,19 @@ import Testing
         (
             .badCommand(.notBoolean(.cancel)), "badCommand", #""cancel" must be true or false"#,
             #""cancel" 값은 true나 false여야 해요"#
+        ),
+        (.cancelled, "cancelled", "the order was cancelled", "취소된 주문이에요"),
+        (
+            .badCommand(.addAndSet), "badCommand", #"a restock has either "add" or "set", not both"#,
+            #""add"와 "set"은 함께 쓸 수 없어요"#
+        ),
+        (
+            .badCommand(.notAnObject(.add)), "badCommand", #""add" must be an object of amounts by fruit"#,
+            #""add" 값은 과일별 수량을 담은 객체여야 해요"#
+        ),
+        (
+            .badCommand(.repeatedField(.quantity)), "badCommand", #""quantity" is given twice"#,
+            #""quantity" 필드가 두 번 나왔어요"#
         ),
         (.badCommand(.repeatedFruit(fruit: 2)), "badCommand", "pineapple is given twice", "파인애플이 두 번 나왔어요"),
     ]

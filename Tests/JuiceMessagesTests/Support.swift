@@ -20,17 +20,19 @@ func written(_ append: (inout OutputBuffer) -> Void) -> String {
     return buffer.text
 }
 
+private func summary(_ request: OrderCommand.Request, menu: Menu) -> String {
+    switch request {
+    case .make(let order):
+        let items = order.items.map { "\($0.quantity) \(menu.juices[$0.juice].id)" }.joined(separator: ", ")
+        return if case .basket = order { "[\(items)]" } else { items }
+    case .cancel: return "cancel"
+    }
+}
+
 /// A restock or order in words, for tables of expected results.
 func summary(_ decoded: Decoded<OrderCommand>, menu: Menu = .standard) -> String {
     switch decoded {
-    case .command(let command):
-        switch command.request {
-        case .cancel: "\(String(command.id)): cancel"
-        case .make(.single(let item)): "\(String(command.id)): \(item.quantity) \(menu.juices[item.juice].id)"
-        case .make(.basket(let items)):
-            "\(String(command.id)): ["
-                + items.map { "\($0.quantity) \(menu.juices[$0.juice].id)" }.joined(separator: ", ") + "]"
-        }
+    case .command(let command): "\(String(command.id)): \(summary(command.request, menu: menu))"
     case .rejected(let id, let rejection): "\(String(id)): \(rejection)"
     case .undecodable(let reason): reason.code
     }
@@ -43,5 +45,17 @@ func summary(_ decoded: Decoded<RestockCommand>, menu: Menu = .standard) -> Stri
             + restock.edit.entries.map { "\(menu.fruits[$0.fruit].id) \($0.amount)" }.joined(separator: ", ")
     case .rejected(let id, let rejection): "\(String(id)): \(rejection)"
     case .undecodable(let reason): reason.code
+    }
+}
+
+extension JuiceOrder {
+    /// An order of one juice of a menu.
+    static func single(_ juice: Int, _ quantity: Int = 1) -> JuiceOrder {
+        .single(OrderItem(juice: juice, quantity: quantity))
+    }
+
+    /// A basket of juices of a menu.
+    static func basket(_ items: (juice: Int, quantity: Int)...) -> JuiceOrder {
+        .basket(items.map { OrderItem(juice: $0.juice, quantity: $0.quantity) })
     }
 }

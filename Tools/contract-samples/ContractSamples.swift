@@ -11,7 +11,7 @@ struct ContractSamples: ParsableCommand {
     )
 
     @Option(help: "How many commands to make up, each with its answers and damaged ones.")
-    var commands = 800
+    var commands = 1200
 
     @Option(help: "The same seed makes the same messages.")
     var seed: UInt64 = 1

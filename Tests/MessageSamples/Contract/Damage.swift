@@ -1,5 +1,3 @@
-import JuiceMessages
-
 /// A change to a message, which most often makes it invalid.
 struct Damage: CustomStringConvertible {
     /// Dotted paths, and the raw JSON to write there; nil to remove the value.
@@ -31,6 +29,9 @@ struct Damage: CustomStringConvertible {
     // 43 characters, but 129 bytes.
     static let tooManyBytes = "\"" + String(repeating: "가", count: 43) + "\""
     private static let notTexts: [String?] = [nil, "null", "7", "true", "[]", "{}", "\"\"", tooLong]
+    private static let item = #"{"juice":"kiwi","quantity":1}"#
+    private static let tooManyItems =
+        "[" + Array(repeating: item, count: 21).joined(separator: ",") + "]"
     private static let notObjects: [String?] = [nil, "null", "7", "\"kiwi\"", "[]", "{}"]
     private static let notAmounts: [String?] = ["null", "\"1\"", "true", "1.5", "-1", "[1]"]
 }
@@ -43,33 +44,11 @@ extension Damage {
             "orderId": notTexts + [tooManyBytes], "juice": notTexts + ["\"durian\""],
             "quantity": notAmounts + ["0", "1", "100", "101", "1.0", "1e1", "9223372036854775808", nil],
             "note": ["\"ignored\"", "{}"], "add": ["{}"], "restockId": ["7"],
+            "cancel": ["true", "false", "null", "0", "1", "\"true\"", "{}", nil],
+            "items": ["null", "[]", "{}", "\"kiwi\"", "[7]", "[[]]", tooManyItems, nil],
+            "items.0": ["null", "{}", "7"], "items.0.juice": notTexts + ["\"durian\""],
+            "items.0.quantity": notAmounts + ["0", "1", "100", "101", nil], "items.0.note": ["1"],
         ]) + [Damage(edits: [("restockId", "\"a\""), ("orderId", nil)])]
-
-    static let ofBaskets = each([
-        "orderId": notTexts, "juice": ["\"kiwi\"", "null"], "quantity": ["1", "null"],
-        "items": [nil, "null", "7", "\"kiwi\"", "{}", "[]", list(20), list(21)],
-        "items.0": ["null", "\"kiwi\"", "[]", "{}"], "items.0.juice": notTexts + ["\"durian\""],
-        "items.0.quantity": notAmounts + ["0", "1", "100", "101", nil], "items.0.note": ["\"ignored\""],
-        "cancel": ["false", "null", "7", "\"true\""], "note": ["{}"],
-    ])
-
-    static let ofCancels = each([
-        "orderId": notTexts, "cancel": [nil, "null", "false", "7", "\"true\"", "[true]"],
-        "items": ["[]"], "juice": ["7"], "note": ["{}"],
-    ])
-
-    private static func list(_ count: Int) -> String {
-        "[" + Array(repeating: #"{"juice":"kiwi"}"#, count: count).joined(separator: ",") + "]"
-    }
-
-    /// The form of a command on its topic, and the damages to it.
-    static func ofCommands(_ kind: CommandKind, isBasket: Bool) -> (form: String, damages: [Damage]) {
-        switch kind {
-        case .order: isBasket ? ("basket", ofBaskets) : ("order", ofOrders)
-        case .cancel: ("cancel", ofCancels)
-        case .restock: ("restock", ofRestocks)
-        }
-    }
 
     static let ofRestocks =
         each([
@@ -97,57 +76,63 @@ extension Damage {
     private static let ofAllAnswers = each([
         "type": [nil, "\"made\"", "null", "7", "\"\""], "store": notTexts,
         "message": notTexts.dropLast() + [],
-        "duplicate": ["false", "null", "\"true\"", "1"], "note": ["1"], "add": ["{}"],
+        "duplicate": ["false", "null", "\"true\"", "1"], "note": ["1"], "add": ["{}"], "cancel": ["true"],
     ])
+    private static let ofChanges = each(["revision": notAmounts + ["0", "9223372036854775808"]])
+    private static let ofOthers = each(["revision": ["1", "null"]])
     private static let ofOrderAnswers =
         each([
             "orderId": notTexts, "restockId": ["\"a\"", "null"], "juice": notTexts,
             "quantity": notAmounts + ["0", "101", nil], "reason": ["\"badQuantity\""],
-        ]) + [Damage(edits: [("orderId", nil), ("restockId", "\"a\"")])]
-
-    private static let ofItems = each([
-        "items": [nil, "null", "7", "[]", "{}"], "items.0": ["null", "{}", "\"kiwi\""],
-        "items.0.juice": notTexts, "items.0.quantity": notAmounts + ["0", "2001", nil],
-        "items.0.note": ["1"], "juice": ["\"kiwi\""], "quantity": ["1"],
-    ])
-    private static let revisions: [String?] = ["0", "-1", "\"1\"", "1.5", "null", "9223372036854775808"]
+            "returned": [#"{"kiwi":1}"#], "items": [nil, "null", "7", "{}", "[]", tooManyItems],
+            "items.0": ["null", "7", "{}"], "items.0.juice": notTexts,
+            "items.0.quantity": notAmounts + ["0", "2001", nil], "items.0.note": ["1"],
+        ]) + [
+            Damage(edits: [("orderId", nil), ("restockId", "\"a\"")]),
+            // One juice beside items.
+            Damage(edits: [("juice", "\"kiwi\""), ("quantity", "1"), ("items", "[\(item)]")]),
+        ]
 
     static let byType: [String: [Damage]] = [
-        "juiceMade of a basket": ofAllAnswers + ofItems + each(["revision": revisions, "used": notObjects]),
-        "outOfStock of a basket": ofAllAnswers + ofItems
-            + each(["revision": ["1"], "missing": notObjects, "missing.0.needed": ["2000000000001"]]),
-        "cancelled": ofAllAnswers
+        "juiceMade": ofAllAnswers + ofChanges + ofOrderAnswers
             + each([
-                "type": ["\"juiceMade\"", "\"outOfStock\"", "\"restocked\"", "\"rejected\""],
-                "orderId": notTexts,
-                "restockId": ["\"a\""], "juice": ["\"kiwi\""], "items": ["[]"], "reason": ["\"cancelled\""],
-                "returned": [nil, "null", "7", "[]"], "returned.*": notAmounts + ["1000000001"],
-                "left": [nil, "null", "7", "[]"], "left.*": levels, "revision": revisions,
-            ]),
-        "juiceMade": ofAllAnswers + ofOrderAnswers
-            + each([
-                "type": ["\"outOfStock\"", "\"restocked\"", "\"rejected\""], "used": notObjects,
+                "type": ["\"outOfStock\"", "\"restocked\"", "\"cancelled\"", "\"rejected\""],
+                "used": notObjects,
                 "used.*": notAmounts + ["0", "1000000001"], "left": notObjects, "left.*": levels,
-                "fruit": ["\"kiwi\""], "missing": ["[]"], "revision": revisions, "returned": ["{}"],
+                "fruit": ["\"kiwi\""], "missing": ["[]"],
             ]),
-        "outOfStock": ofAllAnswers + ofOrderAnswers
+        "outOfStock": ofAllAnswers + ofOthers + ofOrderAnswers
             + each([
                 "type": ["\"juiceMade\"", "\"restocked\"", "\"rejected\""], "fruit": notTexts,
                 "missing": notObjects, "missing.0": ["null", "\"kiwi\"", "{}", "[]"],
                 "missing.0.fruit": notTexts, "missing.0.needed": notAmounts + ["0", nil],
                 "missing.0.inStock": levels + [nil], "missing.0.note": ["1"], "left": ["{}"],
-                "used": [#"{"kiwi":1}"#], "revision": ["1"], "items": ["[]"],
+                "used": [#"{"kiwi":1}"#],
             ]),
-        "restocked": ofAllAnswers
+        "restocked": ofAllAnswers + ofChanges
             + each([
-                "type": ["\"juiceMade\"", "\"outOfStock\"", "\"rejected\""], "restockId": notTexts,
+                "type": ["\"juiceMade\"", "\"cancelled\"", "\"rejected\""], "restockId": notTexts,
                 "orderId": ["\"a\"", "null"], "left": notObjects, "left.*": levels, "quantity": ["1"],
-                "reason": ["\"emptyRestock\""], "revision": revisions,
+                "reason": ["\"emptyRestock\""],
             ]) + [Damage(edits: [("restockId", nil), ("orderId", "\"a\"")])],
-        "rejected": ofAllAnswers
+        "cancelled": ofAllAnswers + ofChanges
+            + each([
+                "type": ["\"juiceMade\"", "\"restocked\"", "\"rejected\""], "orderId": notTexts,
+                "restockId": ["\"a\""], "returned": notObjects.filter { $0 != "{}" },
+                "returned.*": notAmounts + ["0", "1000000001"], "left": notObjects.filter { $0 != "{}" },
+                "left.*": levels, "used": ["{}"], "juice": ["\"kiwi\""], "items": ["[]"],
+            ])
+            + [
+                // Fruits without levels, levels without fruits, and a change that changed nothing.
+                Damage(edits: [("returned.*", "1"), ("left", "{}")]),
+                Damage(edits: [("left.*", "1"), ("returned", "{}")]),
+                Damage(edits: [("returned", "{}"), ("left", "{}"), ("revision", "1")]),
+                Damage(edits: [("returned.*", "1"), ("revision", nil)]),
+            ],
+        "rejected": ofAllAnswers + ofOthers
             + each([
                 "type": ["\"juiceMade\"", "\"outOfStock\"", "\"restocked\""], "left": ["{}"],
-                "quantity": ["1"], "revision": ["1"],
+                "quantity": ["1"],
                 "reason": [nil, "null", "7", "\"\"", "\"badWeather\"", "\"BadCommand\""],
             ])
             // The reasons of orders are not those of restocks.

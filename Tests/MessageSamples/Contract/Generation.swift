@@ -36,13 +36,12 @@ public struct Generation {
     /// Makes one command, answers it, and damages both.
     public mutating func submitNext() throws {
         let (kind, value) = commands.next(of: shop.menu)
-        let schema: Sample.Schema = kind == .restock ? .restock : .order
+        let schema = Sample.Schema(kind)
         add(schema, .generated, value, shop.decoder.judge(kind, value))
         try answer(kind, value)
 
-        let message = try parse(value)
-        let (form, damages) = Damage.ofCommands(kind, isBasket: message["items"] != nil)
-        guard let (damaged, damage) = damaged(message, form, damages) else { return }
+        let damages = kind == .restock ? Damage.ofRestocks : Damage.ofOrders
+        guard let (damaged, damage) = damaged(try parse(value), schema.rawValue, damages) else { return }
         addDamaged(schema, damaged, damage, shop.decoder.judge(kind, damaged))
         try answer(kind, damaged)
     }
@@ -51,8 +50,7 @@ public struct Generation {
     public func kindNotFullyDamaged() -> String? {
         let damages = Damage.byType.merging(
             [
-                "order": Damage.ofOrders, "basket": Damage.ofBaskets, "cancel": Damage.ofCancels,
-                "restock": Damage.ofRestocks, "menu": Damage.ofMenus,
+                "order": Damage.ofOrders, "restock": Damage.ofRestocks, "menu": Damage.ofMenus,
                 "stock": Damage.ofStock,
             ]
         ) { first, _ in first }
@@ -65,8 +63,7 @@ public struct Generation {
         guard let first = answers.first else { return }
         let answer = try parse(first)
         guard case .literal(let quoted) = answer["type"] else { return }
-        let basket = answer["items"] == nil ? "" : " of a basket"
-        let type = quoted.trimmingCharacters(in: ["\""]) + basket
+        let type = quoted.trimmingCharacters(in: ["\""])
         if let (damaged, damage) = damaged(answer, type, Damage.byType[type] ?? []) {
             add(.answer, .broken, damaged, Judgement(isValid: false, note: "\(damage)"))
         }

@@ -17,10 +17,14 @@ public enum GoldenSamples {
         let decoder = CommandDecoder(menu: .standard)
         func judged(_ kind: CommandKind, _ value: String) -> Sample {
             let judgement = decoder.judge(kind, value)
-            let schema: Sample.Schema = kind == .restock ? .restock : .order
+            let schema = Sample.Schema(kind)
             return sample(schema, value, judgement.isValid, judgement.note)
         }
-        let orders = [GoldenCommands.orders, GoldenCommands.rejectedOrders].flatMap { $0.map(\.value) }
+        let rejected =
+            GoldenCommands.rejectedOrders + GoldenCommands.rejectedBaskets + GoldenCommands.rejectedCancels
+        let orders =
+            (GoldenCommands.orders + GoldenCommands.baskets).map(\.value) + GoldenCommands.cancels
+            + rejected.map(\.value)
         let restocks = GoldenCommands.restocks.map(\.value) + GoldenCommands.rejectedRestocks.map(\.value)
         let letters = GoldenCommands.deadLetters.map(\.value)
         return (orders + letters).map { judged(.order, $0) }

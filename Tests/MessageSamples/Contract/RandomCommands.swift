@@ -7,6 +7,8 @@ struct RandomCommands {
     private static let extras = ["1", "-0.5e-3", "\"\"", "null", "true", "[[],{}]", #"{"orderId":[]}"#]
 
     private(set) var random: SeededGenerator
+    /// The id of the latest order, which may be cancelled.
+    private var orderID: String?
 
     init(seed: UInt64) {
         random = SeededGenerator(seed: seed)
@@ -15,9 +17,10 @@ struct RandomCommands {
     /// A command for a store of this menu.
     mutating func next(of menu: Menu) -> (kind: CommandKind, value: String) {
         let id = text()
-        if chance(2, of: 3) { return (.order, order(id, of: menu)) }
-        if chance(1, of: 4) { return (.cancel, cancel(id)) }
-        return (.restock, restock(id, of: menu))
+        if chance(1, of: 3) { return (.restock, restock(id, of: menu)) }
+        if chance(1, of: 3) { return (.cancel, cancel(orderID ?? id)) }
+        orderID = chance(5, of: 6) ? id : nil
+        return (.order, chance(1, of: 2) ? order(id, of: menu) : basket(id, of: menu))
     }
 
     /// A store of the built-in menu or of a random one.
@@ -27,42 +30,7 @@ struct RandomCommands {
         return Shop(menu: menu, store: text())
     }
 
-    private mutating func cancel(_ id: String) -> String {
-        if chance(1, of: 2) {
-            return String(decoding: OutgoingCommand.cancel(id: id, store: "").value, as: UTF8.self)
-        }
-        // Whatever else it has means nothing.
-        var members = [(name: "orderId", value: JSON.string(id)), ("cancel", .literal("true"))]
-        if chance(1, of: 2) { members.append(("juice", .literal("7"))) }
-        if chance(1, of: 4) { members.append(("items", .literal("[]"))) }
-        return oddly(members)
-    }
-
-    private mutating func basket(_ id: String, of menu: Menu) -> String {
-        let items = (0..<Int.random(in: 1...JuiceOrder.mostItems, using: &random)).map { _ in
-            OrderedJuice(
-                juice: menu.juices.randomElement(using: &random)?.id ?? "",
-                quantity: chance(2, of: 3) ? 1 : Int.random(in: JuiceOrder.quantities, using: &random)
-            )
-        }
-        if chance(1, of: 2) {
-            let basket = OutgoingCommand.basket(id: id, store: "", items)
-            return String(decoding: basket.value, as: UTF8.self)
-        }
-        let list = items.map { item in
-            var members = [(name: "juice", value: JSON.string(item.juice))]
-            if item.quantity > 1 || chance(1, of: 2) {
-                members.append(("quantity", .literal(item.quantity > 1 ? String(item.quantity) : "null")))
-            }
-            return JSON.object(members.shuffled(using: &random))
-        }
-        var members = [(name: "orderId", value: JSON.string(id)), ("items", .array(list))]
-        if chance(1, of: 4) { members.append(("cancel", .literal("false"))) }
-        return oddly(members)
-    }
-
     private mutating func order(_ id: String, of menu: Menu) -> String {
-        if chance(1, of: 3) { return basket(id, of: menu) }
         let juice = menu.juices.randomElement(using: &random)?.id ?? ""
         let quantity = chance(2, of: 3) ? 1 : Int.random(in: JuiceOrder.quantities, using: &random)
         if chance(1, of: 2) {
@@ -72,6 +40,40 @@ struct RandomCommands {
         var members = [(name: "orderId", value: JSON.string(id)), ("juice", .string(juice))]
         if quantity > 1 || chance(1, of: 2) {
             members.append(("quantity", .literal(quantity > 1 ? String(quantity) : "null")))
+        }
+        return oddly(members)
+    }
+
+    private mutating func basket(_ id: String, of menu: Menu) -> String {
+        let count = chance(1, of: 10) ? JuiceOrder.mostItems : Int.random(in: 1...5, using: &random)
+        let items = (0..<count).map { _ in
+            OrderedJuice(
+                juice: menu.juices.randomElement(using: &random)?.id ?? "",
+                quantity: chance(5, of: 6) ? 1 : Int.random(in: JuiceOrder.quantities, using: &random)
+            )
+        }
+        if chance(1, of: 2) {
+            let basket = OutgoingCommand.basket(id: id, store: "", items)
+            return String(decoding: basket.value, as: UTF8.self)
+        }
+        let given = items.map { item in
+            var members = [(name: "juice", value: JSON.string(item.juice))]
+            if item.quantity > 1 { members.append(("quantity", .literal(String(item.quantity)))) }
+            return JSON.object(members.shuffled(using: &random))
+        }
+        var members = [(name: "orderId", value: JSON.string(id)), ("items", .array(given))]
+        if chance(1, of: 2) { members.append(("cancel", .literal(chance(1, of: 2) ? "false" : "null"))) }
+        return oddly(members)
+    }
+
+    private mutating func cancel(_ id: String) -> String {
+        if chance(1, of: 2) {
+            return String(decoding: OutgoingCommand.cancel(id: id, store: "").value, as: UTF8.self)
+        }
+        var members = [(name: "orderId", value: JSON.string(id)), ("cancel", .literal("true"))]
+        // Whatever they hold.
+        for name in ["juice", "quantity", "items"] where chance(1, of: 3) {
+            members.append((name, .literal(Self.extras.randomElement(using: &random) ?? "null")))
         }
         return oddly(members)
     }

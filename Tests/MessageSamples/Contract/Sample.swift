@@ -1,4 +1,5 @@
 import Foundation
+import JuiceMessages
 
 /// A record's value, and whether its schema must accept it.
 public struct Sample: Encodable {
@@ -6,6 +7,14 @@ public struct Sample: Encodable {
     enum Schema: String, Encodable {
         case order, restock, answer, stock, menu
         case deadLetterHeaders = "dead-letter-headers"
+
+        /// The schema of a kind of command.
+        init(_ kind: CommandKind) {
+            switch kind {
+            case .order, .cancel: self = .order
+            case .restock: self = .restock
+            }
+        }
     }
 
     enum Origin: String, Encodable {

@@ -10,8 +10,8 @@ final class Shop {
     private let encoders: [AnswerEncoder]
     private var fruits: FruitStore
     private var revision = 0
-    /// What the last command came to.
-    private var content = AnswerContent()
+    /// The orders that were made, by their ids.
+    private var made: [String: JuiceOrder] = [:]
 
     init(menu: Menu, store: String) {
         self.menu = menu
@@ -46,12 +46,8 @@ final class Shop {
         switch decoded {
         case .command(let command):
             switch command.request {
-            case .make(let order):
-                if content.make(order, by: maker, from: &fruits) == .made { revision += 1 }
-                content.revision = content.kind == .juiceMade ? revision : 0
-                return answers(content, AnswerHead(.order, id: command.id, store: store))
-            case .cancel:
-                return cancelAnswers(AnswerHead(.cancel, id: command.id, store: store))
+            case .make(let order): return answers(to: order, AnswerHead(.order, id: command.id, store: store))
+            case .cancel: return answersToCancel(AnswerHead(.cancel, id: command.id, store: store))
             }
         case .rejected(let id, let rejection):
             return answers(rejection, AnswerHead(.order, id: id, store: store))
@@ -59,12 +55,21 @@ final class Shop {
         }
     }
 
-    /// Cancels the order before, whatever its id, unless it was not made.
-    private func cancelAnswers(_ head: AnswerHead) -> [String] {
-        if content.kind != .juiceMade { content.fruits.removeAll() }
+    private func answers(to order: JuiceOrder, _ head: AnswerHead) -> [String] {
+        var content = AnswerContent()
+        if content.make(order, by: maker, from: &fruits) == .made {
+            revision += 1
+            content.revision = revision
+            made[String(head.id)] = order
+        }
+        return answers(content, head)
+    }
+
+    private func answersToCancel(_ head: AnswerHead) -> [String] {
+        var content = AnswerContent()
         content.kind = .cancelled
-        content.revision = 0
-        if content.fruits.count > 0 {
+        if let order = made.removeValue(forKey: String(head.id)) {
+            maker.count(order, &content.fruits)
             do throws(StockEditError) {
                 try fruits.putBack(&content.fruits)
             } catch {
@@ -74,7 +79,6 @@ final class Shop {
             content.revision = revision
         }
         return answers(content, head)
-            + answers(.cancelled, AnswerHead(.order, id: head.id, store: head.store))
     }
 
     private func answers(to decoded: Decoded<RestockCommand>, store: BorrowedText) -> [String] {
@@ -87,9 +91,9 @@ final class Shop {
                 return answers(Rejection(error), head)
             }
             revision += 1
-            content.kind = .restocked
-            content.fruits.set(restock.edit, left: fruits)
+            var content = AnswerContent()
             content.revision = revision
+            content.fruits.set(restock.edit, left: fruits)
             return answers(content, head)
         case .rejected(let id, let rejection):
             return answers(rejection, AnswerHead(.restock, id: id, store: store))

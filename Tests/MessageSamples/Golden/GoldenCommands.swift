@@ -4,144 +4,177 @@ import JuiceMessages
 ///
 /// Ids and names are those of the built-in menu.
 public enum GoldenCommands {
-    /// Valid orders, and how they are decoded.
-    public static let orders: [(value: String, expected: String)] =
-        [
-            (
-                #"{"orderId":"pos-7-000123","juice":"strawberryBanana","quantity":1}"#,
-                "pos-7-000123: 1 strawberryBanana"
-            ),
-            (#"{"orderId":"a","juice":"kiwi"}"#, "a: 1 kiwi"),
-            (#"{"orderId":"a","juice":"kiwi","quantity":100}"#, "a: 100 kiwi"),
-            (#"{"orderId":"a","juice":"kiwi","quantity":null}"#, "a: 1 kiwi"),
-            (#" {"quantity" : 2 , "juice" : "mango" , "orderId" : "b" } "#, "b: 2 mango"),
-            ("\u{feff}{\"orderId\":\"a\",\"juice\":\"kiwi\"}", "a: 1 kiwi"),
-            (#"{"order\u0049d":"\uac00\n","juice":"k\u0069wi"}"#, "가\n: 1 kiwi"),
-            // Unknown fields are ignored, whatever they hold and however often.
-            (
-                #"{"x":{"orderId":1,"juice":[]},"orderId":"a","x":1e999,"juice":"kiwi","ORDERID":null,"":[[]]}"#,
-                "a: 1 kiwi"
-            ),
-            (#"{"orderId":"a","juice":"kiwi","add":{"kiwi":1},"restockId":"b"}"#, "a: 1 kiwi"),
-            (#"{"orderId":"a","juice":"kiwi","items":null,"cancel":null}"#, "a: 1 kiwi"),
-            (#"{"orderId":"a","cancel":false,"juice":"kiwi"}"#, "a: 1 kiwi"),
-        ] + baskets + cancels
-
-    private static let baskets: [(value: String, expected: String)] = [
+    /// Valid orders of one juice, and how they are decoded.
+    public static let orders: [(value: String, expected: String)] = [
         (
-            #"{"orderId":"pos-7-000124","items":[{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana"}]}"#,
-            "pos-7-000124: [2 kiwi, 1 strawberryBanana]"
+            #"{"orderId":"pos-7-000123","juice":"strawberryBanana","quantity":1}"#,
+            "pos-7-000123: 1 strawberryBanana"
+        ),
+        (#"{"orderId":"a","juice":"kiwi"}"#, "a: 1 kiwi"),
+        (#"{"orderId":"a","juice":"kiwi","quantity":100}"#, "a: 100 kiwi"),
+        (#"{"orderId":"a","juice":"kiwi","quantity":null}"#, "a: 1 kiwi"),
+        (#" {"quantity" : 2 , "juice" : "mango" , "orderId" : "b" } "#, "b: 2 mango"),
+        ("\u{feff}{\"orderId\":\"a\",\"juice\":\"kiwi\"}", "a: 1 kiwi"),
+        (#"{"order\u0049d":"\uac00\n","juice":"k\u0069wi"}"#, "가\n: 1 kiwi"),
+        // Unknown fields are ignored, whatever they hold and however often.
+        (
+            #"{"x":{"orderId":1,"juice":[]},"orderId":"a","x":1e999,"juice":"kiwi","ORDERID":null,"":[[]]}"#,
+            "a: 1 kiwi"
+        ),
+        (#"{"orderId":"a","juice":"kiwi","add":{"kiwi":1},"restockId":"b"}"#, "a: 1 kiwi"),
+    ]
+
+    /// Orders of one juice that are rejected, and why. The id of each is `a`.
+    public static let rejectedOrders: [(value: String, expected: Rejection)] = [
+        (#"{"orderId":"a"}"#, Rejection.badCommand(.missingJuice)),
+        (#"{"orderId":"a","juice":null}"#, .badCommand(.missingJuice)),
+        (#"{"orderId":"a","juice":7}"#, .badCommand(.juiceNotText)),
+        (
+            #"{"orderId":"a","juice":["kiwi"]}"#,
+            .badCommand(.juiceNotText)
+        ),
+        (
+            #"{"orderId":"a","juice":"kiwi","juice":"kiwi"}"#,
+            .badCommand(.repeatedField(.juice))
+        ),
+        (
+            #"{"orderId":"a","juice":"kiwi","quantity":1,"quantity":null}"#,
+            .badCommand(.repeatedField(.quantity))
+        ),
+        (#"{"orderId":"a","juice":"durian"}"#, .unknownJuice("durian")),
+        (#"{"orderId":"a","juice":""}"#, .unknownJuice("")),
+        (#"{"orderId":"a","juice":"Kiwi"}"#, .unknownJuice("Kiwi")),
+        (#"{"orderId":"a","juice":"pineappl"}"#, .unknownJuice("pineappl")),
+        (#"{"orderId":"a","juice":"kiwi","quantity":0}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":101}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":-1}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":1.5}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":1.0}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":1e1}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":9223372036854775807}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":9223372036854775808}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":18446744073709551617}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":"1"}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":true}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":[1]}"#, .badQuantity),
+        // The juice is judged before the quantity.
+        (#"{"orderId":"a","quantity":0,"juice":"durian"}"#, .unknownJuice("durian")),
+    ]
+
+    /// Baskets, and how they are decoded.
+    public static let baskets: [(value: String, expected: String)] = [
+        (
+            #"{"orderId":"a","items":[{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana"}]}"#,
+            "a: [2 kiwi, 1 strawberryBanana]"
         ),
         (#"{"orderId":"a","items":[{"juice":"kiwi"}]}"#, "a: [1 kiwi]"),
+        // A juice given twice is added up where it is first named, even beyond what one item may ask for.
         (
-            #"{"items":[{"quantity":100,"x":7,"juice":"k\u0069wi"}],"orderId":"a","juice":null}"#,
-            "a: [100 kiwi]"
+            #"{"orderId":"a","items":[{"juice":"kiwi","quantity":2},{"juice":"mango"},{"juice":"kiwi"}]}"#,
+            "a: [3 kiwi, 1 mango]"
         ),
-        (#"{"orderId":"a","items":[{"juice":"kiwi","quantity":null}],"quantity":null}"#, "a: [1 kiwi]"),
-        // Added up, in the place of the first.
         (
-            #"{"orderId":"a","items":[{"juice":"kiwi","quantity":100},{"juice":"mango"},{"juice":"kiwi","quantity":3}]}"#,
-            "a: [103 kiwi, 1 mango]"
+            #"{"orderId":"a","items":["#
+                + String(repeating: #"{"juice":"kiwi","quantity":100},"#, count: 19)
+                + #"{"juice":"kiwi","quantity":100}]}"#,
+            "a: [2000 kiwi]"
         ),
-        (#"{"orderId":"a","items":[\#(items(20))]}"#, "a: [2000 kiwi]"),
-        (#"{"orderId":"a","cancel":false,"items":[{"juice":"kiwi"}]}"#, "a: [1 kiwi]"),
+        (#"{"orderId":"a","juice":null,"quantity":null,"items":[{"juice":"kiwi"}]}"#, "a: [1 kiwi]"),
+        (
+            #"{"orderId":"a","items":[{"quantity":null,"x":[],"juice":"k\u0069wi","x":1,"items":[]}],"cancel":null}"#,
+            "a: [1 kiwi]"
+        ),
+        (#"{"items":[{"juice":"mango"}],"cancel":false,"orderId":"b"}"#, "b: [1 mango]"),
+        (#"{"orderId":"a","juice":"kiwi","items":null,"cancel":false}"#, "a: 1 kiwi"),
     ]
 
-    private static let cancels: [(value: String, expected: String)] = [
-        (#"{"orderId":"pos-7-000124","cancel":true}"#, "pos-7-000124: cancel"),
-        // Nothing else in a cancel is looked at.
-        (#"{"orderId":"a","cancel":true,"juice":7,"juice":8,"items":[],"quantity":0}"#, "a: cancel"),
-        (#"{"cancel":true,"orderId":"a","items":null,"x":[]}"#, "a: cancel"),
+    /// Baskets that are rejected, and why. The id of each is `a`.
+    public static let rejectedBaskets: [(value: String, expected: Rejection)] =
+        rejectedAsAWhole + rejectedItems
+
+    private static let rejectedAsAWhole: [(value: String, expected: Rejection)] = [
+        (#"{"orderId":"a","items":null}"#, Rejection.badCommand(.missingJuice)),
+        (#"{"orderId":"a","items":[],"items":[]}"#, .badCommand(.repeatedField(.items))),
+        (#"{"orderId":"a","items":null,"items":[{"juice":"kiwi"}]}"#, .badCommand(.repeatedField(.items))),
+        (#"{"orderId":"a","juice":"kiwi","items":[{"juice":"kiwi"}]}"#, .badCommand(.juiceAndItems)),
+        (#"{"orderId":"a","items":[{"juice":"kiwi"}],"quantity":1}"#, .badCommand(.quantityAndItems)),
+        (#"{"orderId":"a","items":{"juice":"kiwi"}}"#, .badCommand(.notAnArray(.items))),
+        (#"{"orderId":"a","items":"kiwi"}"#, .badCommand(.notAnArray(.items))),
+        (#"{"orderId":"a","items":false}"#, .badCommand(.notAnArray(.items))),
+        (#"{"orderId":"a","items":[]}"#, .badCommand(.noItems)),
+        (
+            #"{"orderId":"a","items":["# + String(repeating: #"{"juice":"kiwi"},"#, count: 20)
+                + #"{"juice":"kiwi"}]}"#,
+            .badCommand(.tooManyItems)
+        ),
+        // Of several faults the first in the decoder's order counts.
+        (
+            #"{"orderId":"a","juice":7,"juice":7,"items":[],"items":[]}"#,
+            .badCommand(.repeatedField(.juice))
+        ),
+        (#"{"orderId":"a","juice":7,"items":[],"items":[]}"#, .badCommand(.repeatedField(.items))),
+        (#"{"orderId":"a","juice":7,"items":[],"quantity":0}"#, .badCommand(.juiceAndItems)),
+        (#"{"orderId":"a","items":[],"quantity":0}"#, .badCommand(.quantityAndItems)),
+        (
+            #"{"orderId":"a","items":7,"quantity":0,"quantity":null}"#,
+            .badCommand(.repeatedField(.quantity))
+        ),
+        (
+            #"{"orderId":"a","items":[7"# + String(repeating: ",7", count: 20) + "]}",
+            .badCommand(.tooManyItems)
+        ),
     ]
 
-    /// So many items of 100 kiwi juices.
-    private static func items(_ count: Int) -> String {
-        Array(repeating: #"{"juice":"kiwi","quantity":100}"#, count: count).joined(separator: ",")
-    }
+    private static let rejectedItems: [(value: String, expected: Rejection)] = [
+        (#"[7]"#, Rejection.badCommand(.itemNotAnObject)),
+        (#"[null]"#, .badCommand(.itemNotAnObject)),
+        (#"["kiwi"]"#, .badCommand(.itemNotAnObject)),
+        (#"[[{"juice":"kiwi"}]]"#, .badCommand(.itemNotAnObject)),
+        (#"[{}]"#, .badCommand(.missingJuice)),
+        (#"[{"juice":null}]"#, .badCommand(.missingJuice)),
+        (#"[{"juice":"kiwi","juice":"kiwi"}]"#, .badCommand(.repeatedField(.juice))),
+        (#"[{"juice":7}]"#, .badCommand(.juiceNotText)),
+        (#"[{"juice":"durian"}]"#, .unknownJuice("durian")),
+        (#"[{"juice":"kiwi","quantity":0}]"#, .badQuantity),
+        (#"[{"juice":"kiwi","quantity":101}]"#, .badQuantity),
+        (#"[{"juice":"kiwi","quantity":1.0}]"#, .badQuantity),
+        (#"[{"juice":"kiwi","quantity":"1"}]"#, .badQuantity),
+        (#"[{"juice":"kiwi","quantity":1,"quantity":1}]"#, .badCommand(.repeatedField(.quantity))),
+        // Of one item, the juice is judged before the quantity; of several, the first with a fault.
+        (#"[{"quantity":0,"quantity":0,"juice":"durian"}]"#, .unknownJuice("durian")),
+        (#"[{"juice":"kiwi"},{"juice":"durian"},{"juice":"kiwi","quantity":0}]"#, .unknownJuice("durian")),
+        (#"[{"juice":"kiwi","quantity":0},{"juice":"durian"},7]"#, .badQuantity),
+    ].map { (#"{"orderId":"a","items":\#($0.0)}"#, $0.1) }
 
-    /// Orders that are rejected, and why.
-    public static let rejectedOrders: [(value: String, expected: String)] =
-        [
-            (#"{"orderId":"a"}"#, "a: badCommand(JuiceMessages.Rejection.Fault.missingJuice)"),
-            (#"{"orderId":"a","juice":null}"#, "a: badCommand(JuiceMessages.Rejection.Fault.missingJuice)"),
-            (#"{"orderId":"a","juice":7}"#, "a: badCommand(JuiceMessages.Rejection.Fault.juiceNotText)"),
-            (
-                #"{"orderId":"a","juice":["kiwi"]}"#,
-                "a: badCommand(JuiceMessages.Rejection.Fault.juiceNotText)"
-            ),
-            (
-                #"{"orderId":"a","juice":"kiwi","juice":"kiwi"}"#,
-                "a: badCommand(JuiceMessages.Rejection.Fault.repeatedField(JuiceMessages.Rejection.Field.juice))"
-            ),
-            (
-                #"{"orderId":"a","juice":"kiwi","quantity":1,"quantity":null}"#,
-                "a: badCommand(JuiceMessages.Rejection.Fault.repeatedField(JuiceMessages.Rejection.Field.quantity))"
-            ),
-            (#"{"orderId":"a","juice":"durian"}"#, #"a: unknownJuice("durian")"#),
-            (#"{"orderId":"a","juice":""}"#, #"a: unknownJuice("")"#),
-            (#"{"orderId":"a","juice":"Kiwi"}"#, #"a: unknownJuice("Kiwi")"#),
-            (#"{"orderId":"a","juice":"pineappl"}"#, #"a: unknownJuice("pineappl")"#),
-            (#"{"orderId":"a","juice":"kiwi","quantity":0}"#, "a: badQuantity"),
-            (#"{"orderId":"a","juice":"kiwi","quantity":101}"#, "a: badQuantity"),
-            (#"{"orderId":"a","juice":"kiwi","quantity":-1}"#, "a: badQuantity"),
-            (#"{"orderId":"a","juice":"kiwi","quantity":1.5}"#, "a: badQuantity"),
-            (#"{"orderId":"a","juice":"kiwi","quantity":1.0}"#, "a: badQuantity"),
-            (#"{"orderId":"a","juice":"kiwi","quantity":1e1}"#, "a: badQuantity"),
-            (#"{"orderId":"a","juice":"kiwi","quantity":9223372036854775807}"#, "a: badQuantity"),
-            (#"{"orderId":"a","juice":"kiwi","quantity":9223372036854775808}"#, "a: badQuantity"),
-            (#"{"orderId":"a","juice":"kiwi","quantity":18446744073709551617}"#, "a: badQuantity"),
-            (#"{"orderId":"a","juice":"kiwi","quantity":"1"}"#, "a: badQuantity"),
-            (#"{"orderId":"a","juice":"kiwi","quantity":true}"#, "a: badQuantity"),
-            (#"{"orderId":"a","juice":"kiwi","quantity":[1]}"#, "a: badQuantity"),
-            // The juice is judged before the quantity.
-            (#"{"orderId":"a","quantity":0,"juice":"durian"}"#, #"a: unknownJuice("durian")"#),
-        ] + rejectedBaskets
-
-    private static let rejectedBaskets: [(value: String, expected: String)] = [
-        // The flag comes first, then what is ordered, then how many.
-        (#"{"orderId":"a","cancel":"true","juice":7}"#, fault("notBoolean(\(field).cancel)")),
-        (#"{"orderId":"a","cancel":1}"#, fault("notBoolean(\(field).cancel)")),
-        (#"{"orderId":"a","cancel":true,"cancel":true}"#, fault("repeatedField(\(field).cancel)")),
-        (#"{"orderId":"a","cancel":false}"#, fault("missingJuice")),
-        (#"{"orderId":"a","items":null}"#, fault("missingJuice")),
-        (
-            #"{"orderId":"a","juice":"kiwi","juice":"kiwi","items":[]}"#,
-            fault("repeatedField(\(field).juice)")
-        ),
-        (#"{"orderId":"a","items":[],"items":[]}"#, fault("repeatedField(\(field).items)")),
-        (#"{"orderId":"a","juice":"kiwi","items":[]}"#, fault("juiceAndItems")),
-        (#"{"orderId":"a","quantity":1,"items":[{"juice":"kiwi"}]}"#, fault("quantityAndItems")),
-        (#"{"orderId":"a","quantity":1,"items":7}"#, fault("quantityAndItems")),
-        (#"{"orderId":"a","items":{"juice":"kiwi"}}"#, fault("notAnArray(\(field).items)")),
-        (#"{"orderId":"a","items":[]}"#, fault("noItems")),
-        (#"{"orderId":"a","items":[\#(items(21))]}"#, fault("tooManyItems")),
-        (#"{"orderId":"a","items":["kiwi"]}"#, fault("itemNotAnObject")),
-        (#"{"orderId":"a","items":[null]}"#, fault("itemNotAnObject")),
-        (#"{"orderId":"a","items":[{}]}"#, fault("missingJuice")),
-        (#"{"orderId":"a","items":[{"juice":null}]}"#, fault("missingJuice")),
-        (#"{"orderId":"a","items":[{"juice":7}]}"#, fault("juiceNotText")),
-        (
-            #"{"orderId":"a","items":[{"juice":"kiwi","juice":"kiwi"}]}"#,
-            fault("repeatedField(\(field).juice)")
-        ),
-        (
-            #"{"orderId":"a","items":[{"juice":"kiwi","quantity":1,"quantity":1}]}"#,
-            fault("repeatedField(\(field).quantity)")
-        ),
-        (#"{"orderId":"a","items":[{"juice":"kiwi","quantity":101}]}"#, "a: badQuantity"),
-        // The items are judged in their order.
-        (
-            #"{"orderId":"a","items":[{"juice":"kiwi"},{"juice":"durian","quantity":0},{"juice":7}]}"#,
-            #"a: unknownJuice("durian")"#
-        ),
-        (#"{"orderId":"a","items":[{"juice":"kiwi","quantity":0},{"juice":"durian"}]}"#, "a: badQuantity"),
+    /// Cancels. The id of each is `a`.
+    public static let cancels = [
+        #"{"orderId":"a","cancel":true}"#,
+        #" {"c\u0061ncel" : true, "orderId" : "a"} "#,
+        // Nothing else is looked at.
+        #"{"orderId":"a","juice":"kiwi","quantity":2,"cancel":true}"#,
+        #"{"orderId":"a","juice":7,"juice":[],"quantity":-1,"quantity":{},"cancel":true,"x":1}"#,
+        #"{"orderId":"a","items":[],"juice":"durian","items":7,"cancel":true}"#,
     ]
 
-    private static let field = "JuiceMessages.Rejection.Field"
-
-    private static func fault(_ fault: String) -> String {
-        "a: badCommand(JuiceMessages.Rejection.Fault.\(fault))"
-    }
+    /// Commands that are rejected for what they say of a cancel, and why. The id of each is `a`.
+    public static let rejectedCancels: [(value: String, expected: Rejection)] = [
+        (#"{"orderId":"a","cancel":true,"cancel":true}"#, Rejection.badCommand(.repeatedField(.cancel))),
+        (
+            #"{"orderId":"a","juice":"kiwi","cancel":null,"cancel":false}"#,
+            .badCommand(.repeatedField(.cancel))
+        ),
+        (#"{"orderId":"a","cancel":1}"#, .badCommand(.notBoolean(.cancel))),
+        (#"{"orderId":"a","cancel":"true"}"#, .badCommand(.notBoolean(.cancel))),
+        (#"{"orderId":"a","cancel":[true]}"#, .badCommand(.notBoolean(.cancel))),
+        // Before all faults of an order.
+        (
+            #"{"orderId":"a","juice":7,"juice":7,"items":[],"items":[],"cancel":0}"#,
+            .badCommand(.notBoolean(.cancel))
+        ),
+        // What is no cancel is an order.
+        (#"{"orderId":"a","cancel":false}"#, .badCommand(.missingJuice)),
+        (#"{"orderId":"a","cancel":null,"juice":"durian"}"#, .unknownJuice("durian")),
+    ]
 
     /// Valid restocks, and how they are decoded.
     public static let restocks: [(value: String, expected: String)] = [

@@ -9,7 +9,6 @@ public final class AnswerCheck: InvariantCheck {
     private let encoder = AnswerEncoder(menu: .standard)
     private let maker = JuiceMaker(menu: .standard)
     private var content = AnswerContent()
-    private var other = AnswerContent()
 
     /// A check by the built-in menu, in English.
     public init() {
@@ -42,20 +41,18 @@ public final class AnswerCheck: InvariantCheck {
             try require(decoded.isDuplicate == head.isDuplicate, "another duplicate: \(decoded)")
         }
         if answer.hasContent {
-            try require(decoded != nil, "the content of an answer that is none")
-            try checkContent(head, value)
+            try require(decoded != nil, "a content of what is no answer")
+            try check(content, head, value)
         }
         if !head.isDuplicate, !saysWhetherDuplicate(value) { try checkRepeat(of: answer, value) }
     }
 
-    /// How an answer by this project is remembered: whether it has a content, and that if it fits into 16 bytes.
-    func remembered(_ value: [UInt8]) throws(InvariantViolation) -> (
-        hasContent: Bool, compact: CompactAnswer?
-    ) {
+    /// The content of an answer by this project, as it is remembered; nil if it needs a template.
+    func content(of value: [UInt8]) throws(InvariantViolation) -> AnswerContent? {
         try check(value)
         do {
-            let hasContent = try value.withUnsafeBytes { try reader.read($0, into: &content).hasContent }
-            return (hasContent, hasContent ? CompactAnswer(content) : nil)
+            let answer = try value.withUnsafeBytes { try reader.read($0, into: &content) }
+            return answer.hasContent ? content : nil
         } catch {
             throw InvariantViolation(description: "\(error): \(String(decoding: value, as: UTF8.self))")
         }
@@ -68,23 +65,22 @@ public final class AnswerCheck: InvariantCheck {
         }.get()
     }
 
-    /// Checks that the content, and what is unpacked of it, are written as the value.
-    private func checkContent(
+    // It can be packed, and what is unpacked is written the same way.
+    private func check(
+        _ packed: AnswerContent,
         _ head: AnswerHead,
         _ value: UnsafeRawBufferPointer
     ) throws(InvariantViolation) {
-        if let compact = CompactAnswer(content) {
-            try require(other.unpack(compact, by: maker), "not of the menu it was packed under")
-            try checkWriting(other, head, value)
+        var numbers = NumberArray()
+        try require(packed.pack(into: &numbers), "a content that cannot be packed")
+        var content = AnswerContent()
+        let isOfMenu = content.unpack(packed.kind, from: &numbers, by: maker)
+        try require(isOfMenu, "not of the menu it was packed under")
+        if let compact = CompactAnswer(packed) {
+            var compacted = AnswerContent()
+            try require(compacted.unpack(compact, by: maker), "not of the menu it was packed under")
+            try require(compacted.isSame(as: content), "packed in two ways it is not the same")
         }
-        try checkWriting(content, head, value)
-    }
-
-    private func checkWriting(
-        _ content: AnswerContent,
-        _ head: AnswerHead,
-        _ value: UnsafeRawBufferPointer
-    ) throws(InvariantViolation) {
         let first = AnswerHead(head.command, id: head.id, store: head.store)
         for other in [first, first.duplicate] {
             let again = bytes { encoder.write(content, other, into: &$0) }
@@ -115,12 +111,12 @@ public final class AnswerCheck: InvariantCheck {
             "written differently: \(String(decoding: again, as: UTF8.self))"
         )
         let isSame = again.withUnsafeBytes { bytes in
-            let had = answer.hasContent ? CompactAnswer(content) : nil
-            guard let read = try? second.read(bytes, into: &other) else { return false }
+            var content = AnswerContent()
+            guard let read = try? second.read(bytes, into: &content) else { return false }
             return read.head.isDuplicate && read.head.command == answer.head.command
                 && read.head.id == answer.head.id && read.head.store == answer.head.store
-                && read.role == answer.role && read.hasContent == answer.hasContent
-                && (read.hasContent ? CompactAnswer(other) : nil) == had
+                && read.hasContent == answer.hasContent
+                && (!read.hasContent || content.isSame(as: self.content))
         }
         try require(isSame, "not the same answer again: \(String(decoding: again, as: UTF8.self))")
     }

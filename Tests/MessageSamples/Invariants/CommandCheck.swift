@@ -10,6 +10,7 @@ public final class CommandCheck: InvariantCheck {
     private let answers = AnswerCheck()
     private let answerDecoder = AnswerDecoder()
     private let encoder = AnswerEncoder(menu: .standard)
+    private let maker = JuiceMaker(menu: .standard)
     private let store = BorrowedText("강남 \"1\"")
 
     /// A check by the built-in menu.
@@ -31,51 +32,82 @@ public final class CommandCheck: InvariantCheck {
 
     private func check(_ command: OrderCommand) throws(InvariantViolation) {
         try requireName(command.id)
-        let again = try outgoing(command).value
-        let isSame = again.withUnsafeBytes {
-            if case .command(command) = second.decodeOrder($0) { true } else { false }
+        let id = String(command.id)
+        switch command.request {
+        case .make(let order):
+            try check(order)
+            try checkSentAgain(outgoing(order, id: id), command)
+            try checkAnswers(to: order, id: command.id)
+        case .cancel:
+            try checkSentAgain(OutgoingCommand.cancel(id: id, store: String(store)), command)
+            var content = AnswerContent()
+            content.kind = .cancelled
+            try check(content, AnswerHead(.cancel, id: command.id, store: store))
         }
-        try require(isSame, "not the same order: \(String(decoding: again, as: UTF8.self))")
-
-        guard case .make(let order) = command.request else { return }
-        // Enough for some orders and not for others.
-        let head = AnswerHead(.order, id: command.id, store: store)
-        var fruits = FruitStore(menu: menu)
-        var content = AnswerContent()
-        content.make(order, by: JuiceMaker(menu: menu), from: &fruits)
-        try check(bytes { encoder.write(content, head, into: &$0) }, head, content)
     }
 
-    /// The command as a client sends it. Quantities that were added up are taken apart.
-    private func outgoing(_ command: OrderCommand) throws(InvariantViolation) -> OutgoingCommand {
-        let (id, store) = (String(command.id), String(store))
-        switch command.request {
-        case .cancel:
-            return .cancel(id: id, store: store)
-        case .make(.single(let item)):
-            let juice = try juice(of: item, JuiceOrder.quantities)
+    private func check(_ order: JuiceOrder) throws(InvariantViolation) {
+        let quantities =
+            switch order {
+            case .single: JuiceOrder.quantities
+            case .basket: JuiceOrder.basketQuantities
+            }
+        try require((1...JuiceOrder.mostItems).contains(order.items.count), "\(order.items.count) items")
+        try require(Set(order.items.map(\.juice)).count == order.items.count, "a juice twice: \(order)")
+        for item in order.items {
+            try require(menu.juices.indices.contains(item.juice), "juice \(item.juice)")
+            try require(quantities.contains(item.quantity), "quantity \(item.quantity)")
+        }
+    }
+
+    /// The order as a client sends it. It asks for at most 100 of a juice at once.
+    private func outgoing(_ order: JuiceOrder, id: String) -> OutgoingCommand {
+        let store = String(store)
+        switch order {
+        case .single(let item):
+            let juice = menu.juices[item.juice].id
             return .order(id: id, store: store, juice: juice, quantity: item.quantity)
-        case .make(.basket(let items)):
-            try require((1...JuiceOrder.mostItems).contains(items.count), "\(items.count) items")
-            try require(Set(items.map(\.juice)).count == items.count, "a juice twice: \(items)")
-            var parts: [OrderedJuice] = []
-            for item in items {
-                let juice = try juice(of: item, JuiceOrder.basketQuantities)
-                for start in stride(from: 0, to: item.quantity, by: 100) {
-                    parts.append(OrderedJuice(juice: juice, quantity: min(100, item.quantity - start)))
+        case .basket(let items):
+            let most = JuiceOrder.quantities.upperBound
+            let pieces = items.flatMap { item in
+                stride(from: 0, to: item.quantity, by: most).map { sent in
+                    OrderedJuice(
+                        juice: menu.juices[item.juice].id,
+                        quantity: min(most, item.quantity - sent)
+                    )
                 }
             }
-            return .basket(id: id, store: store, parts)
+            return .basket(id: id, store: store, pieces)
         }
     }
 
-    private func juice(
-        of item: OrderItem,
-        _ quantities: ClosedRange<Int>
-    ) throws(InvariantViolation) -> String {
-        try require(menu.juices.indices.contains(item.juice), "juice \(item.juice)")
-        try require(quantities.contains(item.quantity), "quantity \(item.quantity)")
-        return menu.juices[item.juice].id
+    private func checkSentAgain(
+        _ outgoing: OutgoingCommand,
+        _ command: OrderCommand
+    ) throws(InvariantViolation) {
+        let isSame = outgoing.value.withUnsafeBytes {
+            if case .command(let again) = second.decodeOrder($0) { again == command } else { false }
+        }
+        try require(isSame, "not the same command: \(String(decoding: outgoing.value, as: UTF8.self))")
+    }
+
+    /// Its answer, and that to its cancel. There is enough for some orders and not for others.
+    private func checkAnswers(to order: JuiceOrder, id: BorrowedText) throws(InvariantViolation) {
+        var fruits = FruitStore(menu: menu)
+        var content = AnswerContent()
+        let outcome = content.make(order, by: maker, from: &fruits)
+        if outcome == .made { content.revision = 17 }
+        try check(content, AnswerHead(.order, id: id, store: store))
+        guard outcome == .made else { return }
+        do throws(StockEditError) {
+            try fruits.putBack(&content.fruits)
+        } catch {
+            throw InvariantViolation(description: "what was taken cannot be put back: \(error)")
+        }
+        try require(fruits == FruitStore(menu: menu), "not what was taken: \(fruits.levels)")
+        content.kind = .cancelled
+        content.revision = 18
+        try check(content, AnswerHead(.cancel, id: id, store: store))
     }
 
     private func check(_ restock: RestockCommand) throws(InvariantViolation) {
@@ -110,8 +142,9 @@ public final class CommandCheck: InvariantCheck {
         }
         let head = AnswerHead(.restock, id: restock.id, store: store)
         var content = AnswerContent()
+        content.revision = 17
         content.fruits.set(restock.edit, left: fruits)
-        try check(bytes { encoder.write(content, head, into: &$0) }, head, content)
+        try check(content, head)
     }
 
     private func check(
@@ -129,6 +162,10 @@ public final class CommandCheck: InvariantCheck {
         try require(outcome == .rejected(reason: rejection.reason.rawValue), "\(outcome)")
     }
 
+    private func check(_ content: AnswerContent, _ head: AnswerHead) throws(InvariantViolation) {
+        try check(bytes { encoder.write(content, head, into: &$0) }, head, content)
+    }
+
     private func check(
         _ value: [UInt8],
         _ head: AnswerHead,
@@ -138,12 +175,15 @@ public final class CommandCheck: InvariantCheck {
         try require(answer.command == head.command && !answer.isDuplicate, "\(answer)")
         try require(answer.id.utf8.elementsEqual(head.id.bytes), "\(answer)")
         try require(answer.store.utf8.elementsEqual(head.store.bytes), "\(answer)")
-        let remembered = try answers.remembered(value)
-        try require(
-            remembered.hasContent == (content != nil)
-                && remembered.compact == content.flatMap { CompactAnswer($0) },
-            "remembered differently: \(String(decoding: value, as: UTF8.self))"
-        )
+        try require(answer.revision == content.flatMap { $0.revision > 0 ? $0.revision : nil }, "\(answer)")
+        let remembered = try answers.content(of: value)
+        let isSame =
+            switch (remembered, content) {
+            case (nil, nil): true
+            case (let remembered?, let content?): remembered.isSame(as: content)
+            default: false
+            }
+        try require(isSame, "remembered differently: \(String(decoding: value, as: UTF8.self))")
     }
 
     private func check(
