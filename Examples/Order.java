@@ -1,10 +1,12 @@
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
+import java.util.stream.Collectors;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
@@ -12,15 +14,19 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
-/** Sends an order and prints its answer: java -cp 'libs/*' Order.java BROKERS STORE JUICE [QUANTITY] */
+/**
+ * Sends an order, or cancels one, and prints the answer:
+ * java -cp 'libs/*' Order.java BROKERS STORE JUICE[:QUANTITY]...
+ * java -cp 'libs/*' Order.java BROKERS STORE --cancel ORDER-ID
+ */
 public class Order {
     static final String PREFIX = System.getenv().getOrDefault("JUICE_TOPIC_PREFIX", "juice.");
 
     public static void main(String[] arguments) throws Exception {
-        String brokers = arguments[0], store = arguments[1], juice = arguments[2];
-        String quantity = arguments.length > 3 ? arguments[3] : "1";
-        String id = UUID.randomUUID().toString();
-        String order = String.format("{\"orderId\":\"%s\",\"juice\":\"%s\",\"quantity\":%s}", id, juice, quantity);
+        String brokers = arguments[0], store = arguments[1];
+        boolean isCancel = arguments[2].equals("--cancel");
+        String id = isCancel ? arguments[3] : UUID.randomUUID().toString();
+        String command = String.format("{\"orderId\":\"%s\",%s}", id, isCancel ? "\"cancel\":true" : items(arguments));
 
         try (var consumer = reader(brokers);
                 // Idempotent, with murmur2 for keys: both are the defaults.
@@ -28,22 +34,30 @@ public class Order {
                         properties(brokers, Map.of("delivery.timeout.ms", "5000", "request.timeout.ms", "4000")),
                         new StringSerializer(), new StringSerializer())) {
             for (int attempt = 0; attempt < 3; attempt++) {
-                // Under the same id, so that it is made once, however often it arrives.
-                var sent = producer.send(new ProducerRecord<>(PREFIX + "orders", store, order));
+                // Under the same id, so that it is carried out once, however often it arrives.
+                var sent = producer.send(new ProducerRecord<>(PREFIX + "orders", store, command));
                 try {
                     sent.get();
                 } catch (ExecutionException error) {
                     System.err.println(error.getCause().getMessage());
                 }
-                String answer = await(consumer, store, id, Duration.ofSeconds(5));
+                String answer = await(consumer, store, id, isCancel, Duration.ofSeconds(5));
                 if (answer != null) {
                     System.out.println(answer);
                     return;
                 }
             }
         }
-        System.err.println("no answer to order " + id + "; it may still be carried out");
+        System.err.println("no answer to " + id + "; it may still be carried out");
         System.exit(1);
+    }
+
+    /** The juices from the third argument on, each with its quantity. */
+    static String items(String[] arguments) {
+        return Arrays.stream(arguments).skip(2).map(each -> each.split(":"))
+                .map(each -> String.format(
+                        "{\"juice\":\"%s\",\"quantity\":%s}", each[0], each.length > 1 ? each[1] : "1"))
+                .collect(Collectors.joining(",", "\"items\":[", "]"));
     }
 
     /** A consumer at the end offsets of all partitions. Made before the order is sent, it misses no answer. */
@@ -58,12 +72,19 @@ public class Order {
         return consumer;
     }
 
-    static String await(KafkaConsumer<String, String> consumer, String store, String id, Duration timeout) {
+    /** An order and its cancel have one id. Only a cancel is answered like this. */
+    static boolean isOfCancel(String answer) {
+        return answer.contains("\"type\":\"cancelled\"") || answer.contains("\"reason\":\"wouldOverflow\"");
+    }
+
+    static String await(
+            KafkaConsumer<String, String> consumer, String store, String id, boolean isCancel, Duration timeout) {
         Instant deadline = Instant.now().plus(timeout);
         while (Instant.now().isBefore(deadline)) {
             for (var answer : consumer.poll(Duration.between(Instant.now(), deadline))) {
                 // In production, use a JSON library.
-                if (store.equals(answer.key()) && answer.value().contains("\"orderId\":\"" + id + "\"")) {
+                if (store.equals(answer.key()) && answer.value().contains("\"orderId\":\"" + id + "\"")
+                        && isOfCancel(answer.value()) == isCancel) {
                     return answer.value();
                 }
             }

@@ -1,5 +1,9 @@
 #!/usr/bin/env python3
-"""Sends an order and prints its answer: order.py BROKERS STORE JUICE [QUANTITY] (needs confluent-kafka)."""
+"""Sends an order, or cancels one, and prints the answer (needs confluent-kafka).
+
+order.py BROKERS STORE JUICE[:QUANTITY]...
+order.py BROKERS STORE --cancel ORDER-ID
+"""
 
 import json
 import os
@@ -30,19 +34,24 @@ def reader(brokers, topic):
     return consumer
 
 
-def wait(consumer, store, order_id, seconds):
+def is_of_cancel(answer):
+    """An order and its cancel have one id. Only a cancel is answered like this."""
+    return answer["type"] == "cancelled" or answer.get("reason") == "wouldOverflow"
+
+
+def wait(consumer, store, command, seconds):
     deadline = time.monotonic() + seconds
     while (left := deadline - time.monotonic()) > 0:
         record = consumer.poll(left)
         if record is None or record.error() or record.key() != store.encode():
             continue
         answer = json.loads(record.value())
-        if answer.get("orderId") == order_id:
+        if answer.get("orderId") == command["orderId"] and is_of_cancel(answer) == ("cancel" in command):
             return answer
     return None
 
 
-def order(brokers, store, juice, quantity=1):
+def send(brokers, store, command):
     consumer = reader(brokers, PREFIX + "results")
     producer = Producer({
         "bootstrap.servers": brokers,
@@ -50,17 +59,24 @@ def order(brokers, store, juice, quantity=1):
         "partitioner": "murmur2_random",  # As in Java clients: straight to the store's partition.
         "message.timeout.ms": 5000,
     })
-    order_id = str(uuid.uuid4())
-    value = json.dumps({"orderId": order_id, "juice": juice, "quantity": quantity})
     for _ in range(3):
-        # Under the same id, so that it is made once, however often it arrives.
-        producer.produce(PREFIX + "orders", key=store, value=value)
+        # Under the same id, so that it is carried out once, however often it arrives.
+        producer.produce(PREFIX + "orders", key=store, value=json.dumps(command))
         producer.flush(5)
-        if answer := wait(consumer, store, order_id, seconds=5):
+        if answer := wait(consumer, store, command, seconds=5):
             return answer
-    raise TimeoutError(f"no answer to order {order_id}; it may still be carried out")
+    raise TimeoutError(f"no answer to {command['orderId']}; it may still be carried out")
+
+
+def basket(juices):
+    items = [juice.partition(":") for juice in juices]
+    return [{"juice": juice, "quantity": int(quantity or 1)} for juice, _, quantity in items]
 
 
 if __name__ == "__main__":
-    brokers, store, juice, *quantity = sys.argv[1:]
-    print(json.dumps(order(brokers, store, juice, *map(int, quantity)), ensure_ascii=False))
+    brokers, store, *juices = sys.argv[1:]
+    if juices[0] == "--cancel":
+        command = {"orderId": juices[1], "cancel": True}
+    else:
+        command = {"orderId": str(uuid.uuid4()), "items": basket(juices)}
+    print(json.dumps(send(brokers, store, command), ensure_ascii=False))

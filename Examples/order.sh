@@ -1,25 +1,41 @@
 #!/usr/bin/env bash
-# Sends an order and prints its answer: order.sh BROKERS STORE JUICE [QUANTITY] (needs kcat).
+# Sends an order, or cancels one, and prints the answer (needs kcat):
+#   order.sh BROKERS STORE JUICE[:QUANTITY]...
+#   order.sh BROKERS STORE --cancel ORDER-ID
 set -euo pipefail
 
-brokers=$1 store=$2 juice=$3 quantity=${4:-1}
+brokers=$1 store=$2
+shift 2
 prefix=${JUICE_TOPIC_PREFIX:-juice.}
-id=pos-7-$(date +%s)-$$-$RANDOM
-order="{\"orderId\":\"$id\",\"juice\":\"$juice\",\"quantity\":$quantity}"
+# An order and its cancel have one id. Only a cancel is answered like this.
+of_cancel='"type":"cancelled"|"reason":"wouldOverflow"'
+if [[ $1 == --cancel ]]; then
+    id=$2 matching=(-E "$of_cancel")
+    command="{\"orderId\":\"$id\",\"cancel\":true}"
+else
+    id=pos-7-$(date +%s)-$$-$RANDOM matching=(--invert-match -E "$of_cancel") items=
+    for each in "$@"; do
+        [[ $each == *:* ]] || each=$each:1
+        items+=",{\"juice\":\"${each%:*}\",\"quantity\":${each##*:}}"
+    done
+    command="{\"orderId\":\"$id\",\"items\":[${items:1}]}"
+fi
 
-# Reads the latest 1,000 records of each partition, then new ones. grep ends with the first that has the id; kcat ends later, and
-# nobody waits for it.
+# Reads the latest 1,000 records of each partition, then new ones. The outer grep ends with the first that answers the command;
+# the others end later, and nobody waits for them.
 answer() {
-    grep --max-count=1 --fixed-strings "\"orderId\":\"$id\"" < <(
+    grep --max-count=1 "${matching[@]}" < <(
+        exec 2>/dev/null
         timeout 5 kcat -C -b "$brokers" -t "${prefix}results" -o -1000 -q -u \
-            -X isolation.level=read_committed -X auto.offset.reset=earliest 2>/dev/null
+            -X isolation.level=read_committed -X auto.offset.reset=earliest |
+            grep --line-buffered --fixed-strings "\"orderId\":\"$id\""
     )
 }
 
 for _ in 1 2 3; do
-    # Under the same id, so that it is made once, however often it arrives.
+    # Under the same id, so that it is carried out once, however often it arrives.
     kcat -P -b "$brokers" -t "${prefix}orders" -k "$store" -X partitioner=murmur2_random \
-        -X enable.idempotence=true -X message.timeout.ms=5000 <<<"$order" && answer && exit
+        -X enable.idempotence=true -X message.timeout.ms=5000 <<<"$command" && answer && exit
 done
-echo "no answer to order $id; it may still be carried out" >&2
+echo "no answer to $id; it may still be carried out" >&2
 exit 1

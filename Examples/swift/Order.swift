@@ -3,7 +3,8 @@ import JuiceMessages
 import Kafka
 import Logging
 
-/// Sends an order and prints its answer: `order-example BROKERS STORE JUICE [QUANTITY]`.
+/// Sends an order, or cancels one, and prints the answer: `order-example BROKERS STORE JUICE[:QUANTITY]...` or
+/// `order-example BROKERS STORE --cancel ORDER-ID`.
 ///
 /// The clients' calls block their thread, so make them on a thread of your own: here the main thread.
 @main
@@ -13,9 +14,8 @@ struct Order {
     static func main() throws {
         let arguments = CommandLine.arguments.dropFirst()
         guard arguments.count >= 3 else { throw Failure.usage }
-        let (brokers, store, juice) = (arguments[1], arguments[2], arguments[3])
-        let quantity = arguments.count > 3 ? Int(arguments[4]) : 1
-        guard let quantity else { throw Failure.usage }
+        let brokers = arguments[1]
+        let command = try command(arguments.dropFirst(2), store: arguments[2])
 
         let reader = try Reader(brokers: brokers, topic: prefix + "results")
         let producer = try Producer(
@@ -27,21 +27,33 @@ struct Order {
             ]),
             hooks: hooks
         )
-        let id = UUID().uuidString
-        let order = OutgoingCommand.order(id: id, store: store, juice: juice, quantity: quantity)
         for _ in 0..<3 {
-            // Under the same id, so that it is made once, however often it arrives.
+            // Under the same id, so that it is carried out once, however often it arrives.
             _ = try? producer.send(
                 topic: prefix + "orders",
-                key: Array(store.utf8),
-                value: order.value,
+                key: Array(command.store.utf8),
+                value: command.value,
                 timeout: .seconds(5)
             )
-            if let answer = try reader.answer(to: id, store: store, within: .seconds(5)) {
+            if let answer = try reader.answer(to: command, within: .seconds(5)) {
                 return print(answer)
             }
         }
-        throw Failure.noAnswer(id: id)
+        throw Failure.noAnswer(id: command.id)
+    }
+
+    static func command(_ arguments: ArraySlice<String>, store: String) throws -> OutgoingCommand {
+        if arguments.first == "--cancel", arguments.count == 2, let id = arguments.last {
+            return .cancel(id: id, store: store)
+        }
+        let items = try arguments.map { argument in
+            let parts = argument.split(separator: ":", maxSplits: 1)
+            guard let juice = parts.first, let quantity = parts.count > 1 ? Int(parts[1]) : 1 else {
+                throw Failure.usage
+            }
+            return OrderedJuice(juice: String(juice), quantity: quantity)
+        }
+        return .basket(id: UUID().uuidString, store: store, items)
     }
 
     static var hooks: ClientHooks { ClientHooks(logger: Logger(label: "order")) }
@@ -75,13 +87,13 @@ struct Reader {
         try consumer.assign(try consumer.endOffsets(of: partitions, timeout: .seconds(10)))
     }
 
-    func answer(to id: String, store: String, within timeout: Duration) throws -> String? {
+    func answer(to command: OutgoingCommand, within timeout: Duration) throws -> String? {
         let deadline = ContinuousClock.now + timeout
         while ContinuousClock.now < deadline {
             let batch = try consumer.poll(maxRecords: 100, timeout: deadline - ContinuousClock.now)
             for case .record(let record) in batch {
                 guard let value = record.value, let answer = try? decoder.decode(value),
-                    answer.command == .order, answer.id == id, answer.store == store
+                    answer.command == command.kind, answer.id == command.id, answer.store == command.store
                 else { continue }
                 return String(decoding: value, as: UTF8.self)
             }

@@ -75,20 +75,28 @@ def require(condition, fault):
 
 def try_example(command, brokers, contract):
     """An example gets the expected answers, and they are valid."""
-    # A store for each example: kiwi juice can be made, strawberry juice cannot at first.
+    # A store for each example: there is enough for the first basket, and for strawberry juice there is not.
     store = f"강남-{pathlib.Path(command[-1]).name}"
-    orders = {("kiwi", "2"): "juiceMade", ("strawberry",): "outOfStock", ("kiwi", "101"): "rejected"}
+    orders = {("kiwi:2", "mango"): "juiceMade", ("strawberry",): "outOfStock", ("kiwi:101",): "rejected"}
+    made = None
     for order, expected in orders.items():
-        ran = subprocess.run(
-            [*command, brokers, store, *order], capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
-        said = f"{' '.join(command)} {' '.join(order)} said {ran.stdout!r} and {ran.stderr!r}"
-        require(ran.returncode == 0, f"{said}, status {ran.returncode}")
-        answer = json.loads(ran.stdout)
-        fault = problem(contract.validators["answer"], answer)
-        require(not fault, f"{said}, which is no answer {fault}")
-        require((answer["type"], answer["store"]) == (expected, store), f"{said} in place of {expected}")
-    return len(orders)
+        answer = run_example([*command, brokers, store, *order], contract, expected, store)
+        made = made or answer["orderId"]
+    cancelled = run_example([*command, brokers, store, "--cancel", made], contract, "cancelled", store)
+    require(cancelled["returned"] == {"kiwi": 6, "mango": 3}, f"a cancel returned {cancelled}")
+    return len(orders) + 1
+
+
+def run_example(command, contract, expected, store):
+    """The answer that an example prints."""
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    said = f"{' '.join(command)} said {ran.stdout!r} and {ran.stderr!r}"
+    require(ran.returncode == 0, f"{said}, status {ran.returncode}")
+    answer = json.loads(ran.stdout)
+    fault = problem(contract.validators["answer"], answer)
+    require(not fault, f"{said}, which is no answer {fault}")
+    require((answer["type"], answer["store"]) == (expected, store), f"{said} in place of {expected}")
+    return answer
 
 
 def send_others(brokers):
