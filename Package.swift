@@ -115,7 +115,8 @@ let package = Package(
         .executableTarget(
             name: "juice",
             dependencies: [
-                "JuiceAudit", "JuiceBench", "JuiceClient", "JuiceEngine", "JuiceHTTP", "JuiceKiosk", "JuiceMaker",
+                "JuiceAudit", "JuiceBench", "JuiceClient", "JuiceEngine", "JuiceHTTP", "JuiceKiosk",
+                "JuiceMaker",
                 "JuiceMessages", "JuiceRestockBot", "JuiceService", "Kafka", "PrometheusMetrics",
                 "SeededRandom",
                 .product(name: "CoreMetrics", package: "swift-metrics"),

@@ -78,7 +78,8 @@ extension Answer {
     /// The levels it reports, and for a fruit that was short how much the order needed.
     fileprivate var levels: [(fruit: String, level: Int, needed: Int?)] {
         switch outcome {
-        case .juiceMade(_, _, let left), .restocked(let left), .cancelled(_, let left): left.map { ($0.fruit, $0.amount, nil) }
+        case .juiceMade(_, _, let left), .restocked(let left), .cancelled(_, let left):
+            left.map { ($0.fruit, $0.amount, nil) }
         case .outOfStock(_, let missing): missing.map { ($0.fruit, $0.inStock, $0.needed) }
         case .rejected: []
         }

@@ -35,11 +35,12 @@ class OrderTest(KioskTest):
             self.wait(lambda: found() == juices, f"{juices} for {text}")
             self.assertEqual(one(self.driver, "#none-found").is_displayed(), juices == [])
         field.clear()
-        # Enter only goes on to the juice; the next one orders it.
+        # Enter only goes on to the juice; the next one adds it to the basket.
         field.send_keys("망키", Keys.ENTER)
         self.assertEqual(self.driver.switch_to.active_element.get_attribute("data-juice"), "mangoKiwi")
         self.assertEqual(all_of(self.driver, ".answer-card"), [])
         self.driver.switch_to.active_element.send_keys(Keys.ENTER)
+        one(self.driver, "#send-order").click()
         self.wait_for_card("juiceMade", "Your mango kiwi juice is ready! Enjoy!")
 
     def test_quantity_and_what_cannot_be_made(self):

@@ -50,7 +50,9 @@ struct BenchCommandTests {
         let plan = try CorePlan(BenchSamples.settings([.orders: "1000", .stores: "3", .rounds: "2"]))
         let samples = try await onThread { plan.samples(distinctOrders: 1 << 10) { _ in } }
         #expect(
-            samples.map(\.piece) == ["decode", "apply", "encode", "order", "remember", "engine", "restore"]
+            samples.map(\.piece) == [
+                "decode", "apply", "encode", "order", "basket", "remember", "engine", "restore",
+            ]
         )
         #expect(samples.allSatisfy { $0.nanoseconds.count == 2 && $0.nanoseconds.allSatisfy { $0 > 0 } })
 

@@ -141,3 +141,26 @@ package struct StoreTable {
         return index
     }
 }
+
+extension StoreTable {
+    /// Changes a store, unless `body` throws.
+    ///
+    /// - Returns: the store's revision after it.
+    mutating func change(
+        _ store: ByteKeyTable.Key,
+        _ body: (inout FruitStore) throws(StockEditError) -> Void
+    ) throws(Rejection) -> Int {
+        var rejection: Rejection?
+        let revision = update(store) { fruits in
+            do throws(StockEditError) {
+                try body(&fruits)
+                return true
+            } catch {
+                rejection = Rejection(error)
+                return false
+            }
+        }
+        if let rejection { throw rejection }
+        return revision
+    }
+}

@@ -21,7 +21,7 @@ $("find").addEventListener("input", showFound);
 // Enter goes on to the first juice found. While a syllable is being composed, Enter only ends the syllable.
 $("find").addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.isComposing) return;
-  // Otherwise the same key press would order the juice.
+  // Otherwise the same key press would add the juice to the basket.
   event.preventDefault();
   document.querySelector("[data-juice]:not([hidden])")?.focus();
 });

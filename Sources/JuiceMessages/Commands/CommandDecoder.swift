@@ -15,9 +15,11 @@ import JuiceMaker
 ///    the fruits in the order given, each of them unknown, given twice, or with a bad amount.
 ///
 /// A field that is `null` counts as not given, because many senders write unset fields that way: an order with
-/// `"quantity":null` is for one juice. So does a `cancel` that is `false`. Fields that are not part of a command are ignored, whatever their values.
+/// `"quantity":null` is for one juice. So does a `cancel` that is `false`. Fields that are not part of a command are ignored,
+/// whatever their values.
 ///
-/// Decoding an order of one juice allocates no memory. One decoder is for one thread, and its results are valid until it decodes again.
+/// Decoding an order of one juice allocates no memory. One decoder is for one thread, and its results are valid until it
+/// decodes again.
 public final class CommandDecoder {
     private let reader = JSONReader(capacity: CommandKind.maximumLength)
     private let juices: ByteKeyTable

@@ -57,7 +57,8 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
         case .stores: "Stores held in memory: those that were ever changed."
         case .rememberedCommands: "Commands whose repeats are known."
         case .answerTextBytes:
-            "Memory for the texts of remembered answers; per partition, 32 bytes for each of --duplicate-ids at most."
+            "Memory for what remembered answers need besides their 42 bytes: texts, and the numbers of baskets; "
+                + "per partition, 48 bytes for each of --duplicate-ids at most."
         case .forgottenAnswers:
             "First answers forgotten before their window was over, for want of memory for the texts of answers."
         case .restoreDuration: "Time from an assignment to the first command that can be read under it."
