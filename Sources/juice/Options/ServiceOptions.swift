@@ -46,8 +46,8 @@ struct ServiceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            How many orders and restocks per partition are remembered for that; 42 bytes of memory each, 74 in the worst \
-            case. (default: 1000000)
+            How many orders, cancels and restocks per partition are remembered for that; 42 bytes of memory each, 90 in \
+            the worst case. (default: 1000000)
             """,
             valueName: "count"
         )
