@@ -134,8 +134,32 @@ struct HubTests {
         #expect(frame.gap == ["first": 5, "last": 7])
     }
 
+    @Test func theLastGapOutlivesTheLatestAnswers() throws {
+        var answer = try Sample.cancelled("1")
+        answer.gap = 5...7
+        hub.apply([.answer(answer, isHistory: true)])
+        for id in 2...(Activity.mostAnswers + 1) {
+            hub.apply([.answer(try Sample.made("\(id)"), isHistory: true)])
+        }
+        let opened = events(try open())
+        #expect(!opened.contains { $0.name == "answer" && $0.data.contains("gap") })
+        let board = try #require(opened.first { $0.name == "board" }?.data)
+        let gap = try JSONDecoder().decode(BoardGapFrame.self, from: Data(board.utf8)).gap
+        #expect((gap.store, gap.first, gap.last) == (answer.answer.store, 5, 7))
+    }
+
     private struct GapFrame: Decodable {
         let gap: [String: Int]
+    }
+
+    private struct BoardGapFrame: Decodable {
+        struct Gap: Decodable {
+            let store: String
+            let first: Int
+            let last: Int
+        }
+
+        let gap: Gap
     }
 
     @Test func anAnswerThatIsNotToldYetComesOnceToANewPage() throws {

@@ -81,15 +81,42 @@ class BasketTest(KioskTest):
         self.juice("restock", "strawberry=+10", "--store", self.store)
         self.wait(lambda: not one(self.driver, "#basket-short").is_displayed(), "there are enough now")
 
+    def test_a_digit_that_is_being_typed_survives_a_change_of_the_stock(self):
+        self.press("kiwi")
+        field = one(self.driver, "[data-item=kiwi]")
+        field.send_keys(SELECT_ALL, "3")
+        self.juice("restock", "mango=+5", "--store", self.store)
+        self.wait(lambda: self.count("mango") == "15", "the stock has changed")
+        self.assertEqual(field.get_attribute("value"), "3")
+        self.keys(Keys.ENTER)
+        self.wait(lambda: self.said() == "3 juices in the basket", "the sum")
+
+    def test_an_order_says_why_its_cancel_was_rejected(self):
+        self.order("kiwi")
+        self.wait_for_card("juiceMade", "kiwi")
+        self.juice("restock", "kiwi=1000000000", "--store", self.store)
+        self.wait(lambda: self.count("kiwi") == "1,000,000,000", "the shelf is full")
+        self.cancel_button().click()
+        self.wait_for_card("rejected", "a count cannot go above 1,000,000,000")
+        self.assertIn("a count cannot go above 1,000,000,000", one(self.driver, ".own-order .said").text)
+        # A repeat would get the same answer.
+        self.assertEqual(self.cancel_button().text, "Not cancelled")
+        self.assertEqual(self.cancel_button().get_attribute("aria-disabled"), "true")
+
     def test_an_order_is_cancelled_once(self):
         all_of(self.driver, "[data-scope]")[1].click()
         self.order("kiwi", "banana")
         self.wait_for_card("juiceMade", "Your kiwi juice, banana juice are ready!")
-        self.assertEqual((self.count("kiwi"), self.count("banana")), ("7", "8"))
+        self.wait(lambda: (self.count("kiwi"), self.count("banana")) == ("7", "8"), "the fruits are taken")
         ActionChains(self.driver).double_click(self.cancel_button()).perform()
         self.wait_for_card("cancelled", "Cancelled. Returned: kiwi 3, banana 2")
         self.wait(lambda: (self.count("kiwi"), self.count("banana")) == ("10", "10"), "the fruits are back")
         self.assertEqual(self.cancel_button().text, "Cancelled")
+        said = one(self.driver, ".own-order .said")
+        self.assertEqual(said.text, "Cancelled. Returned: kiwi 3, banana 2")
+        one(self.driver, "[data-language=ko]").click()
+        self.assertEqual(said.text, "주문을 취소했어요. 되돌린 과일: 키위 3개, 바나나 2개")
+        one(self.driver, "[data-language=en]").click()
         self.wait(lambda: one(self.driver, "#cancelled").text == "1", "the board counts one cancel")
         self.wait(lambda: "Cancelled. Returned: kiwi 3, banana 2" in one(self.driver, "#answers").text, "it is on the board")
 

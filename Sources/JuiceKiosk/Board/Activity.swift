@@ -16,6 +16,8 @@ struct Activity: Sendable {
 
     /// The latest answers, oldest first.
     private(set) var answers: [TimedAnswer] = []
+    /// The last answer with a gap before it, kept for longer than the latest answers; nil if there was none.
+    private(set) var answerAfterGap: TimedAnswer?
     private(set) var window: RateWindow
     /// When the last answer arrived, in seconds since 1970.
     private(set) var activeAt: Int
@@ -32,6 +34,7 @@ struct Activity: Sendable {
         activeAt = now
         if answers.count == Self.mostAnswers { answers.removeFirst() }
         answers.append(answer)
+        if answer.gap != nil { answerAfterGap = answer }
         // A duplicate is not a second order.
         guard !isHistory, !answer.answer.isDuplicate, let outcome = Self.outcome(answer.answer) else {
             return

@@ -36,6 +36,23 @@ enum Frames {
         let outOfStock: [Int]
         let rejected: [Int]
         let cancelled: [Int]
+        /// The last gap in a store's revisions; nil if there was none.
+        let gap: StoreGap?
+    }
+
+    /// A gap in the revisions of a store.
+    struct StoreGap: Encodable {
+        let store: String
+        /// When the answer after the gap was written, in milliseconds since 1970.
+        let time: Int64
+        let first: Int
+        let last: Int
+
+        init?(_ timed: TimedAnswer) {
+            guard let gap = timed.gap else { return nil }
+            (store, time) = (timed.answer.store, timed.pageTime)
+            (first, last) = (gap.lowerBound, gap.upperBound)
+        }
     }
 
     /// An answer, with arrays where the topic has objects: the page shows fruits in the menu's order.
@@ -52,13 +69,10 @@ enum Frames {
             let last: Int
         }
 
-        /// The latest time that JavaScript's `Date` can represent.
-        static let latestTime: Int64 = 8_640_000_000_000_000
-
         init(_ timed: TimedAnswer, id: String? = nil) {
             answer = timed.answer
             self.id = id
-            time = min(max(0, timed.time), Self.latestTime)
+            time = timed.pageTime
             gap = timed.gap.map { Gap(first: $0.lowerBound, last: $0.upperBound) }
         }
 
@@ -109,7 +123,8 @@ enum Frames {
                 made: steps.map(\.made),
                 outOfStock: steps.map(\.outOfStock),
                 rejected: steps.map(\.rejected),
-                cancelled: steps.map(\.cancelled)
+                cancelled: steps.map(\.cancelled),
+                gap: activity.answerAfterGap.flatMap(StoreGap.init)
             )
         )
     }
@@ -133,4 +148,9 @@ enum Frames {
         buffer.writeString("\n\n")
         return buffer
     }
+}
+
+extension TimedAnswer {
+    /// The time, within what JavaScript's `Date` can represent.
+    fileprivate var pageTime: Int64 { min(max(0, time), 8_640_000_000_000_000) }
 }

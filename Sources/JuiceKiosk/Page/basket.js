@@ -1,7 +1,7 @@
 // The basket: juices are added and changed, then ordered together.
 
 import { $, commands, known, menu, words } from "/state.js";
-import { BasketLine } from "/view.js";
+import { BasketLine, say } from "/view.js";
 
 const mostItems = 20;
 const mostOfOne = 100;
@@ -52,7 +52,7 @@ function newLine(juice) {
 // Less than one removes the line; what is no number changes nothing.
 function setQuantity(line, quantity) {
   if (quantity < 1) return remove(line);
-  if (Number.isInteger(quantity)) line.quantity = Math.min(mostOfOne, quantity);
+  line.quantity = Number.isInteger(quantity) ? Math.min(mostOfOne, quantity) : line.quantity;
   onChange();
 }
 
@@ -84,8 +84,8 @@ $("send-order").addEventListener("click", () => {
 export function showBasket() {
   for (const line of lines.values()) line.show(words);
   const short = lacking(items());
-  $("basket-said").textContent = words.basket(items(), isFull ? mostItems : undefined);
-  $("basket-short").textContent = short.length > 0 ? words.basketLacks(short) : "";
+  say($("basket-said"), words.basket(items(), isFull ? mostItems : undefined));
+  say($("basket-short"), short.length > 0 ? words.basketLacks(short) : "");
   $("basket-short").hidden = short.length === 0;
   // Not `disabled`: the button would lose the focus.
   $("send-order").setAttribute("aria-disabled", String(lines.size === 0 || !known.takesOrders));

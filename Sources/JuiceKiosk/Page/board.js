@@ -1,7 +1,7 @@
 // The board: the activity at one store or at all of them.
 
 import { $, known, words } from "/state.js";
-import { clock, drawChart, make } from "/view.js";
+import { clock, drawChart, make, say } from "/view.js";
 import { plain } from "/words.js";
 
 export function showBoard() {
@@ -15,6 +15,8 @@ export function showBoard() {
   $("made").textContent = words.number(made);
   $("short").textContent = words.number(short);
   $("cancelled").textContent = words.number(sum(board.cancelled));
+  say($("gap"), board.gap ? words.lastGap(board.gap, clock.format(board.gap.time)) : "");
+  $("gap").hidden = !board.gap;
   $("chart").setAttribute("aria-label", words.chartSummary(made, short));
   drawChart($("chart"), board);
 }

@@ -8,7 +8,9 @@ const storageName = "juice-orders";
 // The oldest are dropped first.
 const mostOrders = 500;
 const rows = new Map();
-// By id, oldest first. The state of an order is open (its answer is not known), made, cancelling or cancelled.
+// By id, oldest first. The state of an order is open (its answer is not known), made, cancelling, cancelled, or kept: its
+// cancel was rejected. An order also has whether it was made, once that is known, and how its cancel ended: its answer or its
+// refusal.
 const orders = new Map(stored().map((order) => [order.id, order]));
 
 function stored() {
@@ -31,23 +33,28 @@ function follow({ id, store, content, at, state, answer }) {
   const order = orders.get(id);
   if (!order) {
     if (state === "sending") orders.set(id, { id, store, items: itemsOf(content), at, state: "open" });
-  } else if (answer?.type === "juiceMade") {
-    order.isMade = true;
-    if (order.state === "open") order.state = "made";
-  } else if ((answer || state === "refused") && order.state === "open") {
-    // It was not made, so there is nothing to cancel.
-    orders.delete(id);
+  } else if (answer || state === "refused") {
+    order.isMade = answer?.type === "juiceMade";
+    if (order.state === "open") settle(order);
   }
 }
 
-function followCancel({ id, state, answer }) {
+// Shows an order as what it is without a cancel.
+function settle(order) {
+  order.state = order.isMade ? "made" : "open";
+  // It was not made, so there is nothing to cancel.
+  if (order.isMade === false) orders.delete(order.id);
+}
+
+function followCancel({ id, state, answer, refusal }) {
   const order = orders.get(id);
   if (!order) return;
   const isDone = state === "answered" || state === "refused";
+  if (isDone) order.cancel = answer ? { answer } : { refusal };
   if (!isDone) order.state = "cancelling";
-  else if (answer?.type === "cancelled") order.state = "cancelled";
-  // The cancel was rejected or refused: the order stays as it was.
-  else order.state = order.isMade ? "made" : "open";
+  // A repeat of the cancel would get the same answer.
+  else if (answer) order.state = answer.type === "cancelled" ? "cancelled" : "kept";
+  else settle(order);
   // A cancelled id is dead, so its order needs no answer.
   if (order.state === "cancelled") commands.drop("order", id);
 }

@@ -17,6 +17,11 @@ function makeSVG(name, attributes) {
   return element;
 }
 
+// Sets the text of a live region. Screen readers announce what is written there, even the same text again.
+export function say(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
 export const clock = new Intl.DateTimeFormat("en-GB", { timeStyle: "medium" });
 
 export const tone = (index) => `tone-${index % 8}`;
@@ -78,9 +83,10 @@ export class JuiceButton {
 
 // A juice in the basket: its name, a field and steppers for how many, and a button that removes it.
 export class BasketLine {
+  #quantity = 0;
+
   constructor(juice, most) {
     this.juice = juice;
-    this.quantity = 0;
     this.name = make("label", { className: "name", for: `basket-${juice}` });
     this.field = make("input", { id: `basket-${juice}`, type: "number", min: "1", max: String(most),
       "data-item": juice });
@@ -91,10 +97,17 @@ export class BasketLine {
       make("div", { className: "stepper" }, this.less, this.field, this.more), this.remove);
   }
 
+  get quantity() { return this.#quantity; }
+
+  // Only here is the field written: a stock event must not take away a digit that is being typed.
+  set quantity(quantity) {
+    this.#quantity = quantity;
+    this.field.value = String(quantity);
+  }
+
   show(words) {
     const name = words.juice(this.juice);
     this.name.textContent = name;
-    this.field.value = String(this.quantity);
     this.less.setAttribute("aria-label", `${name} −1`);
     this.more.setAttribute("aria-label", `${name} +1`);
     this.remove.setAttribute("aria-label", words.removing(name));
@@ -107,18 +120,20 @@ export class OwnOrder {
     this.time = make("time");
     this.store = make("bdi");
     this.text = make("span", { className: "text" });
+    this.said = make("span", { className: "said" });
     this.cancel = make("button", { className: "quiet", type: "button" });
     this.cancel.addEventListener("click", onCancel);
     this.element = make("li", { className: "own-order" },
-      make("span", { className: "head" }, this.time, this.store), this.text, this.cancel);
+      make("span", { className: "head" }, this.time, this.store), this.text, this.said, this.cancel);
   }
 
-  show(words, { store, items, state }, time) {
+  show(words, { store, items, state, cancel }, time) {
     const can = state === "open" || state === "made";
     this.element.dataset.state = state;
     this.time.textContent = time;
     this.store.textContent = plain(store);
     this.text.textContent = words.items(items);
+    this.said.textContent = words.cancelResult(cancel);
     this.cancel.textContent = words.text(can ? "cancelOrder" : state);
     this.cancel.setAttribute("aria-label", `${this.cancel.textContent}: ${this.text.textContent}, ${time}`);
     // Not `disabled`: the button would lose the focus.

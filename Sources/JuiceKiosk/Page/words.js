@@ -8,7 +8,8 @@ const texts = {
     findJuice: "Find a juice", noneFound: "No juice has this name.",
     board: "Board", store: "Store", language: "Language", shelf: "In stock", chooseJuice: "Choose juices",
     basket: "Basket", sendOrder: "Order", cancelOrder: "Cancel", cancelling: "Cancelling…", cancelled: "Cancelled",
-    askAgain: "Ask again", cancelledLately: "Cancelled, 5 min", commandsOfPage: "What you sent", close: "Close",
+    kept: "Not cancelled", askAgain: "Ask again", cancelledLately: "Cancelled, 5 min",
+    commandsOfPage: "What you sent", close: "Close",
     staffToken: "Staff token", unlock: "Unlock", lock: "Lock", mode: "How to edit", modeAdd: "Add or take away",
     modeSet: "Set the count",
     apply: "Apply", yourOrders: "Your orders", scope: "Which stores", allStores: "All stores", thisStore: "This store",
@@ -32,7 +33,7 @@ const texts = {
     title: "쥬스 메이커", skip: "본문으로 건너뛰기", screens: "화면", order: "주문", editStock: "재고 추가",
     board: "현황", store: "매장", language: "언어", shelf: "남은 재고", chooseJuice: "쥬스를 골라 주세요",
     findJuice: "쥬스 찾기", noneFound: "이런 이름의 쥬스는 없어요.",
-    basket: "장바구니", sendOrder: "주문하기", cancelOrder: "주문 취소", cancelling: "취소하는 중…", cancelled: "취소됨",
+    basket: "장바구니", sendOrder: "주문하기", cancelOrder: "주문 취소", cancelling: "취소하는 중…", cancelled: "취소됨", kept: "취소되지 않음",
     askAgain: "다시 묻기", cancelledLately: "5분간 취소", commandsOfPage: "보낸 요청", close: "닫기", staffToken: "직원 토큰",
     unlock: "잠금 해제", lock: "잠그기", mode: "수정 방법", modeAdd: "더하기·빼기", modeSet: "개수 정하기",
     apply: "적용", yourOrders: "내 주문", scope: "매장 범위", allStores: "모든 매장", thisStore: "이 매장",
@@ -152,6 +153,11 @@ export class Words {
     return list ? `Cancelled. Returned: ${list}` : "Cancelled. Nothing was returned.";
   }
 
+  // How the last cancel of an order ended.
+  cancelResult({ answer, refusal } = {}) {
+    return answer ? this.answer(answer) : refusal ? this.refused(refusal.code) : "";
+  }
+
   // What is in the basket; with a limit, that it holds no more kinds.
   basket(items, limit) {
     if (limit !== undefined) {
@@ -173,6 +179,9 @@ export class Words {
     return first === last
       ? `Gap: the answer of revision ${from} is missing` : `Gap: the answers of revisions ${from} to ${to} are missing`;
   }
+
+  // The last gap, with the store and the time of the answer after it.
+  lastGap(gap, time) { return `${time} · ${isolated(gap.store)} · ${this.gap(gap)}`; }
 
   editing() { return this.language === "ko" ? "재고를 수정하는 중…" : "Editing the stock…"; }
 

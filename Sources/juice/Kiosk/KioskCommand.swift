@@ -33,7 +33,7 @@ struct KioskOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Orders per second from one address (IPv6: from one /64); bursts of up to ten seconds' worth. (default: 5)",
+            "Orders and cancels per second from one address (IPv6: from one /64); bursts of up to ten seconds' worth. (default: 5)",
             valueName: "count"
         )
     )
@@ -108,6 +108,14 @@ struct KioskCommand: AsyncParsableCommand {
         )
     )
     var group: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The service's duplicate window: how long after an order the page offers to cancel it. (default: 3600)",
+            valueName: "seconds"
+        )
+    )
+    var duplicateWindow: Int?
 
     @OptionGroup var admin: AdminOptions
     @OptionGroup var menu: MenuOptions

@@ -1,5 +1,6 @@
 import Foundation
 import JuiceClient
+import JuiceEngine
 import JuiceHTTP
 import JuiceKiosk
 import JuiceMessages
@@ -53,6 +54,7 @@ struct KioskPlan {
             trustedProxies: try Self.trustedProxies(settings)
         )
         // Leave connections for the requests of open pages, and for loading the page's files.
+        configuration.duplicateWindow = .milliseconds(try DuplicateWindow(settings).age)
         configuration.mostPages = min(configuration.mostPages, limits.connections * 3 / 4)
         self.configuration = configuration
         adminAddress = try settings.address(.adminHTTP)
