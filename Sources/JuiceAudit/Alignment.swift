@@ -37,6 +37,12 @@ struct Alignment {
     /// The command whose answer is due.
     mutating func due(_ intake: inout Intake) throws -> Command? { try command(at: 0, &intake) }
 
+    /// Makes the due command an order if it is the cancel of this one: versions from before cancels take it for that.
+    mutating func takeCancelAsOrder(_ order: Hash128, _ intake: inout Intake) throws {
+        guard let due = try due(&intake), due.kind == .cancel, due.remembered == order else { return }
+        pending.replaceFirst(with: due.asOrder)
+    }
+
     private mutating func command(at place: Int, _ intake: inout Intake) throws -> Command? {
         while pending.count <= place {
             guard let command = try intake.read(&cursor, topic) else { return nil }

@@ -2,6 +2,7 @@
 struct AnswerCheck {
     let json: JSONReader
     let menu: AuditMenu
+    var versions = AuditRules.Versions.current
 
     /// The first difference; nil if the answer says exactly this and no more.
     func difference(from outcome: Outcome, before: StoreState, after: StoreState) -> String? {
@@ -32,7 +33,7 @@ struct AnswerCheck {
             difference = self.reason(reason)
         }
         if let difference { return difference }
-        if outcome.isChange, hasRevision {
+        if outcome.isChange, hasRevision || versions == .current {
             own += 1
             if let difference = revision(after.revision) { return difference }
         }

@@ -95,6 +95,29 @@ struct AnswerMemory {
         at moment: SendTimes.Moment,
         returned: @autoclosure () -> [AuditMenu.Amount]
     ) -> [Command.Task] {
+        let tasks = currentTasks(of: command, at: moment, returned: returned())
+        return rules.versions == .current ? tasks : tasks + olderTasks(of: command)
+    }
+
+    /// What versions from before baskets may do with it besides.
+    private func olderTasks(of command: Command) -> [Command.Task] {
+        switch command.task {
+        case .make(let order) where order.form == .single: [command.task]
+        case .make, .reject: [.reject(.badCommand)]
+        case .add, .set, .putBack: []
+        }
+    }
+
+    /// Whether a repeat of the order may get the order's own answer although it was cancelled, which is no longer known.
+    func mayBeUncancelled(_ command: Command) -> Bool {
+        rules.versions == .alsoOlder && command.kind == .order && self[command.remembered]?.kind == .cancel
+    }
+
+    private func currentTasks(
+        of command: Command,
+        at moment: SendTimes.Moment,
+        returned: @autoclosure () -> [AuditMenu.Amount]
+    ) -> [Command.Task] {
         guard let known = self[command.remembered] else {
             guard mayHaveExpired(moment) else { return [command.task] }
             switch command.kind {

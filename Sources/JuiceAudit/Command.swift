@@ -10,6 +10,19 @@ struct Command {
     /// The timestamps of its own record and of those before it, from the command before on.
     var timestamps: ClosedRange<Int64>
 
+    /// A cancel as versions from before cancels read it: an order without a juice.
+    var asOrder: Command {
+        Command(
+            record: record,
+            kind: .order,
+            store: store,
+            identity: remembered,
+            remembered: remembered,
+            task: .reject(.badCommand),
+            timestamps: timestamps
+        )
+    }
+
     /// What the command asks of its store.
     enum Task {
         case make(Order)

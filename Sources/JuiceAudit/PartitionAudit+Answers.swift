@@ -37,7 +37,9 @@ extension PartitionAudit {
         _ moment: SendTimes.Moment
     ) {
         guard let first = memory.firstAnswer(to: command), first.kind == command.kind else {
-            if memory.mayHaveExpired(moment) { return count { $0.unjudged += 1 } }
+            if memory.mayHaveExpired(moment) || memory.mayBeUncancelled(command) {
+                return count { $0.unjudged += 1 }
+            }
             let problem = "\(describe(reference)) is answered as a duplicate, and is none"
             return report(.wrong, record, problem)
         }

@@ -15,7 +15,7 @@ final class PartitionAudit {
     }
 
     let partition: Int
-    let menu: AuditMenu
+    let rules: AuditRules
     private var findings: Findings
     private var answers: AnswerQueue
     private var orders: Alignment
@@ -36,7 +36,8 @@ final class PartitionAudit {
         _ rules: AuditRules,
         _ forwards: ForwardAudit
     ) throws {
-        (self.partition, menu) = (partition, rules.menu)
+        (self.partition, self.rules) = (partition, rules)
+        let menu = rules.menu
         var results = RecordCursor(source, .results, partition)
         let areWhole = results.bounds.first == 0
         let expiredUntil = areWhole ? nil : try results.peek()?.timestamp
@@ -133,6 +134,7 @@ final class PartitionAudit {
         _ reference: Reference,
         _ alignment: inout Alignment
     ) throws -> Alignment.Match {
+        if rules.versions == .alsoOlder { try alignment.takeCancelAsOrder(reference.identity, &intake) }
         let due = try alignment.due(&intake)?.identity
         var distance: Int? = 0
         if due != reference.identity {
@@ -209,7 +211,7 @@ final class PartitionAudit {
 // MARK: - Helpers
 
 extension PartitionAudit {
-    var check: AnswerCheck { AnswerCheck(json: json, menu: menu) }
+    var check: AnswerCheck { AnswerCheck(json: json, menu: rules.menu, versions: rules.versions) }
 
     func describe(_ reference: Reference) -> String {
         intake.names.describe(reference.kind, check.id, store: reference.store)

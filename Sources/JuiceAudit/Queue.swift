@@ -19,6 +19,11 @@ struct Queue<Element: Sendable>: Sendable {
         return first
     }
 
+    /// Changes the element that is next to leave.
+    mutating func replaceFirst(with element: Element) {
+        if count > 0 { elements[head] = element }
+    }
+
     /// Removes the first element that `predicate` is true of.
     mutating func removeFirst(where predicate: (Element) -> Bool) {
         let place = elements.indices.dropFirst(head).first { elements[$0].map(predicate) ?? false }

@@ -54,7 +54,7 @@ import Testing
         topics.stock[0].append(
             Story.record(9, Story.first, Story.stock(Story.first, 5, [16, 9, 10, 2, 27]))
         )
-        let rules = AuditRules(partitionCount: 2, memoryWindow: window, memoryCount: count)
+        let rules = Story.rules(memoryWindow: window, memoryCount: count)
         return Audit(of: topics, by: rules).faults.count
     }
 

@@ -37,7 +37,13 @@ struct Conversation {
         topic[0].append(Story.record(offset, "g", value).with(timestamp: time))
     }
 
-    var audit: Audit { Audit(of: topics, by: Self.rules) }
+    var audit: Audit { audit(versions: .current) }
+
+    func audit(versions: AuditRules.Versions) -> Audit {
+        var rules = Self.rules
+        rules.versions = versions
+        return Audit(of: topics, by: rules)
+    }
 }
 
 // MARK: - Lines

@@ -26,7 +26,7 @@ import Testing
     private static let mangos = #"{"juice":"kiwi","quantity":1},{"juice":"mangoKiwi","quantity":2}"#
     private static let full = #""kiwi":1000000000"#
 
-    private static let lines = [
+    static let lines = [
         // 0: a basket, whose cancel gives back all of it
         Line.order("a", #"{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana"}"#),
         Line.made("a", pair, taken, #""kiwi":4,"strawberry":0,"banana":9"#, 1),
@@ -234,13 +234,6 @@ import Testing
         for expected in change.expected {
             #expect(faults.contains { $0.contains(expected) }, "\(expected) is not in \(faults)")
         }
-    }
-
-    @Test func olderVersionsHaveNoRevisions() {
-        let lines = Self.lines.map { $0.hasPrefix("a") ? $0.replacing(/"revision":\d+,/, with: "") : $0 }
-        let audit = Conversation(lines).audit
-        #expect(audit.faults.map(\.description) == [])
-        #expect(audit.counts.withoutRevision == 4)
     }
 
     /// Beyond the window both are right: what the service does if it still knows an answer, and if it does not.

@@ -4,7 +4,17 @@
 enum Story {
     static let first = store(in: 0)
     static let second = store(in: 1)
-    static let rules = AuditRules(partitionCount: 2, memoryWindow: 1_000, memoryCount: 3)
+    static let rules = rules(memoryWindow: 1_000, memoryCount: 3)
+
+    /// The answers are without revisions, of which ``LedgerTests`` has all.
+    static func rules(memoryWindow: Int64, memoryCount: Int) -> AuditRules {
+        AuditRules(
+            partitionCount: 2,
+            memoryWindow: memoryWindow,
+            memoryCount: memoryCount,
+            versions: .alsoOlder
+        )
+    }
 
     static func store(in partition: Int) -> String {
         let names = (0..<100).lazy.map { "store-\($0)" }

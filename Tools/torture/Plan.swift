@@ -22,6 +22,8 @@ struct Plan: Sendable {
     let duplicateIDs: Int?
     let seed: UInt64
     let juice: URL
+    /// An earlier version, with which a rolling restart begins.
+    let juiceBefore: URL?
     let isPlain: Bool
     let isRolling: Bool
     /// The faults in the service's requests; nil is none.
@@ -38,6 +40,7 @@ struct Plan: Sendable {
     /// The service's settings, for the audit.
     var rules: AuditRules {
         var rules = AuditRules(partitionCount: partitions, topicPrefix: prefix)
+        if juiceBefore != nil { rules.versions = .alsoOlder }
         if let duplicateWindow { rules.memoryWindow = Int64(duplicateWindow) * 1_000 }
         if let duplicateIDs { rules.memoryCount = duplicateIDs }
         return rules

@@ -86,6 +86,17 @@ struct Torture: ParsableCommand {
     )
     var juice: String?
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            With --rolling: the `juice` of an earlier version. The instances begin with it, are upgraded one after the \
+            other, and downgraded again beside one that is not.
+            """,
+            valueName: "path"
+        )
+    )
+    var juiceBefore: String?
+
     @Flag(help: "Send no repeats, and every record to its store's partition, to isolate faults.")
     var plain = false
 
@@ -132,6 +143,9 @@ struct Torture: ParsableCommand {
         }
         guard network || networkKinds == nil else {
             throw ValidationError("--network-kinds requires --network")
+        }
+        guard rolling || juiceBefore == nil else {
+            throw ValidationError("--juice-before requires --rolling")
         }
         _ = try kinds
         guard session >= 6 else {
@@ -188,6 +202,7 @@ struct Torture: ParsableCommand {
             duplicateIDs: duplicateIds,
             seed: seed ?? UInt64.random(in: 0..<1_000_000),
             juice: juice.map { URL(fileURLWithPath: $0) } ?? beside.appendingPathComponent("juice"),
+            juiceBefore: juiceBefore.map { URL(fileURLWithPath: $0) },
             isPlain: plain,
             isRolling: rolling,
             network: network ? NetworkPlan(rate: networkRate, kinds: (try? kinds) ?? nil) : nil,

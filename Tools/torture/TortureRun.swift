@@ -72,7 +72,11 @@ struct TortureRun {
         _ admin: Admin,
         through network: NetworkProxy?
     ) throws -> (any Course, [Load.Acknowledged]) {
-        for _ in 0..<plan.instances { try fleet.add().start() }
+        for _ in 0..<plan.instances {
+            let instance = fleet.add()
+            if let before = plan.juiceBefore { instance.executable = before }
+            try instance.start()
+        }
         guard try wait(for: plan.recoveryTimeout, until: { fleet.instances.allSatisfy(\.isReady) }) else {
             throw TortureError("the instances do not get ready; their logs are in \(folder.path)")
         }

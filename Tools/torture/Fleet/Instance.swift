@@ -4,7 +4,8 @@ import Foundation
 final class Instance {
     let id: String
     private let arguments: [String]
-    private let executable: URL
+    /// The `juice` that the next start runs.
+    var executable: URL
     private let log: URL
     private let readyFile: URL
     private let stopTimeout: Duration

@@ -1,7 +1,7 @@
 import Foundation
 
-/// A rolling upgrade and a scale-out: restarts each instance in turn, then adds one. With a broker command it also stops,
-/// kills and starts each broker.
+/// A rolling upgrade and a scale-out: restarts each instance in turn, then adds one. With an earlier version it also downgrades
+/// those that it upgraded. With a broker command it also stops, kills and starts each broker.
 final class RollingRestart: Course {
     private(set) var problems: [String] = []
     private(set) var summary: [String] = []
@@ -22,16 +22,9 @@ final class RollingRestart: Course {
         // What came while the instances were starting is not what is asked.
         _ = bed.watch.drainGaps()
         try step("nothing") {}
-        for instance in bed.fleet.instances {
-            try step("SIGTERM \(instance.id), start again") {
-                let status = try instance.stop()
-                if status != 0 { report(problem: "\(instance.id) ended with status \(status) on SIGTERM") }
-                try instance.start()
-                if try !wait(for: bed.plan.recoveryTimeout, through: bed.network, until: { instance.isReady })
-                {
-                    report(problem: "\(instance.id) does not get ready again")
-                }
-            }
+        let instances = bed.fleet.instances
+        for instance in instances {
+            try restart(instance, bed.plan.juice, bed.plan.juiceBefore == nil ? "start again" : "upgrade")
         }
         let newcomer = bed.fleet.add()
         try step("start \(newcomer.id)") {
@@ -40,11 +33,26 @@ final class RollingRestart: Course {
                 report(problem: "\(newcomer.id) gets no partitions")
             }
         }
+        if let before = bed.plan.juiceBefore {
+            for instance in instances { try restart(instance, before, "downgrade") }
+        }
         try troubleBrokers()
         summary =
             [
                 "longest gap in the answers of one partition \(longestOfOne.text), of all together \(longestOfAll.text)"
             ] + (bed.brokers?.table.lines ?? [])
+    }
+
+    private func restart(_ instance: Instance, _ juice: URL, _ purpose: String) throws {
+        try step("SIGTERM \(instance.id), \(purpose)") {
+            let status = try instance.stop()
+            if status != 0 { report(problem: "\(instance.id) ended with status \(status) on SIGTERM") }
+            instance.executable = juice
+            try instance.start()
+            if try !wait(for: bed.plan.recoveryTimeout, through: bed.network, until: { instance.isReady }) {
+                report(problem: "\(instance.id) does not get ready again")
+            }
+        }
     }
 
     /// Stops and starts each broker, then kills and starts each.
