@@ -42,6 +42,16 @@ package final class TopicReader {
         watermarks = try Self.watermarks(connection, asker, topic: topic, of: store, deadline: deadline)
     }
 
+    /// A reader with a client of its own for what another reader has looked up.
+    package init(
+        _ connection: Connection,
+        topic: String,
+        watermarks: [Int32: Watermarks]
+    ) throws(Failure) {
+        (self.topic, self.connection, self.watermarks) = (topic, connection, watermarks)
+        consumer = try connection.consumer()
+    }
+
     /// Retries, because a new topic may not have leaders yet.
     private static func watermarks(
         _ connection: Connection,

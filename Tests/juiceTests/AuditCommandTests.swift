@@ -3,6 +3,7 @@ import JuiceClient
 import JuiceMessages
 import JuiceService
 import Kafka
+import Synchronization
 import TestSupport
 import Testing
 
@@ -180,15 +181,15 @@ struct AuditCommandTests {
                 )
                 _ = try waiter.answer(to: .order, id: id, store: "강남", deadline: deadline)
             }
-            var last = (done: 0, total: 0)
+            let last = Mutex((done: 0, total: 0))
             let report = try AuditRun(BenchSamples.settings()).report(
                 on: connection,
-                onProgress: { last = ($0, $1) }
+                onProgress: { done, total in last.withLock { $0 = (done, total) } }
             )
             #expect(report.isClean, "\(report.lines)")
             #expect(report.counts.answers == 3)
             #expect(report.counts.duplicates == 1)
-            #expect(last.done == last.total)
+            #expect(last.withLock { $0.done == $0.total })
             #expect(try JSONText.indented(report).contains(#""isClean" : true"#))
         }
     }

@@ -1,10 +1,12 @@
 import ArgumentParser
+import Foundation
 import JuiceAudit
 import JuiceClient
 import JuiceEngine
 import JuiceMaker
 import JuiceMessages
 import Kafka
+import Synchronization
 
 /// `juice audit`: checks from the topics alone whether the contract was kept.
 struct AuditCommand: ParsableCommand {
@@ -41,6 +43,15 @@ struct AuditCommand: ParsableCommand {
     )
     var duplicateIds: Int?
 
+    @Flag(
+        inversion: .prefixedNo,
+        help: """
+            Accept what versions of the service from before baskets answered: no revision, and a rejection of each basket and \
+            cancel.
+            """
+    )
+    var olderVersions: Bool?
+
     @OptionGroup var group: GroupOptions
     @OptionGroup var menu: MenuOptions
     @OptionGroup var timeout: TimeoutOption
@@ -67,12 +78,13 @@ struct AuditCommand: ParsableCommand {
 }
 
 /// One audit of a cluster.
-struct AuditRun {
+struct AuditRun: Sendable {
     let group: String
     let menu: Menu
     let window: DuplicateWindow
     let topicPrefix: String
     let timeout: Duration
+    let versions: AuditRules.Versions
 
     init(_ settings: Settings) throws(Failure) {
         group = settings.group()
@@ -80,28 +92,30 @@ struct AuditRun {
         window = try DuplicateWindow(settings)
         topicPrefix = settings.string(.topicPrefix) ?? TopicNames.standardPrefix
         timeout = try settings.timeout()
+        versions = try settings.boolean(.olderVersions) ? .alsoOlder : .current
     }
 
     /// Reads the topics and judges them.
     ///
     /// - Parameters:
-    ///   - onProgress: called with how many records were read, of how many.
+    ///   - onProgress: called with how many records were read, of how many, by one thread at a time.
     ///   - onWarning: called with what the user should know besides the report.
     func report(
         on connection: Connection,
-        onProgress: @escaping (_ done: Int, _ total: Int) -> Void = { _, _ in },
+        onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in },
         onWarning: (String) -> Void = { _ in }
     ) throws -> AuditReport {
         let source = try KafkaAuditSource(
             connection,
             group: group,
             timeout: timeout,
+            cores: ProcessInfo.processInfo.activeProcessorCount,
             onProgress: onProgress
         )
-        if !source.isGroupKnown {
+        if !source.extent.isGroupKnown {
             onWarning(
                 "nothing is known of the group \(group.printable): "
-                    + "commands of the last \(KafkaAuditSource.grace.inSeconds) may be unanswered"
+                    + "commands of the last \(AuditExtent.grace.inSeconds) may be unanswered"
             )
         }
         let rules = AuditRules(
@@ -109,11 +123,27 @@ struct AuditRun {
             memoryWindow: window.age,
             memoryCount: window.count,
             topicPrefix: topicPrefix,
-            menu: AuditMenu(menu)
+            menu: AuditMenu(menu),
+            versions: versions
         )
         let session = AuditSession(source, by: rules)
-        for partition in 0..<session.partitionCount { try session.audit(partition) }
+        try audit(source.lanes(of: session.partitionCount), in: session)
         return AuditReport(try session.finish(), topicPrefix: topicPrefix)
+    }
+
+    /// Audits the partitions of all lanes at the same time, until one fails.
+    private func audit(_ lanes: [StrideTo<Int>], in session: AuditSession) throws {
+        let failure = Mutex<(any Error)?>(nil)
+        DispatchQueue.concurrentPerform(iterations: lanes.count) { lane in
+            do {
+                for partition in lanes[lane] where failure.withLock({ $0 == nil }) {
+                    try session.audit(partition)
+                }
+            } catch {
+                failure.withLock { $0 = $0 ?? error }
+            }
+        }
+        if let failure = failure.withLock({ $0 }) { throw failure }
     }
 }
 

@@ -108,7 +108,7 @@ struct AuditReport: Encodable {
             lines.append("\(counts.unjudged) records cannot be judged, since what they go with has expired")
         }
         if counts.withoutRevision > 0 {
-            lines.append("\(counts.withoutRevision) changes were answered by a version without revisions")
+            lines.append("\(counts.withoutRevision) changes were answered by versions without revisions")
         }
         lines.append(
             isClean

@@ -1,13 +1,18 @@
 import Foundation
 import JuiceBench
+import Synchronization
 
 /// Shows progress on standard error: a bar on a terminal, otherwise a line for each finished step.
-final class ProgressBar {
+final class ProgressBar: Sendable {
+    private struct Drawing {
+        var isShown = false
+        var last = ContinuousClock.now - .seconds(1)
+    }
+
     private static let columns = 30
     private let isTerminal: Bool
     private let isQuiet: Bool
-    private var isShown = false
-    private var lastDrawing = ContinuousClock.now - .seconds(1)
+    private let drawing = Mutex(Drawing())
 
     /// - Parameters:
     ///   - isTerminal: whether standard error is a terminal; nil detects it.
@@ -31,10 +36,12 @@ final class ProgressBar {
 
     /// Draws the bar with the current step.
     private func show(_ step: String, _ done: Int, of total: Int) {
-        guard isTerminal, ContinuousClock.now - lastDrawing > .milliseconds(100) else { return }
-        lastDrawing = .now
-        isShown = true
-        StandardError.write("\r" + Self.line(step, done, of: total) + ANSI.clearToEndOfLine)
+        guard isTerminal else { return }
+        drawing.withLock { drawing in
+            guard ContinuousClock.now - drawing.last > .milliseconds(100) else { return }
+            drawing = Drawing(isShown: true, last: .now)
+            StandardError.write("\r" + Self.line(step, done, of: total) + ANSI.clearToEndOfLine)
+        }
     }
 
     /// Prints a line for a finished step.
@@ -45,8 +52,10 @@ final class ProgressBar {
 
     /// Removes the bar.
     func clear() {
-        if isShown { StandardError.write("\r" + ANSI.clearToEndOfLine) }
-        isShown = false
+        drawing.withLock { drawing in
+            if drawing.isShown { StandardError.write("\r" + ANSI.clearToEndOfLine) }
+            drawing.isShown = false
+        }
     }
 
     static func line(_ step: String, _ done: Int, of total: Int) -> String {

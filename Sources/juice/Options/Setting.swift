@@ -53,6 +53,8 @@ enum Setting: String, CaseIterable, Sendable {
     case value
     case all
     case yes
+    // The audit.
+    case olderVersions = "older-versions"
     // The kiosk.
     case kiosk
     case staffTokenFile = "staff-token-file"
