@@ -192,6 +192,22 @@ extension Connection {
         }
     }
 
+    /// Asks with a consumer, and again while the error is one that passes: a new topic may not have leaders yet.
+    package func ask<Answer>(
+        _ consumer: Consumer,
+        until deadline: Deadline,
+        _ call: () throws(KafkaError) -> Answer
+    ) throws(Failure) -> Answer {
+        while true {
+            do throws(KafkaError) {
+                return try call()
+            } catch {
+                guard error.remedy == .retry, !deadline.isOver else { throw failure(error) }
+                _ = try? consumer.poll(maxRecords: 1, timeout: deadline.step(.milliseconds(50)))
+            }
+        }
+    }
+
     /// The message for the user that explains a Kafka error.
     package func failure(_ error: KafkaError) -> Failure {
         switch error.code {

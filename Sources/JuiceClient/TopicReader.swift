@@ -17,6 +17,12 @@ package final class TopicReader {
     private let topic: String
     private let connection: Connection
     private let consumer: Consumer
+    private var started: [TopicPartition] = []
+    private var fullPolls = 0
+
+    private static let mostRecords = 1000
+    /// How many polls that find as many records as they may pass between two requests to fetch on. librdkafka's queue holds more.
+    private static let pollsToFetchOn = 16
 
     /// Looks up where the topic's partitions start and end. Reading begins with ``start(at:)``.
     ///
@@ -46,13 +52,19 @@ package final class TopicReader {
     package init(
         _ connection: Connection,
         topic: String,
-        watermarks: [Int32: Watermarks]
+        watermarks: [Int32: Watermarks],
+        deadline: Deadline
     ) throws(Failure) {
         (self.topic, self.connection, self.watermarks) = (topic, connection, watermarks)
-        consumer = try connection.consumer()
+        let consumer = try connection.consumer()
+        self.consumer = consumer
+        try connection.reach(consumer, deadline: deadline)
+        // Otherwise librdkafka looks up the leaders of the first partitions up to a second after they are assigned.
+        _ = try connection.ask(consumer, until: deadline) { () throws(KafkaError) in
+            try consumer.partitions(of: [topic], timeout: deadline.remaining)
+        }
     }
 
-    /// Retries, because a new topic may not have leaders yet.
     private static func watermarks(
         _ connection: Connection,
         _ consumer: Consumer,
@@ -60,24 +72,19 @@ package final class TopicReader {
         of store: String?,
         deadline: Deadline
     ) throws(Failure) -> [Int32: Watermarks] {
-        while true {
-            do throws(KafkaError) {
-                var partitions = try consumer.partitions(of: [topic], timeout: deadline.remaining)
-                if let store {
-                    // Stores live in the partitions of the stock topic. Other topics may have got more since.
-                    let stock = [connection.topics.stock]
-                    let count = try consumer.partitions(of: stock, timeout: deadline.remaining).count
-                    let home = Array(store.utf8).withUnsafeBytes {
-                        Murmur2.partition(of: $0, count: Int32(clamping: max(1, count)))
-                    }
-                    partitions.removeAll { $0.partition != home }
+        try connection.ask(consumer, until: deadline) { () throws(KafkaError) in
+            var partitions = try consumer.partitions(of: [topic], timeout: deadline.remaining)
+            if let store {
+                // Stores live in the partitions of the stock topic. Other topics may have got more since.
+                let stock = [connection.topics.stock]
+                let count = try consumer.partitions(of: stock, timeout: deadline.remaining).count
+                let home = Array(store.utf8).withUnsafeBytes {
+                    Murmur2.partition(of: $0, count: Int32(clamping: max(1, count)))
                 }
-                let watermarks = try consumer.watermarks(of: partitions, timeout: deadline.remaining)
-                return Dictionary(uniqueKeysWithValues: watermarks.map { ($0.key.partition, $0.value) })
-            } catch {
-                guard error.remedy == .retry, !deadline.isOver else { throw connection.failure(error) }
-                _ = try? consumer.poll(maxRecords: 1, timeout: deadline.step(.milliseconds(50)))
+                partitions.removeAll { $0.partition != home }
             }
+            let watermarks = try consumer.watermarks(of: partitions, timeout: deadline.remaining)
+            return Dictionary(uniqueKeysWithValues: watermarks.map { ($0.key.partition, $0.value) })
         }
     }
 
@@ -85,6 +92,7 @@ package final class TopicReader {
     package func start(at offsets: [Int32: Offset]) throws(Failure) {
         let positions = byTopicPartition(offsets)
         try connection.ask { () throws(KafkaError) in try consumer.assign(positions) }
+        started = Array(positions.keys)
     }
 
     /// Reads what follows the ends in ``watermarks``.
@@ -101,7 +109,13 @@ package final class TopicReader {
         _ body: (ConsumedRecord) throws(Failure) -> Void
     ) throws(Failure) -> [Int32: Offset] {
         let batch = try connection.ask { () throws(KafkaError) in
-            try consumer.poll(maxRecords: 1000, timeout: timeout)
+            try consumer.poll(maxRecords: Self.mostRecords, timeout: timeout)
+        }
+        if batch.count == Self.mostRecords {
+            fullPolls += 1
+            if fullPolls % Self.pollsToFetchOn == 0 {
+                consumer.fetchOn(from: started, timeout: .milliseconds(50))
+            }
         }
         var ends: [Int32: Offset] = [:]
         for element in batch {
@@ -180,8 +194,9 @@ package final class TopicReader {
     private func starts(since time: Int64, timeout: Duration) throws(Failure) -> [Int32: Offset] {
         guard connection.capabilities.findsOffsetsByTime else { return watermarks.mapValues(\.low) }
         let times = byTopicPartition(watermarks.mapValues { _ in time })
-        let found = try connection.ask { () throws(KafkaError) in
-            try consumer.offsets(since: times, timeout: timeout)
+        let deadline = Deadline(after: timeout)
+        let found = try connection.ask(consumer, until: deadline) { () throws(KafkaError) in
+            try consumer.offsets(since: times, timeout: deadline.remaining)
         }
         return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value) })
     }

@@ -27,7 +27,7 @@ struct AuditExtent: Sendable {
         let asker = try connection.consumer(group: group)
         defer { asker.close() }
         try connection.reach(asker, deadline: deadline)
-        let partitions = try connection.ask { () throws(KafkaError) in
+        let partitions = try connection.ask(asker, until: deadline) { () throws(KafkaError) in
             try asker.partitions(of: [topics.orders, topics.restocks], timeout: deadline.remaining)
         }
         committed = Self.committed(asker, partitions, deadline)
@@ -67,7 +67,7 @@ struct AuditExtent: Sendable {
         _ deadline: Deadline
     ) throws(Failure) -> [TopicPartition: Offset] {
         let time = Int64(Date().timeIntervalSince1970 * 1000) - Int64(grace / .milliseconds(1))
-        return try connection.ask { () throws(KafkaError) in
+        return try connection.ask(asker, until: deadline) { () throws(KafkaError) in
             try asker.offsets(
                 since: Dictionary(uniqueKeysWithValues: partitions.map { ($0, time) }),
                 timeout: deadline.remaining

@@ -13,21 +13,34 @@ final class KafkaAuditSource: AuditSource {
     private final class Lane: Sendable {
         struct State {
             let readers: [AuditTopic: TopicReader]
-            var positions: [AuditTopic: Position] = [:]
-        }
+            /// The partition that is being read; nil is none.
+            var partition: Int?
+            var next: [AuditTopic: Offset] = [:]
 
-        struct Position {
-            var partition: Int
-            var next: Offset
+            /// Starts to read a partition of all topics.
+            mutating func start(_ partition: Int) throws(Failure) {
+                self.partition = partition
+                next = [:]
+                for (topic, reader) in readers {
+                    guard let ends = reader.watermarks[Int32(partition)] else { continue }
+                    next[topic] = ends.low
+                    if ends.low < ends.high { try reader.start(at: [Int32(partition): ends.low]) }
+                }
+            }
         }
 
         let state: Mutex<State>
 
-        init(_ connection: Connection, _ extent: AuditExtent) throws(Failure) {
+        init(_ connection: Connection, _ extent: AuditExtent, _ deadline: Deadline) throws(Failure) {
             var readers: [AuditTopic: TopicReader] = [:]
             for (topic, watermarks) in extent.watermarks {
                 let name = extent.names[topic] ?? ""
-                readers[topic] = try TopicReader(connection, topic: name, watermarks: watermarks)
+                readers[topic] = try TopicReader(
+                    connection,
+                    topic: name,
+                    watermarks: watermarks,
+                    deadline: deadline
+                )
             }
             state = Mutex(State(readers: readers))
         }
@@ -57,9 +70,12 @@ final class KafkaAuditSource: AuditSource {
         cores: Int,
         onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws(Failure) {
-        let extent = try AuditExtent(connection, group: group, deadline: Deadline(after: timeout))
+        let deadline = Deadline(after: timeout)
+        let extent = try AuditExtent(connection, group: group, deadline: deadline)
         var lanes: [Lane] = []
-        for _ in 0..<min(Self.mostLanes, max(1, cores)) { lanes.append(try Lane(connection, extent)) }
+        for _ in 0..<min(Self.mostLanes, max(1, cores)) {
+            lanes.append(try Lane(connection, extent, deadline))
+        }
         (self.extent, self.lanes, self.timeout, self.onProgress) = (extent, lanes, timeout, onProgress)
     }
 
@@ -96,11 +112,8 @@ final class KafkaAuditSource: AuditSource {
         _ lane: inout Lane.State
     ) throws -> ([AuditRecord], Int) {
         guard let reader = lane.readers[topic] else { return ([], 0) }
-        if lane.positions[topic]?.partition != partition {
-            lane.positions[topic] = Lane.Position(partition: partition, next: ends.low)
-            if ends.low < ends.high { try reader.start(at: [Int32(partition): ends.low]) }
-        }
-        var next = lane.positions[topic]?.next ?? ends.high
+        if lane.partition != partition { try lane.start(partition) }
+        var next = lane.next[topic] ?? ends.high
         let start = next
         var records: [AuditRecord] = []
         let deadline = Deadline(after: timeout)
@@ -118,7 +131,7 @@ final class KafkaAuditSource: AuditSource {
                 hint: "a transaction may still be open: try again, or wait longer with --timeout"
             )
         }
-        lane.positions[topic]?.next = next
+        lane.next[topic] = next
         return (records, Int(min(next, ends.high) - start))
     }
 
@@ -127,7 +140,7 @@ final class KafkaAuditSource: AuditSource {
             return nil
         }
         return try lane(of: partition).state.withLock { lane in
-            lane.positions[topic] = nil
+            lane.partition = nil
             var found: AuditRecord?
             try lane.readers[topic]?.read([Int32(partition): offset..<offset + 1], idleTimeout: timeout) {
                 record in
