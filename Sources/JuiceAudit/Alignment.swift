@@ -37,10 +37,19 @@ struct Alignment {
     /// The command whose answer is due.
     mutating func due(_ intake: inout Intake) throws -> Command? { try command(at: 0, &intake) }
 
-    /// Makes the due command an order if it is the cancel of this one: versions from before cancels take it for that.
-    mutating func takeCancelAsOrder(_ order: Hash128, _ intake: inout Intake) throws {
-        guard let due = try due(&intake), due.kind == .cancel, due.remembered == order else { return }
-        pending.replaceFirst(with: due.asOrder)
+    /// Makes the due command what versions from before cancels take it for: a cancel is an order to them, and an order that was
+    /// cancelled gets its cancel's answer again.
+    mutating func confuseDue(
+        with reference: AnswerQueue.Reference,
+        isDuplicate: Bool,
+        _ intake: inout Intake
+    ) throws {
+        guard let due = try due(&intake), due.remembered == reference.remembered else { return }
+        switch (due.kind, reference.kind) {
+        case (.cancel, .order): pending.replaceFirst(with: due.confused(with: reference))
+        case (.order, .cancel) where isDuplicate: pending.replaceFirst(with: due.confused(with: reference))
+        default: return
+        }
     }
 
     private mutating func command(at place: Int, _ intake: inout Intake) throws -> Command? {

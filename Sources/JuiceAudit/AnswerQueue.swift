@@ -5,6 +5,8 @@ struct AnswerQueue {
         let kind: CommandKind
         let store: Int
         let identity: Hash128
+        /// The identity of a cancel's order; of others, their own.
+        let remembered: Hash128
     }
 
     private struct Ahead {
@@ -79,7 +81,8 @@ extension AnswerCheck {
             }
             let kind: CommandKind = topic == .restocks ? .restock : isOfCancel ? .cancel : .order
             let identity = names.identity(kind, store: store, id: id)
-            return AnswerQueue.Reference(kind: kind, store: store, identity: identity)
+            let order = kind == .cancel ? names.identity(.order, store: store, id: id) : identity
+            return AnswerQueue.Reference(kind: kind, store: store, identity: identity, remembered: order)
         }
         return nil
     }

@@ -5,7 +5,7 @@ public struct AuditRules: Sendable {
         /// Only such as know baskets, cancels and revisions.
         case current
         /// Also such as know none of them: their answers name no revision, they reject baskets, take a cancel for an order without
-        /// a juice, and make an order that was cancelled.
+        /// a juice, and make an order that was cancelled, or repeat its answer or its cancel's.
         case alsoOlder
     }
 

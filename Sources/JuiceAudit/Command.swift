@@ -10,15 +10,15 @@ struct Command {
     /// The timestamps of its own record and of those before it, from the command before on.
     var timestamps: ClosedRange<Int64>
 
-    /// A cancel as versions from before cancels read it: an order without a juice.
-    var asOrder: Command {
+    /// An order as a cancel, or a cancel as an order without a juice.
+    func confused(with reference: AnswerQueue.Reference) -> Command {
         Command(
             record: record,
-            kind: .order,
+            kind: reference.kind,
             store: store,
-            identity: remembered,
+            identity: reference.identity,
             remembered: remembered,
-            task: .reject(.badCommand),
+            task: reference.kind == .cancel ? .putBack([]) : .reject(.badCommand),
             timestamps: timestamps
         )
     }

@@ -134,7 +134,9 @@ final class PartitionAudit {
         _ reference: Reference,
         _ alignment: inout Alignment
     ) throws -> Alignment.Match {
-        if rules.versions == .alsoOlder { try alignment.takeCancelAsOrder(reference.identity, &intake) }
+        if rules.versions == .alsoOlder {
+            try alignment.confuseDue(with: reference, isDuplicate: json.value("duplicate") != nil, &intake)
+        }
         let due = try alignment.due(&intake)?.identity
         var distance: Int? = 0
         if due != reference.identity {

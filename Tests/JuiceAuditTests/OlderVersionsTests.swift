@@ -31,6 +31,7 @@ import Testing
             Line.cancel("a"), Line.cancelled("a", #""kiwi":3"#, #""kiwi":10"#, 2),
             // And older ones from there.
             Line.order("a", "kiwi"), Line.again(made),
+            Line.order("c", "kiwi"), Line.again(Line.cancelled("c")),
             Line.order("c", "kiwi"), Line.made("c", "kiwi", #""kiwi":3"#, #""kiwi":7"#, 3),
             Line.stock(3, [10, 10, 10, 7, 10]),
         ]
