@@ -42,6 +42,12 @@ def show(driver, screen):
     driver.execute_script("scrollTo(0, 0); document.activeElement.blur()")
 
 
+def click(driver, *selectors):
+    # Not with the mouse: it would stay there and highlight the last button.
+    for selector in selectors:
+        driver.execute_script("arguments[0].click()", one(driver, selector))
+
+
 def main(binaries, folder, is_all):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -58,12 +64,11 @@ def main(binaries, folder, is_all):
             url = demo.expect(r"the page: ([^ ;]+)")[1].strip()
             visit(driver, url, "gangnam", "en")
             until(driver, lambda: int(one(driver, "#made").text) >= 60, "something to see in the chart")
-            # Not with the mouse: it would stay there and highlight the button.
-            for selector in ("[data-juice=kiwi]", "#send-order"):
-                driver.execute_script("arguments[0].click()", one(driver, selector))
+            click(driver, "[data-juice=kiwi]", "#send-order")
             until(driver, lambda: one(driver, ".is-juiceMade, .is-outOfStock"), "an answer")
             if one(driver, "#shortage").get_attribute("open"):
                 one(driver, "#shortage-no").click()
+            click(driver, "[data-juice=pineapple]", "[data-juice=mango]", "[data-juice=mango]")
             for scheme in ("light", "dark"):
                 prefer(driver, scheme, "reduce")
                 for screen in ("order", "stock"):
