@@ -164,9 +164,10 @@ let package = Package(
         ),
         .testTarget(
             name: "tortureTests",
-            dependencies: ["SeededRandom", "torture", .product(name: "NIOCore", package: "swift-nio")]
+            dependencies: [
+                "JuiceAudit", "SeededRandom", "torture", .product(name: "NIOCore", package: "swift-nio"),
+            ]
         ),
-
         .target(
             name: "JuiceSimulation",
             dependencies: [

@@ -49,10 +49,13 @@ struct Report {
             }
         }
         return acknowledged.compactMap { record in
-            let found = values[record.topic]?[Int(record.partition)][record.offset]
-            guard found != .some(record.value) else { return nil }
-            return
-                "missing: \(record.topic) \(record.partition)@\(record.offset): it was acknowledged and is not there"
+            let partition = values[record.topic]?[Int(record.partition)] ?? [:]
+            let isThere =
+                record.offset.map { partition[$0] == .some(record.value) }
+                ?? partition.values.contains(record.value)
+            guard !isThere else { return nil }
+            let place = "\(record.topic) \(record.partition)" + (record.offset.map { "@\($0)" } ?? "")
+            return "missing: \(place): it was acknowledged and is not there"
         }
     }
 }

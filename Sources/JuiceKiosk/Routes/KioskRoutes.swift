@@ -112,7 +112,7 @@ struct KioskRoutes {
 
     private struct Receipt: Encodable {
         let partition: Int32
-        let offset: Int64
+        let offset: Int64?
     }
 
     private func json(_ answer: some Encodable, status: HTTPResponse.Status = .ok) throws -> Response {

@@ -11,8 +11,9 @@ public final class Producer {
     public struct Delivery: Sendable, Equatable {
         /// The partition's number.
         public let partition: Int32
-        /// The record's offset in the partition.
-        public let offset: Offset
+        /// The record's offset in the partition; nil if the broker did not tell: it had the record from an attempt whose response
+        /// was lost.
+        public let offset: Offset?
     }
 
     /// A producer. Set `enable.idempotence` if a retry must not write a record twice.
@@ -156,7 +157,8 @@ private final class DeliveryReport {
             let topic = message.rkt.map { "topic \(String(cString: rd_kafka_topic_name($0))): " } ?? ""
             completion(.failure(error.saying(topic + error.message)))
         } else {
-            completion(.success(.init(partition: message.partition, offset: message.offset)))
+            let offset = message.offset >= 0 ? message.offset : nil
+            completion(.success(.init(partition: message.partition, offset: offset)))
         }
     }
 }

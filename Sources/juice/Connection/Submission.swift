@@ -110,7 +110,8 @@ struct Submission {
 
     private func sentLine(_ command: OutgoingCommand, _ delivery: Producer.Delivery) -> String {
         "sent \(Self.word(command.kind)) \(command.id.printable) for store \(command.store.printable): "
-            + "\(connection.topics[command.kind.topic]) partition \(delivery.partition) offset \(delivery.offset)"
+            + "\(connection.topics[command.kind.topic]) partition \(delivery.partition)"
+            + (delivery.offset.map { " offset \($0)" } ?? "")
     }
 
     private func receipt(_ command: OutgoingCommand, _ delivery: Producer.Delivery) -> String {
@@ -120,7 +121,7 @@ struct Submission {
             let store: String
             let topic: String
             let partition: Int32
-            let offset: Int64
+            let offset: Int64?
         }
         let receipt = Receipt(
             orderId: command.kind == .restock ? nil : command.id,

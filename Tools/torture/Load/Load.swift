@@ -7,7 +7,8 @@ final class Load: Sendable {
     struct Acknowledged: Sendable {
         let topic: String
         let partition: Int32
-        let offset: Offset
+        /// Nil if the broker did not tell.
+        let offset: Offset?
         let value: [UInt8]?
     }
 
