@@ -6,9 +6,8 @@ public struct RefillRules: Sendable, Equatable {
     public let low: Int
     /// The level that a refill aims at.
     public let target: Int
-    /// As bytes: compared as `String`, "é" would equal itself in one and in two code points.
-    private let stores: Set<[UInt8]>?
-    private let fruits: Set<[UInt8]>?
+    private let stores: Set<Name>?
+    private let fruits: Set<Name>?
 
     /// Rules; nil unless 0 ≤ `low` < `target` ≤ `FruitStore.maximumLevel`.
     ///
@@ -20,10 +19,10 @@ public struct RefillRules: Sendable, Equatable {
     public init?(low: Int, target: Int, stores: [String]? = nil, fruits: [String]? = nil) {
         guard low >= 0, low < target, target <= FruitStore.maximumLevel else { return nil }
         (self.low, self.target) = (low, target)
-        self.stores = stores.map { Set($0.map { Array($0.utf8) }) }
-        self.fruits = fruits.map { Set($0.map { Array($0.utf8) }) }
+        self.stores = stores.map { Set($0.map(Name.init)) }
+        self.fruits = fruits.map { Set($0.map(Name.init)) }
     }
 
-    func watches(store: [UInt8]) -> Bool { stores?.contains(store) ?? true }
-    func watches(fruit: String) -> Bool { fruits?.contains(Array(fruit.utf8)) ?? true }
+    func watches(store: Name) -> Bool { stores?.contains(store) ?? true }
+    func watches(fruit: String) -> Bool { fruits?.contains(Name(fruit)) ?? true }
 }

@@ -1,3 +1,4 @@
+import JuiceMaker
 import JuiceMessages
 
 /// Decides what to refill in the stores of one partition: answers in, refills out.
@@ -13,7 +14,7 @@ struct ShortageWatch {
     /// The next answer to read.
     private(set) var position: Int64
     /// Stores with a shortage, or with an ended one whose refill may still be under way.
-    private var stores: [[UInt8]: StoreShortages] = [:]
+    private var stores: [Name: StoreShortages] = [:]
     /// The latest offset that an answered refill was named after.
     private var answered: Int64 = -1
 
@@ -32,7 +33,7 @@ struct ShortageWatch {
 
     /// Applies an answer to its store.
     mutating func apply(_ answer: Answer, at point: StoreShortages.Point) -> [BotEvent] {
-        let key = Array(answer.store.utf8)
+        let key = Name(answer.store)
         // A duplicate repeats old levels, which were already read.
         guard rules.watches(store: key), !answer.isDuplicate else { return [] }
         var store = stores[key] ?? StoreShortages(name: answer.store, rules: rules)

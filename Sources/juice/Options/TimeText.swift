@@ -26,7 +26,7 @@ enum TimeText {
 
     private static func date(_ text: String, _ zone: TimeZone) -> Double? {
         let pattern =
-            /([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?(Z|[+-][0-9]{2}:[0-9]{2})?)?/
+            /([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?(Z|[+-][0-9]{2}:[0-5][0-9])?)?/
         guard let match = text.wholeMatch(of: pattern) else { return nil }
         func number(_ digits: Substring?) -> Int { digits.flatMap { Int($0) } ?? 0 }
         var calendar = Calendar(identifier: .gregorian)
