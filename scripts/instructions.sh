@@ -8,7 +8,7 @@ set -euo pipefail
 microbench=$1
 shift
 pieces=("$@")
-[ ${#pieces[@]} -gt 0 ] || pieces=(decode apply encode order basket remember engine restore)
+[ ${#pieces[@]} -gt 0 ] || pieces=(decode apply encode order basket remember engine engine-basket restore)
 command -v valgrind > /dev/null || { echo "valgrind is not installed: apt-get install valgrind" >&2; exit 69; }
 
 folder=$(mktemp -d)
@@ -25,9 +25,9 @@ count() {
 # The first 100,000 orders fill the duplicate memory; after that every order costs the same.
 short=100000
 long=200000
-printf '%-10s%18s\n' piece instructions/order
+printf '%-14s%18s\n' piece instructions/order
 for piece in "${pieces[@]}"; do
     fewer=$(count "$piece" $short)
     more=$(count "$piece" $long)
-    printf '%-10s%18d\n' "$piece" $(((more - fewer) / (long - short)))
+    printf '%-14s%18d\n' "$piece" $(((more - fewer) / (long - short)))
 done

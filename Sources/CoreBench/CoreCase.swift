@@ -28,6 +28,7 @@ public struct CoreCase {
     ///     remembered.
     public static func all(storeCount: Int, distinctOrders: Int = 1 << 20) -> [CoreCase] {
         let workload = OrderWorkload(count: distinctOrders, storeCount: storeCount)
+        let baskets = OrderWorkload(count: min(distinctOrders, 1 << 16), storeCount: storeCount, items: 5)
         return [
             decode(workload), apply(workload), encode(workload),
             CoreCase(
@@ -39,11 +40,21 @@ public struct CoreCase {
                 name: "basket",
                 summary: "the same for baskets of five juices",
                 heapRequests: 1,
-                run: decodeApplyEncode(
-                    OrderWorkload(count: min(distinctOrders, 1 << 16), storeCount: storeCount, items: 5)
-                )
+                run: decodeApplyEncode(baskets)
             ),
-            remember(workload), engine(workload), restore(workload),
+            remember(workload),
+            CoreCase(
+                name: "engine",
+                summary: "everything the engine does for an order, in transactions of 10,000",
+                run: engine(workload)
+            ),
+            CoreCase(
+                name: "engine-basket",
+                summary: "the same for baskets of five juices",
+                heapRequests: 2,
+                run: engine(baskets)
+            ),
+            restore(workload),
         ]
     }
 }
@@ -190,7 +201,7 @@ extension CoreCase {
         }
     }
 
-    private static func engine(_ workload: OrderWorkload) -> CoreCase {
+    private static func engine(_ workload: OrderWorkload) -> (Int) -> Void {
         let partitionCount: Int32 = 1
         let log = DiscardingLog(workload: workload, partitionCount: partitionCount)
         let answered = Counter()
@@ -203,10 +214,7 @@ extension CoreCase {
         ) { event in
             if case .committed(let summary) = event { answered.count += summary.commands }
         }
-        return CoreCase(
-            name: "engine",
-            summary: "everything the engine does for an order, in transactions of 10,000"
-        ) { count in
+        return { count in
             let end = answered.count + count
             while answered.count < end { _ = worker.step() }
             keep(log.producedBytes)

@@ -21,7 +21,12 @@ struct Microbench: ParsableCommand {
     @Option(help: "The number of stores that the orders are for.")
     var stores = 1_000
 
-    @Option(help: "Only this piece.")
+    @Option(
+        help: """
+            Only this piece: decode, apply, encode, order, basket, remember, engine, engine-basket or restore. A basket \
+            has five juices.
+            """
+    )
     var only: String?
 
     @Flag(help: "Run the piece in --only once and print nothing: for valgrind.")
@@ -48,13 +53,13 @@ struct Microbench: ParsableCommand {
             print("Skipped: memory requests can be counted with glibc only")
             return
         }
-        print("\(padded("piece", 10))\(padded("requests/order", -16))\(padded("ns/order", -10))")
+        print("\(padded("piece", 14))\(padded("requests/order", -16))\(padded("ns/order", -10))")
         var wasteful: [String] = []
         for piece in cases {
             let counted = count(piece)
             let ratio = Double(counted.requests) / Double(orders)
             print(
-                "\(padded(piece.name, 10))\(padded(text(ratio, 4), -16))\(padded(text(counted.nanoseconds, 1), -10))"
+                "\(padded(piece.name, 14))\(padded(text(ratio, 4), -16))\(padded(text(counted.nanoseconds, 1), -10))"
             )
             if ratio >= Double(piece.heapRequests) + Self.tolerance { wasteful.append(piece.name) }
         }
