@@ -32,6 +32,13 @@ public struct BorrowedText: Equatable {
     public static func == (first: BorrowedText, second: BorrowedText) -> Bool {
         first.bytes.hasSameBytes(as: second.bytes)
     }
+
+    /// Lets a `switch` compare a text with literals.
+    @inline(__always)
+    static func ~= (literal: StaticString, text: BorrowedText) -> Bool {
+        let literal = BorrowedText(literal).bytes
+        return text.bytes.count == literal.count && text.bytes.hasSameWords(as: literal)
+    }
 }
 
 extension String {
@@ -48,9 +55,15 @@ extension UnsafeRawBufferPointer {
         count == other.count && hasSameBytesOfSameCount(as: other)
     }
 
-    // Ids are compared several times per record, and `elementsEqual` compares byte by byte. Here the last word overlaps the
-    // one before it, so that only texts of fewer than four bytes are compared that way.
     private func hasSameBytesOfSameCount(as other: UnsafeRawBufferPointer) -> Bool {
+        hasSameWords(as: other)
+    }
+
+    // Ids are compared several times per record, and `elementsEqual` compares byte by byte. Here the last word overlaps the
+    // one before it, so that only texts of fewer than four bytes are compared that way. Inlined, because beside a literal, whose
+    // length is known, one or two comparisons are left of it.
+    @inline(__always)
+    fileprivate func hasSameWords(as other: UnsafeRawBufferPointer) -> Bool {
         if count >= 8 { return hasSameWords(as: other, UInt64.self) }
         if count >= 4 { return hasSameWords(as: other, UInt32.self) }
         for offset in 0..<count where self[offset] != other[offset] { return false }

@@ -33,39 +33,29 @@ public final class CommandDecoder {
 
     /// Reads the value of a record of the orders topic.
     public func decodeOrder(_ value: UnsafeRawBufferPointer?) -> Decoded<OrderCommand> {
-        decode(value, ("orderId", "juice", "quantity"), rare: ("items", "cancel")) {
-            id,
-            object,
-            members throws(Rejection) in
-            OrderCommand(id: id, try request(object, members))
-        }
+        decode(value) { id, members throws(Rejection) in OrderCommand(id: id, try request(members)) }
     }
 
     /// Reads the value of a record of the restocks topic.
     public func decodeRestock(_ value: UnsafeRawBufferPointer?) -> Decoded<RestockCommand> {
-        decode(value, ("restockId", "add", "set")) { id, _, members throws(Rejection) in
-            RestockCommand(id: id, edit: try edit(add: members.second, set: members.third))
-        }
+        decode(value) { id, members throws(Rejection) in RestockCommand(id: id, edit: try edit(members)) }
     }
 
-    private func decode<Command>(
+    @inline(__always)
+    private func decode<Members: CommandMembers, Command>(
         _ value: UnsafeRawBufferPointer?,
-        _ fields: (id: StaticString, StaticString, StaticString),
-        rare: (StaticString, StaticString) = ("", ""),
-        command: (BorrowedText, JSONObject, JSONObject.Members) throws(Rejection) -> Command
+        command: (BorrowedText, Members) throws(Rejection) -> Command
     ) -> Decoded<Command> {
-        let object: JSONObject
-        let members: JSONObject.Members
+        let members: Members
         let id: BorrowedText
         do throws(DeadLetterReason) {
-            object = try self.object(in: value)
-            members = object.members(fields.id, fields.1, fields.2, rare: rare)
-            id = try self.id(members.first)
+            members = Members(of: try object(in: value))
+            id = try self.id(members.id)
         } catch {
             return .undecodable(error)
         }
         do throws(Rejection) {
-            return .command(try command(id, object, members))
+            return .command(try command(id, members))
         } catch {
             return .rejected(id: id, error)
         }
@@ -119,21 +109,18 @@ extension CommandDecoder {
 // MARK: - Orders
 
 extension CommandDecoder {
-    private func request(
-        _ object: JSONObject,
-        _ members: JSONObject.Members
-    ) throws(Rejection) -> OrderCommand.Request {
-        guard members.hasRare else { return .make(.single(try item(members.second, members.third))) }
-        if let value = try given(object.member("cancel"), .cancel) {
+    @inline(__always)
+    private func request(_ members: OrderMembers) throws(Rejection) -> OrderCommand.Request {
+        if let value = try given(members.cancel, .cancel) {
             guard let isCancel = value.boolean else { throw .badCommand(.notBoolean(.cancel)) }
             if isCancel { return .cancel }
         }
-        if case .repeated = members.second { throw .badCommand(.repeatedField(.juice)) }
-        guard let items = try given(object.member("items"), .items) else {
-            return .make(.single(try item(members.second, members.third)))
+        if case .repeated = members.juice { throw .badCommand(.repeatedField(.juice)) }
+        guard let items = try given(members.items, .items) else {
+            return .make(.single(try item(members.juice, members.quantity)))
         }
-        guard try given(members.second, .juice) == nil else { throw .badCommand(.juiceAndItems) }
-        guard try given(members.third, .quantity) == nil else { throw .badCommand(.quantityAndItems) }
+        guard try given(members.juice, .juice) == nil else { throw .badCommand(.juiceAndItems) }
+        guard try given(members.quantity, .quantity) == nil else { throw .badCommand(.quantityAndItems) }
         return .make(.basket(try basket(items)))
     }
 
@@ -146,8 +133,8 @@ extension CommandDecoder {
         items.reserveCapacity(count)
         for value in list {
             guard let object = value.object else { throw .badCommand(.itemNotAnObject) }
-            let members = object.members("juice", "quantity")
-            items.add(try item(members.first, members.second))
+            let members = ItemMembers(of: object)
+            items.add(try item(members.juice, members.quantity))
         }
         return items
     }
@@ -163,6 +150,7 @@ extension CommandDecoder {
         return OrderItem(juice: juice, quantity: try self.quantity(quantity))
     }
 
+    @inline(__always)
     private func quantity(_ member: JSONObject.Member) throws(Rejection) -> Int {
         guard let value = try given(member, .quantity) else { return 1 }
         guard let quantity = value.integer, JuiceOrder.quantities.contains(quantity) else {
@@ -175,9 +163,9 @@ extension CommandDecoder {
 // MARK: - Restocks
 
 extension CommandDecoder {
-    private func edit(add: JSONObject.Member, set: JSONObject.Member) throws(Rejection) -> StockEdit {
-        let add = try given(add, .add)
-        let set = try given(set, .set)
+    private func edit(_ members: RestockMembers) throws(Rejection) -> StockEdit {
+        let add = try given(members.add, .add)
+        let set = try given(members.set, .set)
         switch (add, set) {
         case (nil, nil): throw .emptyRestock
         case (.some, .some): throw .badCommand(.addAndSet)

@@ -44,6 +44,7 @@ struct JSONValue {
     static let noAmount = "must be a whole number from 0 to \(FruitStore.maximumLevel)"
 
     /// The text of a string, without escapes.
+    @inline(__always)
     var string: BorrowedText? {
         token.kind == .string ? token.string : nil
     }
@@ -92,7 +93,8 @@ struct JSONObject: Sequence {
         /// The name is given twice. JSON does not define its meaning, so no reader here picks one.
         case repeated
 
-        fileprivate mutating func add(_ value: JSONValue) {
+        @inline(__always)
+        mutating func add(_ value: JSONValue) {
             switch self {
             case .absent: self = .value(value)
             case .value, .repeated: self = .repeated
@@ -109,39 +111,6 @@ struct JSONObject: Sequence {
             found = value
         }
         return found.map(Member.value) ?? .absent
-    }
-
-    /// Three members of an object, and whether it has rare ones.
-    struct Members {
-        fileprivate(set) var first = Member.absent
-        fileprivate(set) var second = Member.absent
-        fileprivate(set) var third = Member.absent
-        /// Whether there is a member with one of the rare names, to be looked up in the object.
-        fileprivate(set) var hasRare = false
-    }
-
-    /// Looks up three members in one pass. Which rare ones there are is only found out, since an object mostly has none.
-    func members(
-        _ first: StaticString,
-        _ second: StaticString,
-        _ third: StaticString = "",
-        rare: (StaticString, StaticString) = ("", "")
-    ) -> Members {
-        let names = (BorrowedText(first), BorrowedText(second), BorrowedText(third))
-        let rare = (BorrowedText(rare.0), BorrowedText(rare.1))
-        var found = Members()
-        for (key, value) in self {
-            if key == names.0 {
-                found.first.add(value)
-            } else if key == names.1 {
-                found.second.add(value)
-            } else if key == names.2 {
-                found.third.add(value)
-            } else if key == rare.0 || key == rare.1 {
-                found.hasRare = true
-            }
-        }
-        return found
     }
 
     var isEmpty: Bool {
