@@ -43,7 +43,9 @@ public struct FruitTally: Sendable {
     /// Removes all lines.
     public mutating func removeAll() { count = 0 }
 
+    // Inlined, as `add` is: both are called for each ingredient of an order.
     /// Appends a line. No line may have its fruit yet.
+    @inline(__always)
     public mutating func append(_ line: Line) {
         if count < lines.count { lines[count] = line } else { lines.append(line) }
         count += 1
@@ -56,6 +58,7 @@ public struct FruitTally: Sendable {
     }
 
     /// Adds an amount to the line of its fruit, or appends it.
+    @inline(__always)
     public mutating func add(_ line: Line) {
         if let place = (0..<count).first(where: { lines[$0].fruit == line.fruit }) {
             lines[place].amount += line.amount

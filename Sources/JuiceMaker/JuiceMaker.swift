@@ -4,13 +4,20 @@
 public final class JuiceMaker: Sendable {
     /// The juices it can make.
     public let menu: Menu
-    /// The menu's, without the rest of each juice: reading one counts fewer references.
-    private let recipes: [[Ingredient]]
+    /// Those of all recipes, one recipe after the other: reading an array for each would count references.
+    private let ingredients: [Ingredient]
+    /// Where each juice's recipe is among the ingredients.
+    private let recipes: [Range<Int>]
 
     /// A maker of this menu's juices.
     public init(menu: Menu) {
         self.menu = menu
-        recipes = menu.juices.map(\.recipe)
+        var ingredients: [Ingredient] = []
+        recipes = menu.juices.map { juice in
+            ingredients += juice.recipe
+            return ingredients.count - juice.recipe.count..<ingredients.count
+        }
+        self.ingredients = ingredients
     }
 
     /// What came of an order.
@@ -51,10 +58,10 @@ public final class JuiceMaker: Sendable {
         tally.removeAll()
         switch order {
         case .single(let item):
-            for ingredient in recipes[item.juice] { tally.append(line(ingredient, item, level)) }
+            for place in recipes[item.juice] { tally.append(line(ingredients[place], item, level)) }
         case .basket(let items):
             for item in items {
-                for ingredient in recipes[item.juice] { tally.add(line(ingredient, item, level)) }
+                for place in recipes[item.juice] { tally.add(line(ingredients[place], item, level)) }
             }
         }
     }

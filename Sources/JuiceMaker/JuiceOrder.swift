@@ -26,9 +26,10 @@ public struct OrderItem: Hashable, Sendable {
     /// An index of ``Menu/juices``.
     public let juice: Int
     /// How many of it, at least 1.
-    public fileprivate(set) var quantity: Int
+    public let quantity: Int
 
     /// So many of a juice.
+    @inlinable
     public init(juice: Int, quantity: Int) {
         self.juice = juice
         self.quantity = quantity
@@ -37,9 +38,10 @@ public struct OrderItem: Hashable, Sendable {
 
 extension [OrderItem] {
     /// Adds an item to those of a basket. Its quantity is added to that of an item of the same juice, if there is one.
+    @inlinable @inline(__always)
     public mutating func add(_ item: OrderItem) {
         if let place = firstIndex(where: { $0.juice == item.juice }) {
-            self[place].quantity += item.quantity
+            self[place] = OrderItem(juice: item.juice, quantity: self[place].quantity + item.quantity)
         } else {
             append(item)
         }
