@@ -3,9 +3,10 @@ import JuiceMessages
 
 /// Orders as POS systems send them, as bytes in contiguous memory. Stores and juices are shuffled, but the same every time.
 public final class OrderWorkload {
-    /// Plenty of all fruits except strawberries: strawberry juices are out of stock, all others are made.
+    /// Plenty of all fruits except one, strawberries: their juices are out of stock, all others are made.
     public static let menu =
-        (try? Menu.standard { $0.id == "strawberry" ? $0.initialStock : 10_000 }) ?? Menu.standard
+        (try? Menu.standard { $0.id == scarce ? $0.initialStock : 10_000 }) ?? Menu.standard
+    private static let scarce = "strawberry"
 
     /// How many orders there are, a power of two. Further ones repeat them under new ids.
     public let count: Int
@@ -40,6 +41,9 @@ public final class OrderWorkload {
         self.count = count
         self.storeCount = storeCount
         let juices = Self.menu.juices.map(\.id)
+        let plenty = Self.menu.juices.filter { juice in
+            juice.recipe.allSatisfy { Self.menu.fruits[$0.fruit].id != Self.scarce }
+        }.map(\.id)
         let longest = String(repeating: "x", count: juices.map(\.utf8.count).max() ?? 0)
         stride = Self.keyRoom + Self.value(number: 0, Array(repeating: longest, count: items)).count
         memory = .allocate(byteCount: count * stride, alignment: 8)
@@ -50,7 +54,10 @@ public final class OrderWorkload {
             let mixed = UInt64(number + 1) &* 0x9E37_79B9_7F4A_7C15
             let store = Int(mixed >> 32) % storeCount
             let first = Int(mixed >> 16 & 0xFFFF)
-            let ordered = (first..<first + items).map { juices[$0 % juices.count] }
+            // As many baskets are made as orders of one juice.
+            let isMade = plenty.contains(juices[first % juices.count])
+            let choice = items > 1 && isMade ? plenty : juices
+            let ordered = (first..<first + items).map { choice[$0 % choice.count] }
             let key = Array("store-\(store)".utf8)
             let value = Self.value(number: number, ordered)
             let slot = UnsafeMutableRawBufferPointer(

@@ -70,7 +70,7 @@ struct Microbench: ParsableCommand {
             )
             throw ExitCode.failure
         }
-        print("No piece takes memory from the heap for an order, but a basket for its items")
+        print("An order takes no memory from the heap, a basket for its items and for a long answer")
     }
 
     /// One allocation per 500 orders: a transaction allocates, an order does not.
