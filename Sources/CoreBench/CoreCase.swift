@@ -51,7 +51,7 @@ public struct CoreCase {
             CoreCase(
                 name: "engine-basket",
                 summary: "the same for baskets of five juices",
-                heapRequests: 2,
+                heapRequests: 1,
                 run: engine(baskets)
             ),
             restore(workload),

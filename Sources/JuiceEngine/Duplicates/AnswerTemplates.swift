@@ -18,6 +18,8 @@ struct AnswerTemplates {
     private var places: [AnswerTemplate: UInt32] = [:]
     /// The numbers of answers that have more than fit into a compact answer.
     private var numbers = NumberQueue()
+    /// The numbers of a content, kept for its memory only.
+    private var packed = NumberList()
     private var templateBytes = 0
 
     /// - Parameter budget: above this many bytes, the oldest answers should be forgotten.
@@ -34,9 +36,9 @@ struct AnswerTemplates {
     ///
     /// - Returns: nil if numbers do not say it.
     mutating func add(_ content: AnswerContent) -> CompactAnswer? {
-        var list = NumberList()
-        guard content.pack(into: &list) else { return nil }
-        return CompactAnswer(content.kind, numbersAt: numbers.append(list))
+        packed.removeAll()
+        guard content.pack(into: &packed) else { return nil }
+        return CompactAnswer(content.kind, numbersAt: numbers.append(packed))
     }
 
     /// The numbers of an answer's content.

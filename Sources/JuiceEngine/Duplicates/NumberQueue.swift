@@ -2,68 +2,73 @@ import JuiceMessages
 
 /// Lists of numbers, added at the end and removed at either end, as answers are remembered and forgotten.
 ///
-/// Its chunks take no more memory than the lists, and it grows without copying them.
+/// A list is copied whole, since no list is in two chunks. The queue grows without copying its chunks.
 struct NumberQueue {
     private static let chunkSize = 1 << 14
+    /// The most bytes of a list's length.
+    private static let longestLength = 10
 
     private var chunks: [[UInt8]] = []
-    /// The places of the first byte and of the next one, counted over all lists that there ever were.
-    private var start = 0
-    private var end = 0
-
+    /// The number of the first chunk, counted over all that there ever were.
+    private var first = 0
+    /// How many bytes at the start of the first chunk are of removed lists.
+    private var removed = 0
     /// The bytes of all lists.
-    var byteCount: Int { end - start }
+    private(set) var byteCount = 0
 
     /// Appends a list, and returns its place.
     mutating func append(_ list: NumberList) -> Int {
-        let place = end
-        for byte in NumberList([list.bytes.count]).bytes { append(byte) }
-        for byte in list.bytes { append(byte) }
-        return place
+        let room = list.bytes.count + Self.longestLength
+        if chunks.last.map({ $0.count + room > Self.chunkSize }) ?? true {
+            chunks.append([])
+            chunks[chunks.count - 1].reserveCapacity(max(room, Self.chunkSize))
+        }
+        let last = chunks.count - 1
+        let start = chunks[last].count
+        chunks[last].append(leb128: list.bytes.count)
+        chunks[last].append(contentsOf: list.bytes)
+        byteCount += chunks[last].count - start
+        return (first + last) << 32 | start
     }
 
     /// The list at a place.
-    subscript(place: Int) -> NumberList { NumberList(bytes: bytes(in: range(ofListAt: place))) }
+    subscript(place: Int) -> NumberList {
+        let (chunk, start) = position(of: place)
+        var position = start
+        let count = chunks[chunk].readLEB128(at: &position)
+        return NumberList(bytes: Array(chunks[chunk][position..<position + count]))
+    }
 
     /// Removes the list at a place: the first one or the last.
     mutating func remove(at place: Int) {
-        if place == start {
-            let before = start / Self.chunkSize
-            start = range(ofListAt: place).upperBound
-            chunks.removeFirst(min(chunks.count, start / Self.chunkSize - before))
-        } else {
-            end = place
-            let used = (end - 1) / Self.chunkSize - start / Self.chunkSize + 1
-            chunks.removeLast(chunks.count - used)
+        let (chunk, start) = position(of: place)
+        var end = start
+        let count = chunks[chunk].readLEB128(at: &end)
+        end += count
+        byteCount -= end - start
+        if chunk > 0 || start > removed {
+            chunks[chunk].removeSubrange(start...)
+            if chunks[chunk].isEmpty { chunks.removeLast() }
+            return
         }
+        removed = end
+        guard removed == chunks[0].count else { return }
+        removed = 0
+        if chunks.count == 1 { return chunks[0].removeAll(keepingCapacity: true) }
+        chunks.removeFirst()
+        first += 1
     }
 
-    /// The bytes of a list, after those that say how many they are.
-    private func range(ofListAt place: Int) -> Range<Int> {
-        let longestCount = 10
-        var list = NumberList(bytes: bytes(in: place..<min(end, place + longestCount)))
-        let count = list.next()
-        let first = place + list.position
-        return first..<first + count
-    }
-
-    private func bytes(in range: Range<Int>) -> [UInt8] {
-        range.map { chunks[$0 / Self.chunkSize - start / Self.chunkSize][$0 % Self.chunkSize] }
-    }
-
-    private mutating func append(_ byte: UInt8) {
-        let chunk = end / Self.chunkSize - start / Self.chunkSize
-        if chunk == chunks.count { chunks.append(Array(repeating: 0, count: Self.chunkSize)) }
-        chunks[chunk][end % Self.chunkSize] = byte
-        end += 1
+    private func position(of place: Int) -> (chunk: Int, start: Int) {
+        ((place >> 32) - first, place & 0xFFFF_FFFF)
     }
 }
 
-/// Numbers from 0 up in LEB128: seven bits in a byte, least significant first; the eighth bit says that more follow.
+/// Numbers from 0 up.
 struct NumberList: NumberSink, NumberSource {
     private(set) var bytes: [UInt8]
     /// How many of the bytes were read.
-    private(set) var position = 0
+    private var position = 0
 
     init(bytes: [UInt8] = []) {
         self.bytes = bytes
@@ -74,31 +79,41 @@ struct NumberList: NumberSink, NumberSource {
         for number in numbers { append(number) }
     }
 
-    mutating func append(_ number: Int) {
-        var rest = number
-        while rest > 0x7F {
-            bytes.append(UInt8(rest & 0x7F) | 0x80)
-            rest >>= 7
-        }
-        bytes.append(UInt8(rest))
-    }
+    mutating func append(_ number: Int) { bytes.append(leb128: number) }
 
-    mutating func next() -> Int {
-        var (number, shift) = (0, 0)
-        while position < bytes.count {
-            let byte = bytes[position]
-            position += 1
-            number |= Int(byte & 0x7F) << shift
-            shift += 7
-            if byte <= 0x7F { break }
-        }
-        return number
-    }
+    /// Makes room for other numbers.
+    mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+    mutating func next() -> Int { bytes.readLEB128(at: &position) }
 
     /// All numbers.
     var all: [Int] {
         var (list, numbers) = (self, [Int]())
         while list.position < bytes.count { numbers.append(list.next()) }
         return numbers
+    }
+}
+
+// Seven bits in a byte, least significant first; the eighth bit says that more follow.
+extension [UInt8] {
+    fileprivate mutating func append(leb128 number: Int) {
+        var rest = number
+        while rest > 0x7F {
+            append(UInt8(rest & 0x7F) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(rest))
+    }
+
+    fileprivate func readLEB128(at position: inout Int) -> Int {
+        var (number, shift) = (0, 0)
+        while position < count {
+            let byte = self[position]
+            position += 1
+            number |= Int(byte & 0x7F) << shift
+            shift += 7
+            if byte <= 0x7F { break }
+        }
+        return number
     }
 }
