@@ -51,7 +51,8 @@ struct BenchCommandTests {
         let samples = try await onThread { plan.samples(distinctOrders: 1 << 10) { _ in } }
         #expect(
             samples.map(\.piece) == [
-                "decode", "apply", "encode", "order", "basket", "remember", "engine", "restore",
+                "decode", "apply", "encode", "order", "basket", "remember", "engine", "engine-basket",
+                "restore",
             ]
         )
         #expect(samples.allSatisfy { $0.nanoseconds.count == 2 && $0.nanoseconds.allSatisfy { $0 > 0 } })
