@@ -157,6 +157,11 @@ extension ServiceConfiguration {
         ])
     }
 
+    /// A consumer that reads no records, only the group's committed offsets.
+    var groupReader: KafkaConfiguration {
+        KafkaConfiguration(client.properties).merging(["group.id": group])
+    }
+
     /// A worker has two producers, used in turn.
     static let producerIndices = 0...1
 

@@ -137,7 +137,7 @@ extension TestCluster {
         var reason = [CChar](repeating: 0, count: 256)
         var additions = names.map { rd_kafka_NewPartitions_new($0, count, &reason, reason.count) }
         defer { for case let addition? in additions { rd_kafka_NewPartitions_destroy(addition) } }
-        let event = try admin.request(RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, timeout: .seconds(60)) {
+        let event = try admin.handle.request(RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, timeout: .seconds(60)) {
             options,
             queue in
             rd_kafka_CreatePartitions(admin.handle.pointer, &additions, additions.count, options, queue)

@@ -40,6 +40,8 @@ package enum Flaw: String, CaseIterable, Sendable {
     case suspectReplacedInItsTurn
     /// A producer becomes a suspect only after a call much longer than the client's resend time.
     case suspectThresholdTooHigh
+    /// A producer sends offsets while the group has yet to apply those of its last transaction.
+    case offsetsNotAwaited
     /// After a failed transaction the producers abort it and continue in the same epoch.
     case secondPath
     /// The age of commands and the answer horizon depend on the reader's clock.

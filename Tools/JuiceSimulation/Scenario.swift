@@ -21,6 +21,8 @@ struct Scenario {
     // How often, in percent of the steps.
     let command: Double
     let marker: Double
+    /// The group applies the offsets of a transaction that has its markers.
+    let completion: Double
     let crash: Double
     let stop: Double
     let pause: Double
@@ -67,6 +69,7 @@ struct Scenario {
         leapTime = random.pick([10_000, Int(window.age) * 3]) ?? 0
         command = Double(random.number(5...50))
         marker = Double(random.number(5...100))
+        completion = Double(random.number(5...100))
         crash = rate(3)
         stop = rate(0.5)
         pause = rate(3)

@@ -116,6 +116,7 @@ extension SimulatedLog {
     package func start(at positions: [InputPosition]) throws(LogError) {
         try call(.start) { () throws(LogError) in
             reportedEnds = [:]
+            lastOffsets = [:]
             if flaw == .notRewound, isInTransaction { return }
             self.positions = places(positions)
         }

@@ -30,6 +30,11 @@ extension SimulatedLog {
 
     private func takeOver(_ turn: Int) throws(LogError) -> Int {
         sent(.takeOver, by: .initTransactions, turn)
+        // Not a broker's answer: a restart takes longer than that, and a producer that may have left offsets behind moves on to
+        // another id, which has offsets of its own.
+        if cluster.transactions.isCompleting(ids[turn]) {
+            throw LogError(.retry, "offsets of \(ids[turn]) are not applied yet")
+        }
         guard let epoch = cluster.transactions.takeOver(ids[turn]) else {
             throw LogError(.retry, "markers of \(ids[turn]) are not written yet")
         }
@@ -96,6 +101,7 @@ extension SimulatedLog {
             try checkFence()
             try checkCompleteness()
             if flaw != .suspectReplacedInItsTurn { try replace(1 - turn) }
+            if flaw != .offsetsNotAwaited { try awaitOffsets() }
             guard cluster.group.isCurrent(membership) || flaw == .noGenerationFence else {
                 throw LogError(.startOver, "generation \(membership.generation) is over")
             }
@@ -118,6 +124,38 @@ extension SimulatedLog {
             isInTransaction = false
         }
         ownOffsets.merge(sentOffsets) { $1 }
+        awaited[turn] = OffsetEvidence(of: sentOffsets, after: lastOffsets)
+        lastOffsets = sentOffsets
+    }
+}
+
+// MARK: - Offsets that are applied late
+
+/// What shows that the offsets of a transaction are applied.
+struct OffsetEvidence {
+    let place: SimulatedCluster.Place
+    /// Nil if the offset was committed before: then only the end of all transactions on it is evidence.
+    let offset: Offset?
+
+    init?(of sent: [SimulatedCluster.Place: Offset], after last: [SimulatedCluster.Place: Offset]) {
+        let places = sent.keys.sorted()
+        let moved = places.first { last[$0] != nil && last[$0] != sent[$0] }
+        guard let place = moved ?? places.first else { return nil }
+        self.place = place
+        offset = moved.flatMap { sent[$0] }
+    }
+}
+
+extension SimulatedLog {
+    /// The group may apply a transaction's offsets late, and would then take those sent since for committed.
+    private func awaitOffsets() throws(LogError) {
+        guard let evidence = awaited[turn] else { return }
+        let committed = cluster.group.committed([evidence.place])[evidence.place]
+        let isCommitted = evidence.offset != nil && evidence.offset == committed
+        guard isCommitted || cluster.stableOffsets([evidence.place]) != nil else {
+            throw LogError(.retry, "the offsets of \(id)'s last transaction are not applied yet")
+        }
+        awaited[turn] = nil
     }
 }
 

@@ -43,6 +43,10 @@ package final class SimulatedLog: CommandLog {
     /// What the open transaction commits, and what this worker's transactions have committed.
     var sentOffsets: [SimulatedCluster.Place: Offset] = [:]
     var ownOffsets: [SimulatedCluster.Place: Offset] = [:]
+    /// What shows that the offsets of each producer's last transaction are applied, by turn.
+    var awaited: [Int: OffsetEvidence] = [:]
+    /// The offsets of the last transaction, unless the worker's partitions were restored since.
+    var lastOffsets: [SimulatedCluster.Place: Offset] = [:]
     var changelog: [SimulatedCluster.Place: (topic: ChangelogTopic, next: Offset)] = [:]
     var lentRecords: [SimulatedPartition.Record] = []
 

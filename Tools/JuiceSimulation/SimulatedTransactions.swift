@@ -1,8 +1,8 @@
 import JuiceEngine
 import SeededRandom
 
-/// The transaction coordinator: epochs of transactional ids, open and decided transactions. A transaction ends in two phases,
-/// the decision and then the markers, each written when the scheduler decides.
+/// The transaction coordinator: epochs of transactional ids, open and decided transactions. A transaction ends in three phases,
+/// each step of which comes when the scheduler decides: the decision, the markers, and the group's own step for the offsets.
 package struct SimulatedTransactions {
     /// How a transaction ends.
     enum Decision: String { case commit, abort }
@@ -12,6 +12,9 @@ package struct SimulatedTransactions {
         var number = 0
         var isOpen = false
         var touched: Set<SimulatedCluster.Place> = []
+        /// Whether the open transaction includes the group's offsets.
+        var includesOffsets = false
+        /// The offsets sent under the id that are not applied yet.
         var offsets: [SimulatedCluster.Place: SimulatedGroup.SentOffset] = [:]
         /// Markers still to be written. A nil place is the group's offsets.
         var markers: [(place: SimulatedCluster.Place?, decision: Decision)] = []
@@ -19,10 +22,12 @@ package struct SimulatedTransactions {
 
     private var coordinations: [String: Coordination] = [:]
     private var sentOffsetCount = 0
+    /// Transactions whose offsets have their marker, but are not applied yet, oldest first.
+    private var completions: [(id: String, decision: Decision)] = []
 
     package var ids: [String] { coordinations.keys.sorted() }
 
-    /// Partitions whose offsets are part of a transaction that is undecided, or whose marker is not written yet.
+    /// Partitions whose offsets are part of a transaction that is undecided, or not applied yet.
     var undecidedOffsets: Set<SimulatedCluster.Place> { Set(coordinations.values.flatMap(\.offsets.keys)) }
 
     /// Takes over a transactional id: aborts its open transaction and fences older epochs.
@@ -61,6 +66,7 @@ package struct SimulatedTransactions {
         sentOffsetCount += 1
         let sent = offsets.mapValues(sent)
         coordinations[id]?.offsets.merge(sent) { _, new in new }
+        coordinations[id]?.includesOffsets = true
     }
 
     func sent(_ offset: Offset) -> SimulatedGroup.SentOffset {
@@ -77,9 +83,11 @@ package struct SimulatedTransactions {
     mutating func decide(_ id: String, _ decision: Decision) {
         guard var coordination = coordinations[id], coordination.isOpen else { return }
         coordination.isOpen = false
-        let places: [SimulatedCluster.Place?] = coordination.touched.sorted() + [nil]
+        let places: [SimulatedCluster.Place?] =
+            coordination.touched.sorted() + (coordination.includesOffsets ? [nil] : [])
         coordination.markers = places.map { ($0, decision) }
         coordination.touched = []
+        coordination.includesOffsets = false
         coordinations[id] = coordination
     }
 
@@ -93,9 +101,23 @@ package struct SimulatedTransactions {
         return marker.map { ($0.place, $0.decision, key(id)) }
     }
 
-    mutating func removeOffsets(of id: String) -> [SimulatedCluster.Place: SimulatedGroup.SentOffset] {
+    /// The marker of a transaction's offsets is written.
+    mutating func complete(_ id: String, _ decision: Decision) { completions.append((id, decision)) }
+
+    /// Whether an ended transaction's offsets are still to be applied, or to be dropped.
+    func isCompleting(_ id: String) -> Bool { completions.contains { $0.id == id } }
+
+    /// Ends the oldest transaction whose offsets have their marker.
+    ///
+    /// Like the classic group coordinator of Apache Kafka 3.x, it goes by the producer alone: it takes all offsets which that
+    /// has sent, those of its next transaction included.
+    ///
+    /// - Returns: the offsets to apply; nil if none are due.
+    mutating func nextCompletion() -> [SimulatedCluster.Place: SimulatedGroup.SentOffset]? {
+        guard !completions.isEmpty else { return nil }
+        let (id, decision) = completions.removeFirst()
         defer { coordinations[id]?.offsets = [:] }
-        return coordinations[id]?.offsets ?? [:]
+        return decision == .commit ? coordinations[id]?.offsets ?? [:] : [:]
     }
 
     private func key(_ id: String) -> TransactionKey {
@@ -140,9 +162,17 @@ extension SimulatedCluster {
         if let place = marker.place {
             self[place].appendMarker(marker.key, marker.decision)
         } else {
-            let offsets = transactions.removeOffsets(of: id)
-            if marker.decision == .commit { group.commit(offsets) }
+            transactions.complete(id, marker.decision)
         }
+    }
+
+    /// Applies the offsets of the oldest transaction that has its markers.
+    ///
+    /// - Returns: whether there was one.
+    @discardableResult package func applyOffsets() -> Bool {
+        guard let offsets = transactions.nextCompletion() else { return false }
+        group.commit(offsets)
+        return true
     }
 
     package func writeAllMarkers() {
@@ -150,5 +180,6 @@ extension SimulatedCluster {
         for id in transactions.ids {
             while transactions.hasUnwrittenMarkers(id) { writeMarker(id, using: &random) }
         }
+        while applyOffsets() {}
     }
 }

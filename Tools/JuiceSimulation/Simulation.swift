@@ -170,6 +170,7 @@ extension Simulation {
             let due = cluster.transactions.ids.filter(cluster.transactions.hasUnwrittenMarkers)
             if let id = random.pick(due) { cluster.writeMarker(id, using: &random) }
         }
+        if random.chance(scenario.completion), cluster.applyOffsets() { log("offsets are applied") }
         if random.chance(scenario.lateArrival), let arrival = cluster.receiveLateRequest(using: &random) {
             log(arrival)
         }

@@ -17,6 +17,8 @@ final class KafkaCommandLog: CommandLog {
 
     private(set) var input: CommandInput
     let transactions: TransactionSession
+    /// Nil for a broker without transactional offsets.
+    private let appliedOffsets: AppliedOffsets?
     var restorePointReader: RestorePointReader?
     var changelog: ChangelogReader?
     /// When the log last joined the group again without knowing why it was fenced.
@@ -46,9 +48,13 @@ final class KafkaCommandLog: CommandLog {
         self.topics = topics
         self.metrics = metrics
         hooks = ClientHooks(logger: logger, logCeiling: .info)
+        appliedOffsets =
+            configuration.capabilities.storesTransactionalOffsets
+            ? try AppliedOffsets(configuration: configuration.groupReader, hooks: hooks) : nil
         transactions = try TransactionSession(
             configuration: configuration,
             worker: worker,
+            appliedOffsets: appliedOffsets,
             hooks: hooks,
             metrics: metrics
         )
@@ -89,6 +95,7 @@ extension KafkaCommandLog {
 
     func start(at positions: [InputPosition]) throws(LogError) {
         endRestore()
+        appliedOffsets?.forget()
         try LogError.rethrowing { () throws(KafkaError) in try input.start(at: offsets(positions)) }
     }
 

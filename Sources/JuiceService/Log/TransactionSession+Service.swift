@@ -7,6 +7,7 @@ extension TransactionSession {
     convenience init(
         configuration: ServiceConfiguration,
         worker: Int,
+        appliedOffsets: AppliedOffsets?,
         hooks: ClientHooks,
         metrics: WorkerMetrics?
     ) throws(KafkaError) {
@@ -17,7 +18,8 @@ extension TransactionSession {
                 configuration: configuration.producer(owner: owner, index: index),
                 hooks: hooks.reporting(.producer(index: index), to: metrics),
                 decisionTimeout: .seconds(1),
-                silence: silence
+                silence: silence,
+                appliedOffsets: appliedOffsets
             )
         }
         try self.init(

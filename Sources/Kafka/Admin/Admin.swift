@@ -57,7 +57,7 @@ public final class Admin {
         defer { for case let topic? in handles { rd_kafka_NewTopic_destroy(topic) } }
         for topic in topics { handles.append(try Self.makeHandle(topic)) }
 
-        let event = try request(RD_KAFKA_ADMIN_OP_CREATETOPICS, timeout: timeout) { options, queue in
+        let event = try handle.request(RD_KAFKA_ADMIN_OP_CREATETOPICS, timeout: timeout) { options, queue in
             rd_kafka_CreateTopics(handle.pointer, &handles, handles.count, options, queue)
         }
         defer { rd_kafka_event_destroy(event) }
@@ -105,7 +105,7 @@ public final class Admin {
     public func delete(topics names: [String], timeout: Duration) throws(KafkaError) {
         var handles = names.map { rd_kafka_DeleteTopic_new($0) }
         defer { for case let topic? in handles { rd_kafka_DeleteTopic_destroy(topic) } }
-        let event = try request(RD_KAFKA_ADMIN_OP_DELETETOPICS, timeout: timeout) { options, queue in
+        let event = try handle.request(RD_KAFKA_ADMIN_OP_DELETETOPICS, timeout: timeout) { options, queue in
             rd_kafka_DeleteTopics(handle.pointer, &handles, handles.count, options, queue)
         }
         defer { rd_kafka_event_destroy(event) }
@@ -130,7 +130,9 @@ public final class Admin {
     ) throws(KafkaError) -> [String: [String: String]] {
         var resources = names.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
         defer { for case let resource? in resources { rd_kafka_ConfigResource_destroy(resource) } }
-        let event = try request(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, timeout: timeout) { options, queue in
+        let event = try handle.request(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, timeout: timeout) {
+            options,
+            queue in
             rd_kafka_DescribeConfigs(handle.pointer, &resources, resources.count, options, queue)
         }
         defer { rd_kafka_event_destroy(event) }
@@ -183,16 +185,18 @@ public final class Admin {
         }
         return values
     }
+}
 
+extension ClientHandle {
     /// Sends an admin request and waits for its one event, which the caller destroys.
     func request(
         _ operation: rd_kafka_admin_op_t,
         timeout: Duration,
         send: (_ options: OpaquePointer?, _ queue: OpaquePointer?) -> Void
     ) throws(KafkaError) -> OpaquePointer {
-        let queue = rd_kafka_queue_new(handle.pointer)
+        let queue = rd_kafka_queue_new(pointer)
         defer { rd_kafka_queue_destroy(queue) }
-        let options = rd_kafka_AdminOptions_new(handle.pointer, operation)
+        let options = rd_kafka_AdminOptions_new(pointer, operation)
         defer { rd_kafka_AdminOptions_destroy(options) }
         var reason = ErrorText()
         _ = reason.withBuffer {

@@ -22,7 +22,9 @@ extension Admin {
         let event = try name.withCString { name in
             var names: [UnsafePointer<CChar>?] = [name]
             return Result { () throws(KafkaError) in
-                try request(RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, timeout: timeout) { options, queue in
+                try handle.request(RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, timeout: timeout) {
+                    options,
+                    queue in
                     rd_kafka_DescribeConsumerGroups(handle.pointer, &names, names.count, options, queue)
                 }
             }

@@ -220,6 +220,8 @@ extension KafkaError.Code {
     public static let unsupportedForMessageFormat = Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT)
     /// A topic has the wrong number of partitions.
     public static let invalidPartitions = Self(RD_KAFKA_RESP_ERR_INVALID_PARTITIONS)
+    /// A transaction that includes the offset is undecided.
+    static let unstableOffsetCommit = Self(RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT)
     static let purgedFromQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
     static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
     static let outOfMemory = Self(RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE)
@@ -232,7 +234,7 @@ extension KafkaError.Code {
         Self(RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE), Self(RD_KAFKA_RESP_ERR_NOT_COORDINATOR),
         Self(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE), Self(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION),
         Self(RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT), Self(RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION),
-        Self(RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT), Self(RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE),
+        .unstableOffsetCommit, Self(RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE),
         Self(RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE), Self(RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE),
         Self(RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR), Self(RD_KAFKA_RESP_ERR_NOT_CONTROLLER),
     ]

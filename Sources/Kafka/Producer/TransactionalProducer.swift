@@ -22,6 +22,11 @@ import CRdKafka
 public final class TransactionalProducer {
     private let hooks: ClientHooks
     private let silence: BrokerSilence?
+    private let appliedOffsets: AppliedOffsets?
+    /// Busy from a commit until its offsets are applied.
+    private let offsetThread = CallThread(name: "offsets")
+    /// The offsets of the open transaction.
+    private var sentOffsets: [TopicPartition: Offset] = [:]
     private var clients: TransactionalClients
     /// How many records were unconfirmed when the queue was last looked at.
     private var unconfirmed: Int32 = 0
@@ -39,15 +44,19 @@ public final class TransactionalProducer {
     ///     open under it, for example because one of its partitions has no leader. After that the producer uses another id.
     ///     Nil waits without limit, as it must if the id alone keeps other processes out.
     ///   - silence: when to give up a transaction of which no broker confirms anything. Nil waits as long as librdkafka does.
+    ///   - appliedOffsets: knows when the offsets of the last transaction are applied, so that no others are sent before. Nil
+    ///     for a producer that sends none.
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     public init(
         configuration: KafkaConfiguration,
         hooks: ClientHooks,
         decisionTimeout: Duration? = nil,
-        silence: BrokerSilence? = nil
+        silence: BrokerSilence? = nil,
+        appliedOffsets: AppliedOffsets? = nil
     ) throws(KafkaError) {
         self.hooks = hooks
         self.silence = silence
+        self.appliedOffsets = appliedOffsets
         clients = try TransactionalClients(
             configuration: configuration,
             hooks: hooks,
@@ -113,10 +122,11 @@ extension TransactionalProducer {
         clients.current?.lateRequests.began(closedConnections: handle.closedConnections)
         try check(rd_kafka_begin_transaction(handle.pointer), of: handle)
         unconfirmed = 0
+        sentOffsets = [:]
         silence?.began()
     }
 
-    /// Makes the group's committed offsets part of the transaction.
+    /// Makes the group's committed offsets part of the transaction, once those of the last one are applied.
     ///
     /// - Parameters:
     ///   - offsets: the next offset to read of each partition.
@@ -129,8 +139,11 @@ extension TransactionalProducer {
         membership: ConsumerGroupMetadata,
         timeout: Duration
     ) throws(KafkaError) {
-        let handle = try clients.ready.handle
+        let client = try clients.ready
+        let handle = client.handle
         try flushBatches()
+        if offsetThread.isBusy { try wait(for: client, timeout) { offsetThread.outcome(within: $0) } }
+        sentOffsets = offsets
         // Until the call has returned, only its thread uses these.
         nonisolated(unsafe) let list = PartitionList(offsets: offsets, metadata: metadata)
         nonisolated(unsafe) let membership = membership
@@ -157,6 +170,7 @@ extension TransactionalProducer {
         try make(.commit, timeout: timeout) { rd_kafka_commit_transaction($0, -1) }
         silence?.committed()
         clients.current?.committed()
+        if let wait = appliedOffsets?.committed(sentOffsets) { offsetThread.begin(wait) }
     }
 
     /// Waits until every record is written, though not yet committed. ``commit(timeout:)`` does this itself.

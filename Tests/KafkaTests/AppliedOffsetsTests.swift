@@ -1,0 +1,120 @@
+import BrokerFaults
+import Kafka
+import TestSupport
+import Testing
+
+@testable import class Kafka.AppliedOffsets
+
+/// A producer sends no offsets before those of its last transaction are applied.
+@Suite(.concurrencyLimited) struct AppliedOffsetsTests {
+    private static let (first, second) = (
+        TopicPartition(topic: "in", partition: 0), TopicPartition(topic: "in", partition: 1)
+    )
+
+    @Test(
+        arguments: [
+            // Only an offset that moved shows which transaction it comes from.
+            (last: [first: Offset(1)], sent: [first: Offset(2)], evidence: (first, Offset(2))),
+            ([first: 1, second: 5], [first: 1, second: 6], (second, 6)),
+            ([first: 2], [first: 1], (first, 1)),
+            ([:], [first: 2], (first, nil)),
+            ([first: 2], [first: 2], (first, nil)),
+            ([second: 1], [first: 2], (first, nil)),
+            ([first: 2], [:], nil),
+        ] as [([TopicPartition: Offset], [TopicPartition: Offset], (TopicPartition, Offset?)?)]
+    )
+    func anOffsetThatMovedIsEvidence(
+        last: [TopicPartition: Offset],
+        sent: [TopicPartition: Offset],
+        evidence: (TopicPartition, Offset?)?
+    ) {
+        let found = AppliedOffsets.Evidence(of: sent, after: last)
+        #expect(found?.partition == evidence?.0)
+        #expect(found?.offset == evidence?.1)
+    }
+
+    @Test func offsetsWaitForThoseOfTheLastTransaction() async throws {
+        try await onThread {
+            let stand = try Stand()
+            // Nothing was committed before the first, so any stable answer will do for it.
+            try stand.transact(1)
+            try stand.transact(2)
+            // The embedded broker ignores a transaction's offsets, as Kafka does for a while.
+            let error = #expect(throws: KafkaError.self) {
+                try stand.transact(3, timeout: .milliseconds(100))
+            }
+            #expect(error?.remedy == .retry)
+            try stand.member.consumer.commit([Self.first: 2])
+            try stand.finish(3)
+            // Others' offsets may be applied later than these and seen sooner.
+            try stand.member.consumer.commit([Self.first: 7])
+            try stand.transact(4)
+            stand.member.close()
+        }
+    }
+
+    /// Who restores partitions does not know whose offsets they stand at.
+    @Test func aRestoreMakesAnyStableOffsetEvidence() async throws {
+        try await onThread {
+            let stand = try Stand()
+            try stand.transact(1)
+            stand.applied.forget()
+            try stand.transact(2)
+            try stand.transact(3)
+            stand.member.close()
+        }
+    }
+
+    @Test func anUnstableOffsetOrAMissingCoordinatorIsAskedForAgain() async throws {
+        try await onThread {
+            let stand = try Stand()
+            let (unstable, notCoordinator) = (KafkaError.Code(rawValue: 88), KafkaError.Code(rawValue: 16))
+            stand.broker.fail(next: .offsetFetch, with: [unstable, notCoordinator, unstable])
+            try stand.transact(1)
+            try stand.transact(2)
+            #expect(stand.broker.pendingFailures(of: .offsetFetch) == 0)
+            stand.member.close()
+        }
+    }
+
+    /// A group's reader and a producer that uses it.
+    private struct Stand {
+        let broker: EmbeddedBroker
+        let member: GroupConsumer
+        let applied: AppliedOffsets
+        let producer: TransactionalProducer
+        let out: TransactionalTopic
+
+        init() throws {
+            broker = try EmbeddedBroker.start(topics: ["in": 2, "out": 1])
+            member = try broker.member(of: ["in"])
+            applied = try AppliedOffsets(
+                configuration: broker.client(["group.id": "test"]),
+                hooks: quietHooks
+            )
+            producer = try TransactionalProducer(
+                configuration: broker.client(["transactional.id": "one", "linger.ms": "0"]),
+                hooks: quietHooks,
+                appliedOffsets: applied
+            )
+            out = try producer.topic("out")
+            try producer.initTransactions(timeout: .seconds(60))
+        }
+
+        func transact(_ offset: Offset, timeout: Duration = .seconds(60)) throws {
+            try producer.begin(timeout: .seconds(60))
+            try out.produce(partition: 0, key: nil, value: nil, headers: [])
+            try finish(offset, timeout: timeout)
+        }
+
+        func finish(_ offset: Offset, timeout: Duration = .seconds(60)) throws {
+            let membership = try #require(member.membership)
+            try producer.sendOffsets(
+                [AppliedOffsetsTests.first: offset],
+                membership: membership,
+                timeout: timeout
+            )
+            try producer.commit(timeout: .seconds(60))
+        }
+    }
+}
