@@ -77,6 +77,22 @@ import Testing
         }
     }
 
+    /// librdkafka goes on asking the broker that it has once found to be the coordinator.
+    @Test func aCoordinatorThatMovedIsFound() async throws {
+        try await onThread {
+            let stand = try Stand(brokerCount: 2)
+            try stand.transact(1)
+            try stand.transact(1)
+            stand.broker.setCoordinator(2, ofGroup: "test")
+            let notCoordinator = KafkaError.Code(rawValue: 16)
+            stand.broker.fail(next: .offsetFetch, with: Array(repeating: notCoordinator, count: 100))
+            try stand.transact(1)
+            try stand.transact(1)
+            #expect(stand.broker.pendingFailures(of: .offsetFetch) > 90)
+            stand.member.close()
+        }
+    }
+
     /// A group's reader and a producer that uses it.
     private struct Stand {
         let broker: EmbeddedBroker
@@ -85,8 +101,10 @@ import Testing
         let producer: TransactionalProducer
         let out: TransactionalTopic
 
-        init() throws {
-            broker = try EmbeddedBroker.start(topics: ["in": 2, "out": 1])
+        init(brokerCount: Int = 1) throws {
+            broker = try EmbeddedBroker(brokerCount: brokerCount, logger: quietHooks.logger)
+            for (name, count) in ["in": 2, "out": 1] { try broker.createTopic(name, partitionCount: count) }
+            broker.setCoordinator(1, ofGroup: "test")
             member = try broker.member(of: ["in"])
             applied = try AppliedOffsets(
                 configuration: broker.client(["group.id": "test"]),

@@ -1,4 +1,5 @@
 import CRdKafka
+import Synchronization
 
 /// Reads the offsets that a consumer group has committed, without being a member of it.
 ///
@@ -12,21 +13,21 @@ final class GroupOffsets: Sendable {
         case stable
     }
 
-    private let group: String
-    // librdkafka's clients may be shared between threads.
-    private nonisolated(unsafe) let handle: ClientHandle
+    private let configuration: KafkaConfiguration
+    private let hooks: ClientHooks
+    private let client: Mutex<Client>
 
     /// - Parameter configuration: needs `group.id`.
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
-        group = configuration["group.id"] ?? ""
-        // A consumer, since the answer "not coordinator" to a producer's request of this kind ends the process: in all versions
-        // up to 2.16 librdkafka then tells the client's group, and a producer has none.
-        handle = try ClientHandle(.consumer, configuration: configuration, hooks: hooks)
+        (self.configuration, self.hooks) = (configuration, hooks)
+        client = Mutex(try Client(configuration, hooks))
     }
 
     /// Waits, and serves the hooks: events of a client that is never polled pile up.
-    func pause(for duration: Duration) { rd_kafka_poll(handle.pointer, duration.milliseconds) }
+    func pause(for duration: Duration) {
+        rd_kafka_poll(client.withLock(\.self).handle.pointer, duration.milliseconds)
+    }
 
     /// The committed offset of a partition; nil if there is none.
     ///
@@ -34,6 +35,40 @@ final class GroupOffsets: Sendable {
     func committed(
         _ partition: TopicPartition,
         _ isolation: Isolation,
+        timeout: Duration
+    ) throws(KafkaError) -> Offset? {
+        let client = client.withLock(\.self)
+        do throws(KafkaError) {
+            return try client.committed(partition, isolation, timeout: timeout)
+        } catch {
+            // librdkafka remembers a group's coordinator for a quarter of an hour, whatever that answers.
+            if error.code.leavesCoordinator { try replace(client) }
+            throw error
+        }
+    }
+
+    /// Makes a client that looks for the coordinator anew, unless another thread has done so.
+    private func replace(_ former: Client) throws(KafkaError) {
+        let new = try Client(configuration, hooks)
+        client.withLock { if $0 === former { $0 = new } }
+    }
+}
+
+/// A librdkafka client, which several threads may share.
+private final class Client: Sendable {
+    nonisolated(unsafe) let handle: ClientHandle
+    private let group: String
+
+    init(_ configuration: KafkaConfiguration, _ hooks: ClientHooks) throws(KafkaError) {
+        group = configuration["group.id"] ?? ""
+        // A consumer, since the answer "not coordinator" to a producer's request of this kind ends the process: in all versions
+        // up to 2.16 librdkafka then tells the client's group, and a producer has none.
+        handle = try ClientHandle(.consumer, configuration: configuration, hooks: hooks)
+    }
+
+    func committed(
+        _ partition: TopicPartition,
+        _ isolation: GroupOffsets.Isolation,
         timeout: Duration
     ) throws(KafkaError) -> Offset? {
         let list = PartitionList([partition])

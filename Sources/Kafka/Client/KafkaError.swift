@@ -178,6 +178,13 @@ extension KafkaError.Code {
     var isBusyCoordinator: Bool {
         self == .concurrentTransactions || self == Self(RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS)
     }
+    /// Whether another broker may be the coordinator by now.
+    var leavesCoordinator: Bool {
+        [
+            Self(RD_KAFKA_RESP_ERR_NOT_COORDINATOR), Self(RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE),
+            .timedOut, .timedOutInQueue, .transport,
+        ].contains(self)
+    }
     /// Another consumer has taken over this group instance id.
     public static let fencedInstanceID = Self(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
     /// The offset to read from is not in the partition's log.

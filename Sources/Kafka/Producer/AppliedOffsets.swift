@@ -58,6 +58,8 @@ extension AppliedOffsets {
 extension GroupOffsets {
     /// The broker writes a transaction's markers within a few milliseconds.
     private static let pause = Duration.milliseconds(1)
+    /// A group that moves to another coordinator takes longer than that.
+    private static let pauseAfterError = Duration.milliseconds(20)
     private static let askTimeout = Duration.seconds(1)
     /// How long a coordinator that answers may keep it waiting. It takes another client's open transaction for that.
     private static let longestWait = Duration.seconds(5)
@@ -81,6 +83,7 @@ extension GroupOffsets {
                     throw error.requiringAbort
                 }
                 answeringSince = nil
+                pause(for: Self.pauseAfterError)
             }
             guard let since = answeringSince, .now - since > Self.longestWait else { continue }
             // Waiting on would let any client that may commit for the group stop this one.
