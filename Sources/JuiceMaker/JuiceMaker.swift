@@ -74,6 +74,6 @@ public final class JuiceMaker: Sendable {
     @inline(__always)
     private func line(_ ingredient: Ingredient, _ item: OrderItem, _ level: (Int) -> Int) -> FruitTally.Line {
         let fruit = ingredient.fruit
-        return FruitTally.Line(fruit: fruit, amount: ingredient.amount * item.quantity, level: level(fruit))
+        return FruitTally.Line(fruit: fruit, amount: item.amount(of: ingredient), level: level(fruit))
     }
 }

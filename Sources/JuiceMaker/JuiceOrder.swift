@@ -34,6 +34,10 @@ public struct OrderItem: Hashable, Sendable {
         self.juice = juice
         self.quantity = quantity
     }
+
+    /// How much of its fruit the item takes for one ingredient of its juice.
+    @inline(__always)
+    func amount(of ingredient: Ingredient) -> Int { ingredient.amount * quantity }
 }
 
 extension [OrderItem] {

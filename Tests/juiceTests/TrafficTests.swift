@@ -127,9 +127,9 @@ struct TrafficTests {
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
         let file = try ReadyFile(path: path)
         #expect(!exists)
-        file.update(isReady: true)
+        file.create()
         #expect(exists)
-        file.update(isReady: false)
+        file.remove()
         #expect(!exists)
     }
 

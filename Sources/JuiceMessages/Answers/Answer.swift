@@ -63,6 +63,11 @@ public struct OrderedJuice: Sendable, Hashable, Encodable {
     }
 }
 
+extension OrderedJuice: CustomStringConvertible {
+    /// For people, such as `2 × kiwi`.
+    public var description: String { quantity == 1 ? juice : "\(quantity) × \(juice)" }
+}
+
 /// For programs that show answers: the fields of the record but for the ids and `used`, with lists of fruits where the record has
 /// objects, since a list keeps its order in every language.
 extension Answer: Encodable {

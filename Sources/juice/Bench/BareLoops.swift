@@ -25,7 +25,7 @@ extension Bench {
             signal(SIGTERM) { _ in BareLoop.stop() }
             try BareLoop(Connection(Settings(kafka)))
                 .copy(from: input, to: output, group: group, answerSize: answerSize) {
-                    ready.update(isReady: true)
+                    ready.create()
                 }
         }
     }

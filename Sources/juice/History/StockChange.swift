@@ -32,9 +32,7 @@ struct StockChange: Equatable {
     }
 
     private static func text(_ juices: OrderedJuices) -> String {
-        juices.items.map { $0.quantity == 1 ? $0.juice : "\($0.quantity) × \($0.juice)" }.joined(
-            separator: ", "
-        )
+        juices.items.map(\.description).joined(separator: ", ")
     }
 
     private static func text(_ amounts: [FruitAmount]) -> String {

@@ -16,10 +16,11 @@ struct ReadyFile: Sendable {
         }
     }
 
-    /// Creates or removes the file.
-    func update(isReady: Bool) {
-        _ = isReady ? Self.create(path) : Self.remove(path)
-    }
+    /// Creates the file: the service is ready.
+    func create() { _ = Self.create(path) }
+
+    /// Removes the file: the service is not ready any more.
+    func remove() { _ = Self.remove(path) }
 
     private static func create(_ path: String) -> Bool {
         FileManager.default.createFile(atPath: path, contents: Data())

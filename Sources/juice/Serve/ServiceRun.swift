@@ -9,7 +9,7 @@ import UnixSignals
 enum ServiceRun {
     /// Runs until SIGTERM or SIGINT, or until it fails.
     static func untilStopped(_ plan: ServicePlan, _ readyFile: ReadyFile?) async throws {
-        let health = ServiceHealth { readyFile?.update(isReady: $0) }
+        let health = ServiceHealth { $0 ? readyFile?.create() : readyFile?.remove() }
         let metrics = plan.http.map { _ in
             Metrics(ServiceMetric.allCases.map { .init($0.rawValue, help: $0.help, buckets: $0.buckets) })
         }

@@ -6,7 +6,7 @@ import Kafka
 
 /// Simulated traffic: points of sale that send orders and cancels, a bot that restocks, and a reader of the answers.
 ///
-/// Use it on one thread, which calls ``step(sends:wait:)`` repeatedly.
+/// Use it on one thread, which calls ``sendOrders()`` and ``readAnswers(wait:)`` repeatedly.
 final class TrafficSession {
     /// How fast orders are sent.
     enum Pace {
@@ -82,23 +82,20 @@ final class TrafficSession {
         show: ([Answer]) throws -> Void
     ) throws {
         while !isDone && !isEnded() {
-            try show(try step(sends: try mayBegin(), wait: .milliseconds(20)))
+            if try mayBegin() { try sendOrders() }
+            try show(try readAnswers(wait: .milliseconds(20)))
         }
         let deadline = Deadline(after: Self.closingTime)
         while !isDone && inFlight > 0 && !deadline.isOver {
             _ = try mayBegin()
-            try show(try step(sends: false, wait: .milliseconds(20)))
+            try show(try readAnswers(wait: .milliseconds(20)))
         }
     }
 
-    /// Sends the orders that are due and reads available answers.
+    /// Reads the answers at hand, waiting up to `wait` for the first.
     ///
-    /// - Parameters:
-    ///   - sends: whether to send orders.
-    ///   - wait: how long to wait for an answer.
     /// - Returns: the answers, in order within each store.
-    func step(sends: Bool, wait: Duration) throws(Failure) -> [Answer] {
-        if sends { try sendOrders() }
+    func readAnswers(wait: Duration) throws(Failure) -> [Answer] {
         producer.poll(timeout: .zero)
         if let error = deliveries.failure { throw connection.failure(error) }
 
@@ -122,7 +119,8 @@ final class TrafficSession {
         pace == .human ? min(wait, untilNextOrder) : wait
     }
 
-    private func sendOrders() throws(Failure) {
+    /// Sends the orders that are due.
+    func sendOrders() throws(Failure) {
         while inFlight < Self.mostInFlight, sent < orderLimit ?? .max, untilNextOrder == .zero {
             let order = traffic.next()
             sentAt[order.id] = .now
