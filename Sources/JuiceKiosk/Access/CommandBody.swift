@@ -10,15 +10,28 @@ enum CommandBody {
     private struct Order: Decodable {
         let orderId: String
         let store: String
-        let items: [Item]?
-        // The only form that pages of versions before baskets send.
-        let juice: String?
-        let quantity: Int?
-    }
+        let items: [OrderedJuice]
 
-    private struct Item: Decodable {
-        let juice: String
-        let quantity: Int?
+        private enum Field: String, CodingKey {
+            case orderId, store, items, juice, quantity
+        }
+
+        init(from decoder: any Decoder) throws {
+            let fields = try decoder.container(keyedBy: Field.self)
+            orderId = try fields.decode(String.self, forKey: .orderId)
+            store = try fields.decode(String.self, forKey: .store)
+            if let items = try fields.decodeIfPresent([OrderedJuice].self, forKey: .items) {
+                guard try fields.decodeIfPresent(String.self, forKey: .juice) == nil,
+                    try fields.decodeIfPresent(Int.self, forKey: .quantity) == nil
+                else {
+                    throw Refusal.badRequest("an order has either items or a juice")
+                }
+                self.items = items
+            } else {
+                // The only form that pages of versions before baskets send.
+                items = [try OrderedJuice(from: decoder)]
+            }
+        }
     }
 
     private struct Cancel: Decodable {
@@ -38,33 +51,20 @@ enum CommandBody {
     /// - Throws: ``Refusal`` if the kiosk's own page would not send such an order.
     static func order(_ data: Data, menu: Menu) throws(Refusal) -> OutgoingCommand {
         let order: Order = try decode(data)
-        var items: [OrderedJuice] = []
-        for item in try self.items(of: order) { items.append(try checked(item, menu)) }
-        guard (1...JuiceOrder.mostItems).contains(items.count) else {
+        guard (1...JuiceOrder.mostItems).contains(order.items.count) else {
             throw .badRequest("an order has from 1 to \(JuiceOrder.mostItems) items")
         }
-        let (id, store) = (try KioskID.whole(order.orderId), try checked(order.store))
-        guard items.count == 1, let item = items.first else { return .basket(id: id, store: store, items) }
-        return .order(id: id, store: store, juice: item.juice, quantity: item.quantity)
+        for item in order.items { try check(item, menu) }
+        return .order(id: try KioskID.whole(order.orderId), store: try checked(order.store), order.items)
     }
 
-    private static func items(of order: Order) throws(Refusal) -> [Item] {
-        switch (order.items, order.juice, order.quantity) {
-        case (let items?, nil, nil): return items
-        case (nil, let juice?, let quantity): return [Item(juice: juice, quantity: quantity)]
-        default: throw .badRequest("an order has either items or a juice")
-        }
-    }
-
-    private static func checked(_ item: Item, _ menu: Menu) throws(Refusal) -> OrderedJuice {
+    private static func check(_ item: OrderedJuice, _ menu: Menu) throws(Refusal) {
         guard menu.juiceIndex(id: item.juice) != nil else {
             throw .badRequest("the juice is not on the menu")
         }
-        let quantity = item.quantity ?? 1
-        guard JuiceOrder.quantities.contains(quantity) else {
+        guard JuiceOrder.quantities.contains(item.quantity) else {
             throw .badRequest("the quantity must be from 1 to \(JuiceOrder.quantities.upperBound)")
         }
-        return OrderedJuice(juice: item.juice, quantity: quantity)
     }
 
     /// Decodes a cancel of one of the page's orders. Only the page knows the id: it is random, and no other page gets it.
@@ -117,6 +117,8 @@ enum CommandBody {
     private static func decode<Body: Decodable>(_ data: Data) throws(Refusal) -> Body {
         do {
             return try JSONDecoder().decode(Body.self, from: data)
+        } catch let refusal as Refusal {
+            throw refusal
         } catch {
             throw .badRequest("the request is not the JSON that it should be")
         }

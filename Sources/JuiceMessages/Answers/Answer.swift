@@ -50,7 +50,7 @@ public enum OrderedJuices: Sendable, Hashable {
 }
 
 /// So many of a juice.
-public struct OrderedJuice: Sendable, Hashable, Encodable {
+public struct OrderedJuice: Sendable, Hashable, Codable {
     /// The juice's id.
     public let juice: String
     /// How many of it.
@@ -60,6 +60,13 @@ public struct OrderedJuice: Sendable, Hashable, Encodable {
     public init(juice: String, quantity: Int) {
         self.juice = juice
         self.quantity = quantity
+    }
+
+    /// As programs send it: one, unless the quantity is given.
+    public init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        juice = try fields.decode(String.self, forKey: .juice)
+        quantity = try fields.decodeIfPresent(Int.self, forKey: .quantity) ?? 1
     }
 }
 

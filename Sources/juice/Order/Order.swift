@@ -25,10 +25,7 @@ struct Order: ParsableCommand {
     )
 
     @Argument(
-        help: ArgumentHelp(
-            "A juice's id, name or alias, and how many of it, from 1 to 100; at most 20 of these. (default: 1)",
-            valueName: "juice[:count]"
-        ),
+        help: OrderItems.help,
         completion: .list(Menu.standard.juices.map(\.id))
     )
     var juices: [String]

@@ -1,9 +1,15 @@
+import ArgumentParser
 import JuiceClient
 import JuiceMaker
 import JuiceMessages
 
 /// The juices on `juice order`'s command line: each `NAME`, or `NAME:COUNT`.
 struct OrderItems: Equatable {
+    static let help = ArgumentHelp(
+        "A juice's id, name or alias, and how many of it, from 1 to 100; at most 20 of these. (default: 1)",
+        valueName: "juice[:count]"
+    )
+
     let items: [OrderedJuice]
 
     private struct Argument {
