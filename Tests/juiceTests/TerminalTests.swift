@@ -24,7 +24,7 @@ struct TerminalTests {
 
     @Test func padsByColumns() {
         #expect(DisplayWidth.pad("딸기", to: 6) == "딸기  ")
-        #expect(DisplayWidth.pad("딸기", to: 6, right: true) == "  딸기")
+        #expect(DisplayWidth.pad("딸기", to: 6, .right) == "  딸기")
         #expect(DisplayWidth.pad("딸기", to: 2) == "딸기")
     }
 
@@ -37,7 +37,7 @@ struct TerminalTests {
 
     @Test func tablesLineUp() {
         var table = Table([
-            .init(title: "가게"), .init(title: "n", alignsRight: true), .init(title: "bar", width: 5),
+            .init(title: "가게"), .init(title: "n", alignment: .right), .init(title: "bar", width: 5),
         ])
         table.add([.init("강남"), .init("10"), .init("██")])
         table.add([.init("main"), .init("7"), .init("")])

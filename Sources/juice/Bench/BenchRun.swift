@@ -68,15 +68,22 @@ extension BenchReport {
 
 extension Table {
     init(_ figures: FigureTable) {
-        self.init(figures.columns.map { Column(title: $0.title, alignsRight: $0.alignment == .right) })
+        self.init(
+            figures.columns.map { column in
+                switch column.alignment {
+                case .left: Column(title: column.title)
+                case .right: Column(title: column.title, alignment: .right)
+                }
+            }
+        )
         for row in figures.rows { add(row.map { Cell($0) }) }
     }
 
     /// The goals: measured and wanted values.
     init(_ goals: [Goal]) {
         self.init([
-            .init(title: "goal"), .init(title: "measured", alignsRight: true),
-            .init(title: "wanted", alignsRight: true), .init(title: ""),
+            .init(title: "goal"), .init(title: "measured", alignment: .right),
+            .init(title: "wanted", alignment: .right), .init(title: ""),
         ])
         for goal in goals {
             let unit = goal.unit.isEmpty ? "" : " \(goal.unit)"

@@ -38,22 +38,23 @@ struct Demo: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let plan = try TrafficPlan(settings)
-        let isLive = LiveTerminal.isPossible
+        let display: DemoRun.Display = LiveTerminal.isPossible ? .live : .lines
 
         let heldLines = HeldLines()
         let level = try settings.logLevel(default: .warning)
         let format = try settings.logFormat()
         let run = DemoRun(
+            display: display,
             plan: plan,
             menu: try settings.menu(),
             language: try settings.language(),
             kiosk: try settings.boolean(.kiosk) ? DemoKiosk(settings, stores: plan.stores) : nil,
-            logger: isLive
+            logger: display == .live
                 ? Logger.lines(level: level, format: format, sink: heldLines.hold)
                 : Logger.lines(level: level, format: format)
         )
         // Log lines would disturb the live view, so they are held back until it ends.
         defer { heldLines.release() }
-        try run.run(isLive: isLive)
+        try run.run()
     }
 }

@@ -5,8 +5,17 @@ import JuiceService
 import Kafka
 import Logging
 
-/// One run of the demo, on the thread that calls ``run(isLive:)``.
+/// One run of the demo, on the thread that calls ``run()``.
 struct DemoRun {
+    /// How answers and stock are shown.
+    enum Display {
+        /// In a view that is drawn again and again, on a terminal.
+        case live
+        /// A line for each answer.
+        case lines
+    }
+
+    let display: Display
     let plan: TrafficPlan
     let menu: Menu
     let language: Language
@@ -14,7 +23,7 @@ struct DemoRun {
     let kiosk: DemoKiosk?
     let logger: Logger
 
-    func run(isLive: Bool) throws {
+    func run() throws {
         let interruption = StopSignal.onInterruption()
         let topics = TopicNames()
         let embedded = try EmbeddedKafka(
@@ -44,16 +53,15 @@ struct DemoRun {
         )
         let page = try kiosk.map { try RunningKiosk($0, connection, logger: logger) }
         defer { page?.stop() }
-        if let page, !isLive { StandardOutput.line(page.welcome) }
+        if let page, display == .lines { StandardOutput.line(page.welcome) }
         let session = try TrafficSession(
             connection,
             traffic: Traffic(stores: plan.stores, menu: menu, seed: plan.seed),
             plan: plan
         )
-        if isLive {
-            try showLive(session, connection, service, interruption, note: page?.welcome)
-        } else {
-            try run(session, service, interruption, AnswerLine.write)
+        switch display {
+        case .live: try showLive(session, connection, service, interruption, note: page?.welcome)
+        case .lines: try run(session, service, interruption, AnswerLine.write)
         }
         StandardOutput.line(session.tally.summary)
     }

@@ -18,7 +18,7 @@ struct HistoryFormat: AnswerFormat {
         let revision = answer.revision.map(String.init) ?? "-"
         let columns = [
             paint(.faint, DisplayWidth.pad(time, to: Self.timeWidth)),
-            paint(.bold, DisplayWidth.pad(revision, to: Self.revisionWidth, right: true)),
+            paint(.bold, DisplayWidth.pad(revision, to: Self.revisionWidth, .right)),
             change.cause.printable,
             change.amounts.map { paint(.cyan, $0.printable) },
             change.levels.printable,

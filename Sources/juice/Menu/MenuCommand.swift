@@ -41,7 +41,7 @@ struct MenuCommand: ParsableCommand {
     static func fruits(of menu: Menu) -> Table {
         var table = Table([
             .init(title: "fruit"), .init(title: "name"), .init(title: "이름"),
-            .init(title: "initial stock", alignsRight: true),
+            .init(title: "initial stock", alignment: .right),
         ])
         for fruit in menu.fruits {
             table.add([

@@ -26,7 +26,7 @@ struct StockTable {
             [Table.Column(title: language == .korean ? "가게" : "store")]
                 + fruits.flatMap {
                     [
-                        Table.Column(title: $0.name, alignsRight: true),
+                        Table.Column(title: $0.name, alignment: .right),
                         Table.Column(title: "", width: barColumns),
                     ]
                 }

@@ -23,10 +23,19 @@ enum DisplayWidth {
         return clipped + "…"
     }
 
-    /// The text, padded with spaces to `columns`; `right` aligns it to the right.
-    static func pad(_ text: String, to columns: Int, right: Bool = false) -> String {
+    /// Where padded text stands.
+    enum Alignment {
+        case left
+        case right
+    }
+
+    /// The text, padded with spaces to `columns`.
+    static func pad(_ text: String, to columns: Int, _ alignment: Alignment = .left) -> String {
         let spaces = String(repeating: " ", count: max(0, columns - of(text)))
-        return right ? spaces + text : text + spaces
+        switch alignment {
+        case .left: return text + spaces
+        case .right: return spaces + text
+        }
     }
 
     private static func width(of character: Character) -> Int {

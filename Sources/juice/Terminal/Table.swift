@@ -2,7 +2,7 @@
 struct Table {
     struct Column {
         let title: String
-        var alignsRight = false
+        var alignment = DisplayWidth.Alignment.left
         /// The minimum width.
         var width = 0
     }
@@ -39,11 +39,11 @@ struct Table {
         return ([titles] + rows).map { row in
             let last = row.lastIndex { !$0.text.isEmpty } ?? 0
             return row[...last].indices.map { column in
-                let isLast = column == last && !columns[column].alignsRight
+                let isLast = column == last && columns[column].alignment == .left
                 let text = DisplayWidth.pad(
                     row[column].text,
                     to: isLast ? 0 : widths[column],
-                    right: columns[column].alignsRight
+                    columns[column].alignment
                 )
                 return paint(row[column].colour, text)
             }

@@ -132,8 +132,8 @@ struct Topics: ParsableCommand {
             }
             guard findings.problems.isEmpty else { throw Failure(findings.problems) }
             var table = Table([
-                .init(title: "topic"), .init(title: "partitions", alignsRight: true),
-                .init(title: "replication factor", alignsRight: true),
+                .init(title: "topic"), .init(title: "partitions", alignment: .right),
+                .init(title: "replication factor", alignment: .right),
             ])
             for topic in topics {
                 table.add([
