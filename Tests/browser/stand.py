@@ -14,7 +14,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-PATIENCE = 40  # Seconds; nothing here takes more than a few.
+TIMEOUT = 40  # Seconds; nothing here takes more than a few.
 TOKEN = "a-token-for-the-tests"
 
 
@@ -45,7 +45,7 @@ class Process:
         """The match in the next line that has one."""
         while True:
             try:
-                line = self.lines.get(timeout=PATIENCE)
+                line = self.lines.get(timeout=TIMEOUT)
             except queue.Empty:
                 line = None
             if line is None:
@@ -61,12 +61,12 @@ class Process:
     def stop(self):
         self.process.terminate()
         try:
-            self.process.wait(PATIENCE)
+            self.process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
         self.process.stdin.close()
-        self.reader.join(PATIENCE)
+        self.reader.join(TIMEOUT)
         self.process.stdout.close()
 
 
@@ -144,7 +144,7 @@ def until(driver, condition, what):
         except Exception:  # An element was replaced while it was read.
             return False
 
-    WebDriverWait(driver, PATIENCE, poll_frequency=0.05).until(holds, what)
+    WebDriverWait(driver, TIMEOUT, poll_frequency=0.05).until(holds, what)
 
 
 def visit(driver, url, store=None, language="en"):

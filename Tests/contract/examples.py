@@ -21,7 +21,7 @@ from check import ROOT
 from documents import Contract, problem
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-PATIENCE = 60  # Seconds; nothing here takes more than a few.
+TIMEOUT = 60  # Seconds; nothing here takes more than a few.
 TRACE = ("traceparent", b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 
 
@@ -50,7 +50,7 @@ class Service:
         self.told.set()
 
     def __enter__(self):
-        self.told.wait(PATIENCE)
+        self.told.wait(TIMEOUT)
         if self.brokers is None:
             self.__exit__()
             raise Fault("juice serve named no broker:\n" + "".join(self.output))
@@ -59,7 +59,7 @@ class Service:
     def __exit__(self, *_):
         self.process.terminate()
         try:
-            self.process.wait(PATIENCE)
+            self.process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             self.process.kill()
 
@@ -89,7 +89,7 @@ def try_example(command, brokers, contract):
 
 def run_example(command, contract, expected, store):
     """The answer that an example prints."""
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
     said = f"{' '.join(command)} said {ran.stdout!r} and {ran.stderr!r}"
     require(ran.returncode == 0, f"{said}, status {ran.returncode}")
     answer = json.loads(ran.stdout)
@@ -119,16 +119,16 @@ def send_others(brokers):
     ]
     for topic, key, value, headers in commands + letters:
         producer.produce(topic, key=key, value=value, headers=headers)
-    require(producer.flush(PATIENCE) == 0, "the broker did not take all records")
+    require(producer.flush(TIMEOUT) == 0, "the broker did not take all records")
     return len(commands), len(letters)
 
 
 def read(brokers, topic, count, keys=None):
     """The records of a topic, once it has `count` of them, with these keys if given."""
     consumer = Consumer({"bootstrap.servers": brokers, "group.id": "contract", "isolation.level": "read_committed"})
-    partitions = consumer.list_topics(topic, timeout=PATIENCE).topics[topic].partitions
+    partitions = consumer.list_topics(topic, timeout=TIMEOUT).topics[topic].partitions
     consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
-    records, found, deadline = [], 0, time.monotonic() + PATIENCE
+    records, found, deadline = [], 0, time.monotonic() + TIMEOUT
     while found < count:
         left = deadline - time.monotonic()
         require(left > 0, f"{topic} has {found} records, {count} are due")
