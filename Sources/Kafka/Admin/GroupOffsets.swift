@@ -62,7 +62,7 @@ private final class Client: Sendable {
     init(_ configuration: KafkaConfiguration, _ hooks: ClientHooks) throws(KafkaError) {
         group = configuration["group.id"] ?? ""
         // A consumer, since the answer "not coordinator" to a producer's request of this kind ends the process: in all versions
-        // up to 2.16 librdkafka then tells the client's group, and a producer has none.
+        // up to 2.15 librdkafka then tells the client's group, and a producer has none.
         handle = try ClientHandle(.consumer, configuration: configuration, hooks: hooks)
     }
 
