@@ -86,9 +86,8 @@ extension ServiceConfiguration {
             "client.id": "juice-maker-\(instanceID)",
             // A missing topic must be created with the right configuration, not with a broker's defaults.
             "allow.auto.create.topics": "false",
-            // A broker that comes back is found within half a second. So is the new leader of a broker that does not.
-            "reconnect.backoff.max.ms": "500",
-            "topic.metadata.refresh.fast.interval.ms": "100",
+            // A broker that comes back is found within a second.
+            "reconnect.backoff.max.ms": "1000",
         ])
         .merging(kafkaProperties)
         .merging(["bootstrap.servers": bootstrapServers])
@@ -104,8 +103,6 @@ extension ServiceConfiguration {
             "heartbeat.interval.ms": "500",
             // A worker held up by an outage must not delay the others' rebalance for the default of 5 minutes.
             "max.poll.interval.ms": "60000",
-            // A partition is read on as soon as its new leader is known.
-            "fetch.error.backoff.ms": "50",
             // A topic unknown to a broker for a moment is subscribed to again within this time.
             "topic.metadata.refresh.interval.ms": "10000",
             // librdkafka uses some 500 bytes for each queued record. Two transactions' worth is enough, since the log makes it

@@ -18,13 +18,18 @@ struct TransactionalClient {
     /// How many connections the client had lost by its last commit.
     private var closedConnectionsAtCommit = 0
 
-    /// When the client began to ask for the id.
-    private let askedSince = ContinuousClock.now
-    /// How often it was told to ask again later.
-    private var refusals = 0
+    private let configuration: KafkaConfiguration
+    private let hooks: ClientHooks
+    private let madeAt = ContinuousClock.now
+    /// When this client, or the first of those it replaced, began to ask for the id.
+    private var askedSince = ContinuousClock.now
+    /// How many clients it replaced, one after the other.
+    private var predecessors = 0
 
-    /// After how long to ask again: first, second, and from then on.
-    private static let pauses: [Duration] = [.milliseconds(50), .milliseconds(100), .milliseconds(200)]
+    /// How long the first client waits for its id before another replaces it. Each replacement waits twice as long.
+    private static let firstPause = Duration.milliseconds(50)
+    /// librdkafka asks again half a second after an answer. The rest is a margin for clocks.
+    private static let libraryRetryInterval = Duration.milliseconds(450)
 
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     init(
@@ -40,6 +45,8 @@ struct TransactionalClient {
         }
         lateRequests = LateRequestGuard(of: handle.pointer)
         self.transactionalID = transactionalID
+        self.configuration = configuration
+        self.hooks = hooks
     }
 }
 
@@ -48,19 +55,23 @@ struct TransactionalClient {
 extension TransactionalClient {
     /// Waits for the transactional id.
     ///
-    /// The coordinator may have work to finish first, such as writing the markers of the previous transaction, or another
-    /// broker may have become the coordinator. librdkafka would ask again after half a second. But each call asks at once,
-    /// unless a request is on its way; so there are several short calls instead of one.
+    /// The coordinator may have work to finish first, such as writing the markers of the previous transaction. librdkafka would
+    /// ask again after half a second; a new client asks at once. It replaces only a client that has its answer and is not
+    /// asking: a request still on its way would fence the replacement.
     ///
     /// - Parameter decisionTimeout: how long to wait in total while the coordinator cannot end the transaction left open under
     ///   the id; nil waits without limit.
     /// - Returns: true once the client holds the id; false if it should go on asking in the background.
     mutating func takesOverID(timeout: Duration, decisionTimeout: Duration?) throws(KafkaError) -> Bool {
         let deadline = ContinuousClock.now + timeout
+        var isBusy = true
         while true {
-            let pause = Self.pauses[min(refusals, Self.pauses.count - 1)]
+            let pause = Self.firstPause * (1 << predecessors)
+            let canBeReplaced =
+                isBusy && pause < Self.libraryRetryInterval && .now - madeAt < Self.libraryRetryInterval
+            let until = canBeReplaced ? min(deadline, madeAt + pause) : deadline
             do throws(KafkaError) {
-                try askForID(timeout: max(.milliseconds(1), min(pause, deadline - .now)))
+                try askForID(timeout: max(.milliseconds(1), until - .now))
                 return true
             } catch {
                 if let decisionTimeout, error.code == .concurrentTransactions,
@@ -69,8 +80,10 @@ extension TransactionalClient {
                     return false
                 }
                 guard error.remedy == .retry, .now < deadline else { throw error }
-                if error.code != .timedOut { refusals += 1 }
+                isBusy = error.code.isBusyCoordinator
             }
+            guard isBusy, canBeReplaced, .now - madeAt < Self.libraryRetryInterval else { continue }
+            self = try successor
         }
     }
 
@@ -80,6 +93,18 @@ extension TransactionalClient {
             consuming: rd_kafka_init_transactions(handle.pointer, timeout.milliseconds)
         )
         if let error { throw handle.explained(error) }
+    }
+
+    private var successor: TransactionalClient {
+        get throws(KafkaError) {
+            var client = try TransactionalClient(
+                transactionalID: transactionalID,
+                configuration: configuration,
+                hooks: hooks
+            )
+            (client.askedSince, client.predecessors) = (askedSince, predecessors + 1)
+            return client
+        }
     }
 }
 

@@ -106,9 +106,6 @@ public final class TransactionalProducer {
         clients.leaveCurrent()
     }
 
-    /// Drops the client before its next transaction begins with a new one, which asks the cluster anew who leads and coordinates.
-    func renew() { clients.leaveCurrent() }
-
     /// Serves the hooks, waiting for at most `timeout`. Events of a client that is never polled, such as its statistics, pile
     /// up without limit.
     public func poll(timeout: Duration) { clients.poll(timeout: timeout) }

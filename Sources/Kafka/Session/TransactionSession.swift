@@ -11,8 +11,6 @@ public final class TransactionSession {
     private let topics: [[TransactionalTopic]]
     private var current = 0
     private var isTakingOver = false
-    private var begunAt = ContinuousClock.now
-    private var pace = TransactionPace()
 
     /// A session that must be initialised before its first transaction.
     ///
@@ -67,7 +65,7 @@ public final class TransactionSession {
         let others = (1...producers.count).map { (current + $0) % producers.count }
         let next = others.first { producers[$0].isReady } ?? others[0]
         try producers[next].begin(timeout: timeout)
-        (current, begunAt) = (next, .now)
+        current = next
     }
 
     /// Adds a record to the transaction.
@@ -114,16 +112,11 @@ public final class TransactionSession {
 
     /// Commits. When it returns, the transaction is committed.
     ///
-    /// If it was disturbed, a broker may have gone. The other producers would find that out request by request, and librdkafka
-    /// looks for a new coordinator only after half a second each time. So they take over their ids with new clients.
+    /// A producer that became a suspect begins at once to take over its id, while the next transaction runs on another.
     public func commit(timeout: Duration) throws(KafkaError) {
-        let producer = producers[current]
-        try producer.commit(timeout: timeout)
-        guard pace.isDisturbed(after: .now - begunAt) || !producer.isReady else { return }
-        for other in producers where other !== producer { other.renew() }
-        for producer in producers where !producer.isReady {
-            _ = try? producer.initTransactions(timeout: .milliseconds(1))
-        }
+        try producers[current].commit(timeout: timeout)
+        guard producers.count > 1, !producers[current].isReady else { return }
+        _ = try? producers[current].initTransactions(timeout: .milliseconds(1))
     }
 
     /// Serves the producers' hooks. Call it now and then while there is nothing to write.
