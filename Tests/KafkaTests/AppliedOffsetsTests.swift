@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import class Kafka.AppliedOffsets
+@testable import class Kafka.GroupOffsets
 
 /// A producer sends no offsets before those of its last transaction are applied.
 @Suite(.concurrencyLimited) struct AppliedOffsetsTests {
@@ -74,6 +75,24 @@ import Testing
             try stand.transact(2)
             #expect(stand.broker.pendingFailures(of: .offsetFetch) == 0)
             stand.member.close()
+        }
+    }
+
+    /// librdkafka goes on looking for the coordinator when nobody waits for the answer any more.
+    @Test func whoGaveUpDoesNoHarmOnceTheCoordinatorIsFound() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker.start(topics: ["in": 1])
+            let client = try GroupOffsets.Client(broker.client(["group.id": "g"]), quietHooks)
+            func committed(timeout: Duration) throws(KafkaError) -> Offset? {
+                try client.committed(Self.first, .latest, timeout: timeout)
+            }
+            broker.takeDown()
+            for _ in 0..<3 {
+                let error = #expect(throws: KafkaError.self) { try committed(timeout: .milliseconds(50)) }
+                #expect(error?.code == .timedOut)
+            }
+            broker.bringUp()
+            #expect(try committed(timeout: .seconds(60)) == nil)
         }
     }
 

@@ -198,14 +198,21 @@ extension ClientHandle {
         defer { rd_kafka_queue_destroy(queue) }
         let options = rd_kafka_AdminOptions_new(pointer, operation)
         defer { rd_kafka_AdminOptions_destroy(options) }
+        let needsCoordinator = Self.operationsOfCoordinators.contains(operation)
         var reason = ErrorText()
         _ = reason.withBuffer {
-            rd_kafka_AdminOptions_set_request_timeout(options, timeout.milliseconds, $0, $1)
+            rd_kafka_AdminOptions_set_request_timeout(
+                options,
+                (needsCoordinator ? Self.longestRequest : timeout).milliseconds,
+                $0,
+                $1
+            )
         }
 
         send(options, queue)
-        // librdkafka ends the request itself at its timeout. The margin lets that event arrive.
-        guard let event = rd_kafka_queue_poll(queue, timeout.milliseconds + 1000) else {
+        // librdkafka ends most requests itself at their timeout. The margin lets that event arrive.
+        let wait = needsCoordinator ? timeout : timeout + .seconds(1)
+        guard let event = rd_kafka_queue_poll(queue, wait.milliseconds) else {
             throw KafkaError(code: .timedOut, isRetriable: true)
         }
         let text = rd_kafka_event_error_string(event).map { String(cString: $0) }
@@ -215,4 +222,12 @@ extension ClientHandle {
         }
         return event
     }
+
+    /// Requests that a group's coordinator answers. They must not time out in librdkafka while it looks for the coordinator:
+    /// once it has found it, it would drop the request twice, which ends the process. So they outlast whoever waits for them.
+    private static let operationsOfCoordinators = [
+        RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS,
+    ]
+    /// librdkafka's limit.
+    private static let longestRequest = Duration.seconds(3_600)
 }

@@ -54,48 +54,50 @@ final class GroupOffsets: Sendable {
     }
 }
 
-/// A librdkafka client, which several threads may share.
-private final class Client: Sendable {
-    nonisolated(unsafe) let handle: ClientHandle
-    private let group: String
+extension GroupOffsets {
+    /// A librdkafka client, which several threads may share.
+    final class Client: Sendable {
+        nonisolated(unsafe) let handle: ClientHandle
+        private let group: String
 
-    init(_ configuration: KafkaConfiguration, _ hooks: ClientHooks) throws(KafkaError) {
-        group = configuration["group.id"] ?? ""
-        // A consumer, since the answer "not coordinator" to a producer's request of this kind ends the process: in all versions
-        // up to 2.15 librdkafka then tells the client's group, and a producer has none.
-        handle = try ClientHandle(.consumer, configuration: configuration, hooks: hooks)
-    }
+        init(_ configuration: KafkaConfiguration, _ hooks: ClientHooks) throws(KafkaError) {
+            group = configuration["group.id"] ?? ""
+            // A consumer, since the answer "not coordinator" to a producer's request of this kind ends the process: in all versions
+            // up to 2.15 librdkafka then tells the client's group, and a producer has none.
+            handle = try ClientHandle(.consumer, configuration: configuration, hooks: hooks)
+        }
 
-    func committed(
-        _ partition: TopicPartition,
-        _ isolation: GroupOffsets.Isolation,
-        timeout: Duration
-    ) throws(KafkaError) -> Offset? {
-        let list = PartitionList([partition])
-        var request = list.withPointer { rd_kafka_ListConsumerGroupOffsets_new(group, $0) }
-        defer { rd_kafka_ListConsumerGroupOffsets_destroy(request) }
-        let event = try handle.request(RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, timeout: timeout) {
-            options,
-            queue in
-            let error = rd_kafka_AdminOptions_set_require_stable_offsets(
+        func committed(
+            _ partition: TopicPartition,
+            _ isolation: Isolation,
+            timeout: Duration
+        ) throws(KafkaError) -> Offset? {
+            let list = PartitionList([partition])
+            var request = list.withPointer { rd_kafka_ListConsumerGroupOffsets_new(group, $0) }
+            defer { rd_kafka_ListConsumerGroupOffsets_destroy(request) }
+            let event = try handle.request(RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS, timeout: timeout) {
                 options,
-                isolation == .stable ? 1 : 0
-            )
-            if let error { rd_kafka_error_destroy(error) }
-            rd_kafka_ListConsumerGroupOffsets(handle.pointer, &request, 1, options, queue)
-        }
-        defer { rd_kafka_event_destroy(event) }
+                queue in
+                let error = rd_kafka_AdminOptions_set_require_stable_offsets(
+                    options,
+                    isolation == .stable ? 1 : 0
+                )
+                if let error { rd_kafka_error_destroy(error) }
+                rd_kafka_ListConsumerGroupOffsets(handle.pointer, &request, 1, options, queue)
+            }
+            defer { rd_kafka_event_destroy(event) }
 
-        var count = 0
-        let result = rd_kafka_event_ListConsumerGroupOffsets_result(event)
-        let groups = rd_kafka_ListConsumerGroupOffsets_result_groups(result, &count)
-        guard count > 0, let group = groups?[0], let offsets = rd_kafka_group_result_partitions(group) else {
-            throw .outOfMemory
+            var count = 0
+            let result = rd_kafka_event_ListConsumerGroupOffsets_result(event)
+            let groups = rd_kafka_ListConsumerGroupOffsets_result_groups(result, &count)
+            guard count > 0, let group = groups?[0], let offsets = rd_kafka_group_result_partitions(group) else {
+                throw .outOfMemory
+            }
+            guard let element = PartitionList.elements(of: UnsafeMutablePointer(mutating: offsets)).first else {
+                return nil
+            }
+            if let error = KafkaError(element.err) { throw error }
+            return element.offset < 0 ? nil : element.offset
         }
-        guard let element = PartitionList.elements(of: UnsafeMutablePointer(mutating: offsets)).first else {
-            return nil
-        }
-        if let error = KafkaError(element.err) { throw error }
-        return element.offset < 0 ? nil : element.offset
     }
 }
