@@ -90,10 +90,12 @@ extension GroupOffsets {
             var count = 0
             let result = rd_kafka_event_ListConsumerGroupOffsets_result(event)
             let groups = rd_kafka_ListConsumerGroupOffsets_result_groups(result, &count)
-            guard count > 0, let group = groups?[0], let offsets = rd_kafka_group_result_partitions(group) else {
+            guard count > 0, let group = groups?[0], let offsets = rd_kafka_group_result_partitions(group)
+            else {
                 throw .outOfMemory
             }
-            guard let element = PartitionList.elements(of: UnsafeMutablePointer(mutating: offsets)).first else {
+            guard let element = PartitionList.elements(of: UnsafeMutablePointer(mutating: offsets)).first
+            else {
                 return nil
             }
             if let error = KafkaError(element.err) { throw error }
