@@ -22,6 +22,10 @@ extension KafkaConfiguration {
     /// wakes the leader's thread, or after a second.
     static let fetchesOn = isKnown(fetchQueueBackoff)
 
+    /// Whether a consumer is told when a partition's leader has moved. The first version that can be told by a property is 2.2;
+    /// 2.1 is asked more than it needs.
+    static let noticesMovedLeaders = isKnown(fetchQueueBackoff)
+
     private init(known properties: [String: String]) {
         self.init(properties.filter { Self.isKnown($0.key) })
     }

@@ -25,6 +25,7 @@ public final class Consumer {
     private var held = 0
     private var isClosed = false
     private var isReading = false
+    private var leaders = LeaderRefresh()
 
     /// A consumer that reads nothing yet.
     ///
@@ -66,6 +67,7 @@ public final class Consumer {
     /// A member of a group calls it with partitions that the group assigned to it.
     public func assign(_ offsets: [TopicPartition: Offset]) throws(KafkaError) {
         isReading = true
+        leaders.topics = Set(offsets.keys.lazy.map(\.topic))
         let list = PartitionList(offsets: offsets)
         let code = list.withPointer { rd_kafka_assign(handle.pointer, $0) }
         if let error = KafkaError(code) { throw error }
@@ -98,6 +100,7 @@ public final class Consumer {
     ///   `group.instance.id`. An error that concerns one partition is an element of the batch.
     public func poll(maxRecords: Int, timeout: Duration) throws(KafkaError) -> RecordBatch {
         releaseMessages()
+        leaders.askIfDue(handle)
         if maxRecords > messages.count {
             messages.deallocate()
             messages = .allocate(capacity: maxRecords)
