@@ -4,7 +4,7 @@ import Testing
 
 @testable import Kafka
 
-/// A consumer finds a leader that moved although the former one goes on answering.
+/// Leaders that moved are found where librdkafka would find them too late.
 @Suite(.concurrencyLimited) struct LeaderRefreshTests {
     @Test(
         .enabled(
@@ -37,6 +37,49 @@ import Testing
             #expect(try isRead("after"))
             #expect(broker.pendingFailures(of: .fetch) > 900)
             consumer.close()
+        }
+    }
+
+    @Test func aTransactionAsksForTheLeaderWhileABrokerIsGone() async throws {
+        try await onThread {
+            let partition = TopicPartition(topic: "out", partition: 0)
+            let broker = try EmbeddedBroker(brokerCount: 2, logger: quietHooks.logger)
+            try broker.createTopic("out", partitionCount: 1)
+            broker.setLeader(1, of: partition)
+            broker.setCoordinator(2, ofTransactionalID: "transactional")
+            let recorder = LogRecorder()
+            let producer = try TransactionalProducer(
+                configuration: broker.client(["transactional.id": "transactional", "debug": "metadata"]),
+                hooks: ClientHooks(logger: recorder.makeLogger(level: .debug))
+            )
+            let out = try producer.topic("out")
+            try producer.initTransactions(timeout: .seconds(60))
+            func begin() throws {
+                try producer.begin()
+                try out.produce(partition: 0, key: nil, value: nil, headers: [])
+            }
+            func isCommitted() throws -> Bool {
+                do throws(KafkaError) {
+                    try producer.commit(timeout: .milliseconds(200))
+                    return true
+                } catch {
+                    guard error.remedy == .retry else { throw error }
+                    return false
+                }
+            }
+            let deadline = ContinuousClock.now + .seconds(60)
+            try begin()
+            while try !isCommitted(), .now < deadline {}
+            var hasAsked: Bool { recorder.all.contains { $0.contains("application requested") } }
+            #expect(!hasAsked)
+
+            broker.takeDown(broker: 1)
+            try begin()
+            while !hasAsked, .now < deadline { #expect(try !isCommitted()) }
+            #expect(hasAsked)
+            broker.setLeader(2, of: partition)
+            while try !isCommitted(), .now < deadline {}
+            #expect(.now < deadline)
         }
     }
 }

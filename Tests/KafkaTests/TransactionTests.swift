@@ -55,6 +55,22 @@ import Testing
         }
     }
 
+    /// librdkafka alone asks a busy coordinator only twice a second.
+    @Test func aBusyCoordinatorIsAskedAgainSoon() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            broker.fail(next: .initProducerID, with: Array(repeating: .concurrentTransactions, count: 10))
+            let recorder = LogRecorder()
+            let producer = try TransactionalProducer(
+                configuration: broker.client(["transactional.id": "transactional", "debug": "eos"]),
+                hooks: ClientHooks(logger: recorder.makeLogger(level: .debug))
+            )
+            try producer.initTransactions(timeout: .seconds(60))
+            #expect(broker.pendingFailures(of: .initProducerID) == 0)
+            #expect(recorder.all.count { $0.contains("fire immediately") } > 8)
+        }
+    }
+
     @Test func callsOutOfOrderAreErrorsNotCrashes() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])

@@ -22,8 +22,9 @@ extension KafkaConfiguration {
     /// wakes the leader's thread, or after a second.
     static let fetchesOn = isKnown(fetchQueueBackoff)
 
-    /// Whether a consumer is told when a partition's leader has moved. The first version that can be told by a property is 2.2;
-    /// 2.1 is asked more than it needs.
+    /// Whether a consumer is told when a partition's leader has moved. Before 2.1 fetches carry no leader epoch. So a broker that
+    /// is shutting down answers them as a follower, with nothing new for seconds, and only newer metadata shows where the leader
+    /// is. The first version that can be told by a property is 2.2; 2.1 asks more than it needs.
     static let noticesMovedLeaders = isKnown(fetchQueueBackoff)
 
     private init(known properties: [String: String]) {

@@ -174,10 +174,6 @@ extension KafkaError.Code {
     public static let fenced = Self(RD_KAFKA_RESP_ERR__FENCED)
     /// The coordinator has not ended the previous transaction yet.
     public static let concurrentTransactions = Self(RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS)
-    /// Whether the coordinator has to finish other work before it can answer.
-    var isBusyCoordinator: Bool {
-        self == .concurrentTransactions || self == Self(RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS)
-    }
     /// Whether another broker may be the coordinator by now.
     var leavesCoordinator: Bool {
         [

@@ -26,6 +26,8 @@ public final class Consumer {
     private var isClosed = false
     private var isReading = false
     private var leaders = LeaderRefresh()
+    /// The topics of the partitions that are being read.
+    private var topics: Set<String> = []
 
     /// A consumer that reads nothing yet.
     ///
@@ -67,7 +69,7 @@ public final class Consumer {
     /// A member of a group calls it with partitions that the group assigned to it.
     public func assign(_ offsets: [TopicPartition: Offset]) throws(KafkaError) {
         isReading = true
-        leaders.topics = Set(offsets.keys.lazy.map(\.topic))
+        topics = Set(offsets.keys.lazy.map(\.topic))
         let list = PartitionList(offsets: offsets)
         let code = list.withPointer { rd_kafka_assign(handle.pointer, $0) }
         if let error = KafkaError(code) { throw error }
@@ -100,7 +102,7 @@ public final class Consumer {
     ///   `group.instance.id`. An error that concerns one partition is an element of the batch.
     public func poll(maxRecords: Int, timeout: Duration) throws(KafkaError) -> RecordBatch {
         releaseMessages()
-        leaders.askIfDue(handle)
+        if !KafkaConfiguration.noticesMovedLeaders { leaders.askIfDue(about: topics, handle) }
         if maxRecords > messages.count {
             messages.deallocate()
             messages = .allocate(capacity: maxRecords)

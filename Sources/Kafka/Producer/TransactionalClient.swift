@@ -18,18 +18,11 @@ struct TransactionalClient {
     /// How many connections the client had lost by its last commit.
     private var closedConnectionsAtCommit = 0
 
-    private let configuration: KafkaConfiguration
-    private let hooks: ClientHooks
-    private let madeAt = ContinuousClock.now
-    /// When this client, or the first of those it replaced, began to ask for the id.
-    private var askedSince = ContinuousClock.now
-    /// How many clients it replaced, one after the other.
-    private var predecessors = 0
-
-    /// How long the first client waits for its id before another replaces it. Each replacement waits twice as long.
-    private static let firstPause = Duration.milliseconds(50)
-    /// librdkafka asks again half a second after an answer. The rest is a margin for clocks.
-    private static let libraryRetryInterval = Duration.milliseconds(450)
+    /// When it began to ask for the id.
+    private let askedSince = ContinuousClock.now
+    /// How long to wait before asking for the id again. Each time it doubles.
+    private var pause = Duration.milliseconds(50)
+    private static let longestPause = Duration.milliseconds(200)
 
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     init(
@@ -45,8 +38,6 @@ struct TransactionalClient {
         }
         lateRequests = LateRequestGuard(of: handle.pointer)
         self.transactionalID = transactionalID
-        self.configuration = configuration
-        self.hooks = hooks
     }
 }
 
@@ -55,23 +46,18 @@ struct TransactionalClient {
 extension TransactionalClient {
     /// Waits for the transactional id.
     ///
-    /// The coordinator may have work to finish first, such as writing the markers of the previous transaction. librdkafka would
-    /// ask again after half a second; a new client asks at once. It replaces only a client that has its answer and is not
-    /// asking: a request still on its way would fence the replacement.
+    /// The coordinator may have work to finish first, such as writing the markers of the previous transaction. librdkafka asks
+    /// again half a second after each answer, but at once when it is called again; a request that has no answer yet is never
+    /// repeated. So it is called in short steps.
     ///
     /// - Parameter decisionTimeout: how long to wait in total while the coordinator cannot end the transaction left open under
     ///   the id; nil waits without limit.
     /// - Returns: true once the client holds the id; false if it should go on asking in the background.
     mutating func takesOverID(timeout: Duration, decisionTimeout: Duration?) throws(KafkaError) -> Bool {
         let deadline = ContinuousClock.now + timeout
-        var isBusy = true
         while true {
-            let pause = Self.firstPause * (1 << predecessors)
-            let canBeReplaced =
-                isBusy && pause < Self.libraryRetryInterval && .now - madeAt < Self.libraryRetryInterval
-            let until = canBeReplaced ? min(deadline, madeAt + pause) : deadline
             do throws(KafkaError) {
-                try askForID(timeout: max(.milliseconds(1), until - .now))
+                try askForID(timeout: min(pause, timeout))
                 return true
             } catch {
                 if let decisionTimeout, error.code == .concurrentTransactions,
@@ -79,11 +65,9 @@ extension TransactionalClient {
                 {
                     return false
                 }
-                guard error.remedy == .retry, .now < deadline else { throw error }
-                isBusy = error.code.isBusyCoordinator
+                pause = min(pause * 2, Self.longestPause)
+                guard error.remedy == .retry, .now + pause <= deadline else { throw error }
             }
-            guard isBusy, canBeReplaced, .now - madeAt < Self.libraryRetryInterval else { continue }
-            self = try successor
         }
     }
 
@@ -93,18 +77,6 @@ extension TransactionalClient {
             consuming: rd_kafka_init_transactions(handle.pointer, timeout.milliseconds)
         )
         if let error { throw handle.explained(error) }
-    }
-
-    private var successor: TransactionalClient {
-        get throws(KafkaError) {
-            var client = try TransactionalClient(
-                transactionalID: transactionalID,
-                configuration: configuration,
-                hooks: hooks
-            )
-            (client.askedSince, client.predecessors) = (askedSince, predecessors + 1)
-            return client
-        }
     }
 }
 

@@ -28,6 +28,7 @@ public final class TransactionalProducer {
     /// The offsets of the open transaction.
     private var sentOffsets: [TopicPartition: Offset] = [:]
     private var clients: TransactionalClients
+    private var leaders = LeaderRefresh()
     /// How many records were unconfirmed when the queue was last looked at.
     private var unconfirmed: Int32 = 0
     /// Whether ``initTransactions(timeout:)`` has succeeded since the last ``drop()``.
@@ -219,6 +220,10 @@ extension TransactionalProducer {
             let left = rd_kafka_outq_len(client.handle.pointer)
             if left < unconfirmed { silence?.confirmed() }
             unconfirmed = left
+            // librdkafka asks only once a second who leads the partitions of a broker that is gone.
+            if client.connections == .broken {
+                leaders.askIfDue(about: clients.topics.lazy.map(\.name), client.handle)
+            }
             try silence?.check(client.connections)
             guard ContinuousClock.now < deadline else { throw KafkaError(code: .timedOut, isRetriable: true) }
         }

@@ -1,6 +1,6 @@
 /// A topic of a ``TransactionalProducer``, independent of the client that the producer currently uses.
 public final class TransactionalTopic {
-    private let name: String
+    let name: String
     private let properties: [String: String]
     private(set) var batch: ProduceBatch?
 
