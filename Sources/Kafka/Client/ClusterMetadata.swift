@@ -43,6 +43,28 @@ public struct ClusterMetadata: Sendable {
 }
 
 extension ClientHandle {
+    /// How often a client that is connecting is asked for something.
+    private static let connectStep = Duration.milliseconds(20)
+
+    /// Waits until a broker is connected.
+    ///
+    /// A new client tries the brokers that it knows one by one. After one that is gone librdkafka lets a second pass, unless it
+    /// is asked for something.
+    /// - Throws: ``KafkaError`` with ``KafkaError/Code/timedOut`` if none is connected in time.
+    func connect(timeout: Duration) throws(KafkaError) {
+        let deadline = ContinuousClock.now + timeout
+        while true {
+            do throws(KafkaError) {
+                _ = try metadata(topics: [], timeout: Self.connectStep)
+                return
+            } catch {
+                // Any other error means that there was a broker to ask.
+                guard error.code == .transport else { return }
+            }
+            guard ContinuousClock.now < deadline else { throw KafkaError(code: .timedOut, isRetriable: true) }
+        }
+    }
+
     func metadata(topics names: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         var brokers: [String] = []
         var topics: [ClusterMetadata.Topic] = []
