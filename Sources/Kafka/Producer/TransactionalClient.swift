@@ -21,7 +21,7 @@ struct TransactionalClient {
     /// When it began to ask for the id.
     private let askedSince = ContinuousClock.now
     /// How long to wait before asking for the id again. Each time it doubles.
-    private var pause = Duration.milliseconds(50)
+    private var pause = Duration.milliseconds(25)
     private static let longestPause = Duration.milliseconds(200)
 
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
@@ -65,8 +65,8 @@ extension TransactionalClient {
                 {
                     return false
                 }
+                guard error.remedy == .retry, .now < deadline else { throw error }
                 pause = min(pause * 2, Self.longestPause)
-                guard error.remedy == .retry, .now + pause <= deadline else { throw error }
             }
         }
     }

@@ -60,10 +60,10 @@ public final class TransactionSession {
         for producer in producers { producer.drop() }
     }
 
-    /// Begins a transaction on the next producer that is ready.
+    /// Begins a transaction on the next producer in turn, or on the same one again if that has to take over its id first: its new
+    /// client has just found its coordinator, while the coordinators of the others may have moved, too.
     public func begin(timeout: Duration) throws(KafkaError) {
-        let others = (1...producers.count).map { (current + $0) % producers.count }
-        let next = others.first { producers[$0].isReady } ?? others[0]
+        let next = producers[current].isReady ? (current + 1) % producers.count : current
         try producers[next].begin(timeout: timeout)
         current = next
     }
@@ -112,7 +112,7 @@ public final class TransactionSession {
 
     /// Commits. When it returns, the transaction is committed.
     ///
-    /// A producer that became a suspect begins at once to take over its id, while the next transaction runs on another.
+    /// A producer that became a suspect begins at once to take over its id, while the worker polls.
     public func commit(timeout: Duration) throws(KafkaError) {
         try producers[current].commit(timeout: timeout)
         guard producers.count > 1, !producers[current].isReady else { return }
