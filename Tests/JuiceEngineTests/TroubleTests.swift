@@ -62,10 +62,10 @@ import Testing
         #expect(trouble.limit == 100)
     }
 
-    @Test func aFailureOutsideATransactionHalvesNothing() {
+    @Test func aFailureForOtherReasonsHalvesNothing() {
         var trouble = Trouble(maxBatch: 100)
         trouble.began(batch(100))
-        trouble.failedOutsideTransaction()
+        trouble.failedForOtherReasons()
         #expect(trouble.limit == 100)
         #expect(trouble.failures == 1)
     }

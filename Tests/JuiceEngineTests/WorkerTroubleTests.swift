@@ -12,6 +12,23 @@ import Testing
         #expect(harness.cluster.answers() == (1...40).map { "rejected \($0)" })
     }
 
+    /// After a broker was lost, what has piled up meanwhile must not go out in small portions.
+    @Test func aLostConnectionMakesNoBatchSmaller() {
+        let harness = Harness()
+        harness.run()
+        harness.fail(.commit, with: LogError(.startOver, "no broker confirms anything", subject: .connection))
+        harness.cluster.order("before", "durian")
+        while !harness.events.contains(where: { if case .startingOver = $0 { true } else { false } }) {
+            harness.step()
+        }
+        for number in 1...40 { harness.cluster.order("\(number)", "durian") }
+        harness.run()
+        let committed = harness.events.compactMap { event -> Int? in
+            if case .committed(let summary) = event, summary.commands > 0 { summary.commands } else { nil }
+        }
+        #expect(committed == [41])
+    }
+
     @Test func anAnswerThatTheLogRefusesGoesWithoutItsHeaders() throws {
         let harness = Harness()
         let trace = RecordHeader(name: "traceparent", value: String(repeating: "x", count: 5_000))

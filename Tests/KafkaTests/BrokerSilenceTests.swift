@@ -21,6 +21,7 @@ import Testing
             return false
         } catch {
             #expect(error.remedy == .startOver)
+            #expect(error.code == (connections == .broken ? .transport : .timedOut))
             return true
         }
     }

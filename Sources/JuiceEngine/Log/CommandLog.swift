@@ -100,6 +100,8 @@ public struct LogError: Error, Sendable, Equatable {
         case call
         /// A record: the log refused it for its contents, and would again.
         case record
+        /// The connection to a broker. What was sent over it is not to blame.
+        case connection
     }
 
     /// What the worker does next.

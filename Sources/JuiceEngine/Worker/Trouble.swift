@@ -3,7 +3,7 @@
 /// A failed batch is halved, down to one record, and doubled again on success. So a backlog larger than what the network
 /// carries within a transaction's timeout shrinks all the same, and a single record that cannot be answered is found. If the
 /// log refuses that record, each attempt writes less of what is optional. If its transactions fail for other reasons, its
-/// partition is set aside for a while, so that the others are read on.
+/// partition is set aside for a while, so that the others are read on. A lost connection is no fault of the batch.
 struct Trouble {
     /// What is written for a record: less each time the log refuses it.
     enum Treatment: Int {
@@ -110,8 +110,9 @@ struct Trouble {
         return (lone.partition, PartitionFault(.record(lone.topic), at: lone.offset, error.message))
     }
 
-    /// Something failed outside a transaction, so the batch is not to blame.
-    mutating func failedOutsideTransaction() { failures += 1 }
+    /// Something failed that was not the batch's fault, outside a transaction or because a connection broke. Smaller batches
+    /// would only delay what has piled up meanwhile.
+    mutating func failedForOtherReasons() { failures += 1 }
 
     /// Keeps a partition from being read for a while, longer each time.
     ///

@@ -220,8 +220,8 @@ extension Worker {
             return .backOff(attempt: min(failedCalls, Self.longestRetryBackoff))
         case .startOver:
             onEvent(.startingOver(error))
-            if !isInTransaction {
-                trouble.failedOutsideTransaction()
+            if !isInTransaction || error.subject == .connection {
+                trouble.failedForOtherReasons()
             } else if let failing = trouble.failed(error, at: log.now) {
                 onEvent(.partitionFailing(failing.partition, failing.fault))
             }

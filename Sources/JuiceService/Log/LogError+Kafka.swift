@@ -10,11 +10,13 @@ extension LogError {
             case .retry: .retry
             case .startOver: .startOver
             }
-        self.init(
-            remedy,
-            error.description + error.code.neededRights,
-            subject: error.code.isRefusalOfRecord ? .record : .call
-        )
+        let subject: Subject =
+            switch error.code {
+            case _ where error.code.isRefusalOfRecord: .record
+            case .transport: .connection
+            default: .call
+            }
+        self.init(remedy, error.description + error.code.neededRights, subject: subject)
     }
 
     /// Calls a Kafka client and turns its errors into the engine's.

@@ -44,13 +44,14 @@ public final class BrokerSilence {
         limit = max(least, min(limit, longest * 2))
     }
 
-    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver`` once the silence has lasted too long.
+    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver`` once the silence has lasted too long:
+    ///   ``KafkaError/Code/transport`` if a connection broke, or else ``KafkaError/Code/timedOut``.
     func check(_ connections: Connections, at now: ContinuousClock.Instant = .now) throws(KafkaError) {
         let allowed = connections == .intact ? most : limit
         guard now - since >= allowed else { return }
         if connections == .broken { limit = min(limit * 2, most) }
         throw KafkaError(
-            code: .timedOut,
+            code: connections == .broken ? .transport : .timedOut,
             message: "no broker confirmed anything of the transaction for \(allowed / .seconds(1)) s",
             requiresAbort: true
         )
