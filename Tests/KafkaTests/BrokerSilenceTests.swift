@@ -66,6 +66,28 @@ import Testing
         #expect(silence.limit == .seconds(2))
     }
 
+    /// A new client tries brokers that are gone, and newer versions of librdkafka close the connection that they began with.
+    @Test func whatWasLostBeforeTheClientHeldItsIDDoesNotCount() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let gone = (1...5).map { "127.0.0.1:\($0)" }
+            let producer = try TransactionalProducer(
+                configuration: broker.client([
+                    "bootstrap.servers": (gone + [broker.bootstrapServers]).joined(separator: ","),
+                    "transactional.id": "one",
+                ]),
+                hooks: quietHooks,
+                silence: BrokerSilence(least: .milliseconds(300))
+            )
+            let topic = try producer.topic("out")
+            try producer.initTransactions(timeout: .seconds(60))
+            broker.setRoundTrip(.milliseconds(500))
+            try producer.begin()
+            try topic.produce(partition: 0, key: nil, value: nil, headers: [])
+            try producer.commit(timeout: .seconds(60))
+        }
+    }
+
     /// `rd_kafka_send_offsets_to_transaction` waits for the response whatever its timeout.
     @Test func offsetsThatNobodyTakesAreNotWaitedFor() async throws {
         try await onThread {

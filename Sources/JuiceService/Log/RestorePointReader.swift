@@ -65,7 +65,7 @@ final class RestorePointReader {
             RestorePlaces(partitions, of: share, partitionCount: partitionCount, topics: configuration.topics)
         }
         do throws(KafkaError) {
-            try logEnds.connect(timeout: timeout)
+            logEnds.connect()
             // For topics it does not read, the group's client would take a leader that went away for the leader for minutes.
             _ = try group.metadata(topics: topicNames, timeout: timeout)
             let points = try points(of: places(partitions.filter { leaderless[$0] == nil }), retention, now)

@@ -50,8 +50,7 @@ final class GroupOffsets: Sendable {
     /// Makes a client that looks for the coordinator anew, unless another thread has done so.
     private func replace(_ former: Client) throws(KafkaError) {
         let new = try Client(configuration, hooks)
-        // If it takes longer, the next question finds out.
-        try? new.handle.connect(timeout: .seconds(1))
+        new.handle.connect()
         client.withLock { if $0 === former { $0 = new } }
     }
 }

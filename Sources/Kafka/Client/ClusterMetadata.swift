@@ -46,14 +46,13 @@ extension ClientHandle {
     /// How often a client that is connecting is asked for something.
     private static let connectStep = Duration.milliseconds(20)
 
-    /// Waits until a broker is connected.
+    /// Waits until a broker is connected, but no longer than `limit`: connecting goes on in the background.
     ///
     /// A new client tries the brokers that it knows one by one. After one that is gone librdkafka lets a second pass, unless it
     /// is asked for something.
-    /// - Throws: ``KafkaError`` with ``KafkaError/Code/timedOut`` if none is connected in time.
-    func connect(timeout: Duration) throws(KafkaError) {
-        let deadline = ContinuousClock.now + timeout
-        while true {
+    func connect(within limit: Duration = .milliseconds(500)) {
+        let deadline = ContinuousClock.now + limit
+        while ContinuousClock.now < deadline {
             do throws(KafkaError) {
                 _ = try metadata(topics: [], timeout: Self.connectStep)
                 return
@@ -61,7 +60,6 @@ extension ClientHandle {
                 // Any other error means that there was a broker to ask.
                 guard error.code == .transport else { return }
             }
-            guard ContinuousClock.now < deadline else { throw KafkaError(code: .timedOut, isRetriable: true) }
         }
     }
 

@@ -151,9 +151,9 @@ public final class Consumer {
     /// member id, and a static member that joins again may be fenced by its own earlier membership.
     public var sessionTimedOut: Bool { handle.sessionTimedOut }
 
-    /// Waits until a broker is connected, for a consumer that reads nothing yet. Calls that ask something wait by themselves, but
-    /// up to a second longer for each broker that is gone.
-    public func connect(timeout: Duration) throws(KafkaError) { try handle.connect(timeout: timeout) }
+    /// Waits until a broker is connected, at most half a second, for a consumer that reads nothing yet. Calls that ask something
+    /// wait by themselves, but up to a second longer for each broker that is gone.
+    public func connect() { handle.connect() }
 
     /// The cluster's brokers and the partitions of the named topics.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {

@@ -4,7 +4,7 @@
 /// may last, and requests to other brokers wait with it. So a transaction is given up early if it hears nothing after a
 /// connection broke. If its connections are intact, a broker is merely slow, and the transaction waits for it.
 public final class BrokerSilence {
-    /// What has become of a client's connections since its last commit.
+    /// What has become of a client's connections since it got its transactional id, or since its last commit.
     enum Connections {
         case intact
         case broken

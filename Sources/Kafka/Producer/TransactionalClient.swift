@@ -12,11 +12,11 @@ struct TransactionalClient {
     let transactionalID: String
     var lateRequests: LateRequestGuard
     /// Whether the client holds its transactional id. Asking for it again would be an error.
-    var isReady = false
+    private(set) var isReady = false
     private let thread = CallThread(name: "transaction")
     private var lastCall: TransactionalCall?
-    /// How many connections the client had lost by its last commit.
-    private var closedConnectionsAtCommit = 0
+    /// How many connections the client had lost when it got its transactional id, or by its last commit.
+    private var closedConnectionsBefore = 0
 
     /// When it began to ask for the id.
     private let askedSince = ContinuousClock.now
@@ -71,6 +71,13 @@ extension TransactionalClient {
         }
     }
 
+    /// The client holds its id, and can write. What it lost on the way there no longer matters: a new client tries brokers that
+    /// are gone, and newer versions of librdkafka close the connection that they began with.
+    mutating func becomeReady() {
+        isReady = true
+        closedConnectionsBefore = handle.closedConnections
+    }
+
     /// Makes one call to librdkafka, which goes on in the background after a timeout.
     func askForID(timeout: Duration) throws(KafkaError) {
         let error = KafkaError(
@@ -111,10 +118,10 @@ extension TransactionalClient {
     func outcome(within timeout: Duration) -> CallThread.Outcome? { thread.outcome(within: timeout) }
 
     /// The transaction was committed.
-    mutating func committed() { closedConnectionsAtCommit = handle.closedConnections }
+    mutating func committed() { closedConnectionsBefore = handle.closedConnections }
 
-    /// Whether a connection has broken since the last commit.
+    /// Whether a connection has broken since the client got its id, or since its last commit.
     var connections: BrokerSilence.Connections {
-        handle.closedConnections == closedConnectionsAtCommit ? .intact : .broken
+        handle.closedConnections == closedConnectionsBefore ? .intact : .broken
     }
 }

@@ -98,7 +98,7 @@ extension TransactionalClients {
             defer { current = asking }
             if try asking.takesOverID(timeout: timeout, decisionTimeout: decisionLimit) {
                 for topic in topics { try topic.connect(to: asking.handle) }
-                asking.isReady = true
+                asking.becomeReady()
             } else {
                 dangling.append(asking)
                 nextGeneration()
