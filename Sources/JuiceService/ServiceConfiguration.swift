@@ -110,8 +110,9 @@ extension ServiceConfiguration {
             "queued.min.messages": "80000",
             "queued.max.messages.kbytes": "16384",
             "fetch.message.max.bytes": "524288",
+            // After an assignment, the first fetch from a broker often has one partition. The others wait until it is answered.
+            "fetch.wait.max.ms": "\(capabilities.fetchWait)",
         ])
-        .merging(capabilities.answersFetchesEarly ? [:] : ["fetch.wait.max.ms": "\(capabilities.fetchWait)"])
         .merging(client.properties)
         .merging([
             "group.id": group,

@@ -25,6 +25,6 @@ public struct BrokerCapabilities: Sendable, Equatable {
         answersFetchesEarly: false
     )
 
-    /// How long a fetch of an interactive client may wait for records, in milliseconds.
+    /// How long a broker may hold back a fetch of a client that must not be kept waiting, in milliseconds.
     public var fetchWait: Int { answersFetchesEarly ? 100 : 10 }
 }
