@@ -3,12 +3,15 @@ import CRdKafka
 /// Collects records for a topic and hands them to librdkafka in batches. A call for a single record takes three locks and reads
 /// the clock twice.
 ///
-/// A batch holds records of one partition. It is flushed before a record of another partition, before one that does not fit and
-/// before one with headers, for which librdkafka has no batch call. That keeps the order within each partition.
+/// A batch holds records of several partitions, so that a small transaction is handed over at once. One millisecond after the first
+/// record, librdkafka asks the coordinator to add the partitions that it knows of to the transaction. Those it learns of later
+/// wait for a second request.
+///
+/// It is flushed before a record that does not fit, and before one with headers, for which librdkafka has no batch call. That
+/// keeps the order within each partition.
 final class ProduceBatch {
     private let topic: ProducerTopic
     private let handle: ClientHandle
-    private var partition: Int32 = 0
     private var messages: UnsafeMutableBufferPointer<rd_kafka_message_t>
     private var bytes: UnsafeMutableRawBufferPointer
     private var count = 0
@@ -57,12 +60,8 @@ final class ProduceBatch {
                 )
             }
         }
-        if partition != self.partition || count == Self.maximumCount
-            || byteCount + size > Self.maximumByteCount
-        {
-            try flush()
-        }
-        self.partition = partition
+        if count == Self.maximumCount || byteCount + size > Self.maximumByteCount { try flush() }
+        messages[count].partition = partition
         (messages[count].key, messages[count].key_len) = copy(key)
         (messages[count].payload, messages[count].len) = copy(value)
         count += 1
@@ -89,22 +88,35 @@ final class ProduceBatch {
         defer { removeAll() }
         var next = 0
         try waitingForRoom { () throws(KafkaError) in
-            next += try enqueue(from: next)
-            if next < count { throw KafkaError(code: .queueFull, isRetriable: true) }
+            while next < count {
+                let run = self.run(from: next)
+                let taken = try enqueue(run)
+                next += taken
+                if taken < run.count { throw KafkaError(code: .queueFull, isRetriable: true) }
+            }
         }
     }
 
-    /// - Returns: how many records librdkafka accepted. It accepts fewer than all only if the producer's queue is full.
-    private func enqueue(from first: Int) throws(KafkaError) -> Int {
-        guard let start = messages.baseAddress else { return 0 }
-        let rest = UnsafeMutableBufferPointer(start: start + first, count: count - first)
-        let taken = topic.enqueue(rest, partition: partition)
-        guard taken < rest.count else { return taken }
+    /// The consecutive records of one partition that begin with this one.
+    private func run(from first: Int) -> Slice<UnsafeMutableBufferPointer<rd_kafka_message_t>> {
+        let partition = messages[first].partition
+        return messages[first..<count].prefix { $0.partition == partition }
+    }
+
+    /// - Parameter run: records of one partition.
+    /// - Returns: how many of them librdkafka accepted. It accepts fewer than all only if the producer's queue is full.
+    private func enqueue(
+        _ run: Slice<UnsafeMutableBufferPointer<rd_kafka_message_t>>
+    ) throws(KafkaError) -> Int {
+        let records = UnsafeMutableBufferPointer(rebasing: run)
+        guard let first = records.first else { return 0 }
+        let taken = topic.enqueue(records, partition: first.partition)
+        guard taken < records.count else { return taken }
         // Once the queue is full, librdkafka refuses all further records.
-        let refused = rest.firstIndex { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR } ?? rest.endIndex
-        guard refused == taken, rest[refused].err == RD_KAFKA_RESP_ERR__QUEUE_FULL else {
+        let refused = records.firstIndex { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR } ?? records.endIndex
+        guard refused == taken, records[refused].err == RD_KAFKA_RESP_ERR__QUEUE_FULL else {
             throw KafkaError(
-                rest.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }?.err ?? RD_KAFKA_RESP_ERR__FAIL
+                records.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }?.err ?? RD_KAFKA_RESP_ERR__FAIL
             )
                 ?? .outOfMemory
         }
