@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the demo, the tests and, if a broker is named, a short audited torture and a few starts and stops of the service on
-# several versions of librdkafka, with the same executables, and prints a table. Their logs are in .build/compat.
+# Runs the demo, the tests and, if a broker is named, a short audited torture, a few starts and stops of the service and a
+# measurement of its throughput on several versions of librdkafka, with the same executables, and prints a table. Their logs are in
+# .build/compat.
 #
 # Usage: scripts/compat.sh python folder-of-release-build version ...
 # Environment: BOOTSTRAP (host:port), ROUNDS (of the torture).
@@ -16,6 +17,9 @@ export IN_STAGES=1
 logs=.build/compat
 rows=()
 failures=0
+# The versions that were loaded, in the order of the arguments, and the folder of each.
+loaded_versions=()
+declare -A libraries
 
 # Runs a command with its output in a file, and sets `result`.
 attempt() {
@@ -64,6 +68,30 @@ starts_and_stops() {
     echo "$first $stop"
 }
 
+# Lets the service process orders on each version in turns, three times, since the machine may be faster in one minute than in the
+# next. Prints for each version what share of the first version's orders a second it did: the median of the rounds.
+throughput() {
+    local round version
+    for round in 1 2 3; do
+        for version in "${loaded_versions[@]}"; do
+            LD_LIBRARY_PATH=${libraries[$version]} "$juice" bench end-to-end --bootstrap-servers "$BOOTSTRAP" --rounds 1 --json \
+                > "$logs/$version/throughput-$round.json" 2>> "$logs/$version/throughput.log" || return 1
+        done
+    done
+    "$python" - "$logs" "${loaded_versions[@]}" << 'END'
+import json, pathlib, statistics, sys
+
+def orders_per_second(version, number):
+    text = pathlib.Path(sys.argv[1], version, f"throughput-{number}.json").read_text()
+    return json.loads(text)["medians"]["service"]["ordersPerSecond"]
+
+first, *_ = versions = sys.argv[2:]
+for version in versions:
+    shares = [orders_per_second(version, number) / orders_per_second(first, number) for number in (1, 2, 3)]
+    print(f"{statistics.median(shares):.2f}")
+END
+}
+
 for version in "$@"; do
     library=$(./scripts/librdkafka.sh "$python" "$version") || exit 1
     export LD_LIBRARY_PATH=$library
@@ -77,6 +105,8 @@ for version in "$@"; do
     esac
     folder=$logs/$loaded
     rm -rf "$folder" && mkdir -p "$folder"
+    loaded_versions+=("$loaded")
+    libraries[$loaded]=$library
 
     echo "librdkafka $loaded: demo"
     attempt "$folder/demo.log" "$juice" demo --orders 2000
@@ -100,11 +130,23 @@ for version in "$@"; do
             echo "compat: failed, see $folder/starts.log"
         fi
     fi
-    rows+=("$(printf '%-12s%-9s%-9s%-10s%-14s%s' "$loaded" "$demo" "$suite" "$tortured" "$first" "$stop")")
+    rows+=("$(printf '%-12s%-9s%-9s%-10s%-14s%-16s' "$loaded" "$demo" "$suite" "$tortured" "$first" "$stop")")
 done
 
+shares=() missing="not run"
+if [ -n "${BOOTSTRAP:-}" ]; then
+    echo "Throughput of each version, in turns"
+    if times=$(throughput); then
+        mapfile -t shares <<< "$times"
+    else
+        missing=FAILED
+        failures=$((failures + 1))
+        echo "compat: failed, see $logs/*/throughput.log"
+    fi
+fi
+
 echo
-printf '%-12s%-9s%-9s%-10s%-14s%s\n' librdkafka demo tests torture "first answer" "SIGTERM to end"
-printf '%s\n' "${rows[@]}"
-[ -n "${BOOTSTRAP:-}" ] || echo "NOT RUN: torture, starts and stops. To run them: make compat BOOTSTRAP=host:port"
+printf '%-12s%-9s%-9s%-10s%-14s%-16s%s\n' librdkafka demo tests torture "first answer" "SIGTERM to end" throughput
+for row in "${!rows[@]}"; do printf '%s%s\n' "${rows[row]}" "${shares[row]:-$missing}"; done
+[ -n "${BOOTSTRAP:-}" ] || echo "NOT RUN: torture, starts and stops, throughput. To run them: make compat BOOTSTRAP=host:port"
 [ $failures -eq 0 ]
