@@ -2,8 +2,8 @@
  * The bare loop: consume, produce, send offsets, commit, and nothing else. It costs what Kafka and librdkafka cost; the rest of
  * the service's cost is the service's own. It writes values as long as the service's, or copies those it reads.
  *
- * It is optimised like the service: two alternating transactional producers, because the broker is still writing the markers of
- * the previous transaction; one transaction per batch; a delivery report callback, without which a commit sleeps in steps of
+ * It is optimised like the service: three transactional producers used in turn, because the broker is still writing the markers of
+ * the previous transactions; one transaction per batch; a delivery report callback, without which a commit sleeps in steps of
  * 10 ms; the group metadata fetched once per assignment.
  */
 #include "bare_client.h"
@@ -15,6 +15,8 @@
 
 /* Long enough for a slow broker, short enough for a waiting user. */
 enum { TIMEOUT_MS = 30000, POLL_MS = 100 };
+
+enum { PRODUCERS = 3 };
 
 static volatile sig_atomic_t is_stopped;
 
@@ -30,8 +32,8 @@ typedef struct {
     rd_kafka_queue_t *queue;
     /* The group metadata of the current assignment; null without one. */
     rd_kafka_consumer_group_metadata_t *membership;
-    rd_kafka_t *producers[2];
-    rd_kafka_topic_t *outputs[2];
+    rd_kafka_t *producers[PRODUCERS];
+    rd_kafka_topic_t *outputs[PRODUCERS];
     int turn;
 
     /* The records of the batch, and their copies for the output. */
@@ -179,7 +181,7 @@ static int produce(copy *copy, rd_kafka_topic_t *output, ssize_t count, rd_kafka
 static int commit(copy *copy, ssize_t count) {
     rd_kafka_t *producer = copy->producers[copy->turn];
     rd_kafka_topic_t *output = copy->outputs[copy->turn];
-    copy->turn = 1 - copy->turn;
+    copy->turn = (copy->turn + 1) % PRODUCERS;
     if (bare_check(copy->client, "beginning a transaction", rd_kafka_begin_transaction(producer))) return -1;
 
     rd_kafka_topic_partition_list_t *offsets = rd_kafka_topic_partition_list_new(8);
@@ -200,7 +202,7 @@ static int run(copy *copy) {
     if (!copy->records || !copy->copies || (copy->plan->answer_size && !copy->answers))
         return bare_fail(copy->client, "out of memory");
     /* The producers first: otherwise the consumer would prefetch while they initialise. */
-    for (int turn = 0; turn < 2; turn++)
+    for (int turn = 0; turn < PRODUCERS; turn++)
         if (open_producer(copy, turn)) return -1;
     if (open_consumer(copy)) return -1;
 
@@ -220,7 +222,7 @@ int bare_copy(const bare_copy_plan *plan, const bare_client *client, void (*on_r
     copy copy = {.plan = plan, .client = client, .on_ready = on_ready, .opaque = opaque};
     int result = run(&copy);
 
-    for (int turn = 0; turn < 2; turn++) {
+    for (int turn = 0; turn < PRODUCERS; turn++) {
         if (copy.outputs[turn]) rd_kafka_topic_destroy(copy.outputs[turn]);
         if (copy.producers[turn]) rd_kafka_destroy(copy.producers[turn]);
     }

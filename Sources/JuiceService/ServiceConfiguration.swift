@@ -163,8 +163,9 @@ extension ServiceConfiguration {
         KafkaConfiguration(client.properties).merging(["group.id": group])
     }
 
-    /// A worker has two producers, used in turn.
-    static let producerIndices = 0...1
+    /// A worker has three producers, used in turn. After a commit the broker is still writing markers. On a busy machine that may
+    /// take longer than the next transaction, and librdkafka 2.0.2 then waits 100 ms before it asks again.
+    static let producerIndices = 0...2
 
     /// The common prefix of the names of this group's workers.
     var ownerPrefix: String { "\(group)/" }
@@ -172,7 +173,7 @@ extension ServiceConfiguration {
     /// A worker's name within the group.
     func ownerName(worker: Int) -> String { "\(ownerPrefix)\(instanceID)/\(worker)" }
 
-    /// One of the two producers of the named worker.
+    /// One of the producers of the named worker.
     func producer(owner: String, index: Int) -> KafkaConfiguration { producer(id: "\(owner)/\(index)") }
 
     /// A producer with this transactional id.

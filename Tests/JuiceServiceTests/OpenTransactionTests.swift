@@ -132,7 +132,11 @@ private final class FormerInstance {
             Dictionary(
                 uniqueKeysWithValues: topics.map { (TopicPartition(topic: $0.key, partition: 0), $0.value) }
             ),
-            metadata: CommitMetadata(owner: owner, partitionCount: 1).text,
+            metadata: CommitMetadata(
+                owner: owner,
+                transactionalIDs: [producer.transactionalID],
+                partitionCount: 1
+            ).text,
             membership: try #require(member.membership),
             timeout: .seconds(20)
         )

@@ -8,12 +8,12 @@ struct CommitMetadata: Hashable {
     let suffixes: [String]
     let partitionCount: Int32
 
-    private static let firstSuffixes = ServiceConfiguration.producerIndices.map(String.init)
+    /// Metadata without suffixes was written by an earlier version, whose workers had two producers.
+    private static let suffixesOfTwo = ["0", "1"]
 
-    /// - Parameter transactionalIDs: nil for the ids that a worker starts with.
-    init(owner: String, transactionalIDs: [String]? = nil, partitionCount: Int32) {
+    init(owner: String, transactionalIDs: [String], partitionCount: Int32) {
         self.owner = owner
-        suffixes = transactionalIDs?.map { String($0.dropFirst(owner.count + 1)) } ?? Self.firstSuffixes
+        suffixes = transactionalIDs.map { String($0.dropFirst(owner.count + 1)) }
         self.partitionCount = partitionCount
     }
 
@@ -31,7 +31,7 @@ struct CommitMetadata: Hashable {
             suffixes = last.split(separator: ",").map(String.init)
         } else {
             owner = String(text[..<space])
-            suffixes = Self.firstSuffixes
+            suffixes = Self.suffixesOfTwo
         }
     }
 
@@ -48,10 +48,7 @@ struct CommitMetadata: Hashable {
         }
     }
 
-    var text: String {
-        suffixes == Self.firstSuffixes
-            ? "\(owner) \(partitionCount)" : "\(owner)#\(suffixes.joined(separator: ",")) \(partitionCount)"
-    }
+    var text: String { "\(owner)#\(suffixes.joined(separator: ",")) \(partitionCount)" }
 }
 
 /// The metadata of the last committed offset of some input partitions.

@@ -3,7 +3,7 @@ import JuiceEngine
 import Kafka
 import Logging
 
-/// The engine's log on Kafka: a member of the consumer group and two transactional producers.
+/// The engine's log on Kafka: a member of the consumer group and transactional producers.
 ///
 /// It belongs to one worker thread. Where librdkafka honours its timeouts, a call waits for about a second at most. A call that
 /// takes longer ends with ``LogError/Remedy/retry``, and the same call resumes it.

@@ -3,7 +3,7 @@ import JuiceMessages
 import Kafka
 
 extension TransactionSession {
-    /// A worker's transactions: two producers used in turn, and the topics they write to, indexed by ``Topic``.
+    /// A worker's transactions: producers used in turn, and the topics they write to, indexed by ``Topic``.
     convenience init(
         configuration: ServiceConfiguration,
         worker: Int,

@@ -3,13 +3,19 @@ import Metrics
 import Synchronization
 
 /// The clients of a worker whose statistics become metrics.
-enum KafkaClient: String, CaseIterable, Sendable {
+enum KafkaClient: Hashable, CaseIterable, Sendable {
     case consumer
-    case firstProducer = "producer-0"
-    case secondProducer = "producer-1"
+    case producer(index: Int)
 
-    /// The producer of that index.
-    static func producer(index: Int) -> KafkaClient { index == 0 ? .firstProducer : .secondProducer }
+    static let allCases = [consumer] + ServiceConfiguration.producerIndices.map(KafkaClient.producer)
+
+    /// The value of the label `client`.
+    var label: String {
+        switch self {
+        case .consumer: "consumer"
+        case .producer(let index): "producer-\(index)"
+        }
+    }
 }
 
 extension ClientHooks {
@@ -34,7 +40,7 @@ final class KafkaClientMetrics: Sendable {
     private let disconnects: DeltaCounter
 
     init(worker: Int, client: KafkaClient, factory: any MetricsFactory) {
-        let dimensions = [("worker", "\(worker)"), ("client", client.rawValue)]
+        let dimensions = [("worker", "\(worker)"), ("client", client.label)]
         median = factory.gauge(.kafkaRoundTripMedian, dimensions)
         tail = factory.gauge(.kafkaRoundTripTail, dimensions)
         queuedRecords = factory.gauge(.kafkaQueuedRecords, dimensions)

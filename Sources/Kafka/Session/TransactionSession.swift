@@ -1,7 +1,7 @@
 /// Runs one transaction after the other, on one producer or on several used in turn.
 ///
-/// After a commit the broker is still writing markers, which would delay the same producer's next transaction by 20 ms. Another
-/// producer's need not wait. At most one transaction is open at a time.
+/// After a commit the broker is still writing markers, which would delay the same producer's next transaction by 20 ms or, with
+/// librdkafka 2.0.2, 100 ms. Another producer's need not wait. At most one transaction is open at a time.
 ///
 /// After ``KafkaError/Remedy/startOver``, ``initTransactions(timeout:)`` replaces all producers' clients and takes over their
 /// transactional ids: that ends what was open under them, and brokers refuse late requests.

@@ -31,7 +31,7 @@ import Testing
     @Test func theyBecomeGaugesAndCounters() throws {
         let factory = TestMetrics()
         let metrics = WorkerMetrics(worker: 1, topics: TopicNames(), factory: factory)
-        for errors in [2, 5, 1] { metrics.record(statistics: json(errors: errors), of: .secondProducer) }
+        for errors in [2, 5, 1] { metrics.record(statistics: json(errors: errors), of: .producer(index: 1)) }
         let dimensions = [("worker", "1"), ("client", "producer-1")]
         func gauge(_ metric: ServiceMetric) throws -> Double? {
             try factory.expectRecorder(metric.rawValue, dimensions).lastValue

@@ -40,11 +40,12 @@ struct BrokerRoles {
         let groupCoordinator = coordinator(of: plan.group, in: "__consumer_offsets")
         var coordinators: [Int32: Set<Int32>] = [:]
         for (member, partitions) in members {
-            // Member `juice-1-0` has the transactional ids `GROUP/juice-1/0/0` and `GROUP/juice-1/0/1`.
+            // Member `juice-1-0` has the transactional ids `GROUP/juice-1/0/0` to `GROUP/juice-1/0/2`.
             guard let end = member.lastIndex(of: "-") else { continue }
             let owner = "\(plan.group)/\(member[..<end])/\(member[end...].dropFirst())"
-            let ids = ["\(owner)/0", "\(owner)/1"]
-            let mine = ids.map { coordinator(of: $0, in: "__transaction_state") } + [groupCoordinator]
+            let mine =
+                (0...2).map { coordinator(of: "\(owner)/\($0)", in: "__transaction_state") }
+                + [groupCoordinator]
             for partition in partitions { coordinators[partition] = Set(mine.compactMap { $0 }) }
         }
         self.coordinators = coordinators
