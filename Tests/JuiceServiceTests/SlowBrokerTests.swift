@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// Each transaction's calls take so long that both producers are replaced before the next.
+    /// Each transaction's calls take so long that every producer is replaced before its next.
     @Test(arguments: roundTrips) func lateAnswersAtTheStart(roundTrip: Duration) async throws {
         let cluster = try await TestCluster.single { cluster in
             try cluster.leaveSomeStock()
