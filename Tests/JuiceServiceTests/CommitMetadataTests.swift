@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func theNextIDsAreThoseOfTheNextGeneration() {
-        let note = CommitMetadata("group/a/0#0,1/7 4")
+        let note = CommitMetadata("group/a/0#0,1/127 4")
         #expect(note?.nextTransactionalIDs == ["group/a/0/0/1", "group/a/0/1"])
         // Any client that commits offsets for the group may write any number.
         #expect(CommitMetadata("group/a/0#0/9223372036854775807 4")?.nextTransactionalIDs.count == 1)

@@ -46,6 +46,34 @@ import Testing
         #expect(!later)
     }
 
+    /// A producer that moves on every half second may have left a request at each id within the last minute.
+    @Test func anIDIsUsedAgainAfterAMinute() {
+        let ids = (0..<1_000).map { TransactionalProducer.transactionalID("one", generation: $0) }
+        #expect(Set(ids.prefix(120)).count == 120)
+        #expect(Set(ids).count < 200)
+    }
+
+    @Test func whoMayLeaveOffsetsBehindMovesOnToAnotherID() async throws {
+        try await onThread {
+            let stand = try Stand()
+            let (broker, producer) = (stand.broker, stand.producer)
+            let member = try broker.member(of: ["in"])
+            let membership = try #require(member.membership)
+            try producer.begin(timeout: .seconds(60))
+            broker.fail(next: .transactionalOffsetCommit, with: [.transport])
+            try producer.sendOffsets(
+                [TopicPartition(topic: "in", partition: 0): 1],
+                membership: membership,
+                timeout: .seconds(60)
+            )
+            try producer.commit(timeout: .seconds(60))
+            #expect(producer.transactionalID == "one")
+            try producer.begin(timeout: .seconds(60))
+            #expect(producer.transactionalID == "one/1")
+            member.close()
+        }
+    }
+
     @Test func aSuspectIsReplacedBeforeItsNextTransaction() async throws {
         try await onThread {
             let stand = try Stand()

@@ -40,6 +40,10 @@ package enum Flaw: String, CaseIterable, Sendable {
     case suspectReplacedInItsTurn
     /// A producer becomes a suspect only after a call much longer than the client's resend time.
     case suspectThresholdTooHigh
+    /// A producer that may have offsets under way takes its transactional id over, but does not move on to another.
+    case idKept
+    /// A producer that may have offsets under way returns to an id that it has left not long ago.
+    case idUsedAgainTooSoon
     /// A producer sends offsets while the group has yet to apply those of its last transaction.
     case offsetsNotAwaited
     /// After a failed transaction the producers abort it and continue in the same epoch.

@@ -46,9 +46,13 @@ extension SimulatedCluster {
             _ = transactions.takeOver(id)
             return "late \(text) fences it"
         }
-        guard transactions.isCurrent(id, epoch: request.epoch), !transactions.hasUnwrittenMarkers(id) else {
+        guard transactions.isCurrent(id, epoch: request.epoch) else {
+            if case .addOffsets(let offsets, let membership) = request.kind, group.isCurrent(membership) {
+                transactions.wipeOffsets(id, offsets)
+            }
             return "late \(text) is refused"
         }
+        guard !transactions.hasUnwrittenMarkers(id) else { return "late \(text) is refused" }
         switch request.kind {
         case .takeOver: break
         case .addPartition(let place): _ = transactions.touch(id, place)

@@ -30,6 +30,7 @@ extension SimulatedLog {
 
     private func takeOver(_ turn: Int) throws(LogError) -> Int {
         sent(.takeOver, by: .initTransactions, turn)
+        try moveOn(turn)
         // Not a broker's answer: a restart takes longer than that, and a producer that may have left offsets behind moves on to
         // another id, which has offsets of its own.
         if cluster.transactions.isCompleting(ids[turn]) {
@@ -39,6 +40,17 @@ extension SimulatedLog {
             throw LogError(.retry, "markers of \(ids[turn]) are not written yet")
         }
         return epoch
+    }
+
+    /// Where refused offsets wipe others, no epoch protects from them, but another id does.
+    private func moveOn(_ turn: Int) throws(LogError) {
+        guard offsetSuspects.contains(turn), flaw != .idKept else { return }
+        guard cluster.transactions.takeOver(ids[turn]) != nil else {
+            throw LogError(.retry, "markers of \(ids[turn]) are not written yet")
+        }
+        offsetSuspects.remove(turn)
+        moves[turn] += 1
+        if flaw == .idUsedAgainTooSoon { moves[turn] %= 2 }
     }
 
     package func begin() throws(LogError) {
@@ -171,6 +183,7 @@ extension SimulatedLog {
         guard let latency = heldBack(call) else { return }
         trace?("\(call): sent twice, took \(latency) ms")
         if latency >= suspectThreshold { suspects.insert(turn) }
+        if case .addOffsets = kind { offsetSuspects.insert(turn) }
         guard epochs.indices.contains(turn) else { return }
         cluster.lateRequests.append(LateRequest(transactionalID: ids[turn], epoch: epochs[turn], kind: kind))
     }

@@ -1,6 +1,6 @@
 import JuiceEngine
 
-/// One worker's log on a ``SimulatedCluster``: a member of its group with two transactional ids.
+/// One worker's log on a ``SimulatedCluster``: a member of its group with two transactional producers.
 package final class SimulatedLog: CommandLog {
     /// The calls at which a fault can be injected.
     package enum Call: Hashable, CaseIterable {
@@ -22,7 +22,9 @@ package final class SimulatedLog: CommandLog {
     package let cluster: SimulatedCluster
     package let member: String
     let flaw: Flaw?
-    let ids: [String]
+    /// The transactional id of each producer, and how often the producer has moved on to another.
+    var ids: [String] { zip(["a", "b"], moves).map { "\(member)-\($0)" + ($1 > 0 ? "/\($1)" : "") } }
+    var moves = [0, 0]
     var epochs: [Int] = []
     var turn = 0
     /// Whether a record of the open transaction was not delivered.
@@ -30,6 +32,8 @@ package final class SimulatedLog: CommandLog {
     var isInTransaction = false
     /// The turns of producers that may still have a request under way.
     var suspects: Set<Int> = []
+    /// Those of them whose request has offsets.
+    var offsetSuspects: Set<Int> = []
 
     var membership: SimulatedGroup.Membership
     /// The generation of the assignment that the worker has.
@@ -76,7 +80,6 @@ package final class SimulatedLog: CommandLog {
         self.cluster = cluster
         self.member = member
         self.flaw = flaw
-        ids = ["\(member)-a", "\(member)-b"]
         membership = cluster.group.join(member)
     }
 

@@ -32,8 +32,10 @@ package struct SimulatedTransactions {
 
     /// Takes over a transactional id: aborts its open transaction and fences older epochs.
     ///
-    /// - Returns: the new epoch, or nil while markers of a decided transaction are unwritten.
+    /// - Returns: the new epoch, or nil while markers of a decided transaction are unwritten. Those are written with the epoch
+    ///   of that transaction, which stays.
     mutating func takeOver(_ id: String) -> Int? {
+        if hasUnwrittenMarkers(id) { return nil }
         abortOpen(id)
         coordinations[id, default: Coordination()].epoch += 1
         return hasUnwrittenMarkers(id) ? nil : coordinations[id]?.epoch
@@ -67,6 +69,15 @@ package struct SimulatedTransactions {
         let sent = offsets.mapValues(sent)
         coordinations[id]?.offsets.merge(sent) { _, new in new }
         coordinations[id]?.includesOffsets = true
+    }
+
+    /// Drops offsets that were sent under the id and have no marker yet.
+    ///
+    /// Like the classic group coordinator of Apache Kafka 3.x: when it refuses offsets for their epoch, it forgets the offsets of
+    /// the same partitions that the open transaction of that producer has sent.
+    mutating func wipeOffsets(_ id: String, _ offsets: [SimulatedCluster.Place: Offset]) {
+        guard !isCompleting(id) else { return }
+        for place in offsets.keys { coordinations[id]?.offsets[place] = nil }
     }
 
     func sent(_ offset: Offset) -> SimulatedGroup.SentOffset {
