@@ -64,7 +64,11 @@ extension TestCluster {
             let id = configuration.producer(owner: configuration.ownerName(worker: 0), index: index)[
                 "transactional.id"
             ]
-            broker.setCoordinator(1, ofTransactionalID: id ?? "")
+            // Some faults make a producer move on to its next id, at most seven times in one test.
+            for generation in 0..<10 {
+                let id = TransactionalProducer.transactionalID(id ?? "", generation: generation)
+                broker.setCoordinator(1, ofTransactionalID: id)
+            }
         }
         return cluster
     }

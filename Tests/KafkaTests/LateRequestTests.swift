@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import struct Kafka.LateRequestGuard
+@testable import enum Kafka.TransactionalCall
 
 /// A producer that may have sent a request twice takes over its own transactional id.
 @Suite(.concurrencyLimited) struct LateRequestTests {
@@ -46,6 +47,15 @@ import Testing
         #expect(!later)
     }
 
+    /// A fatal error may come from a record, while the offsets are still on their way.
+    @Test(arguments: [(TransactionalCall.sendOffsets, true), (.commit, false)])
+    func aCallCutShortMayLeaveItsRequestBehind(call: TransactionalCall, mayLeaveOffsets: Bool) {
+        var lateRequests = LateRequestGuard(backoff: .milliseconds(100), version: 0x0200_02ff)
+        lateRequests.began(closedConnections: 0)
+        lateRequests.wasCutShort(call)
+        #expect(lateRequests.mayLeaveOffsets == mayLeaveOffsets)
+    }
+
     /// A producer that moves on every half second may have left a request at each id within the last minute.
     @Test func anIDIsUsedAgainAfterAMinute() {
         let ids = (0..<1_000).map { TransactionalProducer.transactionalID("one", generation: $0) }
@@ -53,22 +63,34 @@ import Testing
         #expect(Set(ids).count < 200)
     }
 
-    @Test func whoMayLeaveOffsetsBehindMovesOnToAnotherID() async throws {
+    @Test(arguments: [
+        (EmbeddedBroker.Request.transactionalOffsetCommit, KafkaError.Code.transport),
+        // INVALID_TXN_STATE, which is fatal to the client.
+        (EmbeddedBroker.Request.addOffsetsToTransaction, KafkaError.Code(rawValue: 48)),
+    ])
+    func whoMayLeaveOffsetsBehindMovesOnToAnotherID(
+        request: EmbeddedBroker.Request,
+        error: KafkaError.Code
+    ) async throws {
         try await onThread {
             let stand = try Stand()
             let (broker, producer) = (stand.broker, stand.producer)
             let member = try broker.member(of: ["in"])
             let membership = try #require(member.membership)
             try producer.begin(timeout: .seconds(60))
-            broker.fail(next: .transactionalOffsetCommit, with: [.transport])
-            try producer.sendOffsets(
-                [TopicPartition(topic: "in", partition: 0): 1],
-                membership: membership,
-                timeout: .seconds(60)
-            )
-            try producer.commit(timeout: .seconds(60))
-            #expect(producer.transactionalID == "one")
-            try producer.begin(timeout: .seconds(60))
+            broker.fail(next: request, with: [error])
+            do throws(KafkaError) {
+                try producer.sendOffsets(
+                    [TopicPartition(topic: "in", partition: 0): 1],
+                    membership: membership,
+                    timeout: .seconds(60)
+                )
+                try producer.commit(timeout: .seconds(60))
+            } catch {
+                #expect(error.isFatal)
+                producer.drop()
+            }
+            try producer.initTransactions(timeout: .seconds(60))
             #expect(producer.transactionalID == "one/1")
             member.close()
         }

@@ -11,7 +11,8 @@ import CRdKafka
 ///
 /// Even a refusal can do harm: the group coordinator of Apache Kafka 3.9, unlike 4.0, lets a refused TxnOffsetCommit wipe the
 /// offsets that the open transaction of the same producer id has sent, whatever the epoch. So a producer that may have left a
-/// TxnOffsetCommit behind moves on to another transactional id, which has another producer id.
+/// TxnOffsetCommit behind moves on to another transactional id, which has another producer id. That includes a producer whose
+/// call was cut short by a fatal error.
 struct LateRequestGuard {
     /// A transaction whose calls took this long may have sent a request twice.
     let threshold: Duration
@@ -72,5 +73,10 @@ struct LateRequestGuard {
         guard !isSuspect, taken >= threshold else { return false }
         isSuspect = true
         return true
+    }
+
+    /// A fatal error has ended a call. librdkafka then returns at once, even while the call's request is on its way.
+    mutating func wasCutShort(_ call: TransactionalCall) {
+        if call == .sendOffsets { mayLeaveOffsets = true }
     }
 }

@@ -200,7 +200,12 @@ extension TransactionalProducer {
         defer { checkForLateRequests(of: call, since: start) }
         let client = try clients.ready
         clients.current?.begin(call, body)
-        try wait(for: client, timeout) { client.outcome(within: $0) }
+        do throws(KafkaError) {
+            try wait(for: client, timeout) { client.outcome(within: $0) }
+        } catch {
+            if error.isFatal { clients.current?.lateRequests.wasCutShort(call) }
+            throw error
+        }
     }
 
     /// Waits for an outcome in short steps and checks after each whether any broker confirms anything.
