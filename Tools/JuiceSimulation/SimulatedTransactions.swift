@@ -32,8 +32,10 @@ package struct SimulatedTransactions {
 
     /// Takes over a transactional id: aborts its open transaction and fences older epochs.
     ///
-    /// - Returns: the new epoch, or nil while markers of a decided transaction are unwritten. Those are written with the epoch
-    ///   of that transaction, which stays.
+    /// The epoch rises when a transaction is aborted for it, and again once all markers are written. While only markers are
+    /// missing it stays.
+    ///
+    /// - Returns: the new epoch, or nil while markers of a decided transaction are unwritten.
     mutating func takeOver(_ id: String) -> Int? {
         if hasUnwrittenMarkers(id) { return nil }
         abortOpen(id)

@@ -14,8 +14,9 @@ struct TransactionalClients {
     private let decisionTimeout: Duration?
     /// Which transactional id is in use: 0 is the configured one, others have this number appended.
     private var generation = 0
-    /// Then the first id is used again, since brokers remember each for days. A producer moves on no more than twice a second, as
-    /// librdkafka waits that long before it sends offsets again. So a late request does harm only if it is a minute late.
+    /// How many ids a producer has before it returns to the first: brokers remember each for days. It rarely moves on more than
+    /// twice a second, as librdkafka waits that long before it sends offsets again. So a late request does harm only if it is
+    /// about a minute late.
     private static let generations = 128
     /// Clients that take over ids the producer has moved on from, so that brokers refuse late requests under those ids.
     private var fences: [TransactionalClient] = []
