@@ -36,13 +36,15 @@ final class DiscardingLog: CommandLog {
                     timestamp: nil,
                     key: key,
                     value: workload.value(of: number),
-                    headers: []
+                    index: records.count
                 )
             )
         }
         next += records.count
         return .records(records, ends: [])
     }
+
+    func headers(of record: CommandRecord) -> [RecordHeader] { [] }
 
     func produce(_ record: OutputRecord) throws(LogError) { producedBytes += record.value?.count ?? 0 }
 

@@ -17,7 +17,7 @@ import Testing
                     timestamp: nil,
                     key: nil,
                     value: nil,
-                    headers: []
+                    index: $0
                 )
             }
         )

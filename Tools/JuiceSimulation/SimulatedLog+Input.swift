@@ -66,7 +66,6 @@ extension SimulatedLog {
                     let room = min(Self.longestRun, max - commands.count)
                     let (records, next) = read(place, from: position, max: room)
                     positions[place] = next
-                    lentRecords += records.map(\.record)
                     commands += records.map { command(topic, partition, $0.offset, $0.record) }
                     if next == cluster[place].lastStableOffset, reportedEnds[place] != next,
                         flaw != .markersNotPassed
@@ -91,7 +90,8 @@ extension SimulatedLog {
         _ offset: Offset,
         _ record: SimulatedPartition.Record
     ) -> CommandRecord {
-        CommandRecord(
+        lentRecords.append(record)
+        return CommandRecord(
             topic: topic,
             partition: partition,
             offset: offset,
@@ -99,9 +99,11 @@ extension SimulatedLog {
             timestamp: flaw == .windowByReadersClock ? nil : record.visibleTimestamp,
             key: record.key?.view,
             value: record.value?.view,
-            headers: record.headers
+            index: lentRecords.count - 1
         )
     }
+
+    package func headers(of record: CommandRecord) -> [RecordHeader] { lentRecords[record.index].headers }
 
     func read(
         _ place: SimulatedCluster.Place,

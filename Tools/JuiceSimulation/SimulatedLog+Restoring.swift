@@ -115,15 +115,16 @@ extension SimulatedLog {
                 let records = all.compactMap { offset, record in
                     restored(record, of: topic).map { (offset: offset, record: $0) }
                 }
-                lentRecords += records.map(\.record)
                 batch += records.map { offset, record in
-                    ChangelogBatch.Record(
+                    lentRecords.append(record)
+                    return ChangelogBatch.Record(
                         topic: topic,
                         partition: place.partition,
                         offset: offset,
                         timestamp: record.timestamp,
                         key: record.key?.view,
-                        value: record.value?.view
+                        value: record.value?.view,
+                        index: lentRecords.count - 1
                     )
                 }
                 if next == cluster[place].lastStableOffset {

@@ -7,6 +7,7 @@
 /// ## Topics
 /// ### Input
 /// - ``poll(maxRecords:wait:)``
+/// - ``headers(of:)``
 /// - ``start(at:)``
 /// ### Restoring
 /// - ``restorePoints(of:retention:)``
@@ -28,11 +29,14 @@ public protocol CommandLog: AnyObject {
 
     /// Returns the next change of the assignment, or the commands at hand.
     ///
-    /// The records' bytes stay valid until the next call. No partition is read before ``start(at:)``.
+    /// The records' bytes and headers stay valid until the next call. No partition is read before ``start(at:)``.
     /// - Parameters:
     ///   - maxRecords: the most commands to return.
     ///   - wait: how long to wait for something to happen.
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult
+
+    /// The headers of a command that was polled last, in the sender's order.
+    func headers(of record: CommandRecord) -> [RecordHeader]
 
     /// Reads these partitions from these positions, and no others.
     func start(at positions: [InputPosition]) throws(LogError)

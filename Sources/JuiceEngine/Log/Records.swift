@@ -44,6 +44,9 @@ public enum ChangelogTopic: Sendable, CaseIterable {
 public typealias RecordHeader = KafkaRecords.RecordHeader
 
 /// A record that the engine reads. Key and value are views, valid until the next read.
+///
+/// It holds no references: with one, each copy of a record would count it. Few records have headers, so these are asked for
+/// when they are needed, with ``CommandLog/headers(of:)``.
 public struct LogRecord<Source> {
     /// The topic it was read from.
     public let topic: Source
@@ -57,8 +60,8 @@ public struct LogRecord<Source> {
     public let key: UnsafeRawBufferPointer?
     /// The command, stock or answer, unchecked. Stock without a value is a tombstone.
     public let value: UnsafeRawBufferPointer?
-    /// The headers, in the sender's order.
-    public let headers: [RecordHeader]
+    /// Its place in what the read returned, by which the log finds its headers.
+    public let index: Int
 
     /// A record of the log.
     @inlinable
@@ -69,7 +72,7 @@ public struct LogRecord<Source> {
         timestamp: Timestamp?,
         key: UnsafeRawBufferPointer?,
         value: UnsafeRawBufferPointer?,
-        headers: [RecordHeader] = []
+        index: Int
     ) {
         self.topic = topic
         self.partition = partition
@@ -77,7 +80,7 @@ public struct LogRecord<Source> {
         self.timestamp = timestamp
         self.key = key
         self.value = value
-        self.headers = headers
+        self.index = index
     }
 }
 

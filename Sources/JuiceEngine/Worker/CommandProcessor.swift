@@ -76,7 +76,7 @@ final class CommandProcessor {
                     into: &output.buffer,
                     summary: &summary
                 )
-                let headers = treatment == .whole ? records[index].headers.ofTraces : []
+                let headers = treatment == .whole ? output.log.headers(of: records[index]).ofTraces : []
                 try output.write(
                     .results,
                     records[index].partition,

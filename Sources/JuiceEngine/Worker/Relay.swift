@@ -19,7 +19,8 @@ struct Relay {
         log: some CommandLog,
         summary: inout TransactionSummary
     ) throws(LogError) {
-        guard !record.headers.contains(where: { $0.name == HeaderName.forwardedFrom }) else {
+        let headers = log.headers(of: record)
+        guard !headers.contains(where: { $0.name == HeaderName.forwardedFrom }) else {
             return try deadLetter(record, because: .misplaced, treatment, log: log, summary: &summary)
         }
         let origin = RecordHeader(
@@ -32,7 +33,7 @@ struct Relay {
                 partition: owner,
                 key: record.key,
                 value: record.value,
-                headers: (treatment == .whole ? record.headers : record.headers.ofTraces) + [origin],
+                headers: (treatment == .whole ? headers : headers.ofTraces) + [origin],
                 // The topic may refuse timestamps that are too old.
                 timestamp: treatment == .whole ? time : nil
             )
@@ -55,7 +56,7 @@ struct Relay {
             RecordHeader(name: HeaderName.sourcePartition, value: String(record.partition)),
             RecordHeader(name: HeaderName.sourceOffset, value: String(record.offset)),
         ]
-        let letter = contents(of: record, treatment)
+        let letter = contents(of: record, log.headers(of: record), treatment)
         try log.produce(
             OutputRecord(
                 topic: .deadLetters,
@@ -80,12 +81,13 @@ struct Relay {
     /// headers. Only a record that came compressed can be too large.
     private func contents(
         of record: CommandRecord,
+        _ headers: [RecordHeader],
         _ treatment: Trouble.Treatment
     ) -> (key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader]) {
         guard treatment != .whole, treatment != .deadLetter else {
-            return (record.key, record.value, record.headers)
+            return (record.key, record.value, headers)
         }
-        let headerSize = record.headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
+        let headerSize = headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
         let size = headerSize + (record.key?.count ?? 0) + (record.value?.count ?? 0)
         let half = treatment == .reasonOnly ? 0 : Self.largestTruncated / 2
         let beginning = { (bytes: UnsafeRawBufferPointer?) in

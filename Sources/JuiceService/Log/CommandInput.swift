@@ -105,6 +105,11 @@ final class CommandInput {
         return .records(records, ends: ends)
     }
 
+    /// The headers of a record that was polled last.
+    func headers(of record: CommandRecord) -> [RecordHeader] {
+        consumer.batch.headers(at: record.index, of: record.value)
+    }
+
     /// Reads exactly these partitions from these offsets.
     func start(at offsets: [TopicPartition: Offset]) throws(KafkaError) {
         try member.start(at: offsets)

@@ -93,6 +93,8 @@ extension KafkaCommandLog {
         }
     }
 
+    func headers(of record: CommandRecord) -> [RecordHeader] { input.headers(of: record) }
+
     func start(at positions: [InputPosition]) throws(LogError) {
         endRestore()
         appliedOffsets?.forget()
@@ -161,7 +163,8 @@ extension KafkaCommandLog {
         // The dead-letter topic may have fewer partitions than the inputs.
         let partition =
             record.topic == .deadLetters ? record.partition % topics.deadLetterPartitions : record.partition
-        try call { () throws(KafkaError) in
+        // Not in a closure, which would cost more than the rest of this call.
+        do throws(KafkaError) {
             try transactions.produce(
                 to: record.topic.rawValue,
                 partition: partition,
@@ -170,6 +173,8 @@ extension KafkaCommandLog {
                 headers: record.headers,
                 timestamp: record.timestamp
             )
+        } catch {
+            throw LogError(error)
         }
     }
 

@@ -24,7 +24,7 @@ struct RecordConverter<Topic: Sendable & Hashable> {
         records.removeAll(keepingCapacity: true)
         defer { spare = records }
         var ends: [LogPosition<Topic>] = []
-        for element in batch {
+        for (index, element) in batch.enumerated() {
             switch element {
             case .record(let record):
                 guard let topic = topic(of: record) else { continue }
@@ -36,7 +36,7 @@ struct RecordConverter<Topic: Sendable & Hashable> {
                         timestamp: record.timestamp,
                         key: record.key,
                         value: record.value,
-                        headers: record.headers
+                        index: index
                     )
                 )
             case .endOfPartition(let end, let next):

@@ -35,14 +35,16 @@ final class BatchTracer {
         self.topics = topics
     }
 
-    /// The worker has polled the commands of its next transaction.
-    func polled(_ records: [CommandRecord]) {
+    /// The worker has polled the commands of its next transaction from a log.
+    func polled(_ records: [CommandRecord], from log: some CommandLog) {
         commands = records.count
         links.removeAll(keepingCapacity: true)
-        for record in records where !record.headers.isEmpty {
+        for record in records {
             guard links.count < Self.mostLinks else { return }
+            let headers = log.headers(of: record)
+            guard !headers.isEmpty else { continue }
             var context = ServiceContext.topLevel
-            tracer.extract(record.headers, into: &context, using: TraceHeaders())
+            tracer.extract(headers, into: &context, using: TraceHeaders())
             if !context.isEmpty { links.append(SpanLink(context: context, attributes: [:])) }
         }
     }

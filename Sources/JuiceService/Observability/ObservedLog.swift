@@ -39,10 +39,12 @@ extension ObservedLog {
                 commandTimes.removeAll(keepingCapacity: true)
                 for record in records { if let time = record.timestamp { commandTimes.append(time) } }
             }
-            tracer?.polled(records)
+            tracer?.polled(records, from: base)
         }
         return result
     }
+
+    func headers(of record: CommandRecord) -> [RecordHeader] { base.headers(of: record) }
 
     func start(at positions: [InputPosition]) throws(LogError) {
         dropTransaction()

@@ -31,7 +31,15 @@ public struct ConsumedRecord {
     }
 
     /// The headers, copied. Empty, without a copy, for a record that has none.
-    public var headers: [RecordHeader] { RecordHeader.all(of: message) }
+    public var headers: [RecordHeader] {
+        Self.mayHaveHeaders(after: value) ? RecordHeader.all(of: message) : []
+    }
+
+    /// Whether the record with this value may have headers, which costs far less than to ask for them. The value must be as it
+    /// was received.
+    static func mayHaveHeaders(after value: UnsafeRawBufferPointer?) -> Bool {
+        crdkafka_may_have_headers(value?.baseAddress, value?.count ?? 0)
+    }
 }
 
 /// The result of one poll: records and, in between, events and errors of partitions.
@@ -50,6 +58,15 @@ public struct RecordBatch: RandomAccessCollection {
     }
 
     let messages: UnsafeBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
+
+    /// The headers of the record at a position, which has this value. If the value shows that there are none, nothing else of
+    /// the record is touched: in a large batch it is no longer in the processor's caches.
+    public func headers(at position: Int, of value: UnsafeRawBufferPointer?) -> [RecordHeader] {
+        guard ConsumedRecord.mayHaveHeaders(after: value), case .record(let record) = self[position] else {
+            return []
+        }
+        return record.headers
+    }
 
     /// Always 0.
     public var startIndex: Int { 0 }

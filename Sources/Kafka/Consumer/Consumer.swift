@@ -116,8 +116,11 @@ public final class Consumer {
         // If the same call brought a revocation, its records are now another member's to process.
         if !context.rebalances.isEmpty { releaseRecords() }
         if let error = handle.fatalError { throw error }
-        return RecordBatch(messages: UnsafeBufferPointer(rebasing: messages[..<held]))
+        return batch
     }
+
+    /// What the last poll returned.
+    public var batch: RecordBatch { RecordBatch(messages: UnsafeBufferPointer(rebasing: messages[..<held])) }
 
     private func receive(into start: Int, count: Int, timeout: Duration) -> Int {
         guard let base = messages.baseAddress else { return 0 }

@@ -146,14 +146,16 @@ import Testing
             ChangelogPosition(topic: .results, partition: 0, offset: 40),
         ])
         #expect(progress.remaining == 110)
-        let records = [(ChangelogTopic.stock, Offset(10)), (.stock, 29), (.results, 43)].map {
+        let places = [(ChangelogTopic.stock, Offset(10)), (.stock, 29), (.results, 43)]
+        let records = places.enumerated().map { index, place in
             ChangelogBatch.Record(
-                topic: $0,
+                topic: place.0,
                 partition: 0,
-                offset: $1,
+                offset: place.1,
                 timestamp: nil,
                 key: nil,
-                value: nil
+                value: nil,
+                index: index
             )
         }
         progress.advance(by: ChangelogBatch(records: records, ends: []))
