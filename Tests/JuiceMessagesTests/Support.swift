@@ -30,7 +30,7 @@ private func summary(_ request: OrderCommand.Request, menu: Menu) -> String {
 }
 
 /// A restock or order in words, for tables of expected results.
-func summary(_ decoded: Decoded<OrderCommand>, menu: Menu = .standard) -> String {
+func summary(_ decoded: consuming Decoded<OrderCommand>, menu: Menu = .standard) -> String {
     switch decoded {
     case .command(let command): "\(String(command.id)): \(summary(command.request, menu: menu))"
     case .rejected(let id, let rejection): "\(String(id)): \(rejection)"
@@ -38,7 +38,7 @@ func summary(_ decoded: Decoded<OrderCommand>, menu: Menu = .standard) -> String
     }
 }
 
-func summary(_ decoded: Decoded<RestockCommand>, menu: Menu = .standard) -> String {
+func summary(_ decoded: consuming Decoded<RestockCommand>, menu: Menu = .standard) -> String {
     switch decoded {
     case .command(let restock):
         "\(String(restock.id)): \(restock.edit.kind) "

@@ -60,8 +60,8 @@ public struct RestockCommand: Equatable {
     }
 }
 
-/// The result of decoding a record.
-public enum Decoded<Command> {
+/// The result of decoding a record. It cannot be copied, so that taking a command out of it counts no references.
+public enum Decoded<Command>: ~Copyable {
     /// A command to carry out and answer.
     case command(Command)
     /// A command to answer with a rejection.

@@ -7,9 +7,11 @@
 /// transactional ids: that ends what was open under them, and brokers refuse late requests.
 public final class TransactionSession {
     private let producers: [TransactionalProducer]
-    /// By topic, then by producer.
+    /// By producer, then by topic.
     private let topics: [[TransactionalTopic]]
     private var current = 0
+    /// The current producer's topics.
+    private var outputs: [TransactionalTopic]
     private var isTakingOver = false
 
     /// A session that must be initialised before its first transaction.
@@ -23,11 +25,12 @@ public final class TransactionSession {
         topics: [(name: String, properties: [String: String])]
     ) throws(KafkaError) {
         self.producers = producers
-        self.topics = try topics.map { topic throws(KafkaError) in
-            try producers.map { producer throws(KafkaError) in
+        self.topics = try producers.map { producer throws(KafkaError) in
+            try topics.map { topic throws(KafkaError) in
                 try producer.topic(topic.name, properties: topic.properties)
             }
         }
+        outputs = self.topics[0]
     }
 
     /// The ids under which a successor ends what this session leaves open.
@@ -66,6 +69,7 @@ public final class TransactionSession {
         let next = producers[current].isReady ? (current + 1) % producers.count : current
         try producers[next].begin(timeout: timeout)
         current = next
+        outputs = topics[current]
     }
 
     /// Adds a record to the transaction.
@@ -80,7 +84,7 @@ public final class TransactionSession {
         headers: [RecordHeader],
         timestamp: Int64? = nil
     ) throws(KafkaError) {
-        try topics[topic][current].produce(
+        try outputs[topic].produce(
             partition: partition,
             key: key,
             value: value,

@@ -23,7 +23,7 @@ struct Judgement {
         self.note = note
     }
 
-    init<Command>(_ decoded: Decoded<Command>) {
+    init<Command>(_ decoded: consuming Decoded<Command>) {
         switch decoded {
         case .command: self = .accepted
         case .rejected(_, let rejection): self = .rejected(rejection)

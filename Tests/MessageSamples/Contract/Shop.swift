@@ -42,7 +42,7 @@ final class Shop {
         }
     }
 
-    private func answers(to decoded: Decoded<OrderCommand>, store: BorrowedText) -> [String] {
+    private func answers(to decoded: consuming Decoded<OrderCommand>, store: BorrowedText) -> [String] {
         switch decoded {
         case .command(let command):
             switch command.request {
@@ -81,7 +81,7 @@ final class Shop {
         return answers(content, head)
     }
 
-    private func answers(to decoded: Decoded<RestockCommand>, store: BorrowedText) -> [String] {
+    private func answers(to decoded: consuming Decoded<RestockCommand>, store: BorrowedText) -> [String] {
         switch decoded {
         case .command(let restock):
             let head = AnswerHead(.restock, id: restock.id, store: store)
