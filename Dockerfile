@@ -14,7 +14,7 @@ RUN swift build -c release --product juice --static-swift-stdlib \
 # Run stage: the binary, the shared libraries it needs, and an unprivileged user.
 FROM debian:bookworm-slim
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends librdkafka1 ca-certificates \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends librdkafka1 ca-certificates \
     && rm -rf /var/lib/apt/lists/* \
     && groupadd --gid 10001 juice \
     && useradd --uid 10001 --gid juice --no-create-home --shell /usr/sbin/nologin juice

@@ -36,6 +36,7 @@ def check_compose(juice, base):
     check_scaling(compose["services"]["juice"], port)
     check_targets(compose, port)
     ours = {name: service for name, service in compose["services"].items() if service["image"] == "juice-maker"}
+    check_build(ours)
     for name, service in ours.items():
         given = settings(juice, base, service["environment"])
         ensure(given["bootstrap-servers"] == "kafka:19092", f"{name} is given other brokers")
@@ -51,6 +52,15 @@ def check_compose(juice, base):
     check_grafana_password(compose)
     check_staff_token(compose["services"])
     return f"{len(compose['services'])} services"
+
+
+def check_build(ours):
+    """One service that always runs builds the image, and nothing looks for it in a registry."""
+    builders = [service for service in ours.values() if "build" in service]
+    ensure(len(builders) == 1, f"{len(builders)} services build the image juice-maker, and replace each other's")
+    ensure("profiles" not in builders[0], "the service that builds the image is in a profile")
+    for name, service in ours.items():
+        ensure(service.get("pull_policy") == "never", f"{name} looks for juice-maker in a registry")
 
 
 def check_targets(compose, port):
