@@ -5,7 +5,7 @@
 #include <librdkafka/rdkafka_mock.h>
 #include <stdbool.h>
 
-/* Swift cannot call variadic C functions; two of these are such calls. */
+/* What Swift cannot do: call variadic C functions. And one shortcut around librdkafka. */
 
 /* On success librdkafka owns `headers`; on failure they are still the caller's. A timestamp of 0 is now. */
 static inline rd_kafka_resp_err_t crdkafka_produce_with_headers(

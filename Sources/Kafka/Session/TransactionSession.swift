@@ -7,11 +7,9 @@
 /// transactional ids: that ends what was open under them, and brokers refuse late requests.
 public final class TransactionSession {
     private let producers: [TransactionalProducer]
-    /// By producer, then by topic.
+    /// By topic, then by producer.
     private let topics: [[TransactionalTopic]]
     private var current = 0
-    /// The current producer's topics.
-    private var outputs: [TransactionalTopic]
     private var isTakingOver = false
 
     /// A session that must be initialised before its first transaction.
@@ -25,12 +23,11 @@ public final class TransactionSession {
         topics: [(name: String, properties: [String: String])]
     ) throws(KafkaError) {
         self.producers = producers
-        self.topics = try producers.map { producer throws(KafkaError) in
-            try topics.map { topic throws(KafkaError) in
+        self.topics = try topics.map { topic throws(KafkaError) in
+            try producers.map { producer throws(KafkaError) in
                 try producer.topic(topic.name, properties: topic.properties)
             }
         }
-        outputs = self.topics[0]
     }
 
     /// The ids under which a successor ends what this session leaves open.
@@ -69,7 +66,6 @@ public final class TransactionSession {
         let next = producers[current].isReady ? (current + 1) % producers.count : current
         try producers[next].begin(timeout: timeout)
         current = next
-        outputs = topics[current]
     }
 
     /// Adds a record to the transaction.
@@ -84,7 +80,7 @@ public final class TransactionSession {
         headers: [RecordHeader],
         timestamp: Int64? = nil
     ) throws(KafkaError) {
-        try outputs[topic].produce(
+        try topics[topic][current].produce(
             partition: partition,
             key: key,
             value: value,
