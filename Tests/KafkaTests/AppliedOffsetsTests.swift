@@ -1,4 +1,5 @@
 import BrokerFaults
+import Foundation
 import Kafka
 import TestSupport
 import Testing
@@ -109,6 +110,42 @@ import Testing
             try stand.transact(1)
             #expect(stand.broker.pendingFailures(of: .offsetFetch) > 90)
             stand.member.close()
+        }
+    }
+
+    /// Each producer of a worker has a thread that waits for its offsets. All share a client, and the first that hears of another
+    /// coordinator replaces it.
+    @Test func aReplacedClientLivesWhileAnotherThreadWaitsOnIt() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker.start(topics: ["in": 1])
+            let semaphore = { DispatchSemaphore(value: 0) }
+            let (isPolled, mayGoOn, isDone) = (semaphore(), semaphore(), semaphore())
+            var hooks = quietHooks
+            hooks.onStatistics = { _ in
+                isPolled.signal()
+                mayGoOn.wait()
+                mayGoOn.signal()
+            }
+            let offsets = try GroupOffsets(
+                configuration: broker.client(["group.id": "g", "statistics.interval.ms": "10"]),
+                hooks: hooks
+            )
+            Thread {
+                offsets.pause(for: .seconds(60))
+                isDone.signal()
+            }
+            .start()
+            isPolled.wait()
+
+            weak let former = offsets.client.withLock(\.self).handle
+            broker.fail(next: .offsetFetch, with: [KafkaError.Code(rawValue: 16)])
+            #expect(throws: KafkaError.self) {
+                try offsets.committed(Self.first, .latest, timeout: .seconds(60))
+            }
+            #expect(former != nil)
+            mayGoOn.signal()
+            isDone.wait()
+            #expect(former == nil)
         }
     }
 

@@ -45,7 +45,7 @@ public final class Admin {
     ///   - timeout: how long to wait for each topic.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         // Serves the error hook: a background error says more than a timeout.
-        defer { rd_kafka_poll(handle.pointer, 0) }
+        defer { handle.poll(timeout: .zero) }
         return try handle.metadata(topics: topics, timeout: timeout)
     }
 
@@ -95,7 +95,7 @@ public final class Admin {
                     isRetriable: true
                 )
             }
-            rd_kafka_poll(handle.pointer, 20)
+            handle.poll(timeout: .milliseconds(20))
         }
     }
 

@@ -15,7 +15,7 @@ final class GroupOffsets: Sendable {
 
     private let configuration: KafkaConfiguration
     private let hooks: ClientHooks
-    private let client: Mutex<Client>
+    let client: Mutex<Client>
 
     /// - Parameter configuration: needs `group.id`.
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
@@ -26,7 +26,7 @@ final class GroupOffsets: Sendable {
 
     /// Waits, and serves the hooks: events of a client that is never polled pile up.
     func pause(for duration: Duration) {
-        rd_kafka_poll(client.withLock(\.self).handle.pointer, duration.milliseconds)
+        client.withLock(\.self).handle.poll(timeout: duration)
     }
 
     /// The committed offset of a partition; nil if there is none.

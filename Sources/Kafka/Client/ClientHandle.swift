@@ -70,6 +70,14 @@ final class ClientHandle {
         rd_kafka_error_destroy(rd_kafka_abort_transaction(pointer, 100))
     }
 
+    /// Serves callbacks, waiting up to `timeout` for the first.
+    ///
+    /// Another thread may drop its reference to the handle meanwhile. Swift does not count a C pointer as one, so without
+    /// the explicit lifetime the client could be destroyed during the call.
+    func poll(timeout: Duration) {
+        _ = withExtendedLifetime(self) { rd_kafka_poll(pointer, timeout.milliseconds) }
+    }
+
     /// How many connections have closed or could not be made. It counts a closed connection before a request that was in
     /// progress on it is sent again.
     var closedConnections: Int { context.closedConnections.load(ordering: .acquiring) }

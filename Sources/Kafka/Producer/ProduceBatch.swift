@@ -132,7 +132,7 @@ final class ProduceBatch {
                 guard error.code == .queueFull, ContinuousClock.now < deadline else {
                     throw KafkaError(code: error.code, message: error.message, requiresAbort: true)
                 }
-                rd_kafka_poll(handle.pointer, 10)
+                handle.poll(timeout: .milliseconds(10))
             }
         }
     }

@@ -87,7 +87,7 @@ public final class Producer {
         }
         let deadline = ContinuousClock.now + timeout
         while result == nil, ContinuousClock.now < deadline {
-            rd_kafka_poll(handle.pointer, min(deadline - .now, .milliseconds(100)).milliseconds)
+            handle.poll(timeout: min(deadline - .now, .milliseconds(100)))
         }
         // Purged, so that it is not sent unexpectedly later.
         if result == nil { purgeUndelivered() }
@@ -99,20 +99,20 @@ public final class Producer {
 
     /// Serves completions and hooks, waiting up to `timeout` for the first.
     public func poll(timeout: Duration) {
-        rd_kafka_poll(handle.pointer, timeout.milliseconds)
+        handle.poll(timeout: timeout)
     }
 
     /// The cluster's brokers and the partitions of the named topics.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         // Serves the error hook: a background error says more than a timeout.
-        defer { rd_kafka_poll(handle.pointer, 0) }
+        defer { handle.poll(timeout: .zero) }
         return try handle.metadata(topics: topics, timeout: timeout)
     }
 
     /// Purges undelivered records and calls all outstanding completions.
     private func purgeUndelivered() {
         rd_kafka_purge(handle.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
-        rd_kafka_poll(handle.pointer, 100)
+        handle.poll(timeout: .milliseconds(100))
     }
 
     private static func isPurged(_ result: Result<Delivery, KafkaError>) -> Bool {

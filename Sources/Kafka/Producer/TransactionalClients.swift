@@ -1,5 +1,3 @@
-import CRdKafka
-
 /// The librdkafka clients of one ``TransactionalProducer``: the current one, and earlier ones whose work is not over.
 ///
 /// It also decides which of several transactional ids the current client uses, and connects the topics to that client.
@@ -142,9 +140,9 @@ extension TransactionalClients {
 
     /// Serves the hooks of all clients, waiting for at most `timeout`, and frees those whose work is over.
     mutating func poll(timeout: Duration) {
-        if let current { rd_kafka_poll(current.handle.pointer, timeout.milliseconds) }
+        current?.handle.poll(timeout: timeout)
         // In librdkafka 2.16 the call of such a client may never return, and its unserved events would pile up.
-        for client in stuck { rd_kafka_poll(client.handle.pointer, 0) }
+        for client in stuck { client.handle.poll(timeout: .zero) }
         stuck.removeAll { $0.outcome(within: .zero) != nil }
         // Each call sends the coordinator a request.
         guard !dangling.isEmpty, .now - danglingAskedAt > .seconds(1) else { return }

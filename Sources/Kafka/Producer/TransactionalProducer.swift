@@ -221,7 +221,7 @@ extension TransactionalProducer {
                 silence?.confirmed()
                 return
             }
-            rd_kafka_poll(client.handle.pointer, 0)
+            client.handle.poll(timeout: .zero)
             let left = rd_kafka_outq_len(client.handle.pointer)
             if left < unconfirmed { silence?.confirmed() }
             unconfirmed = left
