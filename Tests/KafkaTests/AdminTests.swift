@@ -54,4 +54,21 @@ struct AdminTests {
             #expect(!group.isStable)
         }
     }
+
+    /// One broker may name a topic that another does not know yet.
+    @Test func aTopicThatTheBrokerDoesNotKnowIsAskedForAgain() async throws {
+        let servers = try #require(realBroker)
+        try await onThread {
+            let admin = try Admin(
+                configuration: KafkaConfiguration(["bootstrap.servers": servers]),
+                hooks: quietHooks
+            )
+            let name = "test-\(UUID().uuidString)"
+            let error = #expect(throws: KafkaError.self) {
+                try admin.configurations(ofTopics: [name], timeout: .seconds(60))
+            }
+            #expect(error?.code == .unknownTopicOrPartition)
+            #expect(error?.remedy == .retry)
+        }
+    }
 }

@@ -124,6 +124,8 @@ public final class Admin {
     }
 
     /// The effective configuration of each topic, by Kafka's property names.
+    ///
+    /// - Throws: ``KafkaError``, with ``KafkaError/Remedy/retry`` if the broker asked does not know a topic.
     public func configurations(
         ofTopics names: [String],
         timeout: Duration
@@ -146,11 +148,14 @@ public final class Admin {
         for case let resource? in UnsafeBufferPointer(start: results, count: count) {
             let name = String(cString: rd_kafka_ConfigResource_name(resource))
             let reason = rd_kafka_ConfigResource_error_string(resource).map { String(cString: $0) }
-            if let error = KafkaError(
+            let error = KafkaError(
                 rd_kafka_ConfigResource_error(resource),
                 message: "topic \(name): \(reason ?? "not described")"
-            ) {
-                throw error
+            )
+            if let error {
+                // A broker learns of a new topic some time after others.
+                guard error.code == .unknownTopicOrPartition else { throw error }
+                throw KafkaError(code: error.code, message: error.message, isRetriable: true)
             }
             configurations[name] = Self.entries(of: resource)
         }
