@@ -39,6 +39,7 @@ import Testing
         let silence = BrokerSilence(least: .seconds(2), most: .seconds(10))
         for limit in [2, 4, 8, 10, 10] {
             silence.began(at: start)
+            #expect(!isTooLong(silence, after: .zero))
             #expect(!isTooLong(silence, after: .seconds(limit) - .milliseconds(1)))
             #expect(isTooLong(silence, after: .seconds(limit)))
         }
@@ -54,9 +55,25 @@ import Testing
         #expect(silence.limit == .seconds(2))
     }
 
+    /// A broker that is stopped in order may keep a request for as long as it takes, and close the connection then.
+    @Test func itIsCountedFromWhenAConnectionBroke() {
+        let silence = BrokerSilence(least: .seconds(2), most: .seconds(10))
+        for limit in [2, 4] {
+            silence.began(at: start)
+            #expect(!isTooLong(silence, after: .seconds(3), .intact))
+            #expect(!isTooLong(silence, after: .seconds(3.1)))
+            #expect(!isTooLong(silence, after: .seconds(3) + .seconds(limit)))
+            #expect(isTooLong(silence, after: .seconds(3.1) + .seconds(limit)))
+        }
+        silence.began(at: start)
+        #expect(!isTooLong(silence, after: .seconds(9.9)))
+        #expect(isTooLong(silence, after: .seconds(10)))
+    }
+
     @Test func aBrokerThatWasSlowIsWaitedForAgain() {
         let silence = BrokerSilence(least: .seconds(2), most: .seconds(10))
         silence.began(at: start)
+        #expect(!isTooLong(silence, after: .zero))
         #expect(isTooLong(silence, after: .seconds(2)))
         silence.began(at: start)
         silence.committed(at: start + .seconds(3))

@@ -58,8 +58,10 @@ extension AppliedOffsets {
 extension GroupOffsets {
     /// The broker writes a transaction's markers within a few milliseconds.
     private static let pause = Duration.milliseconds(1)
-    /// A group that moves to another coordinator takes longer than that.
-    private static let pauseAfterError = Duration.milliseconds(20)
+    /// A group that moves to another coordinator takes up to seconds. Each time it is asked in vain costs a client, with new
+    /// connections to all brokers, so the pauses double.
+    private static let firstPauseAfterError = Duration.milliseconds(20)
+    private static let longestPauseAfterError = Duration.milliseconds(200)
     private static let askTimeout = Duration.seconds(1)
     /// How long a coordinator that answers may keep it waiting. It takes another client's open transaction for that.
     private static let longestWait = Duration.seconds(5)
@@ -72,6 +74,7 @@ extension GroupOffsets {
     fileprivate func wait(for evidence: AppliedOffsets.Evidence, _ logger: Logger) throws(KafkaError) {
         var answeringSince: ContinuousClock.Instant?
         var answeredAt = ContinuousClock.now
+        var pauseAfterError = Self.firstPauseAfterError
         while true {
             pause(for: Self.pause)
             do throws(KafkaError) {
@@ -83,7 +86,8 @@ extension GroupOffsets {
                     throw error.requiringAbort
                 }
                 answeringSince = nil
-                pause(for: Self.pauseAfterError)
+                pause(for: pauseAfterError)
+                pauseAfterError = min(pauseAfterError * 2, Self.longestPauseAfterError)
             }
             guard let since = answeringSince, .now - since > Self.longestWait else { continue }
             // Waiting on would let any client that may commit for the group stop this one.

@@ -2,7 +2,8 @@
 ///
 /// The controller takes seconds to notice that a broker has died. librdkafka waits for that broker as long as the transaction
 /// may last, and requests to other brokers wait with it. So a transaction is given up early if it hears nothing after a
-/// connection broke. If its connections are intact, a broker is merely slow, and the transaction waits for it.
+/// connection broke. If its connections are intact, a broker is merely slow, and the transaction waits for it. A broker that
+/// stops in order is both: it may keep a request for seconds, and once it closes the connection, the next broker answers soon.
 public final class BrokerSilence {
     /// What has become of a client's connections since it got its transactional id, or since its last commit.
     enum Connections {
@@ -15,6 +16,8 @@ public final class BrokerSilence {
     /// How long a silence may last once a connection has broken.
     private(set) var limit: Duration
     private var since = ContinuousClock.now
+    /// When a connection was first found broken in the current transaction.
+    private var brokenSince: ContinuousClock.Instant?
     /// The longest silence of the current transaction that a confirmation ended.
     private var longest = Duration.zero
 
@@ -29,7 +32,7 @@ public final class BrokerSilence {
 
     /// A transaction begins.
     func began(at now: ContinuousClock.Instant = .now) {
-        (since, longest) = (now, .zero)
+        (since, brokenSince, longest) = (now, nil, .zero)
     }
 
     /// A broker confirmed something.
@@ -47,12 +50,13 @@ public final class BrokerSilence {
     /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver`` once the silence has lasted too long:
     ///   ``KafkaError/Code/transport`` if a connection broke, or else ``KafkaError/Code/timedOut``.
     func check(_ connections: Connections, at now: ContinuousClock.Instant = .now) throws(KafkaError) {
-        let allowed = connections == .intact ? most : limit
-        guard now - since >= allowed else { return }
-        if connections == .broken { limit = min(limit * 2, most) }
+        if connections == .broken { brokenSince = brokenSince ?? now }
+        let limit = brokenSince == nil ? most : self.limit
+        guard now - max(since, brokenSince ?? since) >= limit || now - since >= most else { return }
+        if brokenSince != nil { self.limit = min(limit * 2, most) }
         throw KafkaError(
-            code: connections == .broken ? .transport : .timedOut,
-            message: "no broker confirmed anything of the transaction for \(allowed / .seconds(1)) s",
+            code: brokenSince == nil ? .timedOut : .transport,
+            message: "no broker confirmed anything of the transaction for \(limit / .seconds(1)) s",
             requiresAbort: true
         )
     }
