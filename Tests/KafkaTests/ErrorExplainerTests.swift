@@ -1,3 +1,4 @@
+import Logging
 import Testing
 
 @testable import Kafka
@@ -107,6 +108,22 @@ import Testing
     ])
     func aLoggedSecretIsHidden(line: String, shown: String) {
         #expect(KafkaConfiguration.hidingSecret(in: line) == shown)
+    }
+
+    @Test(
+        arguments: [
+            (
+                4, "session.timeout.ms is a consumer property and will be ignored by this producer instance",
+                .debug
+            ),
+            (4, "linger.ms is a producer property and will be ignored by this consumer instance", .debug),
+            (4, "request.required.acks is deprecated", .warning),
+            (3, "127.0.0.1:9092/1: Connection refused", .error),
+            (7, "Sent MetadataRequest", .debug),
+        ] as [(Int32, String, Logger.Level)]
+    )
+    func propertiesOfOtherClientsAreNoWarning(syslog: Int32, line: String, level: Logger.Level) {
+        #expect(ClientContext.level(syslog: syslog, line: "[thrd:app]: \(line)") == level)
     }
 
     @Test func aWrongKeyPasswordIsSuspected() {

@@ -160,14 +160,22 @@ class ClientContext {
         explainer.observe(facility: facility, line: line)
         guard let hooks else { return }
         hooks.logger.log(
-            level: min(Self.level(syslog: level), hooks.logCeiling),
+            level: min(Self.level(syslog: level, line: line), hooks.logCeiling),
             "\(KafkaConfiguration.hidingSecret(in: line))",
             metadata: ["librdkafka": .string(facility)]
         )
     }
 
-    private static func level(syslog: Int32) -> Logger.Level {
-        switch syslog {
+    /// The severity of a line that librdkafka logs at a syslog level.
+    ///
+    /// A user's properties go to all clients, so it is no news that a producer ignores one for consumers, or the reverse.
+    static func level(syslog: Int32, line: String) -> Logger.Level {
+        if line.hasSuffix("property and will be ignored by this producer instance")
+            || line.hasSuffix("property and will be ignored by this consumer instance")
+        {
+            return .debug
+        }
+        return switch syslog {
         case ...2: .critical
         case 3: .error
         case 4: .warning
