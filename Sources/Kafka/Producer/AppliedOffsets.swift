@@ -58,8 +58,8 @@ extension AppliedOffsets {
 extension GroupOffsets {
     /// The broker writes a transaction's markers within a few milliseconds.
     private static let pause = Duration.milliseconds(1)
-    /// A group that moves to another coordinator takes up to seconds. Each time it is asked in vain costs a client, with new
-    /// connections to all brokers, so the pauses double.
+    /// A group can take seconds to move to another coordinator. Each request that the wrong broker refuses costs a new client,
+    /// with connections to all brokers, so the pauses double.
     private static let firstPauseAfterError = Duration.milliseconds(20)
     private static let longestPauseAfterError = Duration.milliseconds(200)
     private static let askTimeout = Duration.seconds(1)

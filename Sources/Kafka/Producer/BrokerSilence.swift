@@ -2,8 +2,9 @@
 ///
 /// The controller takes seconds to notice that a broker has died. librdkafka waits for that broker as long as the transaction
 /// may last, and requests to other brokers wait with it. So a transaction is given up early if it hears nothing after a
-/// connection broke. If its connections are intact, a broker is merely slow, and the transaction waits for it. A broker that
-/// stops in order is both: it may keep a request for seconds, and once it closes the connection, the next broker answers soon.
+/// connection broke. If its connections are intact, a broker is merely slow, and the transaction waits for it. A broker that is
+/// shutting down may hold a request for seconds before it closes the connection, and another broker answers soon after that. So
+/// time counts from when the connection broke.
 public final class BrokerSilence {
     /// What has become of a client's connections since it got its transactional id, or since its last commit.
     enum Connections {
