@@ -23,7 +23,7 @@ struct AdminTests {
                 hooks: quietHooks
             )
             try join(member)
-            let group = try admin.describe(group: name, timeout: .seconds(60))
+            let group = try describe(name, with: admin)
             #expect(group.isStable)
             #expect(group.members.map(\.instanceID) == ["till-1"])
             let partitions = Set((0..<3).map { TopicPartition(topic: name, partition: $0) })
@@ -49,7 +49,7 @@ struct AdminTests {
                 configuration: KafkaConfiguration(["bootstrap.servers": servers]),
                 hooks: quietHooks
             )
-            let group = try admin.describe(group: "test-\(UUID().uuidString)", timeout: .seconds(60))
+            let group = try describe("test-\(UUID().uuidString)", with: admin)
             #expect(group.members.isEmpty)
             #expect(!group.isStable)
         }
@@ -69,6 +69,19 @@ struct AdminTests {
             }
             #expect(error?.code == .unknownTopicOrPartition)
             #expect(error?.remedy == .retry)
+        }
+    }
+
+    /// Asks again while the group's coordinator is moving or loading, as on a broker that has just started.
+    private func describe(_ group: String, with admin: Admin) throws -> ConsumerGroup {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while true {
+            do throws(KafkaError) {
+                return try admin.describe(group: group, timeout: .seconds(60))
+            } catch {
+                guard error.remedy == .retry, ContinuousClock.now < deadline else { throw error }
+                Thread.sleep(forTimeInterval: 0.1)
+            }
         }
     }
 }

@@ -53,11 +53,13 @@ public final class BrokerSilence {
     func check(_ connections: Connections, at now: ContinuousClock.Instant = .now) throws(KafkaError) {
         if connections == .broken { brokenSince = brokenSince ?? now }
         let limit = brokenSince == nil ? most : self.limit
-        guard now - max(since, brokenSince ?? since) >= limit || now - since >= most else { return }
+        let silence = now - since
+        guard now - max(since, brokenSince ?? since) >= limit || silence >= most else { return }
         if brokenSince != nil { self.limit = min(limit * 2, most) }
+        let seconds = (silence / .milliseconds(100)).rounded() / 10
         throw KafkaError(
             code: brokenSince == nil ? .timedOut : .transport,
-            message: "no broker confirmed anything of the transaction for \(limit / .seconds(1)) s",
+            message: "no broker confirmed anything of the transaction for \(seconds) s",
             requiresAbort: true
         )
     }
