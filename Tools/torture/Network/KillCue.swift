@@ -20,8 +20,12 @@ final class KillCue: Sendable {
     /// Stops waiting, and releases the harmed instance.
     func disarm() { state.withLock { $0 = State() } }
 
-    /// The transactional id that was harmed, if any.
-    var transactionalID: String? { state.withLock { $0.transactionalID } }
+    /// The id of the harmed instance, if any. Transactional ids are `GROUP/INSTANCE/WORKER/TURN`, with `/GENERATION` once the
+    /// producer has moved on.
+    var instance: String? {
+        let parts = state.withLock { $0.transactionalID }?.split(separator: "/") ?? []
+        return parts.count >= 4 ? String(parts[1]) : nil
+    }
 
     /// Signals that a late request did harm to a transaction.
     ///

@@ -77,15 +77,14 @@ final class NetworkProxy: Sendable {
 
     /// Waits until killing an instance is most harmful: when a late request has just taken effect in one of its transactions.
     ///
-    /// - Returns: the id of the instance, taken from the transactional id `GROUP/INSTANCE/WORKER/TURN`.
+    /// - Returns: the id of the instance; nil if none is harmed in time.
     func instanceAtRisk(within timeout: Duration) throws -> String? {
         killCue.arm()
-        guard try wait(for: timeout, until: { killCue.transactionalID != nil }) else {
+        guard try wait(for: timeout, until: { killCue.instance != nil }) else {
             killCue.disarm()
             return nil
         }
-        let parts = killCue.transactionalID?.split(separator: "/") ?? []
-        return parts.count == 4 ? String(parts[1]) : nil
+        return killCue.instance
     }
 
     /// Releases the instance, after it was killed or if it should not be.
