@@ -220,7 +220,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
-        .testTarget(name: "KafkaTests", dependencies: ["BrokerFaults", "Kafka", "TestSupport"]),
+        .testTarget(name: "KafkaTests", dependencies: ["BrokerFaults", "CRdKafka", "Kafka", "TestSupport"]),
         .testTarget(
             name: "PrometheusMetricsTests",
             dependencies: ["PrometheusMetrics", .product(name: "CoreMetrics", package: "swift-metrics")]

@@ -1,7 +1,10 @@
+import CRdKafka
 import Kafka
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import class Kafka.ClientHandle
 
 /// Producer and consumer over a real TCP connection, on the embedded broker.
 @Suite(.concurrencyLimited) struct ClientTests {
@@ -149,6 +152,25 @@ import Testing
             }
             #expect(statistics.withLock { $0.first }?.contains(#""brokers""#) == true)
             #expect(recorder.all.contains { $0.hasPrefix("debug ") })
+        }
+    }
+
+    /// librdkafka queues them for every client, whether or not it has a callback, until the client is polled: some 5 MB an hour.
+    @Test(arguments: [ClientHandle.Kind.consumer, .producer])
+    func statisticsThatNobodyTakesAreNotCollected(kind: ClientHandle.Kind) async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker.start()
+            let configuration = broker.client(["group.id": "g", "statistics.interval.ms": "10"])
+            let silent = try ClientHandle(kind, configuration: configuration, hooks: quietHooks)
+            let count = Mutex(0)
+            var hooks = quietHooks
+            hooks.onStatistics = { _ in count.withLock { $0 += 1 } }
+            let reporting = try ClientHandle(kind, configuration: configuration, hooks: hooks)
+            let deadline = ContinuousClock.now + .seconds(60)
+            while count.withLock({ $0 < 20 }), .now < deadline { reporting.poll(timeout: .milliseconds(10)) }
+            let reported = count.withLock(\.self)
+            #expect(reported >= 20)
+            #expect(rd_kafka_outq_len(silent.pointer) == 0)
         }
     }
 

@@ -254,6 +254,39 @@ import Testing
         }
     }
 
+    /// A client whose events nobody takes grows without limit for as long as it asks for its id.
+    @Test func aClientThatStillAsksForItsIDIsPolled() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker.start()
+            let reporting = Mutex<Set<String>>([])
+            var hooks = quietHooks
+            hooks.onStatistics = { json in
+                guard let name = json.firstMatch(of: /"name": ?"([^"]*)"/)?.output.1 else { return }
+                reporting.withLock { _ = $0.insert(String(name)) }
+            }
+            let producer = try TransactionalProducer(
+                configuration: broker.client(["transactional.id": "one", "statistics.interval.ms": "50"]),
+                hooks: hooks,
+                decisionTimeout: .milliseconds(100)
+            )
+            let deadline = ContinuousClock.now + .seconds(60)
+            func refuse() {
+                guard broker.pendingFailures(of: .initProducerID) < 2 else { return }
+                broker.fail(next: .initProducerID, with: [.concurrentTransactions, .concurrentTransactions])
+            }
+            while producer.transactionalID == "one", .now < deadline {
+                refuse()
+                _ = try? producer.initTransactions(timeout: .milliseconds(50))
+            }
+            reporting.withLock { $0 = [] }
+            while reporting.withLock(\.count) < 2, .now < deadline {
+                refuse()
+                producer.poll(timeout: .milliseconds(10))
+            }
+            #expect(reporting.withLock(\.count) == 2)
+        }
+    }
+
     /// A producer that holds its transactional id, and a topic to produce to.
     private struct Stand {
         let broker: EmbeddedBroker

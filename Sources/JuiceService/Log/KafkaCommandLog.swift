@@ -5,8 +5,8 @@ import Logging
 
 /// The engine's log on Kafka: a member of the consumer group and transactional producers.
 ///
-/// It belongs to one worker thread. Where librdkafka honours its timeouts, a call waits for about a second at most. A call that
-/// takes longer ends with ``LogError/Remedy/retry``, and the same call resumes it.
+/// It belongs to one worker thread. Where librdkafka honours its timeouts, a call waits for about a second at most, and each lookup
+/// of a restore for up to eight. A call that takes longer ends with ``LogError/Remedy/retry``, and the same call resumes it.
 final class KafkaCommandLog: CommandLog {
     let configuration: ServiceConfiguration
     let worker: Int
@@ -84,6 +84,7 @@ final class KafkaCommandLog: CommandLog {
 extension KafkaCommandLog {
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
         transactions.poll()
+        appliedOffsets?.poll()
         switch try input.poll(maxRecords: maxRecords, wait: wait) {
         case .success(let result):
             if case .revoked = result { endRestore() }

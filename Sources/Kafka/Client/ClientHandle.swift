@@ -32,7 +32,12 @@ final class ClientHandle {
     ) throws(KafkaError) {
         let context = context ?? ClientContext()
         context.hooks = hooks
-        let handle = try KafkaConfiguration.defaults(of: kind).merging(configuration.properties).makeHandle()
+        var configuration = KafkaConfiguration.defaults(of: kind).merging(configuration.properties)
+        // librdkafka queues statistics even for a client without a callback, until it is polled.
+        if hooks.onStatistics == nil {
+            configuration = configuration.merging(["statistics.interval.ms": "0"])
+        }
+        let handle = try configuration.makeHandle()
         rd_kafka_conf_set_opaque(handle, Unmanaged.passUnretained(context).toOpaque())
         Self.setCallbacks(handle)
         if hooks.onStatistics != nil { Self.setStatisticsCallback(handle) }

@@ -161,8 +161,15 @@ public final class Consumer {
     /// The cluster's brokers and the partitions of the named topics.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
         // Serves the error hook: a background error says more than a timeout. A consumer that reads does so in `poll`.
-        defer { if !isReading { _ = receive(into: 0, count: 1, timeout: .zero) } }
+        defer { if !isReading { discard() } }
         return try handle.metadata(topics: topics, timeout: timeout)
+    }
+
+    /// Takes what is queued, an error if anything, and frees it.
+    private func discard() {
+        releaseMessages()
+        held = receive(into: 0, count: 1, timeout: .zero)
+        releaseMessages()
     }
 
     /// All partitions of the named topics.
@@ -189,11 +196,7 @@ public final class Consumer {
         isClosed = true
         // If an assignment is still queued, rd_kafka_consumer_close delivers it, too late for the answer the callback has to
         // give: librdkafka 2.0.2 would wait forever.
-        for _ in 0..<10 {
-            releaseMessages()
-            held = receive(into: 0, count: 1, timeout: .zero)
-        }
-        releaseMessages()
+        for _ in 0..<10 { discard() }
         rd_kafka_consumer_close(handle.pointer)
     }
 }

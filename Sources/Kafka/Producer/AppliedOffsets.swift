@@ -26,6 +26,9 @@ public final class AppliedOffsets {
     /// Others may have committed offsets since the last transaction.
     public func forget() { last = [:] }
 
+    /// Serves the hooks. Call it now and then while nothing is committed: events of a client that is never polled pile up.
+    public func poll() { group.pause(for: .zero) }
+
     /// A transaction with these offsets is committed.
     ///
     /// - Returns: a call that waits until they are applied; nil if there are none.

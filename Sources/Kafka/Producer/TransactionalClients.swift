@@ -141,8 +141,8 @@ extension TransactionalClients {
     /// Serves the hooks of all clients, waiting for at most `timeout`, and frees those whose work is over.
     mutating func poll(timeout: Duration) {
         current?.handle.poll(timeout: timeout)
-        // In librdkafka 2.16 the call of such a client may never return, and its unserved events would pile up.
-        for client in stuck { client.handle.poll(timeout: .zero) }
+        // Their events would pile up: a partition may lack a leader for days, and in librdkafka 2.16 a call may never return.
+        for client in fences + dangling + stuck { client.handle.poll(timeout: .zero) }
         stuck.removeAll { $0.outcome(within: .zero) != nil }
         // Each call sends the coordinator a request.
         guard !dangling.isEmpty, .now - danglingAskedAt > .seconds(1) else { return }
