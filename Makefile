@@ -196,9 +196,10 @@ instructions: setup ## The same in instructions, counted by valgrind (Linux; abo
 
 # Each sanitizer has its own build. ThreadSanitizer has to learn of librdkafka's threads: see c11threads.c. It does not report
 # leaked threads, because a worker that hangs in librdkafka is left behind on purpose when the service stops.
-# The engine's tests are left out: the engine has no threads, and its simulation would take very long.
+# Only the tests of modules that meet librdkafka's threads or bare memory run: the engine has no threads, and its simulation would
+# take very long.
 SANITIZED := --testing-library swift-testing --filter 'KafkaTests|JuiceServiceTests|JuiceMessagesTests'
-sanitize: setup ## Run the tests with thread and address sanitizer, the soak with leak sanitizer (Linux; about 20 minutes)
+sanitize: setup ## Run the tests of Kafka, service and messages with thread and address sanitizer, the soak with leak sanitizer (Linux; about 20 minutes)
 	@echo "ThreadSanitizer on the tests"
 	@$(SWIFT) build --build-tests --sanitize=thread --scratch-path .build/tsan
 	@clang -O1 -Wall -Werror -shared -fPIC -o .build/tsan/c11threads.so Tools/sanitize/c11threads.c

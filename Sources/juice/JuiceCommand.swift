@@ -23,8 +23,8 @@ struct JuiceCommand: AsyncParsableCommand {
             (JUICE_BOOTSTRAP_SERVERS), and in a JSON file under its name ("bootstrap-servers") that --config or \
             JUICE_CONFIG names. An option wins over the environment, the environment over the file.
 
-            Exit status: 0 done, 1 an audit found a violation, 2 out of stock, 3 rejected, 64 usage, 69 no broker or no \
-            answer, 70 failed, 78 bad configuration or topics.
+            Exit status: 0 done, 1 an audit found a violation or a checked goal was missed, 2 out of stock, 3 rejected, \
+            64 usage, 69 no broker or no answer, 70 failed, 78 bad configuration or topics.
             """,
         version: "\(JuiceVersion.current) (librdkafka \(KafkaLibrary.version))",
         subcommands: [

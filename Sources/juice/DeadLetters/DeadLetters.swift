@@ -9,8 +9,9 @@ struct DeadLetters: ParsableCommand {
         commandName: "dead-letters",
         abstract: "Show the records that could not be answered, or send them again.",
         discussion: """
-            The service puts records aside that are not commands: they are not JSON, have no id or are too large. A dead \
-            letter is named by its position in the topic, PARTITION@OFFSET.
+            The service puts records aside that are not commands (they are not JSON, have no id or are too large), and \
+            commands that the broker lets it neither answer nor forward. A dead letter is named by its position in the \
+            topic, PARTITION@OFFSET.
 
             Examples:
               juice dead-letters list --code notJSON

@@ -15,7 +15,7 @@ struct Demo: ParsableCommand {
             With --kiosk it also serves the web page of `juice kiosk`. Without --staff-token-file it creates a token for this \
             run and prints it.
 
-            The last line is `orders N, juice made X, out of stock Y, rejected Z`, where N = X + Y + Z.
+            The last line is `orders N, juice made X, out of stock Y, rejected Z, cancelled C`, where N = X + Y + Z.
 
             Examples:
               juice demo

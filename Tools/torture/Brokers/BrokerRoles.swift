@@ -40,7 +40,8 @@ struct BrokerRoles {
         let groupCoordinator = coordinator(of: plan.group, in: "__consumer_offsets")
         var coordinators: [Int32: Set<Int32>] = [:]
         for (member, partitions) in members {
-            // Member `juice-1-0` has the transactional ids `GROUP/juice-1/0/0` to `GROUP/juice-1/0/2`.
+            // Member `juice-1-0` has the transactional ids `GROUP/juice-1/0/0` to `GROUP/juice-1/0/2`, unless a producer has
+            // moved on to another: then the role that is printed may be wrong.
             guard let end = member.lastIndex(of: "-") else { continue }
             let owner = "\(plan.group)/\(member[..<end])/\(member[end...].dropFirst())"
             let mine =
