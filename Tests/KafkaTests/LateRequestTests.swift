@@ -10,18 +10,17 @@ import Testing
 /// A producer that may have sent a request twice takes over its own transactional id.
 @Suite(.concurrencyLimited) struct LateRequestTests {
     @Test(arguments: [
-        (version: Int32(0x0200_02ff), took: 99, closed: 1, isSuspect: false),
-        (0x0200_02ff, 100, 1, true),
-        (0x0202_00ff, 99, 1, false),
-        // From 2.3 on a backoff is up to a fifth shorter.
-        (0x0203_00ff, 79, 1, false),
-        (0x0203_00ff, 80, 1, true),
-        (0x020f_00ff, 5_000, 3, true),
+        (isJittered: false, took: 99, closed: 1, isSuspect: false),
+        (false, 100, 1, true),
+        // From librdkafka 2.3 on a backoff is up to a fifth shorter.
+        (true, 79, 1, false),
+        (true, 80, 1, true),
+        (true, 5_000, 3, true),
         // Over an intact connection no request is sent twice, however long its response takes.
-        (0x0200_02ff, 5_000, 0, false),
+        (false, 5_000, 0, false),
     ])
-    func aBrokenConnectionAndABackoffAreSuspect(version: Int32, took: Int, closed: Int, isSuspect: Bool) {
-        var lateRequests = LateRequestGuard(backoff: .milliseconds(100), version: version)
+    func aBrokenConnectionAndABackoffAreSuspect(isJittered: Bool, took: Int, closed: Int, isSuspect: Bool) {
+        var lateRequests = LateRequestGuard(backoff: .milliseconds(100), isJittered: isJittered)
         lateRequests.began(closedConnections: 4)
         let isNews = lateRequests.took(.milliseconds(took), for: .commit, closedConnections: 4 + closed)
         #expect(isNews == isSuspect)
@@ -32,14 +31,14 @@ import Testing
 
     /// A repeated call may wait for a request that the call before it has sent.
     @Test func theCallsOfATransactionCountTogether() {
-        var lateRequests = LateRequestGuard(backoff: .milliseconds(100), version: 0x0200_02ff)
+        var lateRequests = LateRequestGuard(backoff: .milliseconds(100), isJittered: false)
         lateRequests.began(closedConnections: 0)
         let first = lateRequests.took(.milliseconds(450), for: .sendOffsets, closedConnections: 0)
         #expect(!first)
         let second = lateRequests.took(.milliseconds(50), for: .sendOffsets, closedConnections: 1)
         #expect(second && lateRequests.mayLeaveOffsets)
         // The next transaction begins without requests in progress.
-        lateRequests = LateRequestGuard(backoff: .milliseconds(100), version: 0x0200_02ff)
+        lateRequests = LateRequestGuard(backoff: .milliseconds(100), isJittered: false)
         lateRequests.began(closedConnections: 0)
         _ = lateRequests.took(.milliseconds(450), for: .commit, closedConnections: 0)
         lateRequests.began(closedConnections: 1)
@@ -50,7 +49,7 @@ import Testing
     /// A fatal error may come from a record, while the offsets are still on their way.
     @Test(arguments: [(TransactionalCall.sendOffsets, true), (.commit, false)])
     func aCallCutShortMayLeaveItsRequestBehind(call: TransactionalCall, mayLeaveOffsets: Bool) {
-        var lateRequests = LateRequestGuard(backoff: .milliseconds(100), version: 0x0200_02ff)
+        var lateRequests = LateRequestGuard(backoff: .milliseconds(100), isJittered: false)
         lateRequests.began(closedConnections: 0)
         lateRequests.wasCutShort(call)
         #expect(lateRequests.mayLeaveOffsets == mayLeaveOffsets)

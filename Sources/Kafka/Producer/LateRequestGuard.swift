@@ -34,9 +34,8 @@ struct LateRequestGuard {
 
     /// - Parameters:
     ///   - backoff: librdkafka's `retry.backoff.ms`.
-    ///   - version: librdkafka's version, as `rd_kafka_version()` returns it. From 2.3 on, a backoff is up to 20 % shorter.
-    init(backoff: Duration, version: Int32) {
-        let isJittered = version >= 0x0203_0000
+    ///   - isJittered: whether librdkafka shortens a backoff by up to 20 %.
+    init(backoff: Duration, isJittered: Bool = Self.isJittered) {
         threshold = isJittered ? backoff * 4 / 5 : backoff
         offsetThreshold = isJittered ? Self.offsetBackoff * 4 / 5 : Self.offsetBackoff
     }
@@ -49,8 +48,11 @@ struct LateRequestGuard {
             rd_kafka_conf_get(rd_kafka_conf(client), "retry.backoff.ms", buffer, &size)
         }
         // Without a number every call is suspicious, which is slow but safe.
-        self.init(backoff: .milliseconds(Int(text.text) ?? 0), version: rd_kafka_version())
+        self.init(backoff: .milliseconds(Int(text.text) ?? 0))
     }
+
+    /// librdkafka 2.3 brought the jitter together with this property (KIP-580).
+    static let isJittered = KafkaConfiguration.isKnown("retry.backoff.max.ms")
 
     /// A transaction begins. No request of an earlier one is unanswered.
     mutating func began(closedConnections: Int) {
