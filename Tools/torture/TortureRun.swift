@@ -29,7 +29,7 @@ struct TortureRun {
             fleet.killAll()
             if isSound || Interruption.isRequested, !plan.keeps { clean(admin) }
         }
-        try createTopics()
+        try createTopics(admin)
         let (course, acknowledged) = try torment(fleet, admin, through: network)
         Console.status("reading the topics")
         let topics = try TopicReader(plan: plan).readAll()
@@ -46,20 +46,21 @@ struct TortureRun {
         return isSound
     }
 
-    /// Enough replicas to tolerate the loss of a broker.
-    private var replication: [String] {
-        let brokers = plan.bootstrapServers.split(separator: ",").count
-        return plan.brokerCommand == nil || brokers < 3 ? [] : ["--replication-factor", "3"]
+    /// Enough replicas to tolerate the loss of a broker, if there are as many brokers.
+    private func replication(_ admin: Admin) throws(KafkaError) -> [String] {
+        guard plan.brokerCommand != nil else { return [] }
+        let brokers = try admin.metadata(topics: [], timeout: .seconds(10)).brokers
+        return brokers.count < 3 ? [] : ["--replication-factor", "3"]
     }
 
-    private func createTopics() throws {
+    private func createTopics(_ admin: Admin) throws {
         let result = try Child.run(
             plan.juice.path,
             [
                 "topics", "create", "--bootstrap-servers", plan.bootstrapServers, "--topic-prefix",
                 plan.prefix,
                 "--partitions", "\(plan.partitions)",
-            ] + replication
+            ] + replication(admin)
         )
         guard result.status == 0 else {
             throw TortureError(result.output.trimmingCharacters(in: .whitespacesAndNewlines))

@@ -111,6 +111,10 @@ final class BrokerTrouble {
             "broker \(broker) \(kind.pastTense): longest gap in a partition's answers \(answers.longest.text), "
                 + "in what brokers confirm to the clients \(clients.longest.text)"
         )
+        let partitions = answers.ofEach.sorted { $0.key < $1.key }.map { partition, gap in
+            "\(partition): \(gap.text) (\(clients.ofEach[partition, default: .zero].text))"
+        }
+        report("  by partition, with the clients' in parentheses: \(partitions.joined(separator: ", "))")
     }
 
     private static func partitions(plan: Plan, _ admin: Admin) throws(KafkaError) -> [ClusterMetadata
