@@ -14,7 +14,7 @@ CONFIGURATION := release
 # The flags of every debug build. With different flags, builds would invalidate each other.
 STRICT := -Xswiftc -warnings-as-errors
 DEBUG := .build/debug
-FIRST_BUILD := The first build takes some minutes: 50 modules, most of them dependencies; later ones take seconds. [done/all] shows the progress.
+FIRST_BUILD := The first build takes about five minutes on two cores, most of it for dependencies; later ones take seconds. [done/all] shows the progress.
 # Tests that only compute. They run separately: on Swift's few threads they would block the services of other tests, which mostly
 # wait. The simulation has its own thread.
 UNIT := JuiceMakerTests|JuiceMessagesTests|JuiceAuditTests|JuiceEngineTests\.(?!SimulationTests)|JuiceRestockBotTests|PrometheusMetricsTests|tortureTests
@@ -75,6 +75,7 @@ tools: .build/contract-venv/ready .build/deploy-venv/ready .build/browser-venv/r
 
 # All debug products in one build: building them one by one would rebuild shared parts.
 debug-build: setup
+	@[ -e $(DEBUG)/juice ] || echo "$(FIRST_BUILD)"
 	@echo "Building with warnings as errors"
 	@$(SWIFT) build --build-tests $(STRICT)
 
@@ -99,7 +100,7 @@ heap: setup
 
 compat: build built .build/contract-venv/ready ## Run demo, tests and a short torture on several versions of librdkafka (VERSIONS="2.3.0 2.8.0" BOOTSTRAP=host:port)
 	@$(SWIFT) build -c release --product torture
-	@BOOTSTRAP="$(BOOTSTRAP)" ROUNDS=$(if $(filter command line,$(origin ROUNDS)),$(ROUNDS),5) ./scripts/compat.sh \
+	@BOOTSTRAP="$(BOOTSTRAP)" ROUNDS=$(if $(filter file,$(origin ROUNDS)),5,$(ROUNDS)) ./scripts/compat.sh \
 		.build/contract-venv/bin/python .build/release $(VERSIONS)
 
 contract: built .build/contract-venv/ready ## Check the schemas against thousands of messages, and run the examples for integrators
@@ -212,6 +213,7 @@ sanitize: setup ## Run the tests of Kafka, service and messages with thread and 
 	@ASAN_OPTIONS=detect_leaks=1 .build/asan/debug/soak
 
 lint: setup ## Check the layout of the source files, and the house rules that a machine can see
+	@./scripts/setup.sh python
 	@echo "Checking the format and the house rules"
 	@$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tools Tests Examples Fuzz
 	@python3 scripts/house_rules.py

@@ -16,23 +16,28 @@ version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9
 [ "$(printf '%s\n' "$minimum" "$version" | sort -V | head -n 1)" = "$minimum" ] ||
     fail "Swift $version is too old; install Swift $minimum or newer from https://www.swift.org/install"
 
-# A library counts as installed if a C program that includes it compiles: that is what the build needs.
-has_header() {
-    echo "#include <$1>" | ${CC:-cc} -fsyntax-only -x "$2" - 2>/dev/null
+# It counts as installed if a C program that includes it compiles: that is what the build needs.
+has_librdkafka() {
+    echo "#include <librdkafka/rdkafka.h>" | ${CC:-cc} -fsyntax-only -x c - 2>/dev/null
+}
+
+is_librdkafka_too_old() {
+    ! printf '#include <librdkafka/rdkafka.h>\n#if RD_KAFKA_VERSION < 0x020002ff\n#error\n#endif\n' |
+        ${CC:-cc} -fsyntax-only -x c - 2>/dev/null
 }
 
 install_debian() {
     local as_root=""
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo >/dev/null || fail "run as root, or ask an administrator for: apt-get install $*"
-        as_root="sudo"
+        as_root="sudo env DEBIAN_FRONTEND=noninteractive"
     fi
     echo "setup: installing $*"
     export DEBIAN_FRONTEND=noninteractive
     # A fresh machine has no package lists, or outdated ones.
     $as_root apt-get update -qq >/dev/null ||
         fail "apt-get update failed; check the machine's package sources, then try again"
-    $as_root apt-get install -y -qq --no-install-recommends "$@" >/dev/null ||
+    $as_root apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=300 "$@" >/dev/null ||
         fail "apt-get could not install $*; try that by hand to see why"
 }
 
@@ -41,7 +46,7 @@ Linux)
     missing=()
     command -v cc >/dev/null || command -v clang >/dev/null || missing+=(gcc libc6-dev)
     CC=${CC:-$(command -v cc || command -v clang || echo cc)}
-    has_header librdkafka/rdkafka.h c || missing+=(librdkafka-dev)
+    has_librdkafka || missing+=(librdkafka-dev)
     for tool in "$@"; do
         case "$tool" in
         python) python3 -c "import ensurepip, venv" 2>/dev/null || missing+=(python3-venv) ;;
@@ -56,6 +61,9 @@ Linux)
     if [ ${#missing[@]} -gt 0 ]; then
         command -v apt-get >/dev/null || fail "install these with your package manager: ${missing[*]}"
         install_debian "${missing[@]}"
+    fi
+    if is_librdkafka_too_old; then
+        fail "the installed librdkafka is older than 2.0.2; that of Debian 12, Ubuntu 24.04 and newer will do"
     fi
     ;;
 Darwin)
