@@ -86,7 +86,8 @@ public struct OrderService: Service {
         )
         guard let ready = prepared.first ?? nil else { return }
 
-        let configuration = metrics == nil ? configuration : configuration.withStatistics
+        let configuration = (metrics == nil ? configuration : configuration.withStatistics)
+            .knowing(brokers: ready.brokers)
         health.started(workers: configuration.workers)
         defer { health.ended() }
         let threads = (0..<configuration.workers).map { number in

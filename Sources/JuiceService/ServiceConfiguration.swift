@@ -1,3 +1,4 @@
+import Foundation
 import JuiceEngine
 import JuiceMaker
 import JuiceMessages
@@ -65,6 +66,19 @@ extension ServiceConfiguration {
     var withStatistics: ServiceConfiguration {
         var configuration = self
         configuration.kafkaProperties.merge(["statistics.interval.ms": "5000"]) { own, _ in own }
+        return configuration
+    }
+}
+
+extension ServiceConfiguration {
+    /// The same configuration, with clients that also try the brokers that the cluster has named, as `host:port`. New clients are
+    /// made when brokers fail, and those in ``bootstrapServers`` may be among them.
+    func knowing(brokers: [String]) -> ServiceConfiguration {
+        let given = bootstrapServers.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        // IPv6 addresses would need brackets.
+        let others = brokers.filter { broker in !given.contains(broker) && broker.count { $0 == ":" } == 1 }
+        var configuration = self
+        configuration.bootstrapServers = ([bootstrapServers] + others).joined(separator: ",")
         return configuration
     }
 }

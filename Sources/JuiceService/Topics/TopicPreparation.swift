@@ -4,13 +4,15 @@ import Logging
 
 /// Waits for the cluster, creates the topics if asked to, and checks them.
 struct TopicPreparation: Sendable {
-    /// What the workers need to know about the topics.
+    /// What the workers need to know about the topics and brokers.
     struct Ready: Sendable {
         /// How many partitions stores live in.
         let partitionCount: Int32
         /// The partition count of the larger input.
         let inputPartitions: Int
         let deadLetterPartitions: Int32
+        /// `host:port` of each broker.
+        let brokers: [String]
     }
 
     let configuration: ServiceConfiguration
@@ -133,7 +135,8 @@ struct TopicPreparation: Sendable {
             Ready(
                 partitionCount: Int32(clamping: findings.storePartitions),
                 inputPartitions: findings.inputPartitions,
-                deadLetterPartitions: Int32(clamping: deadLetters)
+                deadLetterPartitions: Int32(clamping: deadLetters),
+                brokers: metadata.brokers
             )
         )
     }
