@@ -178,14 +178,18 @@ import Testing
 
     @Test func aCallThatDoesNotEndIsLeftBehindWithWhatItHolds() async throws {
         try await onThread {
-            let (gate, freed) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            let semaphore = { DispatchSemaphore(value: 0) }
+            let (begun, gate, freed) = (semaphore(), semaphore(), semaphore())
             do {
                 let held = Held(freed: freed)
                 let thread = CallThread(name: "test")
                 thread.begin {
+                    begun.signal()
                     gate.wait()
                     withExtendedLifetime(held) {}
                 }
+                // A call that has not begun when its thread is dropped is never made.
+                begun.wait()
                 #expect(thread.outcome(within: .milliseconds(10)) == nil)
                 #expect(thread.isBusy)
             }
