@@ -99,7 +99,7 @@ marked() {
         'BEGIN { missed = relation == "most" ? figure > goal : figure < goal; print figure (missed ? "!" : "") }'
 }
 
-# All of them first: a version that cannot be had should not end hours of work.
+# All of them first: a version that cannot be had should not end half an hour of work.
 fetched=()
 for version in "$@"; do
     library=$(./scripts/librdkafka.sh "$python" "$version") || exit 1

@@ -16,7 +16,7 @@ version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9
 [ "$(printf '%s\n' "$minimum" "$version" | sort -V | head -n 1)" = "$minimum" ] ||
     fail "Swift $version is too old; install Swift $minimum or newer from https://www.swift.org/install"
 
-# It counts as installed if a C program that includes it compiles: that is what the build needs.
+# librdkafka counts as installed if a C program that includes it compiles: that is what the build needs.
 has_librdkafka() {
     echo "#include <librdkafka/rdkafka.h>" | ${CC:-cc} -fsyntax-only -x c - 2>/dev/null
 }

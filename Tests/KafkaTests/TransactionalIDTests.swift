@@ -18,13 +18,7 @@ import Testing
             let out = try producer.topic("out")
             let deadline = ContinuousClock.now + .seconds(60)
             while producer.transactionalID == "one", .now < deadline {
-                // After this error a client asks again at once, so another failure has to be queued for it.
-                if broker.pendingFailures(of: .initProducerID) < 2 {
-                    broker.fail(
-                        next: .initProducerID,
-                        with: [.concurrentTransactions, .concurrentTransactions]
-                    )
-                }
+                refuseID(broker)
                 _ = try? producer.initTransactions(timeout: .milliseconds(50))
             }
             try retrying(while: { .now < deadline }) { () throws(KafkaError) in
@@ -57,20 +51,23 @@ import Testing
                 decisionTimeout: .milliseconds(100)
             )
             let deadline = ContinuousClock.now + .seconds(60)
-            func refuse() {
-                guard broker.pendingFailures(of: .initProducerID) < 2 else { return }
-                broker.fail(next: .initProducerID, with: [.concurrentTransactions, .concurrentTransactions])
-            }
             while producer.transactionalID == "one", .now < deadline {
-                refuse()
+                refuseID(broker)
                 _ = try? producer.initTransactions(timeout: .milliseconds(50))
             }
             reporting.withLock { $0 = [] }
             while reporting.withLock(\.count) < 2, .now < deadline {
-                refuse()
+                refuseID(broker)
                 producer.poll(timeout: .milliseconds(10))
             }
             #expect(reporting.withLock(\.count) == 2)
         }
+    }
+
+    /// Lets the coordinator be busy with the last transaction of the id. A client asks again at once after this error, so another is
+    /// queued for that.
+    private func refuseID(_ broker: EmbeddedBroker) {
+        guard broker.pendingFailures(of: .initProducerID) < 2 else { return }
+        broker.fail(next: .initProducerID, with: [.concurrentTransactions, .concurrentTransactions])
     }
 }
