@@ -64,8 +64,8 @@ import Testing
         }
     }
 
-    /// Lets the coordinator be busy with the last transaction of the id. A client asks again at once after this error, so another is
-    /// queued for that.
+    /// Lets the coordinator be busy with the last transaction of the id. A client asks again at once after this error, so
+    /// another is queued for that.
     private func refuseID(_ broker: EmbeddedBroker) {
         guard broker.pendingFailures(of: .initProducerID) < 2 else { return }
         broker.fail(next: .initProducerID, with: [.concurrentTransactions, .concurrentTransactions])
