@@ -98,66 +98,45 @@ import Testing
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
             let gone = (1...5).map { "127.0.0.1:\($0)" }
-            let producer = try TransactionalProducer(
-                configuration: broker.client([
-                    "bootstrap.servers": (gone + [broker.bootstrapServers]).joined(separator: ","),
-                    "transactional.id": "one",
-                ]),
-                hooks: quietHooks,
+            let session = broker.session(
+                ["bootstrap.servers": (gone + [broker.bootstrapServers]).joined(separator: ",")],
                 silence: BrokerSilence(least: .milliseconds(300))
             )
-            let topic = try producer.topic("out")
-            try producer.initTransactions(timeout: .seconds(60))
+            try session.initTransactions(timeout: .seconds(60))
             broker.setRoundTrip(.milliseconds(500))
-            try producer.begin()
-            try topic.produce(partition: 0, key: nil, value: nil, headers: [])
-            try producer.commit(timeout: .seconds(60))
+            try session.begin()
+            try session.produce()
+            try session.commit(timeout: .seconds(60))
         }
     }
 
-    /// `rd_kafka_send_offsets_to_transaction` waits for the response whatever its timeout.
-    @Test func offsetsThatNobodyTakesAreNotWaitedFor() async throws {
+    @Test(arguments: [false, true])
+    func whatNobodyConfirmsIsGivenUp(isCommit: Bool) async throws {
         try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
-            let member = try GroupConsumer(
-                of: ["in"],
-                configuration: broker.client(["group.id": "g", "enable.auto.commit": "false"]),
-                hooks: quietHooks
-            )
-            defer { member.close() }
-            let deadline = ContinuousClock.now + .seconds(30)
-            while member.membership == nil, .now < deadline {
-                _ = try member.poll(maxRecords: 1, timeout: .milliseconds(10))
-            }
-            let membership = try #require(member.membership)
-            let producer = try TransactionalProducer(
-                configuration: broker.client(["transactional.id": "one"]),
-                hooks: quietHooks,
-                silence: BrokerSilence(least: .milliseconds(300))
-            )
-            try producer.initTransactions(timeout: .seconds(60))
-            try producer.begin()
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let session = broker.session(setCount: 2, silence: BrokerSilence(least: .milliseconds(300)))
+            try session.initTransactions(timeout: .seconds(60))
+            try session.begin()
+            try session.produce()
+            if isCommit { try session.flush(timeout: .seconds(60)) }
             broker.takeDown()
-            let offsets = [TopicPartition(topic: "in", partition: 0): Offset(1)]
-            func send() throws(KafkaError) {
-                try producer.sendOffsets(offsets, membership: membership, timeout: .milliseconds(100))
-            }
+            let deadline = ContinuousClock.now + .seconds(30)
             let error = #expect(throws: KafkaError.self) {
-                try retrying(while: { .now < deadline }) { () throws(KafkaError) in try send() }
+                try retrying(while: { .now < deadline }) { () throws(KafkaError) in
+                    try session.commit(timeout: .milliseconds(100))
+                }
             }
             #expect(error?.remedy == .startOver)
             #expect(error?.message.hasPrefix("no broker confirmed anything of the transaction") ?? false)
 
-            // The producer has moved on to another id, so that late offsets under the old one do no harm.
+            // The next set goes on while the client is stuck in its call.
             broker.bringUp()
-            producer.drop()
             try retrying(while: { .now < deadline }) { () throws(KafkaError) in
-                try producer.initTransactions(timeout: .seconds(1))
+                try session.initTransactions(timeout: .seconds(1))
             }
-            #expect(producer.transactionalID == "one/1")
-            try producer.begin()
-            try retrying(while: { .now < deadline }) { () throws(KafkaError) in try send() }
-            try producer.commit(timeout: .seconds(60))
+            try session.begin()
+            try session.produce()
+            try session.commit(timeout: .seconds(60))
         }
     }
 }

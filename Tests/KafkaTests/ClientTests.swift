@@ -114,6 +114,7 @@ import Testing
             let broker = try EmbeddedBroker.start(topics: ["t": 3])
             let metadata = try broker.producer().metadata(topics: ["t"], timeout: .seconds(60))
             #expect(metadata["t"]?.partitionCount == 3)
+            #expect(metadata["t"]?.partitions.map(\.leader) == [1, 1, 1])
             #expect(metadata.brokers == [broker.bootstrapServers])
         }
     }

@@ -37,13 +37,13 @@ import Testing
     func headersAreFoundAfterValuesOfAnySize(compression: String) async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
-            let producer = try broker.transactionalProducer()
-            try producer.initTransactions(timeout: .seconds(60))
-            let out = try producer.topic("out", properties: ["compression.type": compression])
-            try producer.begin()
+            let session = broker.session(["compression.type": compression])
+            try session.initTransactions(timeout: .seconds(60))
+            try session.begin()
             for record in Self.records {
                 try (record.value ?? []).withUnsafeBytes { value in
-                    try out.produce(
+                    try session.produce(
+                        to: 0,
                         partition: 0,
                         key: nil,
                         value: record.value == nil ? nil : value,
@@ -51,7 +51,7 @@ import Testing
                     )
                 }
             }
-            try producer.commit(timeout: .seconds(60))
+            try session.commit(timeout: .seconds(60))
 
             let reader = try broker.consumer()
             defer { reader.close() }

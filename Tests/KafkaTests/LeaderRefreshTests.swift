@@ -46,21 +46,20 @@ import Testing
             let broker = try EmbeddedBroker(brokerCount: 2, logger: quietHooks.logger)
             try broker.createTopic("out", partitionCount: 1)
             broker.setLeader(1, of: partition)
-            broker.setCoordinator(2, ofTransactionalID: "transactional")
+            broker.setCoordinator(2, ofTransactionalID: "one/0")
             let recorder = LogRecorder()
-            let producer = try TransactionalProducer(
-                configuration: broker.client(["transactional.id": "transactional", "debug": "metadata"]),
+            let session = broker.session(
+                ["debug": "metadata"],
                 hooks: ClientHooks(logger: recorder.makeLogger(level: .debug))
             )
-            let out = try producer.topic("out")
-            try producer.initTransactions(timeout: .seconds(60))
+            try session.initTransactions(timeout: .seconds(60))
             func begin() throws {
-                try producer.begin()
-                try out.produce(partition: 0, key: nil, value: nil, headers: [])
+                try session.begin()
+                try session.produce()
             }
             func isCommitted() throws -> Bool {
                 do throws(KafkaError) {
-                    try producer.commit(timeout: .milliseconds(200))
+                    try session.commit(timeout: .milliseconds(200))
                     return true
                 } catch {
                     guard error.remedy == .retry else { throw error }

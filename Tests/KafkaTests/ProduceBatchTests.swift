@@ -34,12 +34,11 @@ import Testing
     @Test func everyRecordIsWrittenOnceAndInOrder() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 3])
-            let producer = try broker.transactionalProducer()
-            try producer.initTransactions(timeout: .seconds(60))
-            let out = try producer.topic("out")
-            try producer.begin()
-            for record in Self.records { try produce(record, to: out) }
-            try producer.commit(timeout: .seconds(60))
+            let session = broker.session()
+            try session.initTransactions(timeout: .seconds(60))
+            try session.begin()
+            for record in Self.records { try produce(record, in: session) }
+            try session.commit(timeout: .seconds(60))
 
             let written = try read(from: broker, count: Self.records.count)
             for partition in Int32(0)..<3 {
@@ -55,18 +54,12 @@ import Testing
     @Test func aFullQueueIsWaitedFor() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 3])
-            let producer = try TransactionalProducer(
-                configuration: broker.client([
-                    "transactional.id": "transactional", "queue.buffering.max.messages": "100",
-                ]),
-                hooks: quietHooks
-            )
-            try producer.initTransactions(timeout: .seconds(60))
-            let out = try producer.topic("out")
-            try producer.begin()
+            let session = broker.session(["queue.buffering.max.messages": "100"])
+            try session.initTransactions(timeout: .seconds(60))
+            try session.begin()
             let records = Self.records.filter { $0.value?.count ?? 0 < 100 }
-            for record in records { try produce(record, to: out) }
-            try producer.commit(timeout: .seconds(60))
+            for record in records { try produce(record, in: session) }
+            try session.commit(timeout: .seconds(60))
             let written = try read(from: broker, count: records.count)
             #expect(written.count == records.count)
             #expect(written.filter { $0.partition == 1 } == records.filter { $0.partition == 1 })
@@ -77,20 +70,19 @@ import Testing
     @Test func givingUpForgetsWhatIsNotHandedOver() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 3])
-            let producer = try broker.transactionalProducer()
-            try producer.initTransactions(timeout: .seconds(60))
-            let out = try producer.topic("out")
-            try producer.begin()
-            for record in Self.records.prefix(50) { try produce(record, to: out) }
-            producer.drop()
-            try producer.initTransactions(timeout: .seconds(60))
-            try producer.begin()
+            let session = broker.session()
+            try session.initTransactions(timeout: .seconds(60))
+            try session.begin()
+            for record in Self.records.prefix(50) { try produce(record, in: session) }
+            session.drop()
+            try session.initTransactions(timeout: .seconds(60))
+            try session.begin()
             // The embedded broker shows records of abandoned transactions, too. A forgotten one would be in the same partition
             // just before this one.
             let forgotten = Self.records[49]
             let last = Written(partition: forgotten.partition, key: "last", value: "last", headers: [])
-            try produce(last, to: out)
-            try producer.commit(timeout: .seconds(60))
+            try produce(last, in: session)
+            try session.commit(timeout: .seconds(60))
             let written = try read(from: broker) { $0.contains(last) }
             #expect(written.contains(last))
             #expect(!written.contains(forgotten))
@@ -101,15 +93,9 @@ import Testing
     @Test func aRefusedRecordFailsTheTransaction() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 3])
-            let producer = try TransactionalProducer(
-                configuration: broker.client([
-                    "transactional.id": "transactional", "message.max.bytes": "2000",
-                ]),
-                hooks: quietHooks
-            )
-            try producer.initTransactions(timeout: .seconds(60))
-            let out = try producer.topic("out")
-            try producer.begin()
+            let session = broker.session(["message.max.bytes": "2000"])
+            try session.initTransactions(timeout: .seconds(60))
+            try session.begin()
             let small = Written(partition: 0, key: nil, value: "small", headers: [])
             let large = Written(
                 partition: 0,
@@ -117,25 +103,20 @@ import Testing
                 value: String(repeating: "x", count: 5_000),
                 headers: []
             )
-            for record in [small, large, small] { try produce(record, to: out) }
-            let error = #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(60)) }
+            for record in [small, large, small] { try produce(record, in: session) }
+            let error = #expect(throws: KafkaError.self) { try session.commit(timeout: .seconds(60)) }
             #expect(error?.remedy == .startOver)
         }
     }
 
-    private func produce(_ record: Written, to topic: TransactionalTopic) throws {
-        let (key, value) = (record.key.map { Array($0.utf8) }, record.value.map { Array($0.utf8) })
-        try (key ?? []).withUnsafeBytes { keyBytes in
-            try (value ?? []).withUnsafeBytes { valueBytes in
-                try topic.produce(
-                    partition: record.partition,
-                    key: key == nil ? nil : keyBytes,
-                    value: value == nil ? nil : valueBytes,
-                    headers: record.headers,
-                    timestamp: record.timestamp
-                )
-            }
-        }
+    private func produce(_ record: Written, in session: TransactionSession) throws {
+        try session.produce(
+            record.value,
+            key: record.key,
+            partition: record.partition,
+            headers: record.headers,
+            timestamp: record.timestamp
+        )
     }
 
     private func read(from broker: EmbeddedBroker, count: Int) throws -> [Written] {

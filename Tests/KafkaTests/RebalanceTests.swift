@@ -13,7 +13,7 @@ import Testing
                 try producer.send(topic: "t", key: nil, value: [UInt8(number)], timeout: .seconds(60))
             }
             let member = try broker.member(of: ["t"])
-            #expect(member.membership != nil)
+            #expect(member.hasAssignment)
             var values: [UInt8] = []
             func poll() throws {
                 guard case .records(let batch) = try member.poll(maxRecords: 10, timeout: .milliseconds(100))
@@ -51,9 +51,9 @@ import Testing
                 }
             }
             #expect(isRevoked)
-            #expect(member.membership == nil)
+            #expect(!member.hasAssignment)
             #expect(try join(member).count == 2)
-            #expect(member.membership != nil)
+            #expect(member.hasAssignment)
             member.close()
             member.close()
         }
@@ -69,6 +69,34 @@ import Testing
             let committed = try consumer.committed(partitions, timeout: .seconds(60))
             #expect(committed[partitions[0]] == .some(nil))
             #expect(committed[partitions[1]] == 7)
+            // 25: UNKNOWN_MEMBER_ID.
+            broker.fail(next: .offsetCommit, with: [KafkaError.Code(rawValue: 25)])
+            let error = #expect(throws: KafkaError.self) { try consumer.commit([partitions[1]: 8]) }
+            #expect(error?.code.rawValue == 25)
+            broker.setRoundTrip(.seconds(2))
+            let late = #expect(throws: KafkaError.self) {
+                try consumer.commit([partitions[1]: 9], timeout: .milliseconds(10))
+            }
+            #expect(late?.remedy == .retry)
+            consumer.close()
+        }
+    }
+
+    @Test func publishedOffsetsAreCommittedInTheBackground() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker.start(topics: ["t": 1])
+            let partition = TopicPartition(topic: "t", partition: 0)
+            let consumer = try broker.consumer()
+            // 16: NOT_COORDINATOR. Nobody hears of it.
+            broker.fail(next: .offsetCommit, with: [KafkaError.Code(rawValue: 16)])
+            consumer.publish([:])
+            let deadline = ContinuousClock.now + .seconds(60)
+            var committed: Offset?
+            while committed != 7, .now < deadline {
+                consumer.publish([partition: 7])
+                committed = try consumer.committed([partition], timeout: .seconds(60))[partition] ?? nil
+            }
+            #expect(committed == 7)
             consumer.close()
         }
     }

@@ -37,8 +37,55 @@ extension EmbeddedBroker {
         try Producer(configuration: client(["linger.ms": "0"]).merging(properties), hooks: quietHooks)
     }
 
-    func transactionalProducer(id: String = "transactional") throws -> TransactionalProducer {
-        try TransactionalProducer(configuration: client(["transactional.id": id]), hooks: quietHooks)
+    /// A session with a producer `NAME/SET` of each name, which writes to the topic `out`.
+    func session(
+        _ properties: [String: String] = [:],
+        names: [String] = ["one"],
+        setCount: Int = 1,
+        silence: BrokerSilence? = nil,
+        hooks: ClientHooks = quietHooks
+    ) -> TransactionSession {
+        let configuration = client(["linger.ms": "0"]).merging(properties)
+        return TransactionSession(
+            ids: { set in names.map { "\($0)/\(set)" } },
+            setCount: setCount,
+            topics: [("out", [:])],
+            silence: silence,
+            firstSet: 0,
+            client: { _ in (configuration, hooks) }
+        )
+    }
+}
+
+extension TransactionSession {
+    /// Adds a record to the only topic.
+    func produce(
+        _ value: String? = nil,
+        key: String? = nil,
+        partition: Int32 = 0,
+        headers: [RecordHeader] = [],
+        timestamp: Int64? = nil
+    ) throws {
+        let (keyBytes, valueBytes) = (Array((key ?? "").utf8), Array((value ?? "").utf8))
+        try keyBytes.withUnsafeBytes { keyBuffer in
+            try valueBytes.withUnsafeBytes { valueBuffer in
+                try produce(
+                    to: 0,
+                    partition: partition,
+                    key: key == nil ? nil : keyBuffer,
+                    value: value == nil ? nil : valueBuffer,
+                    headers: headers,
+                    timestamp: timestamp
+                )
+            }
+        }
+    }
+
+    /// Writes a record in a transaction of its own.
+    func transact(_ value: String? = nil) throws {
+        try begin()
+        try produce(value)
+        try commit(timeout: .seconds(60))
     }
 }
 

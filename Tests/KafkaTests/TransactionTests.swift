@@ -1,85 +1,59 @@
 import BrokerFaults
+import Foundation
 import Kafka
 import TestSupport
 import Testing
 
-/// The transactional producer on the embedded broker: calls, their order and errors. Atomicity is proved on a real broker.
+/// Transactions on the embedded broker: calls, their order and errors. Atomicity is proved on a real broker.
 @Suite(.concurrencyLimited) struct TransactionTests {
-    @Test func aTransactionCommitsRecordsAndOffsets() async throws {
+    @Test func transactionsBecomeVisibleOneAfterTheOther() async throws {
         try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
-            let member = try broker.member(of: ["in"])
-
-            let producer = try broker.transactionalProducer()
-            try producer.initTransactions(timeout: .seconds(60))
-            let out = try producer.topic("out")
-            try producer.begin()
-            try Array("answer".utf8).withUnsafeBytes { value in
-                try out.produce(partition: 0, key: nil, value: value, headers: [])
-            }
-            let membership = try #require(member.membership)
-            try producer.sendOffsets(
-                [TopicPartition(topic: "in", partition: 0): 1],
-                membership: membership,
-                timeout: .seconds(60)
-            )
-            try producer.commit(timeout: .seconds(60))
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let session = broker.session(names: ["one", "two", "three"])
+            #expect(!session.isReady)
+            #expect(try session.initTransactions(timeout: .seconds(60)) == ["one/0", "two/0", "three/0"])
+            #expect(session.isReady)
+            let values = (0..<10).map { "\($0)" }
+            for value in values { try session.transact(value) }
 
             let reader = try broker.consumer()
             try reader.assign([TopicPartition(topic: "out", partition: 0): 0])
-            var answers: [String] = []
-            try poll(reader, until: { !answers.isEmpty }) { element in
-                if case .record(let record) = element { answers.append(record.value?.text ?? "") }
+            var read: [String] = []
+            try poll(reader, until: { read.count == values.count }) { element in
+                if case .record(let record) = element { read.append(record.value?.text ?? "") }
             }
-            #expect(answers == ["answer"])
-            member.close()
+            #expect(read == values)
         }
     }
 
     @Test func aTransactionThatIsGivenUpCanBeFollowedByAnother() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
-            let producer = try broker.transactionalProducer()
-            let out = try producer.topic("out")
-            for isCommit in [false, true] {
-                try producer.initTransactions(timeout: .seconds(60))
-                try producer.begin()
-                try out.produce(partition: 0, key: nil, value: nil, headers: [])
-                if isCommit {
-                    try producer.commit(timeout: .seconds(60))
-                } else {
-                    producer.drop()
-                    #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(60)) }
-                }
-            }
+            let session = broker.session()
+            try session.initTransactions(timeout: .seconds(60))
+            try session.begin()
+            try session.produce()
+            session.drop()
+            #expect(!session.isReady)
+            #expect(throws: KafkaError.self) { try session.commit(timeout: .seconds(60)) }
+            try session.initTransactions(timeout: .seconds(60))
+            try session.transact()
         }
     }
 
-    /// librdkafka alone asks a busy coordinator only twice a second.
-    @Test func aBusyCoordinatorIsAskedAgainSoon() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 1])
-            broker.fail(next: .initProducerID, with: Array(repeating: .concurrentTransactions, count: 10))
-            let recorder = LogRecorder()
-            let producer = try TransactionalProducer(
-                configuration: broker.client(["transactional.id": "transactional", "debug": "eos"]),
-                hooks: ClientHooks(logger: recorder.makeLogger(level: .debug))
-            )
-            try producer.initTransactions(timeout: .seconds(60))
-            #expect(broker.pendingFailures(of: .initProducerID) == 0)
-            #expect(recorder.all.count { $0.contains("fire immediately") } > 8)
-        }
-    }
-
+    /// Otherwise two transactions could be open at the same time, and commit in any order.
     @Test func callsOutOfOrderAreErrorsNotCrashes() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
-            let producer = try broker.transactionalProducer()
-            #expect(throws: KafkaError.self) { try producer.begin() }
-            try producer.initTransactions(timeout: .seconds(60))
-            #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(60)) }
-            try producer.begin()
-            #expect(throws: KafkaError.self) { try producer.begin() }
+            let session = broker.session(names: ["one", "two"])
+            #expect(throws: KafkaError.self) { try session.begin() }
+            try session.initTransactions(timeout: .seconds(60))
+            #expect(throws: KafkaError.self) { try session.commit(timeout: .seconds(60)) }
+            #expect(throws: KafkaError.self) { try session.produce() }
+            try session.transact()
+            try session.begin()
+            #expect(throws: KafkaError.self) { try session.begin() }
+            #expect(!session.isReady)
         }
     }
 
@@ -93,61 +67,101 @@ import Testing
     func errorsAtTheEndOfATransactionHaveARemedy(code: Int32, remedy: KafkaError.Remedy?) async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
-            let producer = try broker.transactionalProducer()
-            try producer.initTransactions(timeout: .seconds(60))
-            try producer.begin()
-            try producer.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
+            let session = broker.session()
+            try session.initTransactions(timeout: .seconds(60))
+            try session.begin()
+            try session.produce()
             broker.fail(next: .endTransaction, with: [KafkaError.Code(rawValue: code)])
-            do {
-                try producer.commit(timeout: .seconds(60))
+            do throws(KafkaError) {
+                try session.commit(timeout: .seconds(60))
                 #expect(remedy == nil)
-            } catch let error as KafkaError {
+            } catch {
                 #expect(error.remedy == remedy, "\(error)")
             }
+            #expect(session.isReady == (remedy == nil))
         }
     }
 
-    @Test func aFailedDeliveryFailsTheTransaction() async throws {
+    /// What is produced after a flush must never be written without what was produced before. librdkafka says that a flush
+    /// succeeded if nothing is left to send.
+    @Test(arguments: [
+        // A record that is too large is not retried.
+        (EmbeddedBroker.Request.produce, KafkaError.Code.messageTooLarge),
+        (.addPartitionsToTransaction, .topicAuthorizationFailed),
+    ])
+    func aFlushTellsOfARecordThatWasNotWritten(
+        request: EmbeddedBroker.Request,
+        code: KafkaError.Code
+    ) async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
-            let producer = try broker.transactionalProducer()
-            try producer.initTransactions(timeout: .seconds(60))
-            try producer.begin()
-            // A record that is too large is not retried.
-            broker.fail(next: .produce, with: [.messageTooLarge])
-            try producer.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
-            let error = #expect(throws: KafkaError.self) { try producer.commit(timeout: .seconds(60)) }
-            #expect(error?.remedy == .startOver)
-            #expect(error?.requiresAbort == true)
-            #expect(error?.code.isRefusalOfRecord == true)
+            for isCommit in [false, true] {
+                let session = broker.session()
+                try session.initTransactions(timeout: .seconds(60))
+                try session.begin()
+                broker.fail(next: request, with: [code])
+                try session.produce()
+                let error = #expect(throws: KafkaError.self) {
+                    if isCommit {
+                        try session.commit(timeout: .seconds(60))
+                    } else {
+                        try session.flush(timeout: .seconds(60))
+                    }
+                }
+                #expect(error?.remedy == .startOver)
+                #expect(error?.requiresAbort == true)
+                #expect(error?.code == code)
+                #expect(throws: KafkaError.self) { try session.produce() }
+            }
         }
     }
 
-    /// If a transaction fails while offsets are being sent, librdkafka only says that it has failed.
-    @Test func whatFailedWhileOffsetsAreSentIsTold() async throws {
+    @Test func aFlushTellsOfARecordThatTookTooLong() async throws {
         try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["in": 1, "out": 1])
-            let member = try broker.member(of: ["in"])
-            let membership = try #require(member.membership)
-            let producer = try broker.transactionalProducer()
-            let out = try producer.topic("out")
-            for _ in 0..<50 {
-                producer.drop()
-                try producer.initTransactions(timeout: .seconds(60))
-                broker.fail(next: .addPartitionsToTransaction, with: [.topicAuthorizationFailed])
-                try producer.begin()
-                try out.produce(partition: 0, key: nil, value: nil, headers: [])
-                do throws(KafkaError) {
-                    try producer.sendOffsets(
-                        [TopicPartition(topic: "in", partition: 0): 1],
-                        membership: membership,
-                        timeout: .seconds(60)
-                    )
-                } catch {
-                    #expect(error.code == .topicAuthorizationFailed, "\(error)")
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let session = broker.session(["transaction.timeout.ms": "1500", "socket.timeout.ms": "1000"])
+            try session.initTransactions(timeout: .seconds(60))
+            try session.begin()
+            try session.produce()
+            try session.flush(timeout: .seconds(60))
+            broker.setRoundTrip(.seconds(60))
+            try session.produce()
+            let error = #expect(throws: KafkaError.self) { try session.flush(timeout: .seconds(60)) }
+            #expect(error?.remedy == .startOver)
+            #expect(error?.requiresAbort == true)
+        }
+    }
+
+    /// librdkafka can resume a commit, but mistakes the outcome of one attempt for that of the next and ends the process.
+    @Test func aCommitIsWaitedForInPieces() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let session = broker.session(names: ["one", "two"])
+            try session.initTransactions(timeout: .seconds(60))
+            broker.setRoundTrip(.milliseconds(5))
+            for _ in 0..<100 {
+                try session.begin()
+                try session.produce()
+                try retrying(while: { true }) { () throws(KafkaError) in
+                    try session.commit(timeout: .milliseconds(1))
                 }
             }
-            member.close()
+        }
+    }
+
+    /// A request that was on its way when a connection broke is sent again.
+    @Test func aLostConnectionIsTold() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let session = broker.session()
+            try session.initTransactions(timeout: .seconds(60))
+            try session.transact()
+            #expect(!session.hasLostConnection)
+            broker.fail(next: .endTransaction, with: [.transport])
+            try session.transact()
+            #expect(session.hasLostConnection)
+            try session.initTransactions(timeout: .seconds(60))
+            #expect(!session.hasLostConnection)
         }
     }
 
@@ -156,20 +170,20 @@ import Testing
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
             let recorder = LogRecorder()
-            var producer: TransactionalProducer? = try TransactionalProducer(
-                configuration: broker.client(["transactional.id": "transactional", "linger.ms": "0"]),
-                hooks: ClientHooks(logger: recorder.makeLogger(level: .debug))
-            )
-            try producer?.initTransactions(timeout: .seconds(60))
+            let session = broker.session(hooks: ClientHooks(logger: recorder.makeLogger(level: .debug)))
+            try session.initTransactions(timeout: .seconds(60))
             // Adds the partition to the transaction, without which nothing is sent.
-            try producer?.begin()
-            try producer?.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
-            try producer?.flush(timeout: .seconds(60))
+            try session.begin()
+            try session.produce()
+            try session.flush(timeout: .seconds(60))
             broker.setRoundTrip(.seconds(60))
-            try producer?.topic("out").produce(partition: 0, key: nil, value: nil, headers: [])
-            #expect(throws: KafkaError.self) { try producer?.flush(timeout: .milliseconds(100)) }
-            producer = nil
-            #expect(recorder.all.contains { $0.contains("Purged in flight") }, "\(recorder.all)")
+            try session.produce()
+            #expect(throws: KafkaError.self) { try session.flush(timeout: .milliseconds(100)) }
+            session.drop()
+            let deadline = ContinuousClock.now + .seconds(60)
+            var isPurged: Bool { recorder.all.contains { $0.contains("Purged in flight") } }
+            while !isPurged, .now < deadline { Thread.sleep(forTimeInterval: 0.01) }
+            #expect(isPurged, "\(recorder.all)")
         }
     }
 
@@ -178,17 +192,12 @@ import Testing
     @Test func aProducerGoesWhileItRegistersPartitions() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
-            for round in 0..<200 {
-                let producer = try TransactionalProducer(
-                    configuration: broker.client(["transactional.id": "id-\(round)", "linger.ms": "0"]),
-                    hooks: quietHooks
-                )
-                let topic = try producer.topic("out")
-                try producer.initTransactions(timeout: .seconds(60))
-                try producer.begin()
-                try topic.produce(partition: 0, key: nil, value: nil, headers: [])
-                _ = try? producer.flush(timeout: .zero)
-                producer.drop()
+            let session = broker.session(setCount: 200)
+            for _ in 0..<200 {
+                try session.initTransactions(timeout: .seconds(60))
+                try session.begin()
+                try session.produce()
+                _ = try? session.flush(timeout: .zero)
             }
         }
     }

@@ -203,7 +203,9 @@ extension ClientHandle {
         defer { rd_kafka_queue_destroy(queue) }
         let options = rd_kafka_AdminOptions_new(pointer, operation)
         defer { rd_kafka_AdminOptions_destroy(options) }
-        let needsCoordinator = Self.operationsOfCoordinators.contains(operation)
+        // A group's coordinator answers this one. It must not time out in librdkafka while that looks for the coordinator: once it
+        // has found it, it would drop the request twice, which ends the process. So it outlasts whoever waits for it.
+        let needsCoordinator = operation == RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS
         var reason = ErrorText()
         _ = reason.withBuffer {
             rd_kafka_AdminOptions_set_request_timeout(
@@ -228,11 +230,6 @@ extension ClientHandle {
         return event
     }
 
-    /// Requests that a group's coordinator answers. They must not time out in librdkafka while it looks for the coordinator:
-    /// once it has found it, it would drop the request twice, which ends the process. So they outlast whoever waits for them.
-    private static let operationsOfCoordinators = [
-        RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS,
-    ]
     /// librdkafka's limit.
     private static let longestRequest = Duration.seconds(3_600)
 }

@@ -1,7 +1,5 @@
 /// What a broker can do beyond storing and serving records, as far as its clients here have to know.
 public struct BrokerCapabilities: Sendable, Equatable {
-    /// It commits the offsets that a transaction has sent, and their metadata.
-    public let storesTransactionalOffsets: Bool
     /// It finds the offset that belongs to a timestamp.
     public let findsOffsetsByTime: Bool
     /// It creates topics on request and describes their configuration.
@@ -11,7 +9,6 @@ public struct BrokerCapabilities: Sendable, Equatable {
 
     /// The capabilities of Apache Kafka.
     public static let full = BrokerCapabilities(
-        storesTransactionalOffsets: true,
         findsOffsetsByTime: true,
         managesTopics: true,
         answersFetchesEarly: true
@@ -19,7 +16,6 @@ public struct BrokerCapabilities: Sendable, Equatable {
 
     /// The capabilities of an ``EmbeddedBroker``.
     public static let embedded = BrokerCapabilities(
-        storesTransactionalOffsets: false,
         findsOffsetsByTime: false,
         managesTopics: false,
         answersFetchesEarly: false

@@ -1,4 +1,5 @@
 import CRdKafka
+import Dispatch
 import Logging
 import Synchronization
 
@@ -9,6 +10,8 @@ import Synchronization
 #endif
 
 /// The only owner of an `rd_kafka_t`, which it creates and destroys.
+///
+/// Destruction may take for ever, so it happens on a thread of its own: see ``ClientEnd``.
 final class ClientHandle {
     enum Kind {
         case consumer
@@ -16,23 +19,30 @@ final class ClientHandle {
     }
 
     let pointer: OpaquePointer
-    /// librdkafka's callbacks reach it through the opaque pointer, so it must outlive `pointer`. It does, since stored
-    /// properties are released only after `deinit`.
+    /// librdkafka's callbacks reach it through the opaque pointer, so it must outlive `pointer`.
     private let context: ClientContext
     private let kind: Kind
+    private let patience: Duration
+    private let ends: DispatchGroup?
 
-    /// - Parameter prepare: sets what only some clients need, such as a rebalance callback.
+    /// - Parameters:
+    ///   - patience: how long to wait for the destruction.
+    ///   - ends: the group that is left after the destruction.
+    ///   - prepare: sets what only some clients need, such as a rebalance callback.
     /// - Throws: ``KafkaError`` when librdkafka refuses a property or cannot create the client.
     init(
         _ kind: Kind,
         configuration: KafkaConfiguration,
         hooks: ClientHooks,
         context: ClientContext? = nil,
+        patience: Duration = ClientEnd.patience,
+        ends: DispatchGroup? = nil,
         prepare: (OpaquePointer) -> Void = { _ in }
     ) throws(KafkaError) {
         let context = context ?? ClientContext()
         context.hooks = hooks
         var configuration = KafkaConfiguration.defaults(of: kind).merging(configuration.properties)
+            .merging(KafkaConfiguration.required(of: kind))
         // librdkafka queues statistics even for a client without a callback, until it is polled.
         if hooks.onStatistics == nil {
             configuration = configuration.merging(["statistics.interval.ms": "0"])
@@ -53,14 +63,17 @@ final class ClientHandle {
         self.pointer = pointer
         self.context = context
         self.kind = kind
+        (self.patience, self.ends) = (patience, ends)
     }
 
     deinit {
-        if kind == .producer { giveUpRequests() }
-        // A consumer that was not closed does not leave its group here: a rebalance callback during the destruction would
-        // find its owner half deallocated.
-        let flags = kind == .consumer ? RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE : 0
-        rd_kafka_destroy_flags(pointer, flags)
+        nonisolated(unsafe) let pointer = pointer
+        ClientEnd.run(patience: patience, group: ends) { [context, kind] in
+            if kind == .producer { Self.giveUpRequests(pointer) }
+            // A consumer that was not closed does not leave its group here: nobody expects a rebalance any more.
+            rd_kafka_destroy_flags(pointer, kind == .consumer ? RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE : 0)
+            withExtendedLifetime(context) {}
+        }
     }
 
     /// Purges records that are queued or unconfirmed, and begins to abort an open transaction.
@@ -70,7 +83,7 @@ final class ClientHandle {
     /// says the producer is fenced frees the message again. And if the main thread is about to add partitions to the
     /// transaction, a broker thread that sees the destruction fails an assertion (txn_req_cnt). The first step of an abort
     /// stops it from adding partitions.
-    private func giveUpRequests() {
+    private static func giveUpRequests(_ pointer: OpaquePointer) {
         rd_kafka_purge(pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
         rd_kafka_error_destroy(rd_kafka_abort_transaction(pointer, 100))
     }
@@ -148,8 +161,9 @@ final class ClientHandle {
 
 /// The context of a client's callbacks, behind librdkafka's opaque pointer.
 ///
-/// `hooks` is set before librdkafka's threads exist and never changes, so they may read it without a lock.
-class ClientContext {
+/// `hooks` is set before librdkafka's threads exist and never changes, so they may read it without a lock. Subclasses lock what
+/// they add, hence the unchecked `Sendable`.
+class ClientContext: @unchecked Sendable {
     fileprivate(set) var hooks: ClientHooks?
     let explainer = ErrorExplainer()
     /// Incremented by librdkafka's threads.

@@ -12,8 +12,6 @@ public struct ClientHooks: Sendable {
     public var logCeiling: Logger.Level
     /// Called every `statistics.interval.ms` with librdkafka's statistics, a JSON document.
     public var onStatistics: (@Sendable (String) -> Void)?
-    /// Called when a transactional producer has to take over its own id, since a request may still be on its way.
-    public var onSuspect: (@Sendable () -> Void)?
     /// Called for errors in the background, for example that all brokers are down. Most heal by themselves; a fatal one is also
     /// thrown by the next call.
     public var onError: (@Sendable (KafkaError) -> Void)?

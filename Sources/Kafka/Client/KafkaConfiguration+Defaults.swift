@@ -14,6 +14,11 @@ extension KafkaConfiguration {
         KafkaConfiguration(known: [fetchQueueBackoff: "5"]).properties
     )
 
+    /// What is set whatever the user says. Without this librdkafka hands out damaged records as data.
+    static func required(of kind: ClientHandle.Kind) -> [String: String] {
+        kind == .consumer ? ["check.crcs": "true"] : [:]
+    }
+
     /// How long fetching pauses after a consumer's queue was full, in milliseconds. The default of a second halves the
     /// throughput.
     private static let fetchQueueBackoff = "fetch.queue.backoff.ms"

@@ -145,6 +145,21 @@ extension KafkaError.Code {
         Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION),
     ]
 
+    /// Whether a consumer cannot read records, since their bytes in the log are damaged, or of a format that it does not know.
+    ///
+    /// What librdkafka does after that cannot be relied on, up to version 2.16. It may return the same error again and again, skip
+    /// the damaged records, or go on at an offset that it takes out of the damaged bytes, with an error of its own or, depending
+    /// on `auto.offset.reset`, without. So nothing may be taken of the partition that is returned after the first such error, in
+    /// the same batch or a later one, until the partition is assigned anew. The ``KafkaError/offset`` is that of the damaged batch
+    /// of records, which may begin below the offset that was read from.
+    public var isDamage: Bool { Self.damages.contains(self) }
+
+    private static let damages: Set<Self> = [
+        .badMessage, .badCompression, Self(RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED),
+        // A broker's CORRUPT_MESSAGE.
+        Self(RD_KAFKA_RESP_ERR_INVALID_MSG),
+    ]
+
     /// Whether the offset to read from is outside the log.
     public var isOffsetReset: Bool { self == .autoOffsetReset || self == .offsetOutOfRange }
 
@@ -174,19 +189,16 @@ extension KafkaError.Code {
     public static let fenced = Self(RD_KAFKA_RESP_ERR__FENCED)
     /// The coordinator has not ended the previous transaction yet.
     public static let concurrentTransactions = Self(RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS)
-    /// Whether another broker may be the coordinator by now.
-    var leavesCoordinator: Bool {
-        [
-            Self(RD_KAFKA_RESP_ERR_NOT_COORDINATOR), Self(RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE),
-            .timedOut, .timedOutInQueue, .transport,
-        ].contains(self)
-    }
     /// Another consumer has taken over this group instance id.
     public static let fencedInstanceID = Self(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
     /// The offset to read from is not in the partition's log.
     public static let autoOffsetReset = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
     /// The same, reported by a broker.
     public static let offsetOutOfRange = Self(RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
+    /// Bytes in the log are not what was written: a checksum is wrong, or they make no sense.
+    public static let badMessage = Self(RD_KAFKA_RESP_ERR__BAD_MSG)
+    /// Records cannot be decompressed.
+    public static let badCompression = Self(RD_KAFKA_RESP_ERR__BAD_COMPRESSION)
     /// The topic or partition does not exist.
     public static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
     /// The same, detected by the client.
@@ -223,7 +235,6 @@ extension KafkaError.Code {
     public static let unsupportedForMessageFormat = Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT)
     /// A topic has the wrong number of partitions.
     public static let invalidPartitions = Self(RD_KAFKA_RESP_ERR_INVALID_PARTITIONS)
-    /// A transaction that includes the offset is undecided.
     static let unstableOffsetCommit = Self(RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT)
     static let purgedFromQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
     static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)

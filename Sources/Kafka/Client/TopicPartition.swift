@@ -44,21 +44,11 @@ final class PartitionList {
         self.init(offsets: partitions.map { ($0, Offset(RD_KAFKA_OFFSET_INVALID)) })
     }
 
-    /// - Parameter metadata: text to store beside each offset when the list is committed.
-    init(offsets: some Sequence<(key: TopicPartition, value: Offset)>, metadata: String = "") {
+    init(offsets: some Sequence<(key: TopicPartition, value: Offset)>) {
         pointer = rd_kafka_topic_partition_list_new(0)
         for (partition, offset) in offsets {
             let element = rd_kafka_topic_partition_list_add(pointer, partition.topic, partition.partition)
             element?.pointee.offset = offset
-            guard !metadata.isEmpty, let copy = rd_kafka_mem_malloc(nil, metadata.utf8.count) else {
-                continue
-            }
-            UnsafeMutableRawBufferPointer(start: copy, count: metadata.utf8.count).copyBytes(
-                from: metadata.utf8
-            )
-            // Freed with the list.
-            element?.pointee.metadata = copy
-            element?.pointee.metadata_size = metadata.utf8.count
         }
     }
 
@@ -89,25 +79,7 @@ final class PartitionList {
     ///
     /// - Throws: the first partition's error, if librdkafka has set one.
     func offsets() throws(KafkaError) -> [TopicPartition: Offset?] {
-        try values { $0.offset < 0 ? nil : $0.offset }
-    }
-
-    /// The metadata stored with the committed offset of each partition; empty where there is none.
-    ///
-    /// - Throws: the first partition's error, if librdkafka has set one.
-    func metadata() throws(KafkaError) -> [TopicPartition: String] {
-        try values {
-            String(
-                decoding: UnsafeRawBufferPointer(start: $0.metadata, count: $0.metadata_size),
-                as: UTF8.self
-            )
-        }
-    }
-
-    private func values<Value>(
-        _ value: (rd_kafka_topic_partition_t) -> Value
-    ) throws(KafkaError) -> [TopicPartition: Value] {
-        var values: [TopicPartition: Value] = [:]
+        var offsets: [TopicPartition: Offset?] = [:]
         for element in Self.elements(of: pointer) {
             let partition = TopicPartition(
                 topic: String(cString: element.topic),
@@ -116,9 +88,9 @@ final class PartitionList {
             if let error = KafkaError(element.err) {
                 throw KafkaError(element.err, message: "\(partition): \(error.message)") ?? error
             }
-            values[partition] = value(element)
+            offsets.updateValue(element.offset < 0 ? nil : element.offset, forKey: partition)
         }
-        return values
+        return offsets
     }
 }
 

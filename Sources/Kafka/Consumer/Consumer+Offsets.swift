@@ -10,34 +10,38 @@ extension Consumer {
         _ partitions: [TopicPartition],
         timeout: Duration
     ) throws(KafkaError) -> [TopicPartition: Offset?] {
-        try committedList(partitions, timeout: timeout).offsets()
-    }
-
-    /// The metadata stored with the group's committed offset of each partition; empty where there is none.
-    public func committedMetadata(
-        _ partitions: [TopicPartition],
-        timeout: Duration
-    ) throws(KafkaError) -> [TopicPartition: String] {
-        try committedList(partitions, timeout: timeout).metadata()
-    }
-
-    private func committedList(
-        _ partitions: [TopicPartition],
-        timeout: Duration
-    ) throws(KafkaError) -> PartitionList {
-        let list = PartitionList(partitions)
         // librdkafka reports an error for an empty list.
-        guard !partitions.isEmpty else { return list }
+        guard !partitions.isEmpty else { return [:] }
+        let list = PartitionList(partitions)
         let code = list.withPointer { rd_kafka_committed(handle.pointer, $0, timeout.milliseconds) }
         if let error = KafkaError(code) { throw error }
-        return list
+        return try list.offsets()
     }
 
-    /// Commits offsets for the group outside any transaction, and waits until the broker has stored them.
-    public func commit(_ offsets: [TopicPartition: Offset]) throws(KafkaError) {
-        let list = PartitionList(offsets: offsets)
-        let code = list.withPointer { rd_kafka_commit(handle.pointer, $0, 0) }
+    /// Commits offsets for the group, and waits until the broker has stored them. After a timeout it may still do so.
+    public func commit(
+        _ offsets: [TopicPartition: Offset],
+        timeout: Duration = .seconds(10)
+    ) throws(KafkaError) {
+        // The call without a queue waits for the coordinator as long as it takes.
+        let queue = rd_kafka_queue_new(handle.pointer)
+        defer { rd_kafka_queue_destroy(queue) }
+        let code = PartitionList(offsets: offsets).withPointer {
+            rd_kafka_commit_queue(handle.pointer, $0, queue, nil, nil)
+        }
         if let error = KafkaError(code) { throw error }
+        guard let event = rd_kafka_queue_poll(queue, timeout.milliseconds) else {
+            throw KafkaError(code: .timedOut, isRetriable: true)
+        }
+        defer { rd_kafka_event_destroy(event) }
+        if let error = KafkaError(rd_kafka_event_error(event)) { throw error }
+    }
+
+    /// Commits offsets for the group without waiting, for tools that show how far it has read. Errors are ignored, but a member
+    /// that is stale learns of it, and joins anew. Until the answer has come, librdkafka begins no assignment.
+    public func publish(_ offsets: [TopicPartition: Offset]) {
+        guard !offsets.isEmpty else { return }
+        _ = PartitionList(offsets: offsets).withPointer { rd_kafka_commit(handle.pointer, $0, 1) }
     }
 }
 

@@ -78,7 +78,7 @@ public final class Consumer {
 
     /// Removes and returns the oldest rebalance that a poll has brought.
     func nextRebalance() -> Rebalance? {
-        context.rebalances.isEmpty ? nil : context.rebalances.removeFirst()
+        context.rebalances.withLock { $0.isEmpty ? nil : $0.removeFirst() }
     }
 
     /// Waits until librdkafka has stopped reading the previous assignment, which it does in the background.
@@ -114,7 +114,7 @@ public final class Consumer {
             held += receive(into: 1, count: maxRecords - 1, timeout: .zero)
         }
         // If the same call brought a revocation, its records are now another member's to process.
-        if !context.rebalances.isEmpty { releaseRecords() }
+        if !context.rebalances.withLock(\.isEmpty) { releaseRecords() }
         if let error = handle.fatalError { throw error }
         return batch
     }
@@ -191,12 +191,15 @@ public final class Consumer {
     }
 
     /// Stops reading and leaves the group, if it is in one. Closing again does nothing.
+    ///
+    /// It waits for brokers, but no longer than ``ClientEnd`` says: what takes longer is left behind.
     public func close() {
         guard !isClosed else { return }
         isClosed = true
         // If an assignment is still queued, rd_kafka_consumer_close delivers it, too late for the answer the callback has to
         // give: librdkafka 2.0.2 would wait forever.
         for _ in 0..<10 { discard() }
-        rd_kafka_consumer_close(handle.pointer)
+        nonisolated(unsafe) let handle = handle
+        ClientEnd.run { rd_kafka_consumer_close(handle.pointer) }
     }
 }

@@ -1,32 +1,18 @@
 import CRdKafka
+import Synchronization
 
 /// A change of the partitions that the group has assigned to a consumer.
 enum Rebalance {
-    /// The assigned partitions, and the membership as of this assignment.
-    case assigned([TopicPartition], membership: ConsumerGroupMetadata?)
+    /// The assigned partitions.
+    case assigned([TopicPartition])
     /// The group revoked all partitions, or could not be joined for this reason.
     case revoked(KafkaError?)
 }
 
-/// A consumer's membership at one moment: group, member and generation.
-///
-/// A transaction sends its offsets with it. Once the group has moved on, the broker refuses them, so a member that lost its
-/// partitions cannot commit for them. For that it must be read at assignment: read later, it may name a later generation.
-public final class ConsumerGroupMetadata {
-    let pointer: OpaquePointer
-
-    init?(of consumer: OpaquePointer) {
-        guard let pointer = rd_kafka_consumer_group_metadata(consumer) else { return nil }
-        self.pointer = pointer
-    }
-
-    deinit { rd_kafka_consumer_group_metadata_destroy(pointer) }
-}
-
-/// The context of a consumer's rebalance callback. Only the polling thread uses it.
-final class ConsumerContext: ClientContext {
+/// The context of a consumer's rebalance callback, which the polling thread calls, or the one that closes the consumer.
+final class ConsumerContext: ClientContext, @unchecked Sendable {
     /// Brought by a poll and not yet returned by ``Consumer/nextRebalance()``.
-    var rebalances: [Rebalance] = []
+    let rebalances = Mutex<[Rebalance]>([])
 }
 
 func rebalanceCallback(
@@ -37,13 +23,12 @@ func rebalanceCallback(
 ) {
     guard let client, let list, let context = ClientContext.of(client) as? ConsumerContext else { return }
     if code == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS {
-        // Read before assign is called: until then no later generation can begin.
-        let membership = ConsumerGroupMetadata(of: client)
-        context.rebalances.append(.assigned(PartitionList.partitions(of: list), membership: membership))
+        let partitions = PartitionList.partitions(of: list)
+        context.rebalances.withLock { $0.append(.assigned(partitions)) }
         _ = PartitionList([]).withPointer { rd_kafka_assign(client, $0) }
     } else {
         let isRevocation = code == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS
-        context.rebalances.append(.revoked(isRevocation ? nil : KafkaError(code)))
+        context.rebalances.withLock { $0.append(.revoked(isRevocation ? nil : KafkaError(code))) }
         rd_kafka_assign(client, nil)
     }
 }

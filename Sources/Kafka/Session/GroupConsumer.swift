@@ -23,8 +23,8 @@ public final class GroupConsumer {
 
     /// For lookups of offsets and topics. Only this class may assign and poll.
     public let consumer: Consumer
-    /// The membership as of the current assignment; nil without one.
-    public private(set) var membership: ConsumerGroupMetadata?
+    /// Whether the group has assigned partitions that it has not revoked.
+    public private(set) var hasAssignment = false
 
     /// Joins the group that `group.id` names.
     ///
@@ -59,11 +59,11 @@ public final class GroupConsumer {
 
     private func nextRebalance() -> Event? {
         switch consumer.nextRebalance() {
-        case .assigned(let partitions, let membership):
-            self.membership = membership
+        case .assigned(let partitions):
+            hasAssignment = true
             return .assigned(partitions)
         case .revoked(let error):
-            membership = nil
+            hasAssignment = false
             return .revoked(error)
         case nil:
             return nil

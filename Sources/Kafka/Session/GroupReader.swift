@@ -28,7 +28,7 @@ public final class GroupReader {
     /// - Parameters:
     ///   - topics: the topics that the group reads.
     ///   - configuration: needs `group.id`. The reader itself sets how offsets are committed and reset. By default a dead
-    ///     member's partitions are reassigned after 10 s, only committed records are read, and a commit waits for up to 10 s.
+    ///     member's partitions are reassigned after 10 s, only committed records are read, and a request waits for up to 10 s.
     ///   - watch: receives the client's background errors in place of the hook `onError`.
     ///   - hooks: receives what else no call returns.
     public init(
@@ -59,14 +59,14 @@ public final class GroupReader {
 
     /// Waits a moment for a rebalance or records. If in doubt, asks the cluster whether it answers.
     ///
-    /// - Throws: ``KafkaError`` when the membership is over, for example because an offset is no longer in the log or because
-    ///   no retry can help. The next poll joins the group again.
+    /// - Throws: ``KafkaError`` when the membership is over, for example because an offset is no longer in the log, records are
+    ///   damaged or no retry can help. The next poll joins the group again.
     public func poll(maxRecords: Int) throws(KafkaError) -> Event {
         do throws(KafkaError) {
             let member = try joined()
             if watch.needsProbe { watch.probe(member.consumer) }
             // A rebalance does not end a poll that waits for records, so polls are short until the first assignment.
-            let wait = member.membership == nil ? 10 : ends == nil ? 0 : 100
+            let wait = !member.hasAssignment ? 10 : ends == nil ? 0 : 100
             switch try member.poll(maxRecords: maxRecords, timeout: .milliseconds(wait)) {
             case .assigned(let partitions):
                 watch.reached()
@@ -88,7 +88,7 @@ public final class GroupReader {
 
     /// Throws an error that will never go away, and reports any other to the watch.
     private func report(_ error: KafkaError) throws(KafkaError) {
-        guard !error.code.isOffsetReset, !error.code.isHopeless else { throw error }
+        guard !error.code.isOffsetReset, !error.code.isHopeless, !error.code.isDamage else { throw error }
         watch.noticed(error)
     }
 
@@ -115,7 +115,7 @@ public final class GroupReader {
         ends = ReachedEnds(from: offsets, known: logs.mapValues(\.high))
     }
 
-    /// Commits offsets, waiting up to `socket.timeout.ms`. The broker refuses once the partitions belong to another member.
+    /// Commits offsets, waiting up to 10 s. The broker refuses once the partitions belong to another member.
     public func commit(_ offsets: [TopicPartition: Offset]) throws(KafkaError) {
         try joined().consumer.commit(offsets)
     }

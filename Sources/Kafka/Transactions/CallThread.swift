@@ -65,9 +65,7 @@ final class CallThread: Sendable {
 
     /// The outcome of the call; nil if it has not returned in time.
     func outcome(within timeout: Duration) -> Outcome? {
-        guard slot.done.wait(timeout: .now() + .milliseconds(Int(timeout.milliseconds))) == .success else {
-            return nil
-        }
+        guard slot.done.wait(timeout: timeout.fromNow) == .success else { return nil }
         return slot.state.withLock { state in
             defer { state = Slot.State(isStarted: true) }
             return state.outcome
