@@ -36,13 +36,14 @@ def reader(brokers, topic):
 
 def is_of_cancel(answer):
     """An order and its cancel have one id. Only a cancel is answered like this."""
-    return answer["type"] == "cancelled" or answer.get("reason") == "wouldOverflow"
+    return answer["type"] == "cancelled" or "cancel" in answer
 
 
 def wait(consumer, store, command, seconds):
     deadline = time.monotonic() + seconds
     while (left := deadline - time.monotonic()) > 0:
         record = consumer.poll(left)
+        # Records without a key are notes of the service, not answers.
         if record is None or record.error() or record.key() != store.encode():
             continue
         answer = json.loads(record.value())

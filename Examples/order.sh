@@ -8,7 +8,7 @@ brokers=$1 store=$2
 shift 2
 prefix=${JUICE_TOPIC_PREFIX:-juice.}
 # An order and its cancel have one id. Only a cancel is answered like this.
-of_cancel='"type":"cancelled"|"reason":"wouldOverflow"'
+of_cancel='"type":"cancelled"|"cancel":true'
 if [[ $1 == --cancel ]]; then
     id=$2 matching=(-E "$of_cancel")
     command="{\"orderId\":\"$id\",\"cancel\":true}"

@@ -13,10 +13,12 @@ import Testing
         menu: Menu = .standard,
         _ language: Language,
         id: String = "pos-7-000123",
+        from: ForwardSource? = nil,
         revision: Int = 17
     ) throws -> String {
         let index = try #require(menu.juiceIndex(id: juice))
-        let samples = AnswerSamples(menu: menu, language: language, revision: revision)
+        var samples = AnswerSamples(menu: menu, language: language, revision: revision)
+        samples.from = from
         return try samples.order(.single(index, quantity), levels: levels, id: id).value
     }
 
@@ -31,7 +33,8 @@ import Testing
         isDuplicate: Bool = false
     ) -> String {
         let encoder = AnswerEncoder(menu: .standard, language: language)
-        let head = AnswerHead(command, id: BorrowedText("1"), store: BorrowedText("gangnam"))
+        let (id, store) = (BorrowedText("1"), BorrowedText("gangnam"))
+        let head = AnswerHead(command, id: id, store: store, offset: 1234)
         return written { encoder.write(rejection, isDuplicate ? head.duplicate : head, into: &$0) }
     }
 
@@ -45,8 +48,14 @@ import Testing
     func severalJuicesMade(_ language: Language) throws {
         let levels = [10, 10, 10, 10, 10]
         #expect(
-            try answer("mangoKiwi", 3, levels: levels, language, revision: 18)
-                == GoldenAnswers.severalJuicesMade[language]
+            try answer(
+                "mangoKiwi",
+                3,
+                levels: levels,
+                language,
+                from: ForwardSource(partition: 3, offset: 42),
+                revision: 18
+            ) == GoldenAnswers.severalJuicesMade[language]
         )
     }
 
@@ -71,15 +80,6 @@ import Testing
         #expect(cancelled.value == GoldenAnswers.cancelled[language])
         let nothing = try samples.cancel(nil, levels: [10, 10, 10, 10, 10])
         #expect(nothing.value == GoldenAnswers.cancelledNothing[language])
-    }
-
-    @Test func anAnswerWithoutARevisionIsThatOfAnEarlierVersion() throws {
-        let samples = AnswerSamples(revision: 0)
-        let answers = [
-            try samples.order(.single(4), levels: [10, 10, 10, 10, 10]),
-            try samples.restock([(0, 16), (3, 8)], store: "main"),
-        ]
-        #expect(answers.map(\.value) == GoldenAnswers.withoutRevision)
     }
 
     @Test(arguments: [Language.english, .korean])

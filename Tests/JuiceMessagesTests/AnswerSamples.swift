@@ -9,6 +9,8 @@ struct AnswerSample {
     let command: CommandKind
     let id: String
     let store: String
+    let offset: Int64
+    let from: ForwardSource?
     let value: String
     let content: AnswerContent?
 
@@ -20,8 +22,11 @@ struct AnswerSamples {
     let menu: Menu
     let encoder: AnswerEncoder
     let maker: JuiceMaker
-    /// The store's revision after a command that changed it; 0 for answers as versions before revisions wrote them.
+    /// The store's revision after a command that changed it.
     let revision: Int
+    /// The commands' place.
+    var offset: Int64 = 1234
+    var from: ForwardSource?
 
     init(menu: Menu = .standard, language: Language = .english, revision: Int = 17) {
         self.menu = menu
@@ -83,7 +88,7 @@ struct AnswerSamples {
 
     /// A rejection that answers commands of this kind.
     func rejection(of command: CommandKind) -> AnswerSample {
-        let head = AnswerHead(command, id: BorrowedText("1"), store: BorrowedText("main"))
+        let head = AnswerHead(command, id: BorrowedText("1"), store: BorrowedText("main"), offset: offset)
         let rejection: Rejection =
             switch command {
             case .order: .badQuantity
@@ -91,7 +96,15 @@ struct AnswerSamples {
             case .cancel: .wouldOverflow(fruit: 0, inStock: 7)
             }
         let value = written { encoder.write(rejection, head, into: &$0) }
-        return AnswerSample(command: command, id: "1", store: "main", value: value, content: nil)
+        return AnswerSample(
+            command: command,
+            id: "1",
+            store: "main",
+            offset: offset,
+            from: nil,
+            value: value,
+            content: nil
+        )
     }
 
     private func sample(
@@ -100,14 +113,34 @@ struct AnswerSamples {
         id: String,
         store: String
     ) -> AnswerSample {
-        let value = withHead(command, id: id, store: store) { head in
+        let value = withHead(command, id: id, store: store, offset: offset, from: from) { head in
             written { encoder.write(content, head, into: &$0) }
         }
-        return AnswerSample(command: command, id: id, store: store, value: value, content: content)
+        return AnswerSample(
+            command: command,
+            id: id,
+            store: store,
+            offset: offset,
+            from: from,
+            value: value,
+            content: content
+        )
     }
 
-    /// A random order, cancel or restock of a random store, with a random id.
+    /// A random order, cancel or restock of a random store, with a random id and at a random place.
     func random(_ generator: inout SeededGenerator) throws -> AnswerSample {
+        var samples = self
+        samples.offset = RandomSamples.number(&generator)
+        if Bool.random(using: &generator) {
+            samples.from = ForwardSource(
+                partition: RandomSamples.number(&generator),
+                offset: RandomSamples.number(&generator)
+            )
+        }
+        return try samples.randomHere(&generator)
+    }
+
+    private func randomHere(_ generator: inout SeededGenerator) throws -> AnswerSample {
         let id = RandomSamples.text(&generator)
         let store = RandomSamples.text(&generator)
         let bound =
@@ -149,17 +182,21 @@ func withHead<Result>(
     _ command: CommandKind,
     id: String,
     store: String,
+    offset: Int64 = 1234,
+    from: ForwardSource? = nil,
     _ body: (AnswerHead) throws -> Result
 ) rethrows -> Result {
     try BorrowedText.withText(id) { id in
-        try BorrowedText.withText(store) { store in try body(AnswerHead(command, id: id, store: store)) }
+        try BorrowedText.withText(store) { store in
+            try body(AnswerHead(command, id: id, store: store, offset: offset, from: from))
+        }
     }
 }
 
 extension AnswerSample {
     /// Calls `body` with the head of the answer, valid during the call.
     func withHead<Result>(_ body: (AnswerHead) throws -> Result) rethrows -> Result {
-        try JuiceMessagesTests.withHead(command, id: id, store: store, body)
+        try JuiceMessagesTests.withHead(command, id: id, store: store, offset: offset, from: from, body)
     }
 }
 

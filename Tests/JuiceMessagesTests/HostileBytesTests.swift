@@ -58,6 +58,17 @@ import Testing
         )
     }
 
+    /// What is not refused is an answer or a note, and can be written again.
+    @Test func mutatedRecordsOfTheJournalAreReadAlikeByAllReaders() throws {
+        var generator = SeededGenerator(seed: 20_261_203)
+        let records = GoldenAnswers.all + GoldenNotes.all.map(\.value)
+        let check = AnswerCheck()
+        for round in 0..<5_000 {
+            let bytes = Self.mutated([UInt8](records[round % records.count]), &generator)
+            try bytes.withUnsafeBytes { try check.check($0) }
+        }
+    }
+
     @Test func randomBytesAreDeadLetters() {
         var generator = SeededGenerator(seed: 7)
         let decoder = CommandDecoder(menu: .standard)

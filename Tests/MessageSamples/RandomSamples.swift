@@ -1,4 +1,5 @@
 import JuiceMaker
+import JuiceMessages
 import SeededRandom
 
 /// Random texts and menus, full of edge cases.
@@ -30,5 +31,74 @@ public enum RandomSamples {
             )
         }
         return try Menu(fruits: fruits, juices: juices)
+    }
+
+    /// A note of the journal.
+    public static func note(_ generator: inout SeededGenerator) -> JournalNote {
+        let partition = Bool.random(using: &generator) ? number(&generator) as Int32 : nil
+        let place = InputPlace(topic: topic(&generator), partition: partition, offset: number(&generator))
+        switch Int.random(in: 0..<6, using: &generator) {
+        case 0: return .forwarded(place, to: number(&generator))
+        case 1: return .deadLetter(place, code: text(&generator))
+        case 2: return .copy(place)
+        case 3:
+            return .position(
+                JournalPosition(
+                    next: next(&generator),
+                    added: offsets(&generator),
+                    stock: number(&generator),
+                    claim: number(&generator),
+                    ids: texts(&generator),
+                    forwarded: offsets(&generator)
+                )
+            )
+        case 4:
+            return .claim(
+                JournalClaim(
+                    ids: texts(&generator),
+                    since: number(&generator),
+                    group: text(&generator),
+                    instance: text(&generator),
+                    partitions: max(1, number(&generator)),
+                    next: next(&generator)
+                )
+            )
+        default:
+            return .anchored(
+                place,
+                by: text(&generator),
+                reason: Bool.random(using: &generator) ? text(&generator) : nil
+            )
+        }
+    }
+
+    /// A partition or an offset: small or large.
+    public static func number<Number: FixedWidthInteger>(_ generator: inout SeededGenerator) -> Number {
+        Number.random(in: 0...(Bool.random(using: &generator) ? 100 : .max), using: &generator)
+    }
+
+    private static func topic(_ generator: inout SeededGenerator) -> InputTopic {
+        Bool.random(using: &generator) ? .orders : .restocks
+    }
+
+    private static func texts(_ generator: inout SeededGenerator) -> [String] {
+        (0..<Int.random(in: 0...3, using: &generator)).map { _ in text(&generator) }
+    }
+
+    private static func next(_ generator: inout SeededGenerator) -> [InputTopic: Int64] {
+        var next: [InputTopic: Int64] = [:]
+        for topic in InputTopic.allCases where Bool.random(using: &generator) {
+            next[topic] = number(&generator)
+        }
+        return next
+    }
+
+    private static func offsets(_ generator: inout SeededGenerator) -> [InputPartition: Int64] {
+        var offsets: [InputPartition: Int64] = [:]
+        for _ in 0..<Int.random(in: 0...3, using: &generator) {
+            let partition = InputPartition(topic: topic(&generator), partition: number(&generator))
+            offsets[partition] = number(&generator)
+        }
+        return offsets
     }
 }

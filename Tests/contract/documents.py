@@ -9,7 +9,7 @@ import referencing
 import referencing.jsonschema
 import yaml
 
-SCHEMAS = ("order", "restock", "answer", "stock", "menu", "dead-letter-headers")
+SCHEMAS = ("order", "restock", "answer", "journal-note", "stock", "menu", "dead-letter-headers")
 
 
 class Contract:

@@ -88,12 +88,14 @@ class Messages:
 
     def unseen(self):
         """Values that the schemas allow and no valid message had: the service never writes them, or the samples miss them."""
-        answers = self.contract.schemas["answer"]["definitions"].values()
-        properties = [definition.get("properties", {}) for definition in answers]
+        definitions = [
+            definition for name in ("answer", "journal-note") for definition in self.contract.schemas[name]["definitions"].values()
+        ]
+        properties = [definition.get("properties", {}) for definition in definitions]
         properties.append(self.contract.schemas["dead-letter-headers"]["properties"])
         for field, seen in self.seen.items():
             allowed = set()
             for schema in (each[field] for each in properties if field in each):
-                allowed |= set(schema.get("enum", [schema.get("const")]))
+                allowed |= set(schema.get("enum", [schema["const"]] if "const" in schema else []))
             for value in sorted(allowed - seen):
                 yield f"the schemas allow {field} {value}, which no message had"

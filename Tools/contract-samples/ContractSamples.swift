@@ -10,7 +10,9 @@ struct ContractSamples: ParsableCommand {
         abstract: "Print messages that the schemas in docs/schemas must judge as the service does."
     )
 
-    @Option(help: "How many commands to make up, each with its answers and damaged ones.")
+    @Option(
+        help: "How many commands to make up, each with its answers, a note of the journal, and damaged ones."
+    )
     var commands = 1200
 
     @Option(help: "The same seed makes the same messages.")
@@ -22,6 +24,7 @@ struct ContractSamples: ParsableCommand {
         for number in 0..<commands {
             if number.isMultiple(of: 25) { try generation.openShop() }
             try generation.submitNext()
+            try generation.noteNext()
             for sample in generation.removeSamples() { print(try sample.line()) }
         }
         if let kind = generation.kindNotFullyDamaged() {

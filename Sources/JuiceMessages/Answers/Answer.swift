@@ -8,14 +8,17 @@ public struct Answer: Sendable, Hashable {
     public let id: String
     /// The store it was for.
     public let store: String
+    /// The command's offset in its topic, in the partition of the answer's own number.
+    public let offset: Int64
+    /// Where the command was read first, if it was forwarded, such as `3/42`.
+    public let from: String?
     /// What came of it.
     public let outcome: Outcome
     /// Whether the command was a repeat and this its first answer, given again.
     public let isDuplicate: Bool
     /// What to tell people, in the language of the service.
     public let message: String
-
-    /// The store's revision after the command; nil if it changed nothing, or if a version before revisions wrote the answer.
+    /// The store's revision after the command; nil if it changed nothing.
     public let revision: Int?
 
     /// What can come of a command.
@@ -143,20 +146,26 @@ public final class AnswerDecoder {
     /// The answer in the value of a record.
     public func decode(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> Answer {
         let object = try reader.readObject(value)
-        let head = try object.answerHead()
+        let members = AnswerMembers(of: object)
+        let head = try members.head()
+        let revision = try members.revision()
         return Answer(
             command: head.command,
             id: String(head.id),
             store: String(head.store),
-            outcome: try outcome(of: object),
+            offset: head.offset,
+            from: head.from?.text,
+            outcome: try outcome(of: object, try members.type.text("type")),
             isDuplicate: head.isDuplicate,
             message: String(try object.text("message")),
-            revision: try revision(of: object)
+            revision: revision > 0 ? revision : nil
         )
     }
 
-    private func outcome(of answer: JSONObject) throws(MalformedMessage) -> Answer.Outcome {
-        let type = try answer.text("type")
+    private func outcome(
+        of answer: JSONObject,
+        _ type: BorrowedText
+    ) throws(MalformedMessage) -> Answer.Outcome {
         switch AnswerContent.Kind(type: type) {
         case .juiceMade:
             return .juiceMade(
@@ -179,7 +188,7 @@ public final class AnswerDecoder {
     }
 
     private func juices(of answer: JSONObject) throws(MalformedMessage) -> OrderedJuices {
-        if case .absent = answer.member("items") {
+        if answer.member("items").isAbsent {
             return .single(try item(answer, "", JuiceOrder.quantities))
         }
         let items = try answer.objects("items") { item, place throws(MalformedMessage) in
@@ -200,11 +209,6 @@ public final class AnswerDecoder {
             juice: String(try item.text("juice", in: path)),
             quantity: try item.integer("quantity", in: path, from: quantities)
         )
-    }
-
-    private func revision(of answer: JSONObject) throws(MalformedMessage) -> Int? {
-        if case .absent = answer.member("revision") { return nil }
-        return try answer.integer("revision", from: 1 ... .max)
     }
 
     private func missing(in answer: JSONObject) throws(MalformedMessage) -> [MissingFruit] {

@@ -3,7 +3,7 @@ import JuiceMaker
 /// What an answer says, in numbers: everything but the command's id and store, and the language.
 ///
 /// The one form between an outcome and its JSON: an encoder writes it, a ``CompactAnswer`` packs it, and a
-/// ``RememberedAnswerReader`` reads it. Juices and fruits are indices of the menu.
+/// ``JournalReader`` reads it. Juices and fruits are indices of the menu.
 ///
 /// Made to be kept and set again for each command, so that it allocates only while it grows to the longest recipe.
 public struct AnswerContent: Sendable {
@@ -55,7 +55,7 @@ public struct AnswerContent: Sendable {
     public var order = JuiceOrder.basket([])
     /// The fruits of the command, in the order in which the answer names them. An out-of-stock answer names those that are short.
     public var fruits = FruitTally()
-    /// The store's revision after a command that changed it; 0 if it did not, or if the answer does not say.
+    /// The store's revision after a command that changed it; 0 if it did not.
     public var revision = 0
 
     /// The content of no answer, to be set.

@@ -46,9 +46,9 @@ public final class AnswerEncoder: Sendable {
     /// Writes the answer to a command that had no effect.
     public func write(_ rejection: Rejection, _ head: AnswerHead, into buffer: inout OutputBuffer) {
         buffer.append(type: Self.rejectedType, isDuplicate: head.isDuplicate)
-        buffer.append(idFieldOf: head.command)
-        buffer.append(idAndStoreOf: head)
-        buffer.append(#"","reason":"#)
+        buffer.append(membersOf: head)
+        if head.command == .cancel { buffer.append(#","cancel":true"#) }
+        buffer.append(#","reason":"#)
         buffer.append(quoted: rejection.reason.rawValue)
         buffer.append(#","message":"#)
         buffer.append(quoted: phrasebook.message(for: rejection))
@@ -153,10 +153,10 @@ extension AnswerEncoder {
 // MARK: - Parts
 
 extension AnswerEncoder {
-    // What all answers begin with. It leaves the store's string open: the next piece closes it.
+    /// What all answers begin with.
     private func begin(_ type: TypeFragments, _ head: AnswerHead, into buffer: inout OutputBuffer) {
         append(type.beginning(of: head), into: &buffer)
-        buffer.append(idAndStoreOf: head)
+        buffer.append(idAndPlaceOf: head)
     }
 
     /// Leaves the number of the only item open, or closes the items: a member may follow.

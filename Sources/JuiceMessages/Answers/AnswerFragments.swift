@@ -7,11 +7,11 @@ import JuiceMaker
 struct FruitFragments {
     /// `,"used":{"kiwi":`
     let firstUsed: Fragment
-    /// After the store: `","returned":{"kiwi":`
+    /// `,"returned":{"kiwi":`
     let firstReturned: Fragment
     /// After the fruits that were used or returned: `},"left":{"kiwi":`
     let firstLeftAfterAmounts: Fragment
-    /// After the store: `","left":{"kiwi":`
+    /// `,"left":{"kiwi":`
     let firstLeft: Fragment
     /// `,"kiwi":`
     let next: Fragment
@@ -28,9 +28,9 @@ struct FruitFragments {
     init(fruit: Int, _ phrasebook: Phrasebook, _ fragments: inout Fragments) {
         let id = phrasebook.menu.fruits[fruit].id
         firstUsed = fragments.add { $0.append(#","used":{"#, key: id) }
-        firstReturned = fragments.add { $0.append(#"","returned":{"#, key: id) }
+        firstReturned = fragments.add { $0.append(#","returned":{"#, key: id) }
         firstLeftAfterAmounts = fragments.add { $0.append(#"},"left":{"#, key: id) }
-        firstLeft = fragments.add { $0.append(#"","left":{"#, key: id) }
+        firstLeft = fragments.add { $0.append(#","left":{"#, key: id) }
         next = fragments.add { $0.append(",", key: id) }
         firstShort = fragments.add {
             $0.append(#","fruit":"#)
@@ -64,9 +64,9 @@ struct FruitFragments {
 
 /// What answers say of one juice.
 struct JuiceFragments {
-    /// `","juice":"kiwi","quantity":`
+    /// `,"juice":"kiwi","quantity":`
     let id: Fragment
-    /// After the store: `","items":[{"juice":"kiwi","quantity":`
+    /// `,"items":[{"juice":"kiwi","quantity":`
     let firstItem: Fragment
     /// `},{"juice":"kiwi","quantity":`
     let nextItem: Fragment
@@ -85,8 +85,8 @@ struct JuiceFragments {
                 $0.append(#","quantity":"#)
             }
         }
-        id = item(after: #"","juice":"#)
-        firstItem = item(after: #"","items":[{"juice":"#)
+        id = item(after: #","juice":"#)
+        firstItem = item(after: #","items":[{"juice":"#)
         nextItem = item(after: #"},{"juice":"#)
         let name = phrasebook.one(ofJuice: juice)
         one = fragments.add { $0.append(escaped: name) }
@@ -111,7 +111,7 @@ struct PhraseFragments {
     let restocked: Fragment
     /// Around the fruits: `,"message":"cancelled: kiwi 6 returned"}`
     let cancelled: (before: Fragment, after: Fragment)
-    /// After the store, all the rest of a cancel's answer that returned nothing.
+    /// All the rest of a cancel's answer that returned nothing.
     let cancelledNothing: Fragment
 
     init(_ phrasebook: Phrasebook, _ fragments: inout Fragments) {
@@ -124,7 +124,7 @@ struct PhraseFragments {
             $0.append(escaped: phrasebook.restocked)
         }
         cancelledNothing = fragments.add {
-            $0.append(#"","returned":{},"left":{},"message":""#)
+            $0.append(#","returned":{},"left":{},"message":""#)
             $0.append(escaped: phrasebook.cancelledNothing)
             $0.append(#""}"#)
         }

@@ -6,14 +6,26 @@ public struct AnswerHead {
     public let store: BorrowedText
     /// The kind of the command.
     public let command: CommandKind
+    /// The command's offset in its topic, in the partition of the answer's own number.
+    public let offset: Int64
+    /// Where the command was read first, if it was forwarded.
+    public let from: ForwardSource?
     /// Whether the command was a repeat, and this is its first answer given again.
     public internal(set) var isDuplicate = false
 
     /// The head of a first answer.
-    public init(_ command: CommandKind, id: BorrowedText, store: BorrowedText) {
+    public init(
+        _ command: CommandKind,
+        id: BorrowedText,
+        store: BorrowedText,
+        offset: Int64,
+        from: ForwardSource? = nil
+    ) {
         self.command = command
         self.id = id
         self.store = store
+        self.offset = offset
+        self.from = from
     }
 
     /// The head of the same answer, given again to a repeat.
@@ -24,8 +36,8 @@ public struct AnswerHead {
     }
 }
 
-// The members that all answers begin with, in the pieces in which they are written: `{"type":"rejected","duplicate":true`
-// and then `,"orderId":"pos-7-000123","store":"gangnam`, which leaves the store's string open.
+// The members that all answers begin with, in the pieces in which they are written: `{"type":"rejected","duplicate":true`,
+// then `,"orderId":"`, and then the rest, such as `pos-7-000123","store":"gangnam","offset":1234,"from":"3/42"`.
 extension OutputBuffer {
     mutating func append(type: StaticString, isDuplicate: Bool) {
         append(#"{"type":""#)
@@ -40,44 +52,109 @@ extension OutputBuffer {
         append(#"":""#)
     }
 
-    mutating func append(idAndStoreOf head: AnswerHead) {
+    mutating func append(membersOf head: AnswerHead) {
+        append(idFieldOf: head.command)
+        append(idAndPlaceOf: head)
+    }
+
+    mutating func append(idAndPlaceOf head: AnswerHead) {
         append(escaped: head.id)
-        append(AnswerHead.storeMember)
+        append(#"","store":""#)
         append(escaped: head.store)
+        append(#"","offset":"#)
+        append(decimal: Int(head.offset))
+        guard let from = head.from else { return }
+        append(#","from":""#)
+        append(decimal: Int(from.partition))
+        append("/")
+        append(decimal: Int(from.offset))
+        append("\"")
     }
 }
 
 extension AnswerHead {
-    static var storeMember: StaticString { #"","store":""# }
     static var duplicateMember: StaticString { #","duplicate":true"# }
 }
 
-extension JSONObject {
-    /// The head of the answer that this is.
-    func answerHead() throws(MalformedMessage) -> AnswerHead {
+/// The members that any answer may have, found in one pass.
+struct AnswerMembers {
+    private(set) var type = JSONObject.Member.absent
+    private(set) var reason = JSONObject.Member.absent
+    private(set) var left = JSONObject.Member.absent
+    private var changes = JSONObject.Member.absent
+    private var duplicate = JSONObject.Member.absent
+    private var orderID = JSONObject.Member.absent
+    private var restockID = JSONObject.Member.absent
+    private var store = JSONObject.Member.absent
+    private var offset = JSONObject.Member.absent
+    private var from = JSONObject.Member.absent
+    private var cancel = JSONObject.Member.absent
+
+    init(of answer: JSONObject) {
+        for (key, value) in answer {
+            switch key {
+            case "type": type.add(value)
+            case "duplicate": duplicate.add(value)
+            case "orderId": orderID.add(value)
+            case "restockId": restockID.add(value)
+            case "store": store.add(value)
+            case "offset": offset.add(value)
+            case "from": from.add(value)
+            case "cancel": cancel.add(value)
+            case "reason": reason.add(value)
+            case "left": left.add(value)
+            case "revision": changes.add(value)
+            default: break
+            }
+        }
+    }
+
+    /// Whether it answers no command: it is a note of the journal.
+    var isNote: Bool { orderID.isAbsent && restockID.isAbsent }
+
+    /// The head of the answer.
+    func head() throws(MalformedMessage) -> AnswerHead {
         let command = try answeredCommand()
-        var head = AnswerHead(command, id: try text(command.idField), store: try text("store"))
-        head.isDuplicate = try isDuplicateAnswer()
+        var head = AnswerHead(
+            command,
+            id: try (command == .restock ? restockID : orderID).text("\(command.idField)"),
+            store: try store.text("store"),
+            offset: Int64(try offset.integer("offset", from: 0 ... .max)),
+            from: try forwardSource()
+        )
+        head.isDuplicate = try duplicate.isMarked("duplicate")
         return head
     }
 
+    /// The store's revision after the command; 0 if the command changed nothing.
+    func revision() throws(MalformedMessage) -> Int {
+        changes.isAbsent ? 0 : try changes.integer("revision", from: 1 ... .max)
+    }
+
+    /// Whether a rejection has this reason.
+    func has(_ reason: Rejection.Reason) -> Bool {
+        BorrowedText.withText(reason.rawValue) { self.reason.string == $0 }
+    }
+
     private func answeredCommand() throws(MalformedMessage) -> CommandKind {
-        switch (member(CommandKind.order.idField), member(CommandKind.restock.idField)) {
-        case (.value, .absent): return isAnswerToCancel ? .cancel : .order
+        switch (orderID, restockID) {
+        case (.value, .absent): return try isOfCancel() ? .cancel : .order
         case (.absent, .value): return .restock
         default: throw MalformedMessage("", "must have either an orderId or a restockId, once")
         }
     }
 
-    /// An order and its cancel have one id. Only a cancel is answered by these.
-    private var isAnswerToCancel: Bool {
-        guard case .value(let value) = member("type"), let type = value.string else { return false }
-        return type == BorrowedText(AnswerContent.Kind.cancelled.type)
-            || type == BorrowedText(AnswerEncoder.rejectedType) && hasReason(.wouldOverflow)
+    /// Whether it answers a cancel, which has the id of its order.
+    private func isOfCancel() throws(MalformedMessage) -> Bool {
+        if type.string == BorrowedText(AnswerContent.Kind.cancelled.type) { return true }
+        return try cancel.isMarked("cancel")
     }
 
-    private func isDuplicateAnswer() throws(MalformedMessage) -> Bool {
-        if case .absent = member("duplicate") { return false }
-        return try boolean("duplicate")
+    private func forwardSource() throws(MalformedMessage) -> ForwardSource? {
+        if from.isAbsent { return nil }
+        guard let source = ForwardSource(try from.text("from")) else {
+            throw MalformedMessage("from", "must be a partition and an offset, such as 3/42")
+        }
+        return source
     }
 }

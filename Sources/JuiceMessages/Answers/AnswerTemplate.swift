@@ -1,15 +1,15 @@
-/// The answer to a repeat with its id, store and numbers left blank, which many answers share.
+/// The answer to a repeat with its id, its places and its numbers left blank, which many answers share.
 ///
 /// Any answer can be taken apart this way, whatever menu, language or version wrote it: a rejection, or one whose numbers
-/// mean nothing under the present menu. With its id, store and numbers filled in it is that answer again, byte by byte,
-/// with `"duplicate":true` after its type.
+/// mean nothing under the present menu. With the blanks filled in it is that answer again, byte by byte, with
+/// `"duplicate":true` after its type, and with the repeat's own offset and source.
 public struct AnswerTemplate: Sendable, Hashable {
     /// UTF-8, with a byte that UTF-8 never has for each blank.
     private let bytes: [UInt8]
 
     private enum Blank: UInt8 {
-        case id = 0xF8
-        case store
+        /// The members of the head, from the id to the offset and the source.
+        case head = 0xF8
         /// The next number.
         case number
         /// The next of the same numbers, counted from the first again: most messages repeat what the fields say.
@@ -26,10 +26,8 @@ public struct AnswerTemplate: Sendable, Hashable {
 
     /// The template of an answer, and what it leaves blank.
     ///
-    /// If id and store do not stand where this project writes them, nothing is left blank.
-    ///
     /// - Parameters:
-    ///   - answer: the answer's value, in UTF-8.
+    ///   - answer: the answer's value as this project writes it, in UTF-8. A ``JournalReader`` accepts no other.
     ///   - head: the answer's head.
     ///   - length: how much of the message to keep.
     ///   - numbers: the numbers that were left blank are appended to it.
@@ -41,30 +39,21 @@ public struct AnswerTemplate: Sendable, Hashable {
     ) {
         // The type is the first member of every answer, and no type has a comma in it.
         let type = answer.firstIndex(of: UInt8(ascii: ",")) ?? answer.endIndex
-        var rest = UnsafeRawBufferPointer(rebasing: answer[type...])
+        var members = OutputBuffer()
+        if head.isDuplicate { members.append(AnswerHead.duplicateMember) }
+        members.append(membersOf: head)
+        var rest = UnsafeRawBufferPointer(rebasing: answer[type...].dropFirst(members.count))
+        var end = StaticString("")
+        if length == .clipped, let message = rest.end(of: #","message":""#) {
+            rest = UnsafeRawBufferPointer(rebasing: rest[..<message])
+            end = #"…"}"#
+        }
         var template = OutputBuffer(capacity: answer.count + 32)
         template.append(UnsafeRawBufferPointer(rebasing: answer[..<type]))
         template.append(AnswerHead.duplicateMember)
-
-        var names = OutputBuffer()
-        names.append(idFieldOf: head.command)
-        names.append(idAndStoreOf: head)
-        if rest.begins(with: names.unsafeBytes) {
-            template.append(idFieldOf: head.command)
-            template.append(byte: Blank.id.rawValue)
-            template.append(AnswerHead.storeMember)
-            template.append(byte: Blank.store.rawValue)
-            rest = UnsafeRawBufferPointer(rebasing: rest[names.count...])
-            var end = StaticString("")
-            if length == .clipped, let message = rest.end(of: #","message":""#) {
-                rest = UnsafeRawBufferPointer(rebasing: rest[..<message])
-                end = #"…"}"#
-            }
-            Self.append(rest, to: &template, numbers: &numbers)
-            template.append(end)
-        } else {
-            template.append(rest)
-        }
+        template.append(byte: Blank.head.rawValue)
+        Self.append(rest, to: &template, numbers: &numbers)
+        template.append(end)
         bytes = template.bytes
     }
 
@@ -100,7 +89,7 @@ public struct AnswerTemplate: Sendable, Hashable {
             }
             let start = position
             while position < rest.count, rest[position].isDigit { position += 1 }
-            guard let number = number(in: UnsafeRawBufferPointer(rebasing: rest[start..<position])) else {
+            guard let number = UnsafeRawBufferPointer(rebasing: rest[start..<position]).decimal else {
                 continue
             }
             template.append(UnsafeRawBufferPointer(rebasing: rest[copied..<start]))
@@ -114,19 +103,6 @@ public struct AnswerTemplate: Sendable, Hashable {
             }
         }
         template.append(UnsafeRawBufferPointer(rebasing: rest[copied...]))
-    }
-
-    /// The number, if these digits are how it is written: without leading zeros.
-    private static func number(in digits: UnsafeRawBufferPointer) -> Int? {
-        guard digits.count == 1 || digits.first != UInt8(ascii: "0") else { return nil }
-        var number = 0
-        for digit in digits {
-            let (tens, isTooLarge) = number.multipliedReportingOverflow(by: 10)
-            let (sum, isLarger) = tens.addingReportingOverflow(Int(digit - UInt8(ascii: "0")))
-            guard !isTooLarge, !isLarger else { return nil }
-            number = sum
-        }
-        return number
     }
 }
 
@@ -142,8 +118,7 @@ extension AnswerTemplate {
         for byte in bytes {
             switch Blank(rawValue: byte) {
             case nil: buffer.append(byte: byte)
-            case .id: buffer.append(escaped: head.id)
-            case .store: buffer.append(escaped: head.store)
+            case .head: buffer.append(membersOf: head)
             case .number: buffer.append(decimal: next.next() ?? 0)
             case .repeatedNumber: buffer.append(decimal: repeated.next() ?? 0)
             }
@@ -152,7 +127,7 @@ extension AnswerTemplate {
 }
 
 extension UnsafeRawBufferPointer {
-    fileprivate func begins(with bytes: UnsafeRawBufferPointer) -> Bool {
+    func begins(with bytes: UnsafeRawBufferPointer) -> Bool {
         count >= bytes.count && UnsafeRawBufferPointer(rebasing: self[..<bytes.count]).hasSameBytes(as: bytes)
     }
 

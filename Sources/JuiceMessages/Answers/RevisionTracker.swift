@@ -7,31 +7,15 @@ public struct RevisionTracker: Sendable {
 
     /// Adds the store's next answer.
     ///
-    /// An answer of a version before revisions counts as a change if it changed the stock. A revision below the expected one is a
-    /// new start: the store was reset.
+    /// A revision below the expected one is a new start: the store was reset.
     ///
     /// - Parameter answer: the answer.
     /// - Returns: the revisions that are missing before this answer; nil if none are.
     public mutating func gap(before answer: Answer) -> ClosedRange<Int>? {
         // A duplicate repeats the revision of its first answer.
-        guard !answer.isDuplicate else { return nil }
-        guard let revision = answer.revision else {
-            if answer.outcome.changedStock, let known = last { last = known + 1 }
-            return nil
-        }
+        guard !answer.isDuplicate, let revision = answer.revision else { return nil }
         defer { last = revision }
         guard let last, revision > last + 1 else { return nil }
         return last + 1...revision - 1
-    }
-}
-
-extension Answer.Outcome {
-    /// Whether a first answer with this outcome is a change of the store.
-    fileprivate var changedStock: Bool {
-        switch self {
-        case .juiceMade, .restocked: true
-        case .cancelled(let returned, _): !returned.isEmpty
-        case .outOfStock, .rejected: false
-        }
     }
 }

@@ -49,6 +49,20 @@ extension String {
 }
 
 extension UnsafeRawBufferPointer {
+    /// The number from 0 up that these are all the digits of; nil with a sign, a leading zero, or beyond 64 bits.
+    var decimal: Int? {
+        guard let first, count == 1 || first != UInt8(ascii: "0") else { return nil }
+        var number = 0
+        for byte in self {
+            let digit = byte &- UInt8(ascii: "0")
+            let (tens, isTooLarge) = number.multipliedReportingOverflow(by: 10)
+            let (sum, isLarger) = tens.addingReportingOverflow(Int(digit))
+            guard digit < 10, !isTooLarge, !isLarger else { return nil }
+            number = sum
+        }
+        return number
+    }
+
     // Most texts that differ have different lengths: those need no call.
     @inline(__always)
     func hasSameBytes(as other: UnsafeRawBufferPointer) -> Bool {

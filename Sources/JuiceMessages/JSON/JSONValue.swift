@@ -100,6 +100,15 @@ struct JSONObject: Sequence {
             case .value, .repeated: self = .repeated
             }
         }
+
+        var isAbsent: Bool {
+            if case .absent = self { true } else { false }
+        }
+
+        /// The text of the only value, if there is one and it is a string.
+        var string: BorrowedText? {
+            if case .value(let value) = self { value.string } else { nil }
+        }
     }
 
     /// Looks up a member. Linear, which is faster than a table for the few members of a command.

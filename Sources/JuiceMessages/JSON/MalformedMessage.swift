@@ -37,60 +37,73 @@ extension JSONReader {
     }
 }
 
-// Members of messages that this project writes itself: each is present, once, and of one type. The path to the object is
-// empty or ends with a dot.
-extension JSONObject {
-    func value(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> JSONValue {
-        switch member(name) {
-        case .value(let value): return value
-        case .absent: throw MalformedMessage("\(path)\(name)", "missing")
-        case .repeated: throw MalformedMessage("\(path)\(name)", "given twice")
+// Members of messages that this project writes itself: each is present, once, and of one type.
+extension JSONObject.Member {
+    @inline(__always)
+    private func value<Value>(
+        _ place: () -> String,
+        _ kind: StaticString,
+        _ read: (JSONValue) -> Value?
+    ) throws(MalformedMessage) -> Value {
+        switch self {
+        case .absent: throw MalformedMessage(place(), "missing")
+        case .repeated: throw MalformedMessage(place(), "given twice")
+        case .value(let value):
+            guard let value = read(value) else { throw MalformedMessage(place(), "must be \(kind)") }
+            return value
         }
     }
 
-    func text(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> BorrowedText {
-        try value(name, in: path, "a string") { $0.string }
+    func text(_ place: @autoclosure () -> String) throws(MalformedMessage) -> BorrowedText {
+        try value(place, "a string") { $0.string }
     }
 
     /// A whole number within a range, so that callers can calculate with it without overflow.
+    func integer(
+        _ place: @autoclosure () -> String,
+        from range: ClosedRange<Int> = .min ... .max
+    ) throws(MalformedMessage) -> Int {
+        let number = try value(place, "a whole number") { $0.integer }
+        guard range.contains(number) else {
+            throw MalformedMessage(place(), "must be from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    /// Whether it is `true`; the other value is never written.
+    func isMarked(_ place: @autoclosure () -> String) throws(MalformedMessage) -> Bool {
+        isAbsent ? false : try value(place, "true") { $0.boolean == true ? true : nil }
+    }
+
+    func object(_ place: @autoclosure () -> String) throws(MalformedMessage) -> JSONObject {
+        try value(place, "an object") { $0.object }
+    }
+
+    func array(_ place: @autoclosure () -> String) throws(MalformedMessage) -> JSONArray {
+        try value(place, "an array") { $0.array }
+    }
+}
+
+// The same by name. The path to the object is empty or ends with a dot.
+extension JSONObject {
+    func text(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> BorrowedText {
+        try member(name).text("\(path)\(name)")
+    }
+
     func integer(
         _ name: StaticString,
         in path: String = "",
         from range: ClosedRange<Int> = .min ... .max
     ) throws(MalformedMessage) -> Int {
-        let number = try value(name, in: path, "a whole number") { $0.integer }
-        guard range.contains(number) else {
-            throw MalformedMessage(
-                "\(path)\(name)",
-                "must be from \(range.lowerBound) to \(range.upperBound)"
-            )
-        }
-        return number
+        try member(name).integer("\(path)\(name)", from: range)
     }
 
     func object(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> JSONObject {
-        try value(name, in: path, "an object") { $0.object }
+        try member(name).object("\(path)\(name)")
     }
 
     func array(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> JSONArray {
-        try value(name, in: path, "an array") { $0.array }
-    }
-
-    func boolean(_ name: StaticString) throws(MalformedMessage) -> Bool {
-        try value(name, "true or false") { $0.boolean }
-    }
-
-    @inline(__always)
-    private func value<Value>(
-        _ name: StaticString,
-        in path: String = "",
-        _ kind: StaticString,
-        _ value: (JSONValue) -> Value?
-    ) throws(MalformedMessage) -> Value {
-        guard let value = value(try self.value(name, in: path)) else {
-            throw MalformedMessage("\(path)\(name)", "must be \(kind)")
-        }
-        return value
+        try member(name).array("\(path)\(name)")
     }
 
     /// The members of an object that has an amount for each of some fruits.

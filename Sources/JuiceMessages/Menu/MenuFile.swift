@@ -109,7 +109,7 @@ public enum MenuFile {
 extension JSONObject {
     /// Whether there is at least one member of this name.
     fileprivate func has(_ name: StaticString) -> Bool {
-        if case .absent = member(name) { false } else { true }
+        !member(name).isAbsent
     }
 
     /// Makes sure that every member is one of the known fields.

@@ -76,9 +76,12 @@ extension Damage {
     private static let ofAllAnswers = each([
         "type": [nil, "\"made\"", "null", "7", "\"\""], "store": notTexts,
         "message": notTexts.dropLast() + [],
-        "duplicate": ["false", "null", "\"true\"", "1"], "note": ["1"], "add": ["{}"], "cancel": ["true"],
+        "duplicate": ["false", "null", "\"true\"", "1"], "note": ["1"], "add": ["{}"],
+        "cancel": ["false", "null", "1", nil], "offset": notNumbers, "topic": ["\"orders\""],
+        "from": ["null", "7", "\"\"", "\"3\"", "\"03/42\"", "\"3/-1\"", "\"3/42 \"", "\"/42\""],
     ])
-    private static let ofChanges = each(["revision": notAmounts + ["0", "9223372036854775808"]])
+    private static let notNumbers: [String?] = notAmounts + [nil, "9223372036854775808"]
+    private static let ofChanges = each(["revision": notNumbers + ["0"]])
     private static let ofOthers = each(["revision": ["1", "null"]])
     private static let ofOrderAnswers =
         each([
@@ -93,7 +96,9 @@ extension Damage {
             Damage(edits: [("juice", "\"kiwi\""), ("quantity", "1"), ("items", "[\(item)]")]),
         ]
 
-    static let byType: [String: [Damage]] = [
+    static let byType = ofAnswers.merging(ofNotes) { first, _ in first }
+
+    private static let ofAnswers: [String: [Damage]] = [
         "juiceMade": ofAllAnswers + ofChanges + ofOrderAnswers
             + each([
                 "type": ["\"outOfStock\"", "\"restocked\"", "\"cancelled\"", "\"rejected\""],
@@ -143,6 +148,40 @@ extension Damage {
                 Damage(edits: [("restockId", nil), ("orderId", "\"a\""), ("reason", "\"\($0)\"")])
             }
             + [Damage(edits: [("orderId", "\"a\""), ("restockId", "\"a\"")])],
+    ]
+
+    private static let ofAllNotes = each([
+        "type": [nil, "null", "7", "\"\"", "\"juiceMade\""], "orderId": ["\"a\""], "restockId": ["\"a\""],
+        "store": ["\"s\""], "note": ["1"],
+    ])
+    private static let ofPlaces =
+        ofAllNotes
+        + each([
+            "topic": [nil, "null", "7", "\"juice.orders\"", "\"results\""], "offset": notNumbers,
+            "partition": notAmounts + ["2147483648"],
+        ])
+    private static let ofIDs =
+        ofAllNotes
+        + each(["ids": [nil, "null", "{}", "\"a\"", "[7]"], "orders": notAmounts, "restocks": notAmounts])
+    private static let notOffsets: [String?] = [
+        "null", "[]", "{}", #"{"orders":1}"#, #"{"orders/03":1}"#, #"{"stock/3":1}"#, #"{"orders/3":-1}"#,
+    ]
+
+    private static let ofNotes: [String: [Damage]] = [
+        "forwarded": ofPlaces + each(["to": notAmounts + [nil, "2147483648"], "code": ["\"notJSON\""]]),
+        "deadLetter": ofPlaces + each(["code": notTexts.dropLast() + [], "to": ["1"]]),
+        "copy": ofPlaces + each(["to": ["1"], "type": ["\"forwarded\"", "\"deadLetter\"", "\"claim\""]]),
+        "anchored": ofPlaces + each(["by": notTexts.dropLast() + [], "reason": ["null", "7", "{}"]]),
+        "position": ofIDs
+            + each([
+                "stock": notNumbers, "claim": notNumbers, "added": notOffsets, "forwarded": notOffsets,
+                "since": ["1"],
+            ]),
+        "claim": ofIDs
+            + each([
+                "since": notNumbers, "partitions": notAmounts + [nil, "0"], "group": notTexts.dropLast() + [],
+                "instance": notTexts.dropLast() + [], "stock": ["1"],
+            ]),
     ]
 
     static let ofStock = each([

@@ -46,6 +46,13 @@ public struct Generation {
         try answer(kind, damaged)
     }
 
+    /// Writes one note of the journal, and damages it.
+    public mutating func noteNext() throws {
+        let value = written { commands.note().write(into: &$0) }
+        add(.journalNote, .generated, value, .accepted)
+        try addBroken(.journalNote, value)
+    }
+
     /// A kind of message of which too few were made to apply each of its damages; nil if there is none.
     public func kindNotFullyDamaged() -> String? {
         let damages = Damage.byType.merging(
@@ -61,17 +68,22 @@ public struct Generation {
         let answers = shop.answers(to: kind, value)
         for answer in answers { add(.answer, .generated, answer, .accepted) }
         guard let first = answers.first else { return }
-        let answer = try parse(first)
-        guard case .literal(let quoted) = answer["type"] else { return }
-        let type = quoted.trimmingCharacters(in: ["\""])
-        if let (damaged, damage) = damaged(answer, type, Damage.byType[type] ?? []) {
-            add(.answer, .broken, damaged, Judgement(isValid: false, note: "\(damage)"))
-        }
+        try addBroken(.answer, first)
 
         guard let record = shop.stockRecord() else { return }
         add(.stock, .generated, record, .accepted)
         if let (damaged, damage) = damaged(try parse(record), "stock", Damage.ofStock) {
             add(.stock, .broken, damaged, Judgement(isValid: false, note: "\(damage)"))
+        }
+    }
+
+    /// Damages an answer or a note as its type asks for.
+    private mutating func addBroken(_ schema: Sample.Schema, _ value: String) throws {
+        let message = try parse(value)
+        guard case .literal(let quoted) = message["type"] else { return }
+        let type = quoted.trimmingCharacters(in: ["\""])
+        if let (damaged, damage) = damaged(message, type, Damage.byType[type] ?? []) {
+            add(schema, .broken, damaged, Judgement(isValid: false, note: "\(damage)"))
         }
     }
 

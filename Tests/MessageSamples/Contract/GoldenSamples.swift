@@ -10,6 +10,7 @@ public enum GoldenSamples {
 
     private static var answers: [Sample] {
         GoldenAnswers.all.map { sample(.answer, $0, true, "an answer") }
+            + GoldenNotes.all.map { sample(.journalNote, $0.value, true, "a note") }
             + [sample(.stock, GoldenAnswers.stock, true, "a stock record")]
     }
 

@@ -30,6 +30,9 @@ struct RandomCommands {
         return Shop(menu: menu, store: text())
     }
 
+    /// A note of the journal.
+    mutating func note() -> JournalNote { RandomSamples.note(&random) }
+
     private mutating func order(_ id: String, of menu: Menu) -> String {
         let juice = menu.juices.randomElement(using: &random)?.id ?? ""
         let quantity = chance(2, of: 3) ? 1 : Int.random(in: JuiceOrder.quantities, using: &random)

@@ -6,6 +6,7 @@ public struct Sample: Encodable {
     /// The files in docs/schemas.
     enum Schema: String, Encodable {
         case order, restock, answer, stock, menu
+        case journalNote = "journal-note"
         case deadLetterHeaders = "dead-letter-headers"
 
         /// The schema of a kind of command.

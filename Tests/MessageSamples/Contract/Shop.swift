@@ -10,6 +10,7 @@ final class Shop {
     private let encoders: [AnswerEncoder]
     private var fruits: FruitStore
     private var revision = 0
+    private var offset: Int64 = 0
     /// The orders that were made, by their ids.
     private var made: [String: JuiceOrder] = [:]
 
@@ -46,13 +47,20 @@ final class Shop {
         switch decoded {
         case .command(let command):
             switch command.request {
-            case .make(let order): return answers(to: order, AnswerHead(.order, id: command.id, store: store))
-            case .cancel: return answersToCancel(AnswerHead(.cancel, id: command.id, store: store))
+            case .make(let order): return answers(to: order, head(.order, command.id, store))
+            case .cancel: return answersToCancel(head(.cancel, command.id, store))
             }
         case .rejected(let id, let rejection):
-            return answers(rejection, AnswerHead(.order, id: id, store: store))
+            return answers(rejection, head(.order, id, store))
         case .undecodable: return []
         }
+    }
+
+    /// The head of the next answer. Every third command was forwarded.
+    private func head(_ kind: CommandKind, _ id: BorrowedText, _ store: BorrowedText) -> AnswerHead {
+        offset += 1
+        let from = offset % 3 == 0 ? ForwardSource(partition: 3, offset: offset / 3) : nil
+        return AnswerHead(kind, id: id, store: store, offset: offset, from: from)
     }
 
     private func answers(to order: JuiceOrder, _ head: AnswerHead) -> [String] {
@@ -84,7 +92,7 @@ final class Shop {
     private func answers(to decoded: consuming Decoded<RestockCommand>, store: BorrowedText) -> [String] {
         switch decoded {
         case .command(let restock):
-            let head = AnswerHead(.restock, id: restock.id, store: store)
+            let head = self.head(.restock, restock.id, store)
             do throws(StockEditError) {
                 try fruits.apply(restock.edit)
             } catch {
@@ -96,7 +104,7 @@ final class Shop {
             content.fruits.set(restock.edit, left: fruits)
             return answers(content, head)
         case .rejected(let id, let rejection):
-            return answers(rejection, AnswerHead(.restock, id: id, store: store))
+            return answers(rejection, head(.restock, id, store))
         case .undecodable: return []
         }
     }

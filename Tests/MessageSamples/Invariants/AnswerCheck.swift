@@ -1,22 +1,22 @@
 import JuiceMaker
 import JuiceMessages
 
-/// Any bytes are an answer or are refused, and an answer can be remembered and given again.
+/// Any bytes are an answer, a note of the journal, or are refused. An answer can be remembered and given again.
 public final class AnswerCheck: InvariantCheck {
     private let decoder = AnswerDecoder()
-    private let reader: RememberedAnswerReader
-    private let second: RememberedAnswerReader
+    private let reader: JournalReader
+    private let second: JournalReader
     private let encoder = AnswerEncoder(menu: .standard)
     private let maker = JuiceMaker(menu: .standard)
     private var content = AnswerContent()
 
     /// A check by the built-in menu, in English.
     public init() {
-        reader = RememberedAnswerReader(encoder: encoder)
-        second = RememberedAnswerReader(encoder: encoder)
+        reader = JournalReader(encoder: encoder)
+        second = JournalReader(encoder: encoder)
     }
 
-    /// Checks the bytes as an answer.
+    /// Checks the bytes as a record of the journal.
     public func check(_ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
         let decoded: Answer?
         do throws(MalformedMessage) {
@@ -25,33 +25,70 @@ public final class AnswerCheck: InvariantCheck {
             decoded = nil
         }
 
-        let answer: RememberedAnswer
+        let entry: JournalEntry
         do throws(MalformedMessage) {
-            answer = try reader.read(value, into: &content)
+            entry = try reader.read(value, into: &content)
         } catch {
             return
+        }
+        guard case .answer(let answer) = entry else {
+            try require(decoded == nil && JournalNote.isNote(value), "a client takes a note for its answer")
+            return try check(entry, value)
         }
         let head = answer.head
         try requireName(head.id)
         try requireName(head.store)
+        try require(!JournalNote.isNote(value) && JournalNote(value) == nil, "an answer taken for a note")
         if let decoded {
             try require(decoded.command == head.command, "another command: \(decoded)")
             try require(decoded.id.utf8.elementsEqual(head.id.bytes), "another id: \(decoded)")
             try require(decoded.store.utf8.elementsEqual(head.store.bytes), "another store: \(decoded)")
+            try require(decoded.offset == head.offset && head.offset >= 0, "another offset: \(decoded)")
+            try require(decoded.from == head.from?.text, "another source: \(decoded)")
             try require(decoded.isDuplicate == head.isDuplicate, "another duplicate: \(decoded)")
+            try require(decoded.revision ?? 0 == answer.revision, "another revision: \(decoded)")
+            try checkLevels(of: decoded)
         }
         if answer.hasContent {
             try require(decoded != nil, "a content of what is no answer")
             try check(content, head, value)
         }
-        if !head.isDuplicate, !saysWhetherDuplicate(value) { try checkRepeat(of: answer, value) }
+        if !head.isDuplicate { try checkRepeat(of: answer, value) }
+    }
+
+    // A note is written and read again.
+    private func check(_ entry: JournalEntry, _ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
+        guard case .note(let note) = entry else {
+            return try require(JournalNote(value) == nil, "an unknown type that is known")
+        }
+        try require(JournalNote(value) == note, "read in two ways it is not the same")
+        let again = bytes { note.write(into: &$0) }
+        let isSame = again.withUnsafeBytes { JournalNote($0) == note }
+        try require(isSame, "not the same note again: \(String(decoding: again, as: UTF8.self))")
+    }
+
+    // What restores the stock is what clients see.
+    private func checkLevels(of answer: Answer) throws(InvariantViolation) {
+        var levels: [FruitAmount] = []
+        reader.forEachLevel { fruit, level in
+            levels.append(FruitAmount(fruit: Menu.standard.fruits[fruit].id, amount: level))
+        }
+        let left: [FruitAmount] =
+            switch answer.outcome {
+            case .juiceMade(_, _, let left), .restocked(let left), .cancelled(_, let left): left
+            case .outOfStock, .rejected: levels
+            }
+        let known = left.filter { line in Menu.standard.fruits.contains { $0.id == line.fruit } }
+        try require(levels == (answer.revision == nil ? [] : known), "other levels: \(levels)")
     }
 
     /// The content of an answer by this project, as it is remembered; nil if it needs a template.
     func content(of value: [UInt8]) throws(InvariantViolation) -> AnswerContent? {
         try check(value)
         do {
-            let answer = try value.withUnsafeBytes { try reader.read($0, into: &content) }
+            guard
+                case .answer(let answer) = try value.withUnsafeBytes({ try reader.read($0, into: &content) })
+            else { return nil }
             return answer.hasContent ? content : nil
         } catch {
             throw InvariantViolation(description: "\(error): \(String(decoding: value, as: UTF8.self))")
@@ -81,7 +118,13 @@ public final class AnswerCheck: InvariantCheck {
             try require(compacted.unpack(compact, by: maker), "not of the menu it was packed under")
             try require(compacted.isSame(as: content), "packed in two ways it is not the same")
         }
-        let first = AnswerHead(head.command, id: head.id, store: head.store)
+        let first = AnswerHead(
+            head.command,
+            id: head.id,
+            store: head.store,
+            offset: head.offset,
+            from: head.from
+        )
         for other in [first, first.duplicate] {
             let again = bytes { encoder.write(content, other, into: &$0) }
             if other.isDuplicate == head.isDuplicate {
@@ -96,7 +139,7 @@ public final class AnswerCheck: InvariantCheck {
         }
     }
 
-    // Its template must give the same answer again, marked as a duplicate.
+    // Its template must give the same answer again, marked as a duplicate, with the repeat's own place.
     private func checkRepeat(
         of answer: RememberedAnswer,
         _ value: UnsafeRawBufferPointer
@@ -110,21 +153,18 @@ public final class AnswerCheck: InvariantCheck {
             again.elementsEqual(marked),
             "written differently: \(String(decoding: again, as: UTF8.self))"
         )
-        let isSame = again.withUnsafeBytes { bytes in
+        let (head, from) = (answer.head, ForwardSource(partition: .max, offset: 9))
+        let other = AnswerHead(head.command, id: head.id, store: head.store, offset: 7, from: from)
+        let atOther = bytes { template.write(other, numbers: numbers, into: &$0) }
+        let isSame = atOther.withUnsafeBytes { bytes in
             var content = AnswerContent()
-            guard let read = try? second.read(bytes, into: &content) else { return false }
-            return read.head.isDuplicate && read.head.command == answer.head.command
-                && read.head.id == answer.head.id && read.head.store == answer.head.store
-                && read.hasContent == answer.hasContent
+            guard case .answer(let read)? = try? second.read(bytes, into: &content) else { return false }
+            return read.head.isDuplicate && read.head.command == head.command
+                && read.head.id == head.id && read.head.store == head.store
+                && read.head.offset == 7 && read.head.from == from
+                && read.hasContent == answer.hasContent && read.revision == answer.revision
                 && (!read.hasContent || content.isSame(as: self.content))
         }
-        try require(isSame, "not the same answer again: \(String(decoding: again, as: UTF8.self))")
-    }
-
-    // This project never writes `"duplicate":false`; marking such an answer would give the field twice.
-    private func saysWhetherDuplicate(_ value: UnsafeRawBufferPointer) -> Bool {
-        // The name may also be spelled with escapes.
-        let text = String(decoding: value, as: UTF8.self)
-        return text.contains("duplicate") || text.contains("\\u")
+        try require(isSame, "not the same answer again: \(String(decoding: atOther, as: UTF8.self))")
     }
 }

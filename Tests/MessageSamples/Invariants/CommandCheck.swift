@@ -42,7 +42,7 @@ public final class CommandCheck: InvariantCheck {
             try checkSentAgain(OutgoingCommand.cancel(id: id, store: String(store)), command)
             var content = AnswerContent()
             content.kind = .cancelled
-            try check(content, AnswerHead(.cancel, id: command.id, store: store))
+            try check(content, head(.cancel, command.id))
         }
     }
 
@@ -97,7 +97,7 @@ public final class CommandCheck: InvariantCheck {
         var content = AnswerContent()
         let outcome = content.make(order, by: maker, from: &fruits)
         if outcome == .made { content.revision = 17 }
-        try check(content, AnswerHead(.order, id: id, store: store))
+        try check(content, head(.order, id))
         guard outcome == .made else { return }
         do throws(StockEditError) {
             try fruits.putBack(&content.fruits)
@@ -107,7 +107,11 @@ public final class CommandCheck: InvariantCheck {
         try require(fruits == FruitStore(menu: menu), "not what was taken: \(fruits.levels)")
         content.kind = .cancelled
         content.revision = 18
-        try check(content, AnswerHead(.cancel, id: id, store: store))
+        try check(content, head(.cancel, id))
+    }
+
+    private func head(_ kind: CommandKind, _ id: BorrowedText) -> AnswerHead {
+        AnswerHead(kind, id: id, store: store, offset: .max)
     }
 
     private func check(_ restock: RestockCommand) throws(InvariantViolation) {
@@ -140,11 +144,10 @@ public final class CommandCheck: InvariantCheck {
         } catch {
             return try check(.restock, restock.id, Rejection(error))
         }
-        let head = AnswerHead(.restock, id: restock.id, store: store)
         var content = AnswerContent()
         content.revision = 17
         content.fruits.set(restock.edit, left: fruits)
-        try check(content, head)
+        try check(content, head(.restock, restock.id))
     }
 
     private func check(
@@ -153,7 +156,7 @@ public final class CommandCheck: InvariantCheck {
         _ rejection: Rejection
     ) throws(InvariantViolation) {
         try requireName(id)
-        let head = AnswerHead(kind, id: id, store: store)
+        let head = self.head(kind, id)
         let value = bytes { encoder.write(rejection, head, into: &$0) }
         // Whatever was sent: 128 bytes of id and 1,024 of echo, each six bytes when escaped, and a sentence.
         try require(value.count < 8 * 1024, "a rejection of \(value.count) bytes")
@@ -175,6 +178,7 @@ public final class CommandCheck: InvariantCheck {
         try require(answer.command == head.command && !answer.isDuplicate, "\(answer)")
         try require(answer.id.utf8.elementsEqual(head.id.bytes), "\(answer)")
         try require(answer.store.utf8.elementsEqual(head.store.bytes), "\(answer)")
+        try require(answer.offset == head.offset && answer.from == nil, "\(answer)")
         try require(answer.revision == content.flatMap { $0.revision > 0 ? $0.revision : nil }, "\(answer)")
         let remembered = try answers.content(of: value)
         let isSame =

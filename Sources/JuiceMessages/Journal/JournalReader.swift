@@ -1,5 +1,15 @@
 import JuiceMaker
 
+/// A record of the journal.
+public enum JournalEntry {
+    /// The answer to a command.
+    case answer(RememberedAnswer)
+    /// What became of another record, or how far the inputs are read, or whose the partition is.
+    case note(JournalNote)
+    /// A note of a type that a newer service added, and the place of the record that it is about, if it names one.
+    case unknown(InputPlace?)
+}
+
 /// What is remembered of an answer, as a record of the results topic has it.
 public struct RememberedAnswer {
     /// The command that it answers. Its texts are valid until the reader reads again.
@@ -11,6 +21,8 @@ public struct RememberedAnswer {
     public let hasContent: Bool
     /// What it means for repeats of its command.
     public let role: Role
+    /// The store's revision after the command; 0 if the command changed nothing.
+    public let revision: Int
 
     /// What an answer means for repeats of its command.
     public enum Role: Sendable {
@@ -23,10 +35,10 @@ public struct RememberedAnswer {
     }
 }
 
-/// Reads answers back from the results topic, to remember them. Made for a million of them.
+/// Reads the records of the results topic, to restore what they tell. Made for a million of them.
 ///
 /// Reading an answer allocates no memory. One reader is for one thread.
-public final class RememberedAnswerReader {
+public final class JournalReader {
     private let reader = JSONReader(capacity: 4096)
     private let encoder: AnswerEncoder
     private let maker: JuiceMaker
@@ -34,6 +46,7 @@ public final class RememberedAnswerReader {
     private let fruits: ByteKeyTable
     // Kept from record to record.
     private var rewritten = OutputBuffer()
+    private var left: JSONObject?
 
     /// A reader of answers which this encoder is to write again.
     public init(encoder: AnswerEncoder) {
@@ -49,37 +62,64 @@ public final class RememberedAnswerReader {
     /// - Parameters:
     ///   - value: the record's value.
     ///   - content: becomes what the answer says, if the encoder would write it like that.
-    /// - Throws: ``MalformedMessage`` for what could not be given again: an answer whose first member is not its type, or
-    ///   with an id or store that no command can have. An unknown type, of a newer service, is no fault.
+    /// - Throws: ``MalformedMessage`` for what this project never writes: an answer whose first members are not those of the head
+    ///   in their order, or with an id or store that no command can have, and a note that lacks something. An unknown type, of
+    ///   a newer service, is no fault.
     public func read(
         _ value: UnsafeRawBufferPointer,
         into content: inout AnswerContent
+    ) throws(MalformedMessage) -> JournalEntry {
+        left = nil
+        let object = try reader.readObject(value)
+        let members = AnswerMembers(of: object)
+        guard !members.isNote else {
+            if let note = try JournalNote(object) { return .note(note) }
+            return .unknown(try? InputPlace(object))
+        }
+        return .answer(try answer(object, members, value, into: &content))
+    }
+
+    /// Calls `body` with the levels (`left`) of the answer that was read last: those of fruits of the present menu, by the fruit's
+    /// place in it. Only for an answer with a revision; of others nothing is known.
+    public func forEachLevel(_ body: (_ fruit: Int, _ level: Int) -> Void) {
+        guard let left else { return }
+        for (name, level) in left {
+            if let fruit = fruits.find(name.bytes), let level = level.amount { body(fruit, level) }
+        }
+    }
+
+    private func answer(
+        _ answer: JSONObject,
+        _ members: AnswerMembers,
+        _ value: UnsafeRawBufferPointer,
+        into content: inout AnswerContent
     ) throws(MalformedMessage) -> RememberedAnswer {
-        let answer = try reader.readObject(value)
-        let type = try checkedType(of: answer)
-        let head = try answer.answerHead()
+        let head = try members.head()
         try check(head.id, longest: CommandKind.maximumIDLength, head.command.idField)
         try check(head.store, longest: StoreID.maximumLength, "store")
-        let hasContent = read(answer, into: &content) && isWritten(content, head, as: value)
-        return RememberedAnswer(head: head, hasContent: hasContent, role: role(of: answer, type))
+        let type = try members.type.text("type")
+        let revision = try members.revision()
+        if revision > 0 {
+            left = try members.left.object("left")
+            guard left?.allSatisfy({ $0.value.amount != nil }) == true else {
+                throw MalformedMessage("left", "must have an amount for each fruit")
+            }
+        }
+        content.revision = revision
+        let hasContent = read(answer, type, into: &content) && isWritten(content, head, as: value)
+        if !hasContent { try checkBeginning(of: value, type, head) }
+        return RememberedAnswer(
+            head: head,
+            hasContent: hasContent,
+            role: role(of: members, type),
+            revision: revision
+        )
     }
 
-    // The answer to a repeat has its mark after the first comma: that must be the one after the type.
-    private func checkedType(of answer: JSONObject) throws(MalformedMessage) -> BorrowedText {
-        let type = try answer.text("type")
-        guard answer.first(where: { _ in true })?.key == BorrowedText("type") else {
-            throw MalformedMessage("type", "must be the first member")
-        }
-        guard !type.bytes.contains(UInt8(ascii: ",")) else {
-            throw MalformedMessage("type", "must not have a comma")
-        }
-        return type
-    }
-
-    private func role(of answer: JSONObject, _ type: BorrowedText) -> RememberedAnswer.Role {
+    private func role(of members: AnswerMembers, _ type: BorrowedText) -> RememberedAnswer.Role {
         if type == BorrowedText(AnswerContent.Kind.cancelled.type) { return .cancel }
-        return type == BorrowedText(AnswerEncoder.rejectedType) && answer.hasReason(.cancelled)
-            ? .afterCancel : .first
+        let isRejection = type == BorrowedText(AnswerEncoder.rejectedType)
+        return isRejection && members.has(.cancelled) ? .afterCancel : .first
     }
 
     private func check(
@@ -101,16 +141,34 @@ public final class RememberedAnswerReader {
         encoder.write(content, head, into: &rewritten)
         return rewritten.unsafeBytes.hasSameBytes(as: value)
     }
+
+    // Its template puts other members in place of these: a repeat has its own offset.
+    private func checkBeginning(
+        of value: UnsafeRawBufferPointer,
+        _ type: BorrowedText,
+        _ head: AnswerHead
+    ) throws(MalformedMessage) {
+        guard !type.bytes.contains(UInt8(ascii: ",")) else {
+            throw MalformedMessage("type", "must not have a comma")
+        }
+        rewritten.removeAll()
+        rewritten.append(#"{"type":"#)
+        rewritten.append(quoted: type)
+        if head.isDuplicate { rewritten.append(AnswerHead.duplicateMember) }
+        rewritten.append(membersOf: head)
+        guard value.begins(with: rewritten.unsafeBytes) else {
+            throw MalformedMessage("", "must begin with the members that all answers have, in their order")
+        }
+    }
 }
 
 // What an answer says. Writing it again shows whether that is all it says, and whether all names are right: this looks up
 // only what the writing needs.
-extension RememberedAnswerReader {
+extension JournalReader {
     /// Sets the content; false if the answer is none that the encoder writes.
-    private func read(_ answer: JSONObject, into content: inout AnswerContent) -> Bool {
-        guard let kind = answer["type"]?.string.flatMap(AnswerContent.Kind.init(type:)) else { return false }
+    private func read(_ answer: JSONObject, _ type: BorrowedText, into content: inout AnswerContent) -> Bool {
+        guard let kind = AnswerContent.Kind(type: type) else { return false }
         content.kind = kind
-        content.revision = answer["revision"]?.integer ?? 0
         return switch kind {
         case .juiceMade: readOrder(answer, &content) && readLevels(answer, &content)
         case .outOfStock: readOrder(answer, &content) && readShortages(answer, &content)
@@ -208,11 +266,6 @@ extension RememberedAnswerReader {
 }
 
 extension JSONObject {
-    /// Whether a rejection has this reason.
-    func hasReason(_ reason: Rejection.Reason) -> Bool {
-        BorrowedText.withText(reason.rawValue) { self["reason"]?.string == $0 }
-    }
-
     /// The only value of this name, if there is one.
     fileprivate subscript(name: StaticString) -> JSONValue? {
         guard case .value(let value) = member(name) else { return nil }
