@@ -119,7 +119,12 @@ extension CoreCase {
         func encode(_ numbers: Range<Int>) -> Int {
             var buffer = OutputBuffer()
             for number in numbers {
-                let head = AnswerHead(.order, id: id, store: BorrowedText(workload.key(of: number)))
+                let head = AnswerHead(
+                    .order,
+                    id: id,
+                    store: BorrowedText(workload.key(of: number)),
+                    offset: Int64(number)
+                )
                 buffer.removeAll()
                 encoder.write(contents[number % contents.count], head, into: &buffer)
             }
@@ -153,7 +158,8 @@ extension CoreCase {
                 content.revision = content.kind == .juiceMade ? number : 0
                 let store = BorrowedText(workload.key(of: number))
                 buffer.removeAll()
-                encoder.write(content, AnswerHead(.order, id: command.id, store: store), into: &buffer)
+                let head = AnswerHead(.order, id: command.id, store: store, offset: Int64(number))
+                encoder.write(content, head, into: &buffer)
             }
             return buffer.count
         }
@@ -207,10 +213,14 @@ extension CoreCase {
         let answered = Counter()
         var worker = Worker(
             log: log,
-            menu: OrderWorkload.menu,
-            language: .english,
-            partitionCount: partitionCount,
-            window: workload.window
+            settings: WorkerSettings(
+                menu: OrderWorkload.menu,
+                language: .english,
+                partitionCount: partitionCount,
+                group: "bench",
+                instance: "bench",
+                window: workload.window
+            )
         ) { event in
             if case .committed(let summary) = event { answered.count += summary.commands }
         }

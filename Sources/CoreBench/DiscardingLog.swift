@@ -8,6 +8,8 @@ final class DiscardingLog: CommandLog {
     private var isAssigned = false
     private var next = 0
     private(set) var producedBytes = 0
+    private var claims: [(partition: Int32, value: UnsafeRawBufferPointer)] = []
+    private var isClaimed = false
 
     init(workload: OrderWorkload, partitionCount: Int32) {
         self.workload = workload
@@ -19,7 +21,7 @@ final class DiscardingLog: CommandLog {
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
         guard isAssigned else {
             isAssigned = true
-            return .assigned(Array(0..<partitionCount))
+            return .assigned(share)
         }
         guard wait == .briefly else { return .records([], ends: []) }
         var records: [CommandRecord] = []
@@ -46,25 +48,70 @@ final class DiscardingLog: CommandLog {
 
     func headers(of record: CommandRecord) -> [RecordHeader] { [] }
 
-    func produce(_ record: OutputRecord) throws(LogError) { producedBytes += record.value?.count ?? 0 }
-
-    func restorePoints(
-        of partitions: [Int32],
-        retention: Timestamp
-    ) throws(LogError) -> (points: [RestorePoint], leaderless: [Int32: String]) {
-        let empty = RestorePoint.Input(committed: nil, log: 0..<0)
-        let points = partitions.map {
-            RestorePoint(partition: $0, orders: empty, restocks: empty, stockEnd: 0, results: 0..<0)
-        }
-        return (points, [:])
+    private var share: InputShare {
+        InputShare(
+            orders: Array(0..<partitionCount),
+            partitionCount: partitionCount,
+            orderCount: partitionCount,
+            restockCount: partitionCount
+        )
     }
 
-    func readChangelog() throws(LogError) -> ChangelogBatch { ChangelogBatch(records: [], ends: []) }
-    func openChangelog(_ positions: [ChangelogPosition]) throws(LogError) {}
-    func initTransactions() throws(LogError) {}
+    /// All but the claims is forgotten: the engine reads those back.
+    func produce(_ record: OutputRecord) throws(LogError) {
+        producedBytes += record.value?.count ?? 0
+        guard !isClaimed, record.topic == .results, let value = record.value else { return }
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: value.count, alignment: 1)
+        copy.copyMemory(from: value)
+        claims.append((record.partition, UnsafeRawBufferPointer(copy)))
+    }
+
+    deinit { for (_, value) in claims { value.deallocate() } }
+
+    func extents(of partitions: [Int32]) throws(LogError) -> (
+        extents: [PartitionExtents], leaderless: [Int32: String]
+    ) {
+        let extents = partitions.map { partition in
+            PartitionExtents(
+                partition: partition,
+                inputs: share.inputs(of: partition).reduce(into: [:]) { $0[$1] = 0..<0 },
+                results: 0..<(claims.isEmpty ? 0 : 1),
+                stock: 0..<0
+            )
+        }
+        return (extents, [:])
+    }
+
+    func readChangelog() throws(LogError) -> ChangelogBatch {
+        isClaimed = true
+        let records = claims.enumerated().map { index, claim in
+            ChangelogBatch.Record(
+                topic: .results,
+                partition: claim.partition,
+                offset: 0,
+                timestamp: nil,
+                key: nil,
+                value: claim.value,
+                index: index
+            )
+        }
+        return ChangelogBatch(records: records, ends: [])
+    }
+
+    func readBack(
+        _ ranges: [InputPartition: Range<Offset>]
+    ) throws(LogError) -> (records: [CommandRecord], damaged: Set<InputPartition>) { ([], []) }
+    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] { [:] }
+    func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset]
+    { [:] }
+    func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {}
+    func initTransactions() throws(LogError) -> [String] { ["bench"] }
+    func fence(_ ids: Set<String>) throws(LogError) -> Set<String> { [] }
+    func confirmMembership(_ positions: [InputPosition]) throws(LogError) {}
+    func publish(_ positions: [InputPosition]) {}
     func start(at positions: [InputPosition]) throws(LogError) {}
     func begin() throws(LogError) {}
-    func sendOffsets(_ positions: [InputPosition]) throws(LogError) {}
+    func flush() throws(LogError) {}
     func commit() throws(LogError) {}
     func name(of topic: InputTopic) -> String { "" }
     func leave() {}

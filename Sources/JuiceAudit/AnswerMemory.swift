@@ -1,55 +1,10 @@
-/// What a repeated answer must say.
-struct AnswerContents: Equatable {
-    /// All members but `duplicate` and the message.
-    let members: Hash128
-    let message: UInt64
-
-    /// Whether an answer with these contents repeats the first. If there are too many rejections, the service forgets their
-    /// messages.
-    func repeats(_ first: AnswerContents, isRejected: Bool) -> Bool {
-        members == first.members
-            && (message == first.message || isRejected && message == Self.forgottenMessage)
-    }
-
-    private static let forgottenMessage = "…".utf8.withContiguousStorageIfAvailable { hash($0) } ?? 0
-
-    private static func hash(_ text: UnsafeBufferPointer<UInt8>) -> UInt64 {
-        var hasher = Hasher128()
-        hasher.add(text)
-        return hasher.hash.high
-    }
-
-    /// The contents of the answer that a reader has just read.
-    init(_ json: JSONReader) {
-        var hasher = Hasher128()
-        var message: UInt64 = 0
-        json.forEachMember(of: 0) { name, value in
-            let text = json.text(name)
-            if isSame(text, "duplicate") { return true }
-            hasher.add(text)
-            if isSame(text, "message"), json.tokens[value].kind == .string {
-                message = Self.hash(json.text(value))
-                return true
-            }
-            for index in value..<json.tokens[value].next {
-                let token = json.tokens[index]
-                hasher.add(token.kind.rawValue << 32 | (token.next - index))
-                switch token.kind {
-                case .string, .integer, .number: hasher.add(json.text(index))
-                case .object, .array, .yes, .no, .null: break
-                }
-            }
-            return true
-        }
-        (members, self.message) = (hasher.hash, message)
-    }
-}
-
 /// What the service remembers of its answers in one partition, for as long as it may.
 struct AnswerMemory {
     struct FirstAnswer {
+        /// Where it stands in the journal.
         let offset: Int64
-        let contents: AnswerContents
+        /// What a repeat must say, too.
+        let contents: UInt64
         let kind: CommandKind
         /// What an order took, or what its cancel has put back.
         let taken: [AuditMenu.Amount]
@@ -60,31 +15,30 @@ struct AnswerMemory {
 
     private let rules: AuditRules
     /// What a repeat of each identity gets. A cancel takes the place of its order; one that was rejected has its own.
-    ///
-    /// Two generations: the older is dropped once the younger has as many as the service remembers.
-    private var young: [Hash128: FirstAnswer] = [:]
-    private var old: [Hash128: FirstAnswer] = [:]
+    private var answers: Recent<UInt64, FirstAnswer>
     private var number = 0
-    private let generation: Int
     /// Up to when there were answers of which nothing is known, and how many were remembered then.
     private var unknown: (until: Int64, number: Int)?
 
+    /// What is forgotten in a transaction is remembered to its end.
+    private static let slack = 100_000
+
     init(_ rules: AuditRules) {
         self.rules = rules
-        // What is forgotten in a transaction is remembered to its end.
-        generation = rules.memoryCount + 100_000
+        answers = Recent(rules.memoryCount + Self.slack)
     }
 
-    /// Until this time there were answers that are not known, or whose commands are not.
-    mutating func forget(until time: Int64) { unknown = (max(time, unknown?.until ?? time), number) }
-
-    subscript(identity: Hash128) -> FirstAnswer? { young[identity] ?? old[identity] }
+    /// There was an answer at this time that is not known, or whose command is not.
+    mutating func forget(at time: Int64) {
+        number += 1
+        unknown = (max(time, unknown?.until ?? time), number)
+    }
 
     /// What a repeat of the command gets, if there was an answer. For an order that may be its cancel.
     func firstAnswer(to command: Command) -> FirstAnswer? {
-        let known = self[command.remembered]
+        let known = answers[command.remembered]
         // A cancel that was rejected did not take the place of its order.
-        return command.kind == .cancel && known?.kind != .cancel ? self[command.identity] : known
+        return command.kind == .cancel && known?.kind != .cancel ? answers[command.identity] : known
     }
 
     /// What the service may do with a command. Beyond the window it may still know what it answered first, or not.
@@ -94,64 +48,39 @@ struct AnswerMemory {
         of command: Command,
         at moment: SendTimes.Moment,
         returned: @autoclosure () -> [AuditMenu.Amount]
-    ) -> [Command.Task] {
-        let tasks = currentTasks(of: command, at: moment, returned: returned())
-        return rules.versions == .current ? tasks : tasks + olderTasks(of: command)
-    }
-
-    /// What versions from before baskets may do with it besides.
-    private func olderTasks(of command: Command) -> [Command.Task] {
-        switch command.task {
-        case .make(let order) where order.form == .single: [command.task]
-        case .make, .reject: [.reject(.badCommand)]
-        case .add, .set, .putBack: []
-        }
-    }
-
-    /// Whether a repeat of the order may get the order's own answer although it was cancelled, which is no longer known.
-    func mayBeUncancelled(_ command: Command) -> Bool {
-        rules.versions == .alsoOlder && command.kind == .order && self[command.remembered]?.kind == .cancel
-    }
-
-    private func currentTasks(
-        of command: Command,
-        at moment: SendTimes.Moment,
-        returned: @autoclosure () -> [AuditMenu.Amount]
-    ) -> [Command.Task] {
-        guard let known = self[command.remembered] else {
-            guard mayHaveExpired(moment) else { return [command.task] }
+    ) -> (first: Command.Task, second: Command.Task?) {
+        guard let known = answers[command.remembered] else {
+            guard mayHaveExpired(moment) else { return (command.task, nil) }
             switch command.kind {
-            case .order: return [command.task, .reject(.cancelled)]
-            case .cancel: return [.putBack(returned())]
-            case .restock: return [command.task]
+            case .order: return (command.task, .reject(.cancelled))
+            case .cancel: return (.putBack(returned()), .reject(.wouldOverflow))
+            case .restock: return (command.task, nil)
             }
         }
         let isKnown = isRemembered(known, moment)
         switch (command.kind, known.kind) {
         case (.order, .cancel):
-            return isKnown ? [.reject(.cancelled)] : [command.task, .reject(.cancelled)]
-        case (.cancel, _):
-            return isKnown ? [.putBack(known.taken)] : [.putBack(known.taken), command.task]
-        default:
-            return [command.task]
+            return isKnown ? (.reject(.cancelled), nil) : (command.task, .reject(.cancelled))
+        case (.cancel, _): return (.putBack(known.taken), isKnown ? nil : command.task)
+        default: return (command.task, nil)
         }
     }
 
     /// Whether a command sent at this time may repeat one whose answer has expired.
     func mayHaveExpired(_ moment: SendTimes.Moment) -> Bool {
-        guard let unknown, number - unknown.number <= rules.memoryCount else { return false }
+        guard let unknown, number - unknown.number <= rules.memoryCount + Self.slack else { return false }
         // The service rounds the times of what it remembers.
-        return moment.sent - unknown.until <= rules.memoryWindow + rules.memoryWindow / 100 + 100
+        return moment.sent &- unknown.until <= rules.memoryWindow + rules.memoryWindow / 100 + 100
     }
 
     /// Whether the service must recognise a repeat of a command.
     func isRemembered(_ first: FirstAnswer, _ repetition: SendTimes.Moment) -> Bool {
         let retention = rules.memoryWindow + min(rules.memoryWindow, Contract.longestDelay)
         let passed = min(
-            repetition.answered - first.moment.answered,
-            repetition.latest - first.moment.latest
+            repetition.answered &- first.moment.answered,
+            repetition.latest &- first.moment.latest
         )
-        return repetition.sent - first.moment.sent <= rules.memoryWindow && passed <= retention
+        return repetition.sent &- first.moment.sent <= rules.memoryWindow && passed <= retention
             && number - first.number <= rules.memoryCount
     }
 
@@ -159,7 +88,7 @@ struct AnswerMemory {
     ///   - moment: when the command was sent, as a repeat.
     ///   - first: the same, as a first one.
     mutating func remember(
-        _ contents: AnswerContents,
+        _ contents: UInt64,
         at offset: Int64,
         _ command: Command,
         _ outcome: Outcome,
@@ -167,18 +96,18 @@ struct AnswerMemory {
         first: SendTimes.Moment
     ) {
         // What an order gets that was cancelled before is not remembered: the cancel is.
-        if case .rejected(.cancelled) = outcome { return }
+        if outcome.reason == .cancelled { return }
         var first = first
         var identity = command.identity
-        if case .cancelled = outcome {
-            (young[identity], old[identity]) = (nil, nil)
+        if outcome.kind == .cancelled {
+            answers[identity] = nil
             identity = command.remembered
             // Otherwise the order could be made again within its own window.
-            if let order = self[identity], isRemembered(order, moment) {
+            if let order = answers[identity], isRemembered(order, moment) {
                 first.sent = max(first.sent, order.moment.sent)
             }
         }
-        young[identity] = FirstAnswer(
+        answers[identity] = FirstAnswer(
             offset: offset,
             contents: contents,
             kind: command.kind,
@@ -187,6 +116,51 @@ struct AnswerMemory {
             moment: first
         )
         number += 1
-        if young.count > generation { (old, young) = (young, [:]) }
+    }
+}
+
+/// When the commands of one topic and partition were sent. By these times the contract says which repeats must be recognised.
+///
+/// The window counts from the first command's timestamp to its repeat's. A timestamp in the future, more than seven days old
+/// or missing counts as the moment of reading. The topics do not show that moment: it is before the answer, and after the last
+/// transaction.
+///
+/// A repeat sent within the window may arrive late. It must be recognised until the window and the delay allowed by the
+/// contract are over, both by the clock of the answers and by the commands before it: in an outage or a backlog one advances
+/// without the other.
+struct SendTimes {
+    /// What is known of a command when it is answered.
+    struct Moment {
+        /// When it was sent, at the latest and at the earliest.
+        var sent: Int64
+        let earliest: Int64
+        let answered: Int64
+        /// The latest send time so far: for a first command among the first ones of its topic, for a repeat among all records
+        /// of its topic.
+        var latest: Int64
+    }
+
+    private var latest = Int64.min
+    private var latestFirst = Int64.min
+
+    static func effective(_ timestamp: Int64, readAt time: Int64) -> Int64 {
+        (0...Contract.oldestTimestamp).contains(time &- timestamp) ? timestamp : time
+    }
+
+    /// Reads a record that is handled at `time`, and no earlier than at `start`.
+    mutating func read(_ record: AuditRecord, at time: Int64, after start: Int64) -> Moment {
+        let sent = Self.effective(record.timestamp, readAt: time)
+        latest = max(latest, sent)
+        let earliest = sent == record.timestamp ? sent : min(start, time)
+        return Moment(sent: sent, earliest: earliest, answered: time, latest: latest)
+    }
+
+    /// The moment to remember for a first answer. If it seems earlier than it was, nothing is asked of the service that it need
+    /// not do.
+    mutating func first(_ moment: Moment) -> Moment {
+        latestFirst = max(latestFirst, moment.earliest)
+        var first = moment
+        (first.sent, first.latest) = (moment.earliest, latestFirst)
+        return first
     }
 }

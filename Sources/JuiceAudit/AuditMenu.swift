@@ -4,14 +4,14 @@ public struct AuditMenu: Sendable {
     public struct Fruit: Sendable {
         let id: [UInt8]
         let initialLevel: Int
+        /// The id as the name of a member.
+        private(set) var member: [UInt8] = []
 
-        /// A fruit on the menu.
-        ///
-        /// - Parameters:
-        ///   - id: its id, as messages have it.
-        ///   - initialLevel: how many of it a new store has.
+        /// A fruit with this id, of which a new store has so many.
         public init(_ id: String, initialLevel: Int) {
             (self.id, self.initialLevel) = (Array(id.utf8), initialLevel)
+            member.add(quoted: self.id)
+            member.add(":")
         }
     }
 
@@ -20,11 +20,7 @@ public struct AuditMenu: Sendable {
         let fruit: Int
         var amount: Int
 
-        /// An amount of a fruit.
-        ///
-        /// - Parameters:
-        ///   - fruit: the fruit's place on the menu, from 0.
-        ///   - amount: how many of it.
+        /// So many of the fruit at this place on the menu, from 0.
         public init(fruit: Int, amount: Int) { (self.fruit, self.amount) = (fruit, amount) }
     }
 
@@ -33,22 +29,14 @@ public struct AuditMenu: Sendable {
         let id: [UInt8]
         let recipe: [Amount]
 
-        /// A juice on the menu.
-        ///
-        /// - Parameters:
-        ///   - id: its id, as messages have it.
-        ///   - recipe: what one of it takes, in the order in which answers name the fruits.
+        /// A juice with this id, and what one of it takes, in the order in which answers name the fruits.
         public init(_ id: String, _ recipe: [Amount]) { (self.id, self.recipe) = (Array(id.utf8), recipe) }
     }
 
     let fruits: [Fruit]
     let juices: [Juice]
 
-    /// A menu.
-    ///
-    /// - Parameters:
-    ///   - fruits: the fruits, in the order in which stock records name them.
-    ///   - juices: the juices.
+    /// A menu of these fruits, in the order in which stock records name them, and these juices.
     public init(fruits: [Fruit], juices: [Juice]) { (self.fruits, self.juices) = (fruits, juices) }
 
     /// The menu that is built into the service, written down a second time.
@@ -70,9 +58,4 @@ public struct AuditMenu: Sendable {
 
     /// The place of the juice with this id.
     func juice(_ id: UnsafeBufferPointer<UInt8>) -> Int? { juices.firstIndex { isSame(id, $0.id) } }
-}
-
-/// Whether a byte string is this one.
-func isSame(_ bytes: UnsafeBufferPointer<UInt8>, _ other: [UInt8]) -> Bool {
-    other.withUnsafeBufferPointer { isSame(bytes, $0) }
 }

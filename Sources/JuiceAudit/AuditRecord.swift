@@ -12,18 +12,11 @@ public struct AuditRecord: Sendable, Hashable {
     public let headers: [AuditHeader]
 
     /// A record.
-    public init(
-        offset: Int64,
-        timestamp: Int64,
-        key: [UInt8]?,
-        value: [UInt8]?,
-        headers: [AuditHeader] = []
-    ) {
-        self.offset = offset
-        self.timestamp = timestamp
-        self.key = key
-        self.value = value
-        self.headers = headers
+    public init(offset: Int64, timestamp: Int64, key: [UInt8]?, value: [UInt8]?, headers: [AuditHeader] = [])
+    {
+        (self.offset, self.timestamp, self.key, self.value, self.headers) = (
+            offset, timestamp, key, value, headers
+        )
     }
 }
 
@@ -35,10 +28,7 @@ public struct AuditHeader: Sendable, Hashable {
     public let value: [UInt8]?
 
     /// A header.
-    public init(_ name: String, _ value: [UInt8]?) {
-        self.name = name
-        self.value = value
-    }
+    public init(_ name: String, _ value: [UInt8]?) { (self.name, self.value) = (name, value) }
 }
 
 extension [AuditHeader] {
@@ -49,7 +39,9 @@ extension [AuditHeader] {
             let size = header.value?.count ?? 0
             guard Contract.traceHeaders.contains(header.name),
                 size <= Swift.min(Contract.longestTraceHeader, room)
-            else { return false }
+            else {
+                return false
+            }
             room -= size
             return true
         }
@@ -63,7 +55,7 @@ public enum AuditTopic: String, Sendable, Hashable {
     case orders
     /// Stock edits, written by clients.
     case restocks
-    /// The answers.
+    /// The journal: the answers, and notes of what else was done.
     case results
     /// Each store's stock.
     case stock
@@ -77,7 +69,7 @@ public struct AuditTopics: Sendable {
     public var orders: [[AuditRecord]]
     /// Stock edits, by partition.
     public var restocks: [[AuditRecord]]
-    /// Answers, by partition.
+    /// The journal, by partition.
     public var results: [[AuditRecord]]
     /// Stock, by partition. Compaction may have removed all but a store's last record.
     public var stock: [[AuditRecord]]
@@ -92,11 +84,8 @@ public struct AuditTopics: Sendable {
         stock: [[AuditRecord]],
         deadLetters: [[AuditRecord]]
     ) {
-        self.orders = orders
-        self.restocks = restocks
-        self.results = results
-        self.stock = stock
-        self.deadLetters = deadLetters
+        (self.orders, self.restocks, self.results) = (orders, restocks, results)
+        (self.stock, self.deadLetters) = (stock, deadLetters)
     }
 
     subscript(topic: AuditTopic) -> [[AuditRecord]] {

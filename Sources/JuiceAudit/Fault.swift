@@ -23,13 +23,24 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
 
     /// The category, the place and the problem.
     public var description: String {
-        let place = offset.map { "\(topic.rawValue) \(partition)@\($0)" } ?? "\(topic.rawValue) \(partition)"
-        return "\(category.rawValue): \(place): \(problem)"
+        "\(category.rawValue): \(topic.rawValue) \(partition)\(offset.map { "@\($0)" } ?? ""): \(problem)"
+    }
+}
+
+extension Fault {
+    init(_ category: Category, _ place: Place, _ problem: String) {
+        self.init(
+            category: category,
+            topic: place.topic,
+            partition: place.partition,
+            offset: place.offset,
+            problem: problem
+        )
     }
 }
 
 /// Collects the faults of an audit. All are counted, and the first ones are listed.
-struct FaultList {
+struct FaultList: Sendable {
     private(set) var faults: [Fault] = []
     private(set) var counts: [Fault.Category: Int] = [:]
 
@@ -42,22 +53,16 @@ struct FaultList {
         _ offset: Int64?,
         _ problem: String
     ) {
-        counts[category, default: 0] += 1
-        guard faults.count < Self.longest else { return }
-        faults.append(
-            Fault(category: category, topic: topic, partition: partition, offset: offset, problem: problem)
-        )
+        add(Fault(category: category, topic: topic, partition: partition, offset: offset, problem: problem))
+    }
+
+    mutating func add(_ fault: Fault) {
+        counts[fault.category, default: 0] += 1
+        if faults.count < Self.longest { faults.append(fault) }
     }
 
     mutating func add(_ other: FaultList) {
         faults += other.faults.prefix(Self.longest - faults.count)
         counts.merge(other.counts, uniquingKeysWith: +)
     }
-}
-
-/// Text from records as faults show it: quoted, and cut after 64 bytes.
-func quoted(_ bytes: some Collection<UInt8>) -> String {
-    let longest = 64
-    let text = String(decoding: bytes.prefix(longest), as: UTF8.self)
-    return "\"\(text)\(bytes.count > longest ? "…" : "")\""
 }

@@ -1,110 +1,109 @@
 /// Reads JSON strictly into flat tokens.
 ///
 /// Foundation's readers do not serve the contract: they pick one of several members with the same name, guess encodings and
-/// do not distinguish `1` from `1.0`. This one reads any depth, without recursion, so that a document that is too deep can be
-/// told from one that is not JSON.
+/// do not distinguish `1` from `1.0`.
 struct JSONReader {
     struct Token {
         let kind: Kind
-        /// Whether a string is in ``unescaped`` rather than in the document.
+        /// Whether a string had escapes, so that its text is not in the document.
         var isUnescaped = false
-        /// The range of its text: a string without quotes, a number as written.
+        /// Its text, of a string without quotes.
         var start = 0
         var count = 0
+        /// Where it ends in the document.
+        var end = 0
         /// The first token after this value and everything in it.
         var next: Int
         /// The value of a number written as an integer, if it fits.
         var integer = 0
     }
 
-    enum Kind: Int { case object, array, string, integer, number, yes, no, null }
+    enum Kind { case object, array, string, integer, number, yes, no, null }
 
-    private enum Expectation { case value, firstElement, firstKey, key, separator, end }
-
-    var tokens: [Token] = []
-    /// The deepest nesting of objects and arrays so far.
-    private(set) var depth = 0
-    private var open: [Int] = []
-    var bytes = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
-    var position = 0
+    private(set) var tokens: [Token] = []
+    /// Whether objects and arrays are nested deeper than in any command. Such a document is not read to its end.
+    private(set) var isTooDeep = false
+    private var bytes = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
+    private var position = 0
+    private var isASCII = true
     /// The strings that had escapes, unescaped.
-    var unescaped = Memory(capacity: 1024)
-    var unescapedEnd = 0
+    private var unescaped = Memory(capacity: 1024)
+    private var unescapedEnd = 0
+
+    /// Memory at a fixed address.
+    private final class Memory {
+        let bytes: UnsafeMutableBufferPointer<UInt8>
+
+        init(capacity: Int) { bytes = .allocate(capacity: capacity) }
+
+        deinit { bytes.deallocate() }
+    }
 
     /// Reads one document. The tokens are valid as long as both the bytes and the reader.
     ///
     /// - Returns: whether the bytes are one JSON document in UTF-8. A byte order mark is ignored.
     mutating func read(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         tokens.removeAll(keepingCapacity: true)
-        open.removeAll(keepingCapacity: true)
-        (depth, position, unescapedEnd) = (0, 0, 0)
-        self.bytes = bytes
+        (self.bytes, isTooDeep, unescapedEnd, isASCII) = (bytes, false, 0, true)
+        position = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         // Unescaped text is never longer.
         if unescaped.bytes.count < bytes.count { unescaped = Memory(capacity: bytes.count) }
-        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
-        var expectation = Expectation.value
-        while true {
-            skipSpace()
-            guard position < bytes.count else { return expectation == .end }
-            guard let next = step(expectation, bytes[position]) else { return false }
-            expectation = next
+        return value(1) && next() == nil && (isASCII || isUTF8(bytes))
+    }
+
+    /// Reads an object, and leaves its tokens.
+    mutating func readObject(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        read(bytes) && tokens[0].kind == .object
+    }
+
+    /// The next byte that is no space, which stays next.
+    @inline(__always) private mutating func next() -> UInt8? {
+        while position < bytes.count {
+            switch bytes[position] {
+            case 0x20, 0x09, 0x0A, 0x0D: position += 1
+            case let byte: return byte
+            }
+        }
+        return nil
+    }
+
+    @discardableResult @inline(__always) private mutating func skip(_ character: Unicode.Scalar) -> Bool {
+        guard position < bytes.count, character ~= bytes[position] else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func value(_ depth: Int) -> Bool {
+        switch next() {
+        case "{": members(.object, depth)
+        case "[": members(.array, depth)
+        case "\"": string()
+        case "t": literal("true", .yes)
+        case "f": literal("false", .no)
+        case "n": literal("null", .null)
+        case nil: false
+        default: number()
         }
     }
 
-    private mutating func step(_ expectation: Expectation, _ byte: UInt8) -> Expectation? {
-        switch (expectation, byte) {
-        case (.end, _):
-            return nil
-        case (.firstElement, UInt8(ascii: "]")), (.firstKey, UInt8(ascii: "}")):
-            return close()
-        case (.firstElement, _), (.value, _):
-            return value(byte)
-        case (.firstKey, UInt8(ascii: "\"")), (.key, UInt8(ascii: "\"")):
-            guard string() else { return nil }
-            skipSpace()
-            guard position < bytes.count, bytes[position] == UInt8(ascii: ":") else { return nil }
-            position += 1
-            return .value
-        case (.separator, UInt8(ascii: ",")):
-            position += 1
-            return isInObject ? .key : .value
-        case (.separator, UInt8(ascii: "}")):
-            return isInObject ? close() : nil
-        case (.separator, UInt8(ascii: "]")):
-            return isInObject ? nil : close()
-        default:
-            return nil
-        }
-    }
-
-    private var isInObject: Bool { open.last.map { tokens[$0].kind == .object } ?? false }
-
-    private var afterValue: Expectation { open.isEmpty ? .end : .separator }
-
-    private mutating func value(_ byte: UInt8) -> Expectation? {
-        switch byte {
-        case UInt8(ascii: "{"): return open(.object, then: .firstKey)
-        case UInt8(ascii: "["): return open(.array, then: .firstElement)
-        case UInt8(ascii: "\""): return string() ? afterValue : nil
-        case UInt8(ascii: "t"): return literal("true", .yes) ? afterValue : nil
-        case UInt8(ascii: "f"): return literal("false", .no) ? afterValue : nil
-        case UInt8(ascii: "n"): return literal("null", .null) ? afterValue : nil
-        default: return number() ? afterValue : nil
-        }
-    }
-
-    private mutating func open(_ kind: Kind, then expectation: Expectation) -> Expectation {
-        open.append(tokens.count)
-        depth = max(depth, open.count)
+    private mutating func members(_ kind: Kind, _ depth: Int) -> Bool {
+        isTooDeep = depth > Contract.deepestNesting
+        guard !isTooDeep else { return false }
+        let start = tokens.count
         tokens.append(Token(kind: kind, next: 0))
         position += 1
-        return expectation
-    }
-
-    private mutating func close() -> Expectation {
-        tokens[open.removeLast()].next = tokens.count
+        var isFirst = true
+        while let byte = next(), byte != UInt8(ascii: kind == .object ? "}" : "]") {
+            guard isFirst || skip(",") else { return false }
+            if kind == .object {
+                guard next() == UInt8(ascii: "\""), string(), next() != nil, skip(":") else { return false }
+            }
+            guard value(depth + 1) else { return false }
+            isFirst = false
+        }
         position += 1
-        return afterValue
+        (tokens[start].next, tokens[start].end) = (tokens.count, position)
+        return position <= bytes.count
     }
 
     private mutating func literal(_ text: StaticString, _ kind: Kind) -> Bool {
@@ -112,101 +111,203 @@ struct JSONReader {
         guard end <= bytes.count, isSame(UnsafeBufferPointer(rebasing: bytes[position..<end]), text) else {
             return false
         }
-        tokens.append(Token(kind: kind, next: tokens.count + 1))
+        tokens.append(Token(kind: kind, end: end, next: tokens.count + 1))
         position = end
         return true
     }
-
-    private mutating func skipSpace() {
-        while position < bytes.count {
-            switch bytes[position] {
-            case 0x20, 0x09, 0x0A, 0x0D: position += 1
-            default: return
-            }
-        }
-    }
 }
 
-/// Memory at a fixed address.
-final class Memory {
-    let bytes: UnsafeMutableBufferPointer<UInt8>
+private func ~= (character: Unicode.Scalar, byte: UInt8?) -> Bool { byte == UInt8(ascii: character) }
 
-    init(capacity: Int) { bytes = .allocate(capacity: capacity) }
+// MARK: - Numbers and strings
 
-    deinit { bytes.deallocate() }
+extension JSONReader {
+    private mutating func number() -> Bool {
+        let start = position
+        skip("-")
+        let first = position
+        guard digits(), position - first == 1 || bytes[first] != UInt8(ascii: "0") else { return false }
+        let end = position
+        if skip("."), !digits() { return false }
+        if skip("e") || skip("E") {
+            if !skip("+") { skip("-") }
+            guard digits() else { return false }
+        }
+        let integer = position == end ? Self.integer(bytes[start..<end]) : nil
+        let kind: Kind = integer == nil ? .number : .integer
+        tokens.append(Token(kind: kind, end: position, next: tokens.count + 1, integer: integer ?? 0))
+        return true
+    }
+
+    /// Whether there is a digit; skips all that follow each other.
+    private mutating func digits() -> Bool {
+        let start = position
+        while position < bytes.count, bytes[position] &- UInt8(ascii: "0") < 10 { position += 1 }
+        return position > start
+    }
+
+    /// The value of decimal digits with an optional minus; nil if it does not fit.
+    static func integer(_ text: some Collection<UInt8>) -> Int? {
+        let isNegative = text.first == UInt8(ascii: "-")
+        var integer: Int?
+        for byte in isNegative ? text.dropFirst() : text[...] {
+            let (digit, tens) = (Int(byte) - 48, (integer ?? 0).multipliedReportingOverflow(by: 10))
+            let sum = tens.partialValue.addingReportingOverflow(isNegative ? -digit : digit)
+            guard 0...9 ~= digit, !tens.overflow, !sum.overflow else { return nil }
+            integer = sum.partialValue
+        }
+        return integer
+    }
+
+    private mutating func string() -> Bool {
+        position += 1
+        let start = position
+        var escapedStart: Int?
+        while position < bytes.count {
+            if escapedStart == nil { skipPlain() }
+            switch position < bytes.count ? bytes[position] : 0 {
+            case "\"":
+                position += 1
+                var token = Token(kind: .string, next: tokens.count + 1)
+                (token.start, token.count) =
+                    escapedStart.map { ($0, unescapedEnd - $0) } ?? (start, position - 1 - start)
+                (token.isUnescaped, token.end) = (escapedStart != nil, position)
+                tokens.append(token)
+                return true
+            case "\\":
+                if escapedStart == nil {
+                    escapedStart = unescapedEnd
+                    append(bytes[start..<position])
+                }
+                guard escape() else { return false }
+            case 0..<0x20: return false
+            case let byte:
+                if byte >= 0x80 { isASCII = false }
+                if escapedStart != nil { append(CollectionOfOne(byte)) }
+                position += 1
+            }
+        }
+        return false
+    }
+
+    /// Skips characters that mean nothing, eight at a time: neither quotes, backslashes, controls nor beyond ASCII.
+    @inline(__always) private mutating func skipPlain() {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word }
+        let raw = UnsafeRawBufferPointer(bytes)
+        while position + 8 <= raw.count {
+            let word = raw.loadUnaligned(fromByteOffset: position, as: UInt64.self).littleEndian
+            let special =
+                word | (word &- ones &* 0x20) | zeros(word ^ ones &* 0x22) | zeros(word ^ ones &* 0x5C)
+            let found = special & (ones &* 0x80)
+            guard found == 0 else { return position += found.trailingZeroBitCount / 8 }
+            position += 8
+        }
+    }
+
+    private mutating func append(_ text: some Sequence<UInt8>) {
+        for byte in text {
+            unescaped.bytes[unescapedEnd] = byte
+            unescapedEnd += 1
+        }
+    }
+
+    private mutating func escape() -> Bool {
+        let byte = position + 1 < bytes.count ? bytes[position + 1] : 0
+        position += 2
+        switch byte {
+        case "\"", "\\", "/": append(CollectionOfOne(byte))
+        case "b": append("\u{8}".utf8)
+        case "f": append("\u{c}".utf8)
+        case "n": append("\n".utf8)
+        case "r": append("\r".utf8)
+        case "t": append("\t".utf8)
+        case "u":
+            guard let text = escapedScalar().flatMap(UTF8.encode) else { return false }
+            append(text)
+        default: return false
+        }
+        return true
+    }
+
+    /// The code point of a `\u` escape, or of the two that make a surrogate pair.
+    private mutating func escapedScalar() -> Unicode.Scalar? {
+        guard let first = hexadecimal() else { return nil }
+        guard 0xD800..<0xDC00 ~= first else { return Unicode.Scalar(first) }
+        guard skip("\\"), skip("u"), let second = hexadecimal(), 0xDC00..<0xE000 ~= second else { return nil }
+        return Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+    }
+
+    private mutating func hexadecimal() -> UInt32? {
+        let digits = bytes.dropFirst(position).prefix(4)
+        position += 4
+        guard digits.count == 4, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else {
+            return nil
+        }
+        return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
+    }
 }
 
 // MARK: - Tokens
 
 extension JSONReader {
-    /// A member of an object, by its name.
-    enum Member {
-        case absent
-        /// The number of the value's token.
-        case value(Int)
-        case repeated
-    }
-
-    /// The text of a string, or of a number as written.
+    /// The text of a string.
     func text(_ index: Int) -> UnsafeBufferPointer<UInt8> {
         let token = tokens[index]
         let source = token.isUnescaped ? UnsafeBufferPointer(unescaped.bytes) : bytes
         return UnsafeBufferPointer(rebasing: source[token.start..<token.start + token.count])
     }
 
+    /// What is written in the document after a value, up to another one's end.
+    func written(after first: Int, through last: Int) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(rebasing: bytes[tokens[first].end..<max(tokens[first].end, tokens[last].end)])
+    }
+
     func string(_ index: Int) -> UnsafeBufferPointer<UInt8>? {
         tokens[index].kind == .string ? text(index) : nil
     }
 
-    func integer(_ index: Int) -> Int? {
-        tokens[index].kind == .integer ? tokens[index].integer : nil
-    }
+    func integer(_ index: Int) -> Int? { tokens[index].kind == .integer ? tokens[index].integer : nil }
 
     /// Calls `body` with the tokens of each name and its value, until it returns false.
-    func forEachMember(of object: Int, _ body: (_ name: Int, _ value: Int) -> Bool) {
+    @inline(__always) func forEachMember(of object: Int, _ body: (_ name: Int, _ value: Int) -> Bool) {
         var index = object + 1
+        while index < tokens[object].next, body(index, index + 1) { index = tokens[index + 1].next }
+    }
+
+    /// The first member of this name.
+    func value(_ name: StaticString, of object: Int = 0) -> Int? { value(name, of: object, from: object + 1) }
+
+    func isRepeated(_ name: StaticString, of object: Int = 0) -> Bool {
+        value(name, of: object).map { value(name, of: object, from: tokens[$0].next) != nil } ?? false
+    }
+
+    @inline(__always) private func value(_ name: StaticString, of object: Int, from start: Int) -> Int? {
+        var index = start
         while index < tokens[object].next {
-            guard body(index, index + 1) else { return }
+            if isName(index, name) { return index + 1 }
             index = tokens[index + 1].next
         }
+        return nil
     }
 
-    func member(_ name: StaticString, of object: Int = 0) -> Member {
-        var found = Member.absent
-        forEachMember(of: object) { key, value in
-            guard isSame(text(key), name) else { return true }
-            guard case .absent = found else {
-                found = .repeated
-                return false
-            }
-            found = .value(value)
-            return true
-        }
-        return found
+    @inline(__always) func isName(_ index: Int, _ name: StaticString) -> Bool {
+        tokens[index].count == name.utf8CodeUnitCount && isSame(text(index), name)
     }
 
-    func value(_ name: StaticString, of object: Int = 0) -> Int? {
-        guard case .value(let value) = member(name, of: object) else { return nil }
-        return value
+    /// The text of a string member.
+    func string(_ name: StaticString) -> String? {
+        value(name).flatMap(string).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    func memberCount(of object: Int = 0) -> Int {
-        var count = 0
-        forEachMember(of: object) { _, _ in
-            count += 1
-            return true
-        }
-        return count
+    func integer(_ name: StaticString) -> Int? { value(name).flatMap(integer) }
+
+    func isType(_ type: StaticString) -> Bool {
+        value("type").flatMap(string).map { isSame($0, type) } ?? false
     }
 
     /// The tokens of an array's elements.
     func elements(of array: Int) -> [Int] {
-        var elements: [Int] = []
-        var element = array + 1
-        while element < tokens[array].next {
-            elements.append(element)
-            element = tokens[element].next
-        }
-        return elements
+        Array(sequence(first: array + 1) { tokens[$0].next }.prefix { $0 < tokens[array].next })
     }
 }

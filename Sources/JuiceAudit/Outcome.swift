@@ -1,90 +1,124 @@
+/// What a store holds, and how often it was changed.
+struct StoreState {
+    /// How much there is of each fruit; -1 while no record has told it.
+    var levels: [Int]
+    /// Nil while no record has told it.
+    var revision: Int?
+}
+
 /// What a command must result in.
-enum Outcome {
-    case juiceMade(Order)
-    case outOfStock(Order)
-    case restocked([AuditMenu.Amount])
-    /// With what went back into stock.
-    case cancelled([AuditMenu.Amount])
-    case rejected(RejectionReason)
+struct Outcome {
+    enum Kind: String { case juiceMade, outOfStock, restocked, cancelled, rejected }
 
-    var type: StaticString {
-        switch self {
-        case .juiceMade: "juiceMade"
-        case .outOfStock: "outOfStock"
-        case .restocked: "restocked"
-        case .cancelled: "cancelled"
-        case .rejected: "rejected"
-        }
-    }
-
-    /// Whether it changes the store.
-    var isChange: Bool {
-        switch self {
-        case .juiceMade, .restocked: true
-        case .cancelled(let returned): !returned.isEmpty
-        case .outOfStock, .rejected: false
-        }
-    }
-
+    private(set) var kind = Kind.rejected
+    private(set) var reason: RejectionReason?
+    /// The state of the store after it.
+    private(set) var after: StoreState
+    private(set) var isChange = false
     /// What a cancel of the command puts back, or has put back.
-    var taken: [AuditMenu.Amount] {
-        switch self {
-        case .juiceMade(let order): order.needs
-        case .cancelled(let returned): returned
-        case .outOfStock, .restocked, .rejected: []
-        }
-    }
+    private(set) var taken: [AuditMenu.Amount] = []
+    /// What its answer says after the members of all answers and before the message.
+    private(set) var text: [UInt8] = []
+    private let menu: AuditMenu
 
     /// Carries a command out.
-    init(of task: Command.Task, on state: inout StoreState) {
-        self.init(of: task, on: &state.levels)
-        if isChange { state.revision = state.revision.map { $0 + 1 } }
-    }
-
-    private init(of task: Command.Task, on levels: inout Levels) {
-        let start = levels
+    init(of task: Command.Task, _ command: CommandKind, on before: StoreState, _ menu: AuditMenu) {
+        (self.menu, after) = (menu, before)
+        text.reserveCapacity(256)
         switch task {
-        case .reject(let reason):
-            self = .rejected(reason)
+        case .reject(let reason): reject(reason, command)
         case .make(let order):
-            guard order.needs.allSatisfy({ start[$0.fruit] >= $0.amount }) else {
-                self = .outOfStock(order)
-                return
-            }
-            for part in order.needs { levels[part.fruit] -= part.amount }
-            self = .juiceMade(order)
+            text += order.text
+            let short = order.needs.filter { before.levels[$0.fruit] < $0.amount }
+            if short.isEmpty { make(order) } else { lack(short) }
         case .add(let amounts):
-            self.init(amounts, .restocked(amounts), on: &levels) {
-                start[$0.fruit].addingReportingOverflow($0.amount)
-            }
+            kind = .restocked
+            add(amounts, to: before.levels, command)
         case .set(let amounts):
-            self.init(amounts, .restocked(amounts), on: &levels) { ($0.amount, false) }
+            kind = .restocked
+            add(amounts, to: before.levels.map { _ in 0 }, command)
         case .putBack(let amounts):
-            self.init(amounts, .cancelled(amounts), on: &levels) { (start[$0.fruit] + $0.amount, false) }
+            (kind, taken) = (.cancelled, amounts)
+            text.add(",\"returned\":")
+            text.add(amounts, menu)
+            add(amounts, to: before.levels, command)
         }
     }
 
-    private init(
-        _ amounts: [AuditMenu.Amount],
-        _ success: Outcome,
-        on levels: inout Levels,
-        _ next: (AuditMenu.Amount) -> (Int, Bool)
-    ) {
-        var after = levels
-        for amount in amounts {
-            let (level, overflows) = next(amount)
-            // No level is below zero, so the sum can only overflow upwards.
-            guard !overflows, level <= Contract.levels.upperBound else {
-                self = .rejected(.wouldOverflow)
-                return
-            }
-            guard level >= 0 else {
-                self = .rejected(.wouldGoNegative)
-                return
-            }
-            after[amount.fruit] = level
+    private mutating func reject(_ reason: RejectionReason, _ command: CommandKind) {
+        (kind, self.reason, taken, text) = (.rejected, reason, [], [])
+        text.add(command == .cancel ? ",\"cancel\":true,\"reason\":" : ",\"reason\":")
+        text.add(quoted: reason.rawValue.utf8)
+    }
+
+    private mutating func make(_ order: Order) {
+        (kind, taken) = (.juiceMade, order.needs)
+        for part in order.needs { after.levels[part.fruit] -= part.amount }
+        text.add(",\"used\":")
+        text.add(order.needs, menu)
+        change(order.needs)
+    }
+
+    private mutating func lack(_ short: [AuditMenu.Amount]) {
+        kind = .outOfStock
+        text.add(",\"fruit\":")
+        text.add(quoted: menu.fruits[short[0].fruit].id)
+        text.add(",\"missing\":[")
+        text.add(short) { [menu, after] text, part in
+            text.add("{\"fruit\":")
+            text.add(quoted: menu.fruits[part.fruit].id)
+            text.add(",\"needed\":")
+            text.add(part.amount)
+            text.add(",\"inStock\":")
+            text.add(after.levels[part.fruit])
+            text.add("}")
         }
-        levels = after
-        self = success
+        text.add("]")
+    }
+
+    /// Adds amounts, all or nothing.
+    private mutating func add(_ amounts: [AuditMenu.Amount], to levels: [Int], _ command: CommandKind) {
+        let before = after
+        for amount in amounts {
+            let (level, overflows) = levels[amount.fruit].addingReportingOverflow(amount.amount)
+            // No level is below zero, so the sum can only overflow upwards.
+            let isAbove = overflows || level > Contract.levels.upperBound
+            guard !isAbove, level >= 0 else {
+                after = before
+                return reject(isAbove ? .wouldOverflow : .wouldGoNegative, command)
+            }
+            after.levels[amount.fruit] = level
+        }
+        change(amounts)
+    }
+
+    private mutating func change(_ amounts: [AuditMenu.Amount]) {
+        text.add(",\"left\":")
+        text.add(amounts, menu) { [after] in after.levels[$0.fruit] }
+        // A cancel may have nothing to put back.
+        isChange = !amounts.isEmpty
+        guard isChange, let revision = after.revision else { return }
+        after.revision = revision &+ 1
+        text.add(",\"revision\":")
+        text.add(revision &+ 1)
+    }
+
+    /// What an answer says that its command resulted in.
+    init(saidBy answer: JSONReader, on before: StoreState, _ menu: AuditMenu) {
+        (self.menu, after, isChange) = (menu, answer.claimed(from: before, menu), true)
+        kind = answer.string("type").flatMap(Kind.init) ?? .rejected
+        reason = answer.string("reason").flatMap(RejectionReason.init)
+        taken = answer.amounts("used", menu) + answer.amounts("returned", menu)
+    }
+}
+
+extension StoreState {
+    /// Whether all is known that a task's outcome depends on. The answers that told it may have expired.
+    func decides(_ task: Command.Task) -> Bool {
+        switch task {
+        case .make(let order): order.needs.allSatisfy { levels[$0.fruit] >= 0 }
+        case .add(let parts), .putBack(let parts): parts.allSatisfy { levels[$0.fruit] >= 0 }
+        case .set, .reject: true
+        }
     }
 }

@@ -1,137 +1,120 @@
-/// Checks that every stock record of one partition is a state its store was in, and the last one its final state.
+/// Checks that every stock record of one partition is a state that the journal says its store was in.
+///
+/// The stock is a view of the journal: it may skip states, and be late. So the records are read ahead, and each waits for the
+/// journal to reach its revision.
 struct StockAudit {
+    private struct Written {
+        let offset: Int64
+        let revision: Int
+        let stock: UInt64
+    }
+
     private(set) var list = FaultList()
     private var json = JSONReader()
     private var cursor: RecordCursor
-    private let partition: Int
     private let menu: AuditMenu
-    /// The state that the next record is about, and that the replay has not reached.
-    private var awaited: (store: Int, revision: Int)?
-    private var isAtEnd = false
-    /// The last record of each store that no answer has named yet: the answers from before have expired.
-    private var early: [Int: AuditRecord] = [:]
+    private let all: [AuditMenu.Amount]
+    /// The records of each store that the journal has not reached, behind those that it has.
+    private var waiting: [(records: [Written], reached: Int)] = []
+    private var count = 0
 
-    init(_ cursor: RecordCursor, partition: Int, _ menu: AuditMenu) {
-        (self.cursor, self.partition, self.menu) = (cursor, partition, menu)
+    private static let mostWaiting = 65_536
+
+    init(_ cursor: RecordCursor, _ menu: AuditMenu) {
+        (self.cursor, self.menu) = (cursor, menu)
+        all = menu.fruits.indices.map { AuditMenu.Amount(fruit: $0, amount: 0) }
     }
 
-    /// Checks the records up to the state that the replay has reached.
-    mutating func advance(_ names: inout Names, _ ledger: inout Ledger) throws {
-        while !isAtEnd {
-            if let awaited, let revision = ledger[awaited.store].revision, revision < awaited.revision {
-                return
+    /// Reads ahead.
+    mutating func read(_ names: inout Names) throws {
+        while count < Self.mostWaiting, let record = try cursor.next() {
+            if let problem = read(record, &names) {
+                list.add(.wrong, .stock, cursor.partition, record.offset, problem)
             }
-            awaited = nil
-            guard let record = try cursor.peek() else {
-                isAtEnd = true
-                return
-            }
-            check(record, &names, &ledger, .more)
-            if awaited != nil { return }
-            _ = try cursor.next()
         }
     }
 
-    /// Checks the rest, when no answer is left.
-    mutating func finish(_ names: inout Names, _ ledger: inout Ledger) throws {
-        while let record = try cursor.peek() {
-            awaited = nil
-            check(record, &names, &ledger, .none)
-            if let awaited { reportTooNew(record, awaited.store, awaited.revision, names, &ledger) }
-            _ = try cursor.next()
-        }
-        for (store, record) in early.sorted(by: { $0.key < $1.key }) where ledger.recorded(of: store) == 0 {
-            check(record, &names, &ledger, .none)
-        }
-        awaited = nil
-        for store in ledger.stale {
-            let subject = "the stock of store \(quoted(names.stores[store]))"
-            let recorded = ledger.recorded(of: store)
-            let problem =
-                recorded == 0
-                ? "\(subject) is not there"
-                : "\(subject) is at revision \(recorded), should be at \(ledger[store].revision ?? 0)"
-            list.add(.missing, .stock, partition, nil, problem)
-        }
-    }
-
-    private mutating func reportTooNew(
-        _ record: AuditRecord,
-        _ store: Int,
-        _ revision: Int,
-        _ names: Names,
-        _ ledger: inout Ledger
-    ) {
-        let changes = ledger[store].revision ?? 0
-        let problem = changes == 0 ? "the store was never changed" : "there were \(changes) changes"
-        let subject = "store \(quoted(names.stores[store])), revision \(revision)"
-        list.add(.wrong, .stock, partition, record.offset, "\(subject): \(problem)")
-    }
-
-    /// Whether answers are left, which may settle what a store holds.
-    private enum Answers { case more, none }
-
-    private mutating func check(
-        _ record: AuditRecord,
-        _ names: inout Names,
-        _ ledger: inout Ledger,
-        _ answers: Answers
-    ) {
-        func report(_ problem: String) { list.add(.wrong, .stock, partition, record.offset, problem) }
-        guard let value = record.value, let key = record.key else {
-            return report("it has no key or no value")
-        }
-        value.withUnsafeBufferPointer { value in
-            guard json.read(value), json.tokens[0].kind == .object, json.memberCount() == 3,
-                let name = json.value("store").flatMap(json.string), let store = names.store(name),
-                let revision = json.value("revision").flatMap(json.integer)
-            else { return report("it is not the stock of a store") }
+    private mutating func read(_ record: AuditRecord, _ names: inout Names) -> String? {
+        guard let value = record.value, let key = record.key else { return "it has no key or no value" }
+        return value.withUnsafeBufferPointer { value in
+            guard json.readObject(value), json.elements(of: 0).count == 6,
+                let name = json.value("store").flatMap(json.string),
+                let store = names.store(name), let revision = json.integer("revision"),
+                let stock = json.value("stock")
+            else { return "it is not the stock of a store" }
             let subject = { "store \(quoted(name)), revision \(revision)" }
-            guard names.owners[store] == partition else {
-                return report("\(subject()): the store belongs to partition \(names.owners[store])")
+            if names.owners[store] != cursor.partition {
+                return "\(subject()): the store belongs to partition \(names.owners[store])"
             }
-            // The replay may have seen no change of it since the answers from before have expired.
-            guard let reached = ledger[store].revision else {
-                early[store] = record
-                return
+            while waiting.count <= store { waiting.append(([], 0)) }
+            if let last = waiting[store].records.last, last.revision > revision {
+                return "\(subject()): it comes after revision \(last.revision)"
             }
-            guard revision <= reached, answers == .none || ledger.doubt(of: store) == nil else {
-                awaited = (store, revision)
-                return
-            }
-            if key.withUnsafeBufferPointer({ !isSame($0, name) }) {
-                report("\(subject()): its key is another store")
-            }
-            if revision <= ledger.recorded(of: store) {
-                report("\(subject()): it comes after revision \(ledger.recorded(of: store))")
-            }
-            ledger.record(store, revision: revision)
-            if let levels = ledger.levels(of: store, revision: revision) {
-                let expected = menu.fruits.indices.map { AuditMenu.Amount(fruit: $0, amount: levels[$0]) }
-                if let difference = AnswerCheck(json: json, menu: menu).amounts("stock", expected) {
-                    report("\(subject()): \(difference)")
-                }
-            } else if revision == reached {
-                learn(store, &ledger)
-            } else if !ledger.hasForgotten {
-                report("\(subject()): there were \(reached) changes")
-            }
+            var digest = Digest()
+            digest.add(json.written(after: stock - 1, through: stock))
+            waiting[store].records.append(
+                Written(offset: record.offset, revision: revision, stock: digest.value)
+            )
+            count += 1
+            return key == names.stores[store] ? nil : "\(subject()): its key is another store"
         }
     }
 
-    /// The record tells the levels that no answer has.
-    private func learn(_ store: Int, _ ledger: inout Ledger) {
-        guard let stock = json.value("stock"), json.tokens[stock].kind == .object else { return }
-        var state = ledger[store]
-        json.forEachMember(of: stock) { name, value in
-            if let fruit = menu.fruit(json.text(name)), state.unknown.contains(fruit),
-                let level = json.integer(value), Contract.levels.contains(level)
-            {
-                state.levels[fruit] = level
-                state.unknown.removeAll { $0 == fruit }
+    /// The journal has reached a state of a store.
+    mutating func reached(_ state: StoreState, of store: Int, _ names: Names) {
+        guard store < waiting.count, let revision = state.revision else { return }
+        while waiting[store].reached < waiting[store].records.count {
+            let written = waiting[store].records[waiting[store].reached]
+            guard written.revision <= revision else { return }
+            waiting[store].reached += 1
+            count -= 1
+            // The last one stays, for the next to be compared with.
+            if waiting[store].reached > 64 {
+                waiting[store].records.removeFirst(waiting[store].reached - 1)
+                waiting[store].reached = 1
             }
-            return true
+            guard written.revision == revision, !all.contains(where: { state.levels[$0.fruit] < 0 }) else {
+                continue
+            }
+            var (text, digest) = ([UInt8](), Digest())
+            text.add(":")
+            text.add(all, menu) { state.levels[$0.fruit] }
+            text.withUnsafeBufferPointer { digest.add($0) }
+            guard written.stock != digest.value else { continue }
+            report(
+                written,
+                store,
+                "its stock should be \(String(decoding: text.dropFirst(), as: UTF8.self))",
+                names
+            )
         }
-        ledger.learn(store, state)
+    }
+
+    /// Checks the rest, when no record of the journal is left.
+    ///
+    /// - Parameter revision: the last revision of a store; nil if the journal does not tell it.
+    mutating func finish(_ revision: (Int) -> Int?, _ names: inout Names) throws {
+        repeat {
+            for store in waiting.indices {
+                let (records, reached) = waiting[store]
+                for written in records[reached...] {
+                    guard let last = revision(store), written.revision > last else { continue }
+                    report(
+                        written,
+                        store,
+                        last == 0 ? "the store was never changed" : "there were \(last) changes",
+                        names
+                    )
+                }
+                waiting[store] = (Array(records.suffix(1)), 1)
+            }
+            count = 0
+            try read(&names)
+        } while count > 0
+    }
+
+    private mutating func report(_ written: Written, _ store: Int, _ problem: String, _ names: Names) {
+        let subject = "store \(quoted(names.stores[store])), revision \(written.revision)"
+        list.add(.wrong, .stock, cursor.partition, written.offset, "\(subject): \(problem)")
     }
 }

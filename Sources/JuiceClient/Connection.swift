@@ -101,18 +101,22 @@ extension Connection {
         return try made { () throws(KafkaError) in try Consumer(configuration: configuration, hooks: hooks) }
     }
 
-    /// Creates a transactional producer. The caller has to initialise its transactions.
-    package func transactionalProducer(id: String) throws(Failure) -> TransactionalProducer {
+    /// A session of transactions under one transactional id, always the same. The caller has to initialise it.
+    ///
+    /// - Parameter topics: the topics' names. A record is produced to one by its index.
+    package func transactionSession(id: String, topics: [String]) -> TransactionSession {
         let configuration = KafkaConfiguration([
             "transaction.timeout.ms": "10000", "linger.ms": "0",
             // Let the broker enforce the limit.
             "message.max.bytes": "100000000",
         ])
         .merging(base.properties)
-        .merging(["transactional.id": id])
-        return try made { () throws(KafkaError) in
-            try TransactionalProducer(configuration: configuration, hooks: hooks)
-        }
+        // A record that arrived compressed may be too large without compression.
+        return TransactionSession(
+            ids: { _ in [id] },
+            topics: topics.map { ($0, ["compression.type": "zstd"]) },
+            client: { [hooks] _ in (configuration, hooks) }
+        )
     }
 
     /// Creates an admin client.

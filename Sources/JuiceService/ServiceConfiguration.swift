@@ -90,8 +90,7 @@ extension ServiceConfiguration {
         "isolation.level", "enable.auto.commit", "enable.auto.offset.store", "auto.offset.reset",
         "partition.assignment.strategy", "enable.partition.eof", "enable.idempotence", "acks",
         "request.required.acks",
-        // LateRequestGuard relies on when librdkafka resends a request, and on its closing the connection before.
-        "retry.backoff.ms", "socket.max.fails",
+        "check.crcs",
     ]
 
     /// The properties that all clients share.
@@ -172,26 +171,24 @@ extension ServiceConfiguration {
         ])
     }
 
-    /// A consumer that reads no records, only the group's committed offsets.
-    var groupReader: KafkaConfiguration {
-        KafkaConfiguration(client.properties).merging(["group.id": group])
-    }
-
     /// A worker has three producers, used in turn. After a commit the broker is still writing markers. On a busy machine that may
     /// take longer than the next transaction, and librdkafka 2.0.2 then waits 100 ms before it asks again.
     static let producerIndices = 0...2
 
-    /// The common prefix of the names of this group's workers.
-    var ownerPrefix: String { "\(group)/" }
+    /// The instance in the transactional ids of anchors.
+    static let anchorInstance = "anchor"
 
-    /// A worker's name within the group.
-    func ownerName(worker: Int) -> String { "\(ownerPrefix)\(instanceID)/\(worker)" }
+    /// How many sets of producers a worker takes in turn. Brokers remember each id for a week, and an id whose transaction cannot
+    /// be ended must not stop the worker.
+    static let producerSets = 8
 
-    /// One of the producers of the named worker.
-    func producer(owner: String, index: Int) -> KafkaConfiguration { producer(id: "\(owner)/\(index)") }
+    /// The transactional ids of a set of a worker's producers.
+    func transactionalIDs(worker: Int, set: Int) -> [String] {
+        Self.producerIndices.map { "\(group)/\(instanceID)/\(worker)/\(set)/\($0)" }
+    }
 
-    /// A producer with this transactional id.
-    func producer(id: String) -> KafkaConfiguration {
+    /// A worker's producer, but for its transactional id.
+    var producer: KafkaConfiguration {
         KafkaConfiguration([
             "transaction.timeout.ms": "10000",
             // Holds the answers and stock records of the largest batch.
@@ -203,7 +200,6 @@ extension ServiceConfiguration {
             "message.max.bytes": "100000000",
         ])
         .merging(client.properties)
-        .merging(["transactional.id": id])
     }
 }
 
@@ -228,6 +224,11 @@ extension ServiceConfiguration {
         // Transactional ids contain it between two slashes, and must not equal another instance's by accident.
         guard !instanceID.isEmpty, !instanceID.contains("/") else {
             throw .badConfiguration("the instance needs an id, without \"/\"")
+        }
+        guard instanceID != Self.anchorInstance else {
+            throw .badConfiguration(
+                "\"\(instanceID)\" is the name under which `juice anchor` writes; choose another instance id"
+            )
         }
     }
 }

@@ -29,7 +29,8 @@ struct JuiceCommand: AsyncParsableCommand {
         version: "\(JuiceVersion.current) (librdkafka \(KafkaLibrary.version))",
         subcommands: [
             Serve.self, Config.self, Demo.self, Order.self, Cancel.self, Restock.self, Stock.self,
-            Results.self, History.self, AuditCommand.self, Topics.self, DeadLetters.self, MenuCommand.self,
+            Results.self, History.self, AuditCommand.self, Topics.self, Anchor.self, DeadLetters.self,
+            MenuCommand.self,
             KioskCommand.self, RestockBotCommand.self, SendTraffic.self,
             Bench.self,
         ]

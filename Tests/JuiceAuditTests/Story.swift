@@ -4,22 +4,12 @@
 enum Story {
     static let first = store(in: 0)
     static let second = store(in: 1)
-    static let rules = rules(memoryWindow: 1_000, memoryCount: 3)
-
-    /// The answers are without revisions, of which ``LedgerTests`` has all.
-    static func rules(memoryWindow: Int64, memoryCount: Int) -> AuditRules {
-        AuditRules(
-            partitionCount: 2,
-            memoryWindow: memoryWindow,
-            memoryCount: memoryCount,
-            versions: .alsoOlder
-        )
-    }
+    static let rules = AuditRules(partitionCount: 2, memoryWindow: 1_000, memoryCount: 3)
 
     static func store(in partition: Int) -> String {
-        let names = (0..<100).lazy.map { "store-\($0)" }
-        return names.first {
-            Array($0.utf8).withUnsafeBufferPointer { Ownership.partition(of: $0, count: 2) } == partition
+        var names = Names(partitionCount: 2)
+        return (0..<100).lazy.map { "store-\($0)" }.first { name in
+            names.store(key: Array(name.utf8)).map { names.owners[$0] } == partition
         } ?? ""
     }
 
@@ -41,18 +31,14 @@ enum Story {
                     first,
                     #"{"orderId":"o5","juice":"kiwi","quantity":2}"#,
                     [own, forwarded(from: "1/0")]
-                ).with(timestamp: 1_000),
+                )
+                .with(timestamp: 1_000),
                 record(5, first, "nope", [own]),
                 record(6, first, #"{"orderId":"o3","juice":"durian"}"#),
             ],
             [
                 record(0, first, #"{"orderId":"o5","juice":"kiwi","quantity":2}"#, [own]),
-                record(
-                    1,
-                    first,
-                    #"{"orderId":"o6","juice":"kiwi"}"#,
-                    [forwarded(from: "0/999")]
-                ),
+                record(1, first, #"{"orderId":"o6","juice":"kiwi"}"#, [forwarded(from: "0/999")]),
                 record(2, second, #"{"orderId":"o7","juice":"mangoKiwi","quantity":4}"#),
                 record(3, second, #"{"orderId":"o8","juice":"mangoKiwi","quantity":2}"#),
             ],
@@ -67,51 +53,49 @@ enum Story {
         ],
         results: [
             [
+                note(0, claim),
+                note(1, position(0, 0)),
                 record(
-                    0,
+                    2,
                     first,
-                    made("o1", "strawberryBanana", 1, "10,\"banana\":1", "0,\"banana\":9"),
+                    made("o1", 0, "strawberryBanana", 1, "10,\"banana\":1", "0,\"banana\":9", 1),
                     [trace]
-                ),
-                record(
-                    1,
-                    first,
-                    #"{"type":"outOfStock","orderId":"o2","store":"\#(first)","juice":"strawberry""#
-                        + #","quantity":1,"fruit":"strawberry""#
-                        + #","missing":[{"fruit":"strawberry","needed":16,"inStock":0}],"message":"m"}"#
                 ),
                 record(
                     3,
                     first,
-                    made("o1", "strawberryBanana", 1, "10,\"banana\":1", "0,\"banana\":9")
-                        .replacing(#""orderId""#, with: #""duplicate":true,"orderId""#, maxReplacements: 1)
+                    short("o2", 1, first, #""juice":"strawberry","quantity":1"#, "strawberry", 16, 0)
                 ),
-                record(4, first, made("o5", "kiwi", 2, "6", "4")),
-                record(5, first, restocked("r1", #""strawberry":16,"kiwi":2"#)),
-                record(6, first, restocked("r2", #""mango":30"#)),
-                record(7, first, rejected("orderId", "o3", "unknownJuice")),
-                record(8, first, rejected("restockId", "r3", "wouldGoNegative")),
+                record(
+                    4,
+                    first,
+                    made("o1", 3, "strawberryBanana", 1, "10,\"banana\":1", "0,\"banana\":9", 1)
+                        .replacing(#","orderId""#, with: #","duplicate":true,"orderId""#)
+                ),
+                record(5, first, made("o5", 4, "kiwi", 2, "6", "4", 2, from: "1/0")),
+                record(6, first, restocked("r1", 0, first, #""strawberry":16,"kiwi":2"#, 3)),
+                record(7, first, restocked("r2", 1, first, #""mango":30"#, 4)),
+                note(8, #"{"type":"deadLetter","topic":"orders","offset":5,"code":"notJSON"}"#),
+                record(9, first, rejected("orderId", "o3", 6, "unknownJuice")),
+                note(10, position(7, 2, #","forwarded":{"orders/1":0}"#)),
+                record(11, first, rejected("restockId", "r3", 2, "wouldGoNegative")),
             ],
             [
+                note(0, claim),
+                note(1, #"{"type":"forwarded","topic":"orders","offset":0,"to":0}"#),
+                note(2, #"{"type":"deadLetter","topic":"orders","offset":1,"code":"misplaced"}"#),
                 record(
-                    0,
+                    3,
                     second,
-                    #"{"type":"juiceMade","orderId":"o7","store":"\#(second)","juice":"mangoKiwi""#
-                        + #","quantity":4,"used":{"mango":8,"kiwi":4}"#
-                        + #","left":{"mango":2,"kiwi":6},"message":"m"}"#
+                    #"{"type":"juiceMade","orderId":"o7","store":"\#(second)","offset":2,"juice":"mangoKiwi","quantity":4,"#
+                        + #""used":{"mango":8,"kiwi":4},"left":{"mango":2,"kiwi":6},"revision":1,"message":"m"}"#
                 ),
                 record(
-                    1,
+                    4,
                     second,
-                    #"{"type":"outOfStock","orderId":"o8","store":"\#(second)","juice":"mangoKiwi""#
-                        + #","quantity":2,"fruit":"mango""#
-                        + #","missing":[{"fruit":"mango","needed":4,"inStock":2}],"message":"m"}"#
+                    short("o8", 3, second, #""juice":"mangoKiwi","quantity":2"#, "mango", 4, 2)
                 ),
-                record(
-                    2,
-                    second,
-                    #"{"type":"restocked","restockId":"r1","store":"\#(second)","left":{"pineapple":15},"message":"m"}"#
-                ),
+                record(5, second, restocked("r1", 0, second, #""pineapple":15"#, 2)),
             ],
         ],
         stock: [
@@ -150,20 +134,52 @@ enum Story {
         )
     }
 
-    static func made(_ id: String, _ juice: String, _ quantity: Int, _ used: String, _ left: String) -> String
-    {
+    static func note(_ offset: Int64, _ value: String) -> AuditRecord { record(offset, nil, value) }
+
+    static let claim = Line.claim.replacing(#""partitions":1"#, with: #""partitions":2"#)
+
+    static func position(_ orders: Int, _ restocks: Int, _ more: String = "") -> String {
+        #"{"type":"position","orders":\#(orders),"restocks":\#(restocks),"stock":0,"claim":0,"ids":\#(Line.ids("till-1"))\#(more)}"#
+    }
+
+    static func made(
+        _ id: String,
+        _ offset: Int,
+        _ juice: String,
+        _ quantity: Int,
+        _ used: String,
+        _ left: String,
+        _ revision: Int,
+        from: String? = nil
+    ) -> String {
         let fruit = juice == "strawberryBanana" ? "strawberry" : juice
-        return
-            #"{"type":"juiceMade","orderId":"\#(id)","store":"\#(first)","juice":"\#(juice)","quantity":\#(quantity),"#
-            + #""used":{"\#(fruit)":\#(used)},"left":{"\#(fruit)":\#(left)},"message":"juice made"}"#
+        return #"{"type":"juiceMade","orderId":"\#(id)","store":"\#(first)","offset":\#(offset),"#
+            + (from.map { #""from":"\#($0)","# } ?? "") + #""juice":"\#(juice)","quantity":\#(quantity),"#
+            + #""used":{"\#(fruit)":\#(used)},"left":{"\#(fruit)":\#(left)},"revision":\#(revision),"message":"juice made"}"#
     }
 
-    static func restocked(_ id: String, _ left: String) -> String {
-        #"{"type":"restocked","restockId":"\#(id)","store":"\#(first)","left":{\#(left)},"message":"restocked"}"#
+    static func short(
+        _ id: String,
+        _ offset: Int,
+        _ store: String,
+        _ order: String,
+        _ fruit: String,
+        _ needed: Int,
+        _ inStock: Int
+    ) -> String {
+        #"{"type":"outOfStock","orderId":"\#(id)","store":"\#(store)","offset":\#(offset),\#(order),"fruit":"\#(fruit)","#
+            + #""missing":[{"fruit":"\#(fruit)","needed":\#(needed),"inStock":\#(inStock)}],"message":"m"}"#
     }
 
-    static func rejected(_ field: String, _ id: String, _ reason: String) -> String {
-        #"{"type":"rejected","\#(field)":"\#(id)","store":"\#(first)","reason":"\#(reason)","message":"rejected"}"#
+    static func restocked(_ id: String, _ offset: Int, _ store: String, _ left: String, _ revision: Int)
+        -> String
+    {
+        #"{"type":"restocked","restockId":"\#(id)","store":"\#(store)","offset":\#(offset),"left":{\#(left)},"#
+            + #""revision":\#(revision),"message":"restocked"}"#
+    }
+
+    static func rejected(_ field: String, _ id: String, _ offset: Int, _ reason: String) -> String {
+        #"{"type":"rejected","\#(field)":"\#(id)","store":"\#(first)","offset":\#(offset),"reason":"\#(reason)","message":"rejected"}"#
     }
 
     static func stock(_ store: String, _ revision: Int, _ levels: [Int]) -> String {
@@ -174,13 +190,51 @@ enum Story {
 
     static func reasons(_ code: String, _ topic: String, _ partition: Int, _ offset: Int) -> [AuditHeader] {
         [
-            ("code", code), ("message", "a sentence"), ("topic", "juice.\(topic)"),
-            ("partition", "\(partition)"),
-            ("offset", "\(offset)"),
-        ].map { name, value in
-            let prefix = name == "code" || name == "message" ? "error" : "source"
-            return AuditHeader("juice.\(prefix).\(name)", Array(value.utf8))
+            ("error.code", code), ("error.message", "a sentence"), ("source.topic", "juice.\(topic)"),
+            ("source.partition", "\(partition)"), ("source.offset", "\(offset)"),
+        ].map { AuditHeader("juice.\($0)", Array($1.utf8)) }
+    }
+}
+
+extension AuditTopics {
+    subscript(records topic: AuditTopic) -> [[AuditRecord]] {
+        get { self[topic] }
+        set {
+            switch topic {
+            case .orders: orders = newValue
+            case .restocks: restocks = newValue
+            case .results: results = newValue
+            case .stock: stock = newValue
+            case .deadLetters: deadLetters = newValue
+            }
         }
+    }
+
+    /// The record at an offset; set to nil, it is removed.
+    subscript(topic: AuditTopic, partition: Int, offset: Int64) -> AuditRecord? {
+        get { self[topic][partition].first { $0.offset == offset } }
+        set {
+            self[records: topic][partition].removeAll { $0.offset == offset }
+            let place =
+                self[topic][partition].firstIndex { $0.offset > offset } ?? self[topic][partition].count
+            if let newValue {
+                self[records: topic][partition].insert(newValue.with(offset: offset), at: place)
+            }
+        }
+    }
+
+    /// Replaces a text in the value of a record.
+    mutating func replace(
+        _ topic: AuditTopic,
+        _ partition: Int,
+        _ offset: Int64,
+        _ text: String,
+        _ other: String
+    ) {
+        let value = String(decoding: self[topic, partition, offset]?.value ?? [], as: UTF8.self)
+        self[topic, partition, offset] = self[topic, partition, offset]?.with(
+            value: value.replacing(text, with: other)
+        )
     }
 }
 
@@ -200,10 +254,5 @@ extension AuditRecord {
             value: value.map { Array($0.utf8) } ?? self.value,
             headers: headers ?? self.headers
         )
-    }
-
-    /// A copy with a text in its value replaced.
-    func replacing(_ text: String, with other: String) -> AuditRecord {
-        with(value: String(decoding: value ?? [], as: UTF8.self).replacing(text, with: other))
     }
 }

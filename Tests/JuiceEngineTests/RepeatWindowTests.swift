@@ -131,7 +131,7 @@ import Testing
         let worker = worker()
         cluster.order("a", "banana")
         worker.run()
-        for number in 0..<200 {
+        for number in 0..<100 {
             cluster.now += 20
             cluster.order("\(number)", "durian", timestamp: cluster.now + 1_000_000)
             worker.run()

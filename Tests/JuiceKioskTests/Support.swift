@@ -23,7 +23,7 @@ enum Sample {
         let duplicate = isDuplicate ? #""duplicate":true,"# : ""
         return try timed(
             #"""
-            {"type":"juiceMade",\#(duplicate)"orderId":"\#(id)","store":"\#(store)","juice":"kiwi","quantity":1,
+            {"type":"juiceMade",\#(duplicate)"orderId":"\#(id)","store":"\#(store)","offset":1,"juice":"kiwi","quantity":1,
              "used":{"kiwi":3},"left":{"kiwi":7},"message":"a <b>message</b>\nof two lines"}
             """#,
             time
@@ -33,7 +33,7 @@ enum Sample {
     static func short(_ id: String, store: String = "gangnam", time: Int64 = 100_000) throws -> TimedAnswer {
         try timed(
             #"""
-            {"type":"outOfStock","orderId":"\#(id)","store":"\#(store)","juice":"strawberry","quantity":1,
+            {"type":"outOfStock","orderId":"\#(id)","store":"\#(store)","offset":1,"juice":"strawberry","quantity":1,
              "fruit":"strawberry","missing":[{"fruit":"strawberry","needed":16,"inStock":10}],"message":"short"}
             """#,
             time
@@ -46,8 +46,8 @@ enum Sample {
         let duplicate = isDuplicate ? #""duplicate":true,"# : ""
         return try timed(
             #"""
-            {"type":"cancelled",\#(duplicate)"orderId":"\#(id)","store":"\#(store)","returned":{"kiwi":3},"left":{"kiwi":10},
-             "revision":2,"message":"cancelled: kiwi 3 returned"}
+            {"type":"cancelled",\#(duplicate)"orderId":"\#(id)","store":"\#(store)","offset":1,"returned":{"kiwi":3},
+             "left":{"kiwi":10},"revision":2,"message":"cancelled: kiwi 3 returned"}
             """#,
             100_000
         )

@@ -71,11 +71,11 @@ struct RestockBotTests {
 
     private static let timeout = KafkaError(code: .timedOut, isRetriable: true)
     private static let kiwi =
-        #"{"type":"juiceMade","orderId":"1","store":"a","juice":"kiwi","quantity":1,"used":{"kiwi":3},"#
+        #"{"type":"juiceMade","orderId":"1","store":"a","offset":1,"juice":"kiwi","quantity":1,"used":{"kiwi":3},"#
         + #""left":{"kiwi":1},"message":"m"}"#
 
     private static func refilled(_ id: String, kiwi: Int = 30) -> String {
-        #"{"type":"restocked","restockId":"\#(id)","store":"a","left":{"kiwi":\#(kiwi)},"message":"m"}"#
+        #"{"type":"restocked","restockId":"\#(id)","store":"a","offset":1,"left":{"kiwi":\#(kiwi)},"message":"m"}"#
     }
 
     /// A bot with the partition assigned, and its events.
@@ -121,7 +121,7 @@ struct RestockBotTests {
 
     @Test func aRestartedBotDecidesTheSame() throws {
         let log = ScriptedLog()
-        log.answers = ["no answer", Self.kiwi]
+        log.answers = [#"{"type":"copy","topic":"restocks","offset":7}"#, Self.kiwi]
         for _ in 0..<3 {
             var (bot, _) = try bot(log)
             for _ in 0..<3 { _ = bot.step() }

@@ -66,6 +66,8 @@ struct ShortageWatchTests {
                 command: command,
                 id: id,
                 store: store,
+                offset: 0,
+                from: nil,
                 outcome: outcome,
                 isDuplicate: isDuplicate,
                 message: "m",

@@ -60,36 +60,48 @@ extension TestCluster {
         )
         let configuration = cluster.serviceConfiguration()
         broker.setCoordinator(1, ofGroup: configuration.group)
-        for index in ServiceConfiguration.producerIndices {
-            let id = configuration.producer(owner: configuration.ownerName(worker: 0), index: index)[
-                "transactional.id"
-            ]
-            // Some faults make a producer move on to its next id, at most seven times in one test.
-            for generation in 0..<10 {
-                let id = TransactionalProducer.transactionalID(id ?? "", generation: generation)
+        for set in 0..<ServiceConfiguration.producerSets {
+            for id in configuration.transactionalIDs(worker: 0, set: set) {
                 broker.setCoordinator(1, ofTransactionalID: id)
             }
         }
         return cluster
     }
 
-    /// Writes stock and commits offsets, as if a service had run before.
+    /// Writes stock and a journal, as if a service had run before.
     func leaveSomeStock() throws {
-        try makeProducer().send(
-            topic: topics.stock,
-            key: Array("main".utf8),
-            value: Array(#"{"store":"main","revision":1,"stock":{"kiwi":1000}}"#.utf8),
-            timeout: .seconds(60)
+        let producer = try makeProducer()
+        let claim = JournalClaim(
+            ids: ["former"],
+            since: 0,
+            group: "former",
+            instance: "former",
+            partitions: 1,
+            next: [:]
         )
-        let consumer = try Consumer(
-            configuration: KafkaConfiguration([
-                "bootstrap.servers": bootstrapServers, "group.id": serviceConfiguration().group,
-            ]),
-            hooks: ClientHooks(logger: quietLogger)
+        let position = JournalPosition(
+            next: [.orders: 0, .restocks: 0],
+            added: [:],
+            stock: 1,
+            claim: 0,
+            ids: ["former"],
+            forwarded: [:]
         )
-        let inputs = [topics.orders, topics.restocks].map { TopicPartition(topic: $0, partition: 0) }
-        try consumer.commit(Dictionary(uniqueKeysWithValues: inputs.map { ($0, 0) }))
-        consumer.close()
+        let stock = #"{"store":"main","revision":1,"stock":{"kiwi":1000}}"#
+        try producer.send([
+            .init(topic: topics.stock, partition: 0, key: Array("main".utf8), value: Array(stock.utf8)),
+            .init(topic: topics.results, partition: 0, key: nil, value: JournalNote.claim(claim).bytes),
+            .init(topic: topics.results, partition: 0, key: nil, value: JournalNote.position(position).bytes),
+        ])
+    }
+}
+
+extension JournalNote {
+    /// The value of the note's record.
+    var bytes: [UInt8] {
+        var buffer = OutputBuffer()
+        write(into: &buffer)
+        return buffer.bytes
     }
 }
 

@@ -18,24 +18,12 @@ import Testing
         ),
         (.findCoordinator, [.transactionalIDAuthorizationFailed, .clusterAuthorizationFailed]),
         (.joinGroup, [.groupAuthorizationFailed, .invalidSessionTimeout, .invalidGroupID]),
-        (.offsetFetch, [.groupAuthorizationFailed, .topicAuthorizationFailed]),
         (.listOffsets, [.topicAuthorizationFailed]),
         (.fetch, [.topicAuthorizationFailed]),
         (.produce, [.topicAuthorizationFailed, .clusterAuthorizationFailed]),
         (
             .addPartitionsToTransaction,
             [.topicAuthorizationFailed, .transactionalIDAuthorizationFailed, .clusterAuthorizationFailed]
-        ),
-        (
-            .addOffsetsToTransaction,
-            [.groupAuthorizationFailed, .transactionalIDAuthorizationFailed, .unsupportedForMessageFormat]
-        ),
-        (
-            .transactionalOffsetCommit,
-            [
-                .groupAuthorizationFailed, .topicAuthorizationFailed, .transactionalIDAuthorizationFailed,
-                .unsupportedVersion,
-            ]
         ),
         (.endTransaction, [.transactionalIDAuthorizationFailed, .clusterAuthorizationFailed]),
     ]

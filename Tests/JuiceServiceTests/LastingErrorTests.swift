@@ -13,8 +13,6 @@ import Testing
         Fault("produce", .produce, [.outOfOrderSequence]),
         Fault("add partitions", .addPartitionsToTransaction, [.concurrentTransactions]),
         Fault("add partitions", .addPartitionsToTransaction, [.producerFenced]),
-        Fault("add offsets", .addOffsetsToTransaction, [.coordinatorLoadInProgress]),
-        Fault("offset commit", .transactionalOffsetCommit, [.unknownMemberID]),
         Fault("end transaction", .endTransaction, [.concurrentTransactions]),
         Fault("end transaction", .endTransaction, [.invalidTransactionState]),
         Fault("fetch", .fetch, broker: 2, [.unknownTopicOrPartition]),
@@ -22,7 +20,6 @@ import Testing
         Fault("join", .joinGroup, trigger: .rebalanceInProgress, [.unknownMemberID]),
         Fault("sync", .syncGroup, trigger: .rebalanceInProgress, [.illegalGeneration]),
         Fault("init producer id", .initProducerID, trigger: nil, [.coordinatorLoadInProgress]),
-        Fault("offset fetch", .offsetFetch, trigger: .rebalanceInProgress, [.unstableOffsetCommit]),
         Fault("list offsets", .listOffsets, trigger: .rebalanceInProgress, [.notLeaderForPartition]),
     ]
 
@@ -67,5 +64,5 @@ import Testing
 
 extension Fault {
     /// In five seconds. librdkafka itself retries every 20 ms while an earlier transaction is being ended.
-    fileprivate var mostRequests: Int { codes == [.concurrentTransactions] ? 350 : 110 }
+    fileprivate var mostRequests: Int { codes == [.concurrentTransactions] ? 350 : 160 }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import JuiceEngine
+import JuiceMessages
 import Kafka
 import TestSupport
 import Testing
@@ -16,10 +17,20 @@ struct OpenTransactionTests {
     @Test func aDeadInstancesTransactionIsEndedByItsSuccessor() async throws {
         let cluster = try await onThread { () -> TestCluster in
             let cluster = try TestCluster.real(try #require(realBroker), partitionCount: 1)
-            let dead = try FormerInstance(cluster, name: "dead")
-            try dead.commit(orders: 0, stock: nil)
-            try dead.leaveOpen(orders: 1)
-            dead.leave()
+            let dead = try OpenTransaction(cluster, id: "dead")
+            let claim = JournalClaim(
+                ids: ["dead"],
+                since: 0,
+                group: "g",
+                instance: "i",
+                partitions: 1,
+                next: [:]
+            )
+            try dead.write(cluster.topics.results, key: nil, JournalNote.claim(claim).bytes)
+            try dead.session.commit(timeout: .seconds(20))
+            try dead.begin()
+            let answer = #"{"type":"outOfStock","orderId":"x","store":"gangnam","offset":0}"#
+            try dead.write(cluster.topics.results, key: "gangnam", Array(answer.utf8))
             return cluster
         }
         try await withRunningService(cluster.serviceConfiguration(instanceID: "heir")) { events in
@@ -27,7 +38,11 @@ struct OpenTransactionTests {
             wait { events.isRestored }
             #expect(events.isRestored && ContinuousClock.now - start < .seconds(20))
             let answer = try Self.answer(cluster)
-            #expect(answer.contains(#""left":{"kiwi":7}"#))
+            #expect(
+                answer.contains(
+                    #""offset":0,"juice":"kiwi","quantity":1,"used":{"kiwi":3},"left":{"kiwi":7}"#
+                )
+            )
         }
     }
 
@@ -37,25 +52,24 @@ struct OpenTransactionTests {
             try .real(try #require(realBroker), partitionCount: 1)
         }
         let stranger = try await onThread { () -> OpenTransaction in
-            let stranger = try OpenTransaction(cluster)
-            let former = try FormerInstance(cluster, name: "former")
-            try former.commit(orders: 0, stock: 5)
-            former.leave()
+            let stranger = try OpenTransaction(cluster, id: UUID().uuidString)
+            try stranger.write(cluster.topics.stock, key: "jamsil", Array("{}".utf8))
+            try cluster.leaveSomeStock()
             return stranger
         }
         try await withRunningService(cluster.serviceConfiguration(instanceID: "heir")) { events in
-            #expect(wait { events.hasMetUndecided || events.isRestored })
-            #expect(!events.isRestored)
+            #expect(wait { events.isAssigned })
+            #expect(!wait(upTo: .seconds(3)) { events.isRestored })
             try stranger.abort()
-            let answer = try Self.answer(cluster)
-            #expect(answer.contains(#""left":{"kiwi":2}"#))
+            let answer = try Self.answer(cluster, store: "main")
+            #expect(answer.contains(#""left":{"kiwi":997}"#))
         }
     }
 
-    private static func answer(_ cluster: TestCluster) throws -> String {
+    private static func answer(_ cluster: TestCluster, store: String = "gangnam") throws -> String {
         try cluster.makeProducer().send(
             topic: cluster.topics.orders,
-            key: Array("gangnam".utf8),
+            key: Array(store.utf8),
             value: Array(#"{"orderId":"a","juice":"kiwi"}"#.utf8),
             timeout: .seconds(10)
         )
@@ -65,113 +79,51 @@ struct OpenTransactionTests {
 }
 
 extension EventLog {
-    /// Whether a restore has timed out waiting for a transaction to be decided.
-    fileprivate var hasMetUndecided: Bool {
-        all.contains {
-            if case .retrying(let error, _) = $0 { error.message.contains("undecided") } else { false }
-        }
+    /// Whether a worker has been assigned partitions.
+    fileprivate var isAssigned: Bool {
+        all.contains { if case .assigned = $0 { true } else { false } }
     }
 }
 
-/// An earlier instance of the service, as far as its successor can see it.
-private final class FormerInstance {
-    private let cluster: TestCluster
-    private let owner: String
-    private let producer: TransactionalProducer
-    private let stock: TransactionalTopic
-    private let member: GroupConsumer
-
-    init(_ cluster: TestCluster, name: String) throws {
-        self.cluster = cluster
-        let configuration = cluster.serviceConfiguration(instanceID: name)
-        owner = configuration.ownerName(worker: 0)
-        let hooks = ClientHooks(logger: quietLogger)
-        producer = try TransactionalProducer(
-            configuration: configuration.producer(owner: owner, index: 0)
-                .merging(["transaction.timeout.ms": "60000"]),
-            hooks: hooks
-        )
-        try producer.initTransactions(timeout: .seconds(20))
-        stock = try producer.topic(cluster.topics.stock)
-        // Not a static member, so that it is gone when it leaves.
-        let member = try GroupConsumer(
-            of: [cluster.topics.orders, cluster.topics.restocks],
-            configuration: KafkaConfiguration([
-                "bootstrap.servers": cluster.bootstrapServers, "group.id": configuration.group,
-                "partition.assignment.strategy": "range",
-            ]),
-            hooks: hooks
-        )
-        self.member = member
-        wait {
-            _ = try? member.poll(maxRecords: 1, timeout: .milliseconds(50))
-            return member.membership != nil
-        }
-    }
-
-    func commit(orders: Offset, stock level: Int?) throws {
-        try begin(orders: orders, stock: level)
-        try producer.commit(timeout: .seconds(20))
-    }
-
-    /// Begins a transaction that will never be committed.
-    func leaveOpen(orders: Offset) throws { try begin(orders: orders, stock: 1) }
-
-    private func begin(orders: Offset, stock level: Int?) throws {
-        try producer.begin()
-        if let level {
-            let record = #"{"store":"gangnam","revision":1,"stock":{"kiwi":\#(level)}}"#
-            try Array("gangnam".utf8).withUnsafeBytes { key in
-                try Array(record.utf8).withUnsafeBytes { value in
-                    try stock.produce(partition: 0, key: key, value: value, headers: [])
-                }
-            }
-        }
-        let topics = [cluster.topics.orders: orders, cluster.topics.restocks: 0]
-        try producer.sendOffsets(
-            Dictionary(
-                uniqueKeysWithValues: topics.map { (TopicPartition(topic: $0.key, partition: 0), $0.value) }
-            ),
-            metadata: CommitMetadata(
-                owner: owner,
-                transactionalIDs: [producer.transactionalID],
-                partitionCount: 1
-            ).text,
-            membership: try #require(member.membership),
-            timeout: .seconds(20)
-        )
-    }
-
-    func leave() { member.close() }
-}
-
-/// An open transaction of an unknown program, with a record in the stock topic. Its calls come one after the other, so that the
-/// unchecked `Sendable` is safe.
+/// An open transaction of another program. Its calls come one after the other, so that the unchecked `Sendable` is safe.
 private final class OpenTransaction: @unchecked Sendable {
-    private let producer: TransactionalProducer
+    let session: TransactionSession
+    private let topics: [String]
 
-    init(_ cluster: TestCluster) throws {
-        producer = try TransactionalProducer(
-            configuration: KafkaConfiguration([
-                "bootstrap.servers": cluster.bootstrapServers, "transactional.id": UUID().uuidString,
-                "transaction.timeout.ms": "60000",
-            ]),
-            hooks: ClientHooks(logger: quietLogger)
-        )
-        try producer.initTransactions(timeout: .seconds(20))
-        try producer.begin()
-        let stock = try producer.topic(cluster.topics.stock)
-        try Array("jamsil".utf8).withUnsafeBytes { key in
-            try Array("{}".utf8).withUnsafeBytes { value in
-                try stock.produce(partition: 0, key: key, value: value, headers: [])
-            }
+    init(_ cluster: TestCluster, id: String) throws {
+        topics = cluster.topics.all
+        let configuration = KafkaConfiguration([
+            "bootstrap.servers": cluster.bootstrapServers, "transaction.timeout.ms": "60000",
+        ])
+        session = TransactionSession(ids: { _ in [id] }, topics: topics.map { ($0, [:]) }) { _ in
+            (configuration, ClientHooks(logger: quietLogger))
         }
-        // The record has to be written before any that follow.
-        try producer.flush(timeout: .seconds(20))
+        try session.initTransactions(timeout: .seconds(20))
+        try begin()
     }
 
+    func begin() throws { try session.begin() }
+
+    /// Writes a record, before any that follow.
+    func write(_ topic: String, key: String?, _ value: [UInt8]) throws {
+        let number = try #require(topics.firstIndex(of: topic))
+        try Array((key ?? "").utf8).withUnsafeBytes { bytes in
+            try value.withUnsafeBytes { value in
+                try session.produce(
+                    to: number,
+                    partition: 0,
+                    key: key == nil ? nil : bytes,
+                    value: value,
+                    headers: []
+                )
+            }
+        }
+        try session.flush(timeout: .seconds(20))
+    }
+
+    /// Taking the id over aborts what is open under it.
     func abort() throws {
-        producer.drop()
-        try producer.initTransactions(timeout: .seconds(20))
+        session.drop()
+        try session.initTransactions(timeout: .seconds(20))
     }
 }

@@ -29,11 +29,11 @@ struct RealBrokerTests {
                 hooks: ClientHooks(logger: quietLogger)
             )
             let check = TopicCheck(names: cluster.topics, bootstrapServers: cluster.bootstrapServers)
-            #expect(try check.findings(admin, group: nil, timeout: .seconds(10)).problems.isEmpty)
+            #expect(try check.findings(admin, reader: nil, timeout: .seconds(10)).problems.isEmpty)
             // Creating again changes nothing and is no error.
             let plan = TopicPlan(names: cluster.topics, partitionCount: 9, replicationFactor: 1)
             #expect(try admin.create(plan.topics, timeout: .seconds(10)).isEmpty)
-            #expect(try check.findings(admin, group: nil, timeout: .seconds(10)).problems.isEmpty)
+            #expect(try check.findings(admin, reader: nil, timeout: .seconds(10)).problems.isEmpty)
         }
     }
 

@@ -25,13 +25,13 @@ import Testing
         (bothReady + [(0, .startingOver(error)), (0, restored)], [true, false, true]),
         (
             bothReady + [
-                (0, .partitionStopped(0, PartitionFault(.offsets(nil), ""))),
+                (0, .partitionStopped(0, PartitionFault(.journal, ""))),
                 (0, .committed(TransactionSummary())),
             ],
             [true, false]
         ),
         (
-            [(0, .partitionStopped(0, PartitionFault(.offsets(nil), "")))] + bothReady + [(0, .revoked)]
+            [(0, .partitionStopped(1, PartitionFault(.journal, "")))] + bothReady + [(0, .revoked)]
                 + bothReady, [true]
         ),
         (

@@ -37,7 +37,13 @@ extension TopicCheck.Description {
     }
 
     @Test func topicsAsPlannedAreFit() {
-        let fit = TopicCheck.Findings(problems: [], warnings: [], storePartitions: 4, inputPartitions: 4)
+        let fit = TopicCheck.Findings(
+            problems: [],
+            warnings: [],
+            storePartitions: 4,
+            inputPartitions: 4,
+            answerRetention: nil
+        )
         #expect(check.findings(of: topics()) == fit)
     }
 
@@ -84,7 +90,7 @@ extension TopicCheck.Description {
         )
     }
 
-    @Test(arguments: ["juice.orders", "juice.restocks", "juice.results"])
+    @Test(arguments: ["juice.orders", "juice.restocks"])
     func tooFewPartitionsAreMendedByAddingSome(name: String) {
         let problems = check.problems(of: topics { $0[name]?.partitionCount = 3 })
         #expect(
@@ -228,7 +234,7 @@ extension TopicCheck.Description {
         try configuration.validate()
         for client in [
             configuration.client, configuration.groupConsumer(worker: 0), configuration.changelogConsumer,
-            configuration.logEndConsumer, configuration.producer(owner: "one", index: 1),
+            configuration.logEndConsumer, configuration.producer,
         ] {
             #expect(client["security.protocol"] == "ssl")
             #expect(client["bootstrap.servers"] == "broker:9092")
@@ -238,10 +244,16 @@ extension TopicCheck.Description {
     @Test func workersHaveNamesOfTheirOwn() {
         let configuration = configuration { _ in }
         #expect(configuration.groupConsumer(worker: 3)["group.instance.id"] == "one-3")
-        let ids = [(0, 0), (0, 1), (1, 0)].map {
-            configuration.producer(owner: configuration.ownerName(worker: $0), index: $1)["transactional.id"]
+        let ids = [(0, 0), (0, 7), (1, 0)].flatMap {
+            configuration.transactionalIDs(worker: $0, set: $1).prefix(2)
         }
-        #expect(ids == ["juice-maker/one/0/0", "juice-maker/one/0/1", "juice-maker/one/1/0"])
+        #expect(
+            ids == [
+                "juice-maker/one/0/0/0", "juice-maker/one/0/0/1", "juice-maker/one/0/7/0",
+                "juice-maker/one/0/7/1",
+                "juice-maker/one/1/0/0", "juice-maker/one/1/0/1",
+            ]
+        )
     }
 
     @Test func noDescriptionShowsASecret() {

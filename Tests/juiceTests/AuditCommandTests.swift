@@ -14,7 +14,7 @@ import Testing
 struct AuditCommandTests {
     /// Records by topic, which keep the contract until a test damages them.
     struct Records {
-        typealias Record = (key: String, value: String, headers: [RecordHeader])
+        typealias Record = (key: String?, value: String, headers: [RecordHeader])
 
         var orders: [Record] = [
             ("g", #"{"orderId":"a","juice":"kiwi"}"#, []),
@@ -25,29 +25,35 @@ struct AuditCommandTests {
         var restocks: [Record] = [("g", #"{"restockId":"r","add":{"kiwi":5}}"#, [])]
         var results: [Record] = [
             (
+                nil,
+                #"{"type":"claim","ids":["a/b/0/0/0"],"since":0,"group":"a","instance":"b","partitions":1}"#,
+                []
+            ),
+            (
                 "g",
-                #"{"type":"juiceMade","orderId":"a","store":"g","juice":"kiwi","quantity":1,"used":{"kiwi":3},"#
+                #"{"type":"juiceMade","orderId":"a","store":"g","offset":0,"juice":"kiwi","quantity":1,"used":{"kiwi":3},"#
                     + #""left":{"kiwi":7},"revision":1,"message":"m"}"#,
                 []
             ),
             (
                 "g",
-                #"{"type":"juiceMade","orderId":"b","store":"g","items":[{"juice":"kiwi","quantity":1},"#
+                #"{"type":"juiceMade","orderId":"b","store":"g","offset":1,"items":[{"juice":"kiwi","quantity":1},"#
                     + #"{"juice":"mango","quantity":1}],"used":{"kiwi":3,"mango":3},"#
                     + #""left":{"kiwi":4,"mango":7},"revision":2,"message":"m"}"#,
                 []
             ),
             (
                 "g",
-                #"{"type":"restocked","restockId":"r","store":"g","left":{"kiwi":9},"revision":3,"message":"m"}"#,
+                #"{"type":"restocked","restockId":"r","store":"g","offset":0,"left":{"kiwi":9},"revision":3,"message":"m"}"#,
                 []
             ),
             (
                 "g",
-                #"{"type":"cancelled","orderId":"b","store":"g","returned":{"kiwi":3,"mango":3},"#
+                #"{"type":"cancelled","orderId":"b","store":"g","offset":2,"returned":{"kiwi":3,"mango":3},"#
                     + #""left":{"kiwi":12,"mango":10},"revision":4,"message":"m"}"#,
                 []
             ),
+            (nil, #"{"type":"deadLetter","topic":"orders","offset":3,"code":"notJSON"}"#, []),
         ]
         var stock: [Record] = [
             (
@@ -93,47 +99,47 @@ struct AuditCommandTests {
 
     static let damages = [
         Damage("none") { _ in },
-        // The ledger goes on without the answer, until a later one tells more.
-        Damage(
-            "an answer removed",
-            "missing restocks 0@0",
-            "wrong results 0@2",
-            "wrong stock 0@0",
-            "missing stock 0"
-        ) { $0.results.remove(at: 2) },
-        Damage("the last answer removed", "missing orders 0@2", "wrong stock 0@0", "missing stock 0") {
-            $0.results.removeLast()
+        // The ledger goes on with what the next answer tells.
+        Damage("an answer removed", "missing orders 0@1", "wrong results 0@2", "wrong results 0@3") {
+            $0.results.remove(at: 2)
         },
-        Damage("an answer doubled", "doubled results 0@1") { $0.results.insert($0.results[0], at: 1) },
-        Damage("an answer altered", "wrong results 0@0") {
-            $0.results[0].value = $0.results[0].value.replacing(#""quantity":1"#, with: #""quantity":2"#)
+        Damage("a cancel's answer removed", "missing orders 0@2", "wrong stock 0@0") {
+            $0.results.remove(at: 4)
         },
-        Damage("an answer of nobody", "wrong results 0@4") {
-            $0.results.append(
-                (
-                    "g",
-                    #"{"type":"cancelled","orderId":"x","store":"g","returned":{},"left":{},"message":"m"}"#,
-                    []
-                )
-            )
+        // It may not be written yet.
+        Damage("the last note removed") { $0.results.removeLast() },
+        Damage("an answer doubled", "doubled results 0@2") { $0.results.insert($0.results[1], at: 1) },
+        Damage("an answer altered", "wrong results 0@1") {
+            $0.results[1].value = $0.results[1].value.replacing(#""quantity":1"#, with: #""quantity":2"#)
         },
-        Damage("answers swapped", "wrong results 0@0", "wrong results 0@1", "wrong results 0@1") {
-            $0.results.swapAt(0, 1)
+        Damage("an answer of nobody", "wrong results 0@6") {
+            let answer =
+                #"{"type":"cancelled","orderId":"x","store":"g","offset":9,"returned":{},"left":{},"message":"m"}"#
+            $0.results.append(("g", answer, []))
         },
-        Damage("a revision altered", "wrong results 0@1") {
-            $0.results[1].value = $0.results[1].value.replacing(#""revision":2"#, with: #""revision":7"#)
+        Damage("answers swapped", "missing orders 0@0", "wrong results 0@1", "doubled results 0@2") {
+            $0.results.swapAt(1, 2)
+        },
+        Damage("a revision altered", "wrong results 0@2", "wrong results 0@3") {
+            $0.results[2].value = $0.results[2].value.replacing(#""revision":2"#, with: #""revision":7"#)
+        },
+        Damage("another owner", "wrong results 0@6") {
+            let note = #"{"type":"position","orders":4,"restocks":1,"stock":1,"claim":0,"ids":["a/c/0/0/0"]}"#
+            $0.results.append((nil, note, []))
         },
         Damage("a stock record altered", "wrong stock 0@0") {
             $0.stock[0].value = $0.stock[0].value.replacing(#""kiwi":12"#, with: #""kiwi":13"#)
         },
-        Damage("no stock record", "missing stock 0") { $0.stock = [] },
+        Damage("no stock record") { $0.stock = [] },
         Damage("a stock record of the future", "wrong stock 0@1") {
             $0.stock.append($0.stock[0])
             $0.stock[1].value = $0.stock[1].value.replacing(#""revision":4"#, with: #""revision":5"#)
         },
         Damage("a dead letter removed", "missing orders 0@3") { $0.deadLetters = [] },
-        Damage("a dead letter altered", "wrong dead-letters 0@0") { $0.deadLetters[0].value = "none" },
-        Damage("a key altered", "wrong results 0@0") { $0.results[0].key = "h" },
+        Damage("a dead letter altered", "missing orders 0@3", "wrong dead-letters 0@0") {
+            $0.deadLetters[0].value = "none"
+        },
+        Damage("a key altered", "wrong results 0@1") { $0.results[1].key = "h" },
     ]
 
     @Test(arguments: damages)
@@ -153,7 +159,7 @@ struct AuditCommandTests {
                 for (key, value, headers) in records[topic] {
                     try producer.send(
                         topic: topics[topic],
-                        key: Array(key.utf8),
+                        key: key.map { Array($0.utf8) },
                         value: Array(value.utf8),
                         headers: headers,
                         timeout: .seconds(30)
@@ -167,6 +173,12 @@ struct AuditCommandTests {
             }
             #expect(places.sorted() == damage.expected.sorted(), "\(report.lines)")
             #expect(report.isClean == damage.expected.isEmpty)
+            #expect(report.owners.map(\.instance) == ["b"])
+            #expect(
+                report.lines.contains {
+                    $0.hasPrefix("partition 0: b of group a from 0 (") && $0.hasSuffix(" on")
+                }
+            )
         }
     }
 
@@ -189,6 +201,7 @@ struct AuditCommandTests {
             #expect(report.isClean, "\(report.lines)")
             #expect(report.counts.answers == 3)
             #expect(report.counts.duplicates == 1)
+            #expect(!report.owners.isEmpty)
             #expect(last.withLock { $0.done == $0.total })
             #expect(try JSONText.indented(report).contains(#""isClean" : true"#))
         }

@@ -70,6 +70,48 @@ struct DeadLetterTests {
         #expect(Self.letter("x", headers: [header]).resentLetter == nil)
     }
 
+    /// After a crash the service may put the same record aside again.
+    @Test func aLetterThatStandsTwiceCountsOnce() {
+        func letter(_ offset: Offset, _ value: String, source: String?) -> DeadLetter {
+            DeadLetter(
+                position: LetterPosition(partition: 1, offset: offset),
+                timestamp: 100 - offset,
+                key: nil,
+                value: Array(value.utf8),
+                headers: source.map { [RecordHeader(name: HeaderName.sourceOffset, value: $0)] } ?? []
+            )
+        }
+        func note(_ offset: Offset, of letter: Offset) -> DeadLetter {
+            DeadLetter(
+                position: LetterPosition(partition: 1, offset: offset),
+                timestamp: nil,
+                key: nil,
+                value: nil,
+                headers: [RecordHeader(name: HeaderName.resentLetter, value: "1/\(letter)")]
+            )
+        }
+        var found = DeadLetterReader.Letters()
+        let records = [
+            letter(0, "a", source: "7"), letter(1, "b", source: "8"), letter(2, "a", source: "7"),
+            // In a topic that was made anew, and of somebody else.
+            letter(3, "c", source: "7"), letter(4, "a", source: nil), letter(5, "a", source: nil),
+            note(6, of: 2), letter(7, "a", source: "7"),
+            // No notes of letters before them.
+            note(8, of: 9), letter(9, "d", source: "9"),
+        ]
+        for record in records { found.add(record) { $0.position.offset != 3 } }
+        found.sort()
+        func place(_ offset: Offset) -> LetterPosition { LetterPosition(partition: 1, offset: offset) }
+        #expect(found.letters.map(\.position.offset) == [9, 5, 4, 1, 0])
+        #expect(found.resent == [place(0)])
+        #expect([0, 1, 2, 3, 7].map { found.first(of: place($0)).offset } == [0, 1, 0, 3, 0])
+        // Only those are forgotten that are shown.
+        found.keep { _ in false }
+        found.add(letter(10, "d", source: "9"))
+        found.add(letter(11, "e", source: "10"))
+        #expect(found.letters.map(\.position.offset) == [11])
+    }
+
     @Test(arguments: [
         ("not json", "not json"), (nil, "-"), ("", ""), ("a\u{1B}[2J\nb", "a\u{FFFD}[2J\u{FFFD}b"),
         ("딸기딸기딸기딸기딸기딸기딸기딸기딸기딸기딸기", "딸기딸기딸기딸기딸기딸기딸기딸기딸기딸…"),

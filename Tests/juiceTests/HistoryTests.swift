@@ -5,31 +5,29 @@ import Testing
 
 struct HistoryTests {
     private static let made = #"""
-        {"type":"juiceMade","orderId":"b","store":"g","items":[{"juice":"kiwi","quantity":2},\#
+        {"type":"juiceMade","orderId":"b","store":"g","offset":1,"items":[{"juice":"kiwi","quantity":2},\#
         {"juice":"mango","quantity":1}],"used":{"kiwi":6,"mango":2},"left":{"kiwi":4,"mango":8},"revision":17,"message":"m"}
         """#
     private static let restocked =
-        #"{"type":"restocked","restockId":"d","store":"g","left":{"kiwi":8,"mango":0},"revision":18,"message":"m"}"#
+        #"{"type":"restocked","restockId":"d","store":"g","offset":1,"left":{"kiwi":8,"mango":0},"revision":18,"message":"m"}"#
     private static let cancelled =
-        #"{"type":"cancelled","orderId":"b","store":"g","returned":{"kiwi":6},"left":{"kiwi":14},"revision":22,"message":"m"}"#
+        #"{"type":"cancelled","orderId":"b","store":"g","offset":1,"returned":{"kiwi":6},"left":{"kiwi":14},"revision":22,"message":"m"}"#
     private static let nothing =
-        #"{"type":"cancelled","orderId":"c","store":"g","returned":{},"left":{},"message":"m"}"#
-    private static let earlier = #"""
-        {"type":"juiceMade","orderId":"e\u001b","store":"g","juice":"kiwi","quantity":1,"used":{"kiwi":3},\#
-        "left":{"kiwi":11},"message":"m"}
-        """#
+        #"{"type":"cancelled","orderId":"c","store":"g","offset":1,"returned":{},"left":{},"message":"m"}"#
     private static let repeated =
-        #"{"type":"restocked","duplicate":true,"restockId":"d","store":"g","left":{"kiwi":8},"revision":18,"message":"m"}"#
+        #"{"type":"restocked","duplicate":true,"restockId":"d","store":"g","offset":1,"left":{"kiwi":8},"revision":18,"message":"m"}"#
     private static let newest =
-        #"{"type":"restocked","restockId":"f","store":"g","left":{"kiwi":1},"revision":25,"message":"m"}"#
+        #"{"type":"restocked","restockId":"f","store":"g","offset":1,"left":{"kiwi":1},"revision":25,"message":"m"}"#
 
-    private static let all = [made, restocked, repeated, cancelled, nothing, earlier, newest]
+    private static let note = #"{"type":"copy","topic":"orders","offset":45}"#
+
+    private static let all = [made, restocked, repeated, note, cancelled, nothing, newest]
 
     private func print(_ format: some AnswerFormat, printsJSON: Bool) throws -> [String] {
         var bytes: [UInt8] = []
-        let entries = try Self.all.enumerated().map { offset, json in
+        let entries = Self.all.enumerated().map { offset, json in
             ResultsReader.Entry(
-                answer: try Answer(json: json),
+                answer: try? Answer(json: json),
                 bytes: Array(json.utf8),
                 timestamp: nil,
                 partition: 0,
@@ -50,31 +48,31 @@ struct HistoryTests {
                 "18  restock d  left kiwi 8, mango 0",
                 "revisions 19 to 21 are missing",
                 "22  cancel b  returned kiwi 6  left kiwi 14",
-                "-  order e\u{FFFD}: kiwi  used kiwi 3  left kiwi 11",
-                "revision 24 is missing",
+                "revisions 23 to 24 are missing",
                 "25  restock f  left kiwi 1",
             ]
         )
     }
 
     @Test func forProgramsItIsRecordsAndWhatIsMissing() throws {
-        let missing =
-            #"{"from":19,"message":"revisions 19 to 21 are missing","store":"g","to":21,"type":"revisionsMissing"}"#
-        let missingOne =
-            #"{"from":24,"message":"revision 24 is missing","store":"g","to":24,"type":"revisionsMissing"}"#
+        func missing(_ from: Int, _ to: Int) -> String {
+            #"{"from":\#(from),"message":"revisions \#(from) to \#(to) are missing","store":"g","to":\#(to),"#
+                + #""type":"revisionsMissing"}"#
+        }
         #expect(
             try print(HistoryFormat(paint: .none), printsJSON: true) == [
-                Self.made, Self.restocked, missing, Self.cancelled, Self.earlier, missingOne, Self.newest,
+                Self.made, Self.restocked, missing(19, 21), Self.cancelled, missing(23, 24), Self.newest,
             ]
         )
     }
 
-    @Test func resultsShowAllAnswersAndWhatIsMissing() throws {
+    @Test func resultsShowAllAnswersAndNotesAndWhatIsMissing() throws {
         let lines = try print(ResultsFormat(paint: .none), printsJSON: false)
         #expect(lines.count == Self.all.count + 2)
-        #expect(lines[3] == "g             missing       revisions 19 to 21 are missing")
-        #expect(lines[4] == "g             cancelled     b                 m")
-        #expect(lines[7] == "g             missing       revision 24 is missing")
+        #expect(lines[3] == "partition 0 offset 3  " + Self.note)
+        #expect(lines[4] == "g             missing       revisions 19 to 21 are missing")
+        #expect(lines[5] == "g             cancelled     b                 m")
+        #expect(lines[7] == "g             missing       revisions 23 to 24 are missing")
     }
 
     @Test func everyStoreHasRevisionsOfItsOwn() throws {
@@ -83,7 +81,8 @@ struct HistoryTests {
             gaps.missing(
                 before: try Answer(
                     json: #"""
-                        {"type":"restocked","restockId":"d","store":"\#(store)","left":{},"revision":\#(revision),"message":""}
+                        {"type":"restocked","restockId":"d","store":"\#(store)","offset":1,"left":{},\#
+                        "revision":\#(revision),"message":""}
                         """#
                 )
             )

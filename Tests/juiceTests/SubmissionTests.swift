@@ -14,9 +14,9 @@ struct SubmissionTests {
     }
 
     @Test(arguments: [
-        #"{"type":"rejected","orderId":"o","store":"s","reason":"badCommand","message":"the order has no juice"}"#,
+        #"{"type":"rejected","orderId":"o","store":"s","offset":1,"reason":"badCommand","message":"the order has no juice"}"#,
         #"""
-        {"type":"outOfStock","duplicate":true,"orderId":"o","store":"s","juice":"kiwi","quantity":1,"fruit":"kiwi",\#
+        {"type":"outOfStock","duplicate":true,"orderId":"o","store":"s","offset":1,"juice":"kiwi","quantity":1,"fruit":"kiwi",\#
         "missing":[{"fruit":"kiwi","needed":3,"inStock":1}],"message":"out of stock (kiwi)"}
         """#,
     ])

@@ -114,7 +114,7 @@ struct TerminalTests {
     @Test func answersAreOneLine() throws {
         let answer = try Answer(
             json: #"""
-                {"type":"rejected","duplicate":true,"orderId":"pos-1","store":"강남","reason":"unknownJuice",\#
+                {"type":"rejected","duplicate":true,"orderId":"pos-1","store":"강남","offset":1,"reason":"unknownJuice",\#
                 "message":"no juice is\ncalled so"}
                 """#
         )

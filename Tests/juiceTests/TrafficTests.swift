@@ -16,24 +16,26 @@ struct TrafficTests {
     init() throws {
         made = try Answer(
             json: #"""
-                {"type":"juiceMade","orderId":"o","store":"main","juice":"kiwi","quantity":1,"used":{},"left":{},\#
+                {"type":"juiceMade","orderId":"o","store":"main","offset":1,"juice":"kiwi","quantity":1,"used":{},"left":{},\#
                 "message":""}
                 """#
         )
         short = try Answer(
             json: #"""
-                {"type":"outOfStock","orderId":"o","store":"main","juice":"kiwi","quantity":1,"fruit":"kiwi",\#
+                {"type":"outOfStock","orderId":"o","store":"main","offset":1,"juice":"kiwi","quantity":1,"fruit":"kiwi",\#
                 "missing":[{"fruit":"kiwi","needed":3,"inStock":1}],"message":""}
                 """#
         )
         rejected = try Answer(
-            json: #"{"type":"rejected","orderId":"o","store":"main","reason":"unknownJuice","message":""}"#
+            json: #"{"type":"rejected","orderId":"o","store":"main","offset":1,"reason":"r","message":""}"#
         )
         restocked = try Answer(
-            json: #"{"type":"restocked","restockId":"bot-1","store":"main","left":{},"message":""}"#
+            json: #"{"type":"restocked","restockId":"bot-1","store":"s","offset":1,"left":{},"message":""}"#
         )
         cancelled = try Answer(
-            json: #"{"type":"cancelled","orderId":"o","store":"main","returned":{},"left":{},"message":""}"#
+            json: #"""
+                {"type":"cancelled","orderId":"o","store":"main","offset":1,"returned":{},"left":{},"message":""}
+                """#
         )
     }
 

@@ -17,7 +17,7 @@ struct AnswerTests {
 
     static let samples: [Sample] = [
         Sample(key: .endTxn, version: 1, frame: short(47), error: 47),
-        Sample(key: .addOffsets, version: 2, frame: short(0)),
+        Sample(key: .endTxn, version: 2, frame: short(0)),
         Sample(
             key: .initProducerID,
             version: 4,
@@ -31,13 +31,7 @@ struct AnswerTests {
             producer: ProducerIdentity(id: 4_000, epoch: 8)
         ),
         Sample(key: .addPartitions, version: 0, frame: partitions([0, 51, 0]), error: 51),
-        Sample(key: .txnOffsetCommit, version: 2, frame: partitions([0, 0])),
-        Sample(
-            key: .txnOffsetCommit,
-            version: 3,
-            frame: partitions([0, 47, 22], isFlexible: true),
-            error: 47
-        ),
+        Sample(key: .addPartitions, version: 2, frame: partitions([0, 0])),
         Sample(key: .produce, version: 3, frame: produced([0, 0], version: 3)),
         Sample(key: .produce, version: 7, frame: produced([0, 48], version: 7), error: 48),
         Sample(key: .produce, version: 8, frame: produced([0, 0, 90], version: 8), error: 90),
@@ -50,19 +44,16 @@ struct AnswerTests {
         }
     }
 
-    static func partitions(_ errors: [Int16], isFlexible: Bool = false) -> ByteBuffer {
-        answerFrame(hasTags: isFlexible) { writer in
+    static func partitions(_ errors: [Int16]) -> ByteBuffer {
+        answerFrame { writer in
             writer.integer(Int32(0))
-            writer.count(1, isFlexible: isFlexible)
-            writer.string("juice.orders", isFlexible: isFlexible)
-            writer.count(errors.count, isFlexible: isFlexible)
+            writer.count(1)
+            writer.string("juice.orders")
+            writer.count(errors.count)
             for (number, error) in errors.enumerated() {
                 writer.integer(Int32(number))
                 writer.integer(error)
-                writer.tags(isFlexible: isFlexible)
             }
-            writer.tags(isFlexible: isFlexible)
-            writer.tags(isFlexible: isFlexible)
         }
     }
 

@@ -7,7 +7,7 @@ struct LateRequestsTests {
     private static let done = Answer(error: 0)
     private static let refused = Answer(error: 47)
 
-    /// A transaction up to its offsets, or beyond.
+    /// A transaction that has begun.
     private func open(_ late: inout LateRequests, epoch: Int16 = 0) throws {
         _ = late.answered(try request(.addPartitions, epoch: epoch), Self.done)
     }
@@ -27,11 +27,10 @@ struct LateRequestsTests {
     }
 
     @Test(arguments: [
-        (Moment.answered(.addPartitions), "open"), (.answered(.addOffsets), "offsets"),
-        (.answered(.txnOffsetCommit), "committed offsets"), (.before(.produce), "produce"),
-        (.before(.txnOffsetCommit), "before offsets"), (.before(.endTxn), "end"),
+        (Moment.answered(.addPartitions), "open"), (.before(.produce), "produce"),
+        (.answered(.produce), "produced"), (.before(.endTxn), "end"),
         // A request without a better moment is forwarded before the end.
-        (.answered(.produce), "end"), (.before(.addOffsets), "end"),
+        (.answered(.endTxn), "end"), (.before(.initProducerID), "end"),
     ])
     func itIsLetGoAtItsMoment(moment: Moment, step: String) throws {
         var late = LateRequests()
@@ -39,11 +38,9 @@ struct LateRequestsTests {
         let id = late.keep(try request(.endTxn), until: moment, at: .zero)
         try end(&late)
         let steps: [(String, (inout LateRequests) throws -> [LateRequests.ID])] = [
-            ("open", { $0.answered(try request(.addPartitions), Self.done).release }),
+            ("open", { $0.answered(try request(.addPartitions), Self.done) }),
             ("produce", { $0.forwarding(try request(.produce)) }),
-            ("offsets", { $0.answered(try request(.addOffsets), Self.done).release }),
-            ("before offsets", { $0.forwarding(try request(.txnOffsetCommit)) }),
-            ("committed offsets", { $0.answered(try request(.txnOffsetCommit), Self.done).release }),
+            ("produced", { $0.answered(try request(.produce), Self.done) }),
             ("end", { $0.forwarding(try request(.endTxn)) }),
         ]
         for (name, take) in steps {
@@ -68,14 +65,14 @@ struct LateRequestsTests {
         try open(&late)
         _ = late.keep(try request(.endTxn), until: .answered(.addPartitions), at: .zero)
         try end(&late)
-        #expect(late.answered(try request(.addPartitions), Answer(error: 51)).release == [])
-        #expect(late.answered(try request(.addPartitions), Self.done).release == [1])
+        #expect(late.answered(try request(.addPartitions), Answer(error: 51)) == [])
+        #expect(late.answered(try request(.addPartitions), Self.done) == [1])
     }
 
     @Test func initProducerIdEndsWhatWasOpen() throws {
         var late = LateRequests()
         try open(&late)
-        _ = late.keep(try request(.txnOffsetCommit), until: .before(.endTxn), at: .zero)
+        _ = late.keep(try request(.produce), until: .before(.endTxn), at: .zero)
         let bumped = Answer(error: 0, producer: ProducerIdentity(id: 4_000, epoch: 1))
         _ = late.answered(try request(.initProducerID), bumped)
         try open(&late, epoch: 1)
@@ -90,9 +87,9 @@ struct LateRequestsTests {
         var late = LateRequests()
         _ = late.keep(try request(.addPartitions), until: .answered(.addPartitions), at: .zero)
         // The resend opens the first transaction; only the second one is later.
-        #expect(late.answered(try request(.addPartitions), Self.done).release == [])
+        #expect(late.answered(try request(.addPartitions), Self.done) == [])
         try end(&late)
-        #expect(late.answered(try request(.addPartitions), Self.done).release == [1])
+        #expect(late.answered(try request(.addPartitions), Self.done) == [1])
     }
 
     @Test func delayIsKeptAndBounded() throws {
@@ -111,7 +108,7 @@ struct LateRequestsTests {
     @Test func powerIsCounted() throws {
         var late = LateRequests()
         try open(&late)
-        for key in [ApiKey.endTxn, .txnOffsetCommit, .txnOffsetCommit, .addOffsets, .produce] {
+        for key in [ApiKey.endTxn, .addPartitions, .addPartitions, .initProducerID, .produce] {
             _ = late.keep(try request(key), until: .before(.endTxn), at: .zero)
         }
         // Too early: its own transaction is still open.
@@ -125,8 +122,8 @@ struct LateRequestsTests {
         let power = late.power
         #expect(power.late == 6)
         #expect(power.met == 5)
-        #expect(power.sameEpoch == 5)
-        #expect(power.carriedOut == [.endTxn: 1, .txnOffsetCommit: 1])
+        #expect(power.sameEpoch == 4)
+        #expect(power.carriedOut == [.endTxn: 1, .addPartitions: 1])
         #expect(power.refused == [47: 1, 90: 1])
         #expect(power.unanswered == 1)
     }
@@ -141,19 +138,5 @@ struct LateRequestsTests {
         #expect(wasHarmful)
         let wasHarmfulThoughRefused = late.ended(2, Self.refused)
         #expect(!wasHarmfulThoughRefused)
-    }
-
-    @Test func oldOffsetsHarmWhenTheyAreCommitted() throws {
-        var late = LateRequests()
-        try open(&late)
-        _ = late.keep(try request(.txnOffsetCommit), until: .before(.endTxn), at: .zero)
-        try end(&late)
-        try open(&late)
-        #expect(late.forwarding(try request(.endTxn)) == [1])
-        let wasHarmfulYet = late.ended(1, Self.done)
-        #expect(!wasHarmfulYet)
-        #expect(late.answered(try request(.endTxn), Self.done).isHarmful)
-        // Only once.
-        #expect(!late.answered(try request(.endTxn), Self.done).isHarmful)
     }
 }

@@ -34,7 +34,7 @@ struct NetworkReportTests {
     @Test func powerIsToldInOneLine() {
         var power = NetworkPower()
         power.record(.endTxn, Answer(error: 0), hasMet: true, isSameEpoch: true)
-        power.record(.txnOffsetCommit, Answer(error: 47), hasMet: true, isSameEpoch: false)
+        power.record(.addPartitions, Answer(error: 47), hasMet: true, isSameEpoch: false)
         power.record(.endTxn, nil, hasMet: true, isSameEpoch: false)
         power.record(.endTxn, nil, hasMet: false, isSameEpoch: false)
         #expect(

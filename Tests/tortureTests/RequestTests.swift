@@ -9,7 +9,7 @@ struct RequestTests {
         let key: ApiKey
         let version: Int16
         let frame: ByteBuffer
-        var id: String? = "group/a/0/1"
+        var id: String? = "group/a/0/2/1"
         var producer: ProducerIdentity? = ProducerIdentity(id: 4_000, epoch: 7)
         var isAnswered = true
 
@@ -31,29 +31,13 @@ struct RequestTests {
     static let samples: [Sample] =
         [
             Sample(.initProducerID, 1) { writer in
-                writer.string("group/a/0/1")
+                writer.string("group/a/0/2/1")
                 writer.integer(Int32(10_000))
             }
-            .with(id: "group/a/0/1", producer: nil),
+            .with(id: "group/a/0/2/1", producer: nil),
             initProducerID(4_000, 7),
-            initProducerID(-1, -1).with(id: "group/a/0/1", producer: nil),
-            Sample(.txnOffsetCommit, 0) { writer in
-                writer.string("group/a/0/1")
-                writer.string("group")
-                identity(&writer)
-                writer.count(0)
-            },
-            Sample(.txnOffsetCommit, 3) { writer in
-                writer.string("group/a/0/1", isFlexible: true)
-                writer.string("group", isFlexible: true)
-                identity(&writer)
-                writer.integer(Int32(5))
-                writer.string("member", isFlexible: true)
-                writer.string(nil, isFlexible: true)
-                writer.count(0, isFlexible: true)
-                writer.tags()
-            },
-            produce(id: "group/a/0/1", acks: -1),
+            initProducerID(-1, -1).with(id: "group/a/0/2/1", producer: nil),
+            produce(id: "group/a/0/2/1", acks: -1),
             produce(id: nil, acks: -1).with(id: nil, producer: ProducerIdentity(id: 4_000, epoch: 7)),
             produce(id: nil, acks: 0)
                 .with(id: nil, producer: ProducerIdentity(id: 4_000, epoch: 7), isAnswered: false),
@@ -61,12 +45,12 @@ struct RequestTests {
             // For a version that is not advertised to clients, only the header is read.
             Sample(.endTxn, 5) { $0.bytes([1, 2, 3]) }.with(id: nil, producer: nil),
             // A truncated request is forwarded unread.
-            Sample(.endTxn, 1) { $0.string("group/a/0/1") }.with(id: "group/a/0/1", producer: nil),
+            Sample(.endTxn, 1) { $0.string("group/a/0/2/1") }.with(id: "group/a/0/2/1", producer: nil),
         ]
-        + [ApiKey.addPartitions, .addOffsets, .endTxn].flatMap { key in
+        + [ApiKey.addPartitions, .endTxn].flatMap { key in
             (0...2).map { version in
                 Sample(key, version) { writer in
-                    writer.string("group/a/0/1")
+                    writer.string("group/a/0/2/1")
                     identity(&writer)
                     writer.integer(UInt8(1))
                 }
@@ -80,7 +64,7 @@ struct RequestTests {
 
     static func initProducerID(_ id: Int64, _ epoch: Int16) -> Sample {
         Sample(.initProducerID, 4) { writer in
-            writer.string("group/a/0/1", isFlexible: true)
+            writer.string("group/a/0/2/1", isFlexible: true)
             writer.integer(Int32(10_000))
             identity(&writer, id, epoch)
             writer.tags()
@@ -117,13 +101,13 @@ struct RequestTests {
 
     @Test func flexibleHeaderMayHaveTags() throws {
         var writer = WireWriter()
-        for number in [ApiKey.txnOffsetCommit.rawValue, 3] { writer.integer(number) }
+        for number in [ApiKey.initProducerID.rawValue, 4] { writer.integer(number) }
         writer.integer(Int32(77))
         writer.string(nil)
         // One tagged field: number 9, of two bytes.
         writer.bytes([1, 9, 2, 0xAA, 0xBB])
         writer.string("t", isFlexible: true)
-        writer.string("group", isFlexible: true)
+        writer.integer(Int32(10_000))
         Self.identity(&writer)
         let request = try Request(frame: writer.frame)
         #expect(request.transactionalID == "t")

@@ -52,8 +52,14 @@ struct EndToEndMeasurement {
         try fill(topics.orders, title)
 
         let results = try inTurns(number, Contender.allCases) { contender in
-            try measure(
-                topics.orders,
+            let output =
+                switch contender {
+                case .service: topics.results
+                case .bare: bare
+                case .copy: copy
+                }
+            return try measure(
+                output,
                 group: "\(topics.orders).\(contender)",
                 "\(title), \(contender.name)"
             ) { group in
@@ -88,15 +94,14 @@ struct EndToEndMeasurement {
 
     /// Times a process from the first progress seen to the last order.
     private func measure(
-        _ topic: String,
+        _ output: String,
         group: String,
         _ title: String,
         start: (_ group: String) throws -> BenchChild
     ) throws -> Throughput {
-        let progress = try GroupProgress(
+        let progress = try OutputProgress(
             site.connection,
-            group: group,
-            topic: topic,
+            topic: output,
             partitions: plan.partitions
         )
         let child = try start(group)

@@ -31,7 +31,12 @@ enum AnswerSize {
                         revisions[key, default: 0] += 1
                         content.revision = revisions[key] ?? 0
                     }
-                    let head = AnswerHead(.order, id: command.id, store: BorrowedText(store))
+                    let head = AnswerHead(
+                        .order,
+                        id: command.id,
+                        store: BorrowedText(store),
+                        offset: Int64(number)
+                    )
                     encoder.write(content, head, into: &answers)
                 }
             }

@@ -28,10 +28,12 @@ final class BulkProducer {
     /// Writes `count` records and returns once all are acknowledged.
     ///
     /// - Parameters:
+    ///   - partition: nil is the one that owns the key's store.
     ///   - record: creates the record with this number.
     ///   - onProgress: called periodically with the number of acknowledged records; may throw to end the filling.
     func fill(
         _ topic: String,
+        partition: Int32? = nil,
         count: Int,
         record: (Int) -> (key: [UInt8], value: [UInt8]),
         onProgress: (Int) throws -> Void
@@ -40,7 +42,7 @@ final class BulkProducer {
         var deadline = Deadline(after: BenchSite.idleTimeout)
         for number in 0..<count {
             let (key, value) = record(number)
-            while try !enqueue(topic, key, value) {
+            while try !enqueue(topic, partition, key, value) {
                 producer.poll(timeout: .milliseconds(20))
                 try check(deadline)
             }
@@ -63,9 +65,15 @@ final class BulkProducer {
     /// Hands a record to librdkafka.
     ///
     /// - Returns: false if its queue is full.
-    private func enqueue(_ topic: String, _ key: [UInt8], _ value: [UInt8]) throws(Failure) -> Bool {
+    private func enqueue(
+        _ topic: String,
+        _ partition: Int32?,
+        _ key: [UInt8],
+        _ value: [UInt8]
+    ) throws(Failure) -> Bool {
         do throws(KafkaError) {
-            try producer.produce(topic: topic, key: key, value: value) { [state] result in
+            try producer.produce(topic: topic, partition: partition, key: key, value: value) {
+                [state] result in
                 if case .failure(let error) = result { state.failure = error }
                 state.written += 1
             }

@@ -32,6 +32,7 @@ struct RestoreMeasurement {
         let empty = try site.makeServiceTopics("empty", partitions: plan.partitions)
         let full = try site.makeServiceTopics("full", partitions: plan.partitions)
         try fill(full.stock)
+        try writeJournal(full)
         let rounds = try (1...plan.rounds).map { try round($0, empty: empty, full: full) }
         return RestoreReport(machine: site.machine, settings: plan, rounds: rounds)
     }
@@ -62,6 +63,49 @@ struct RestoreMeasurement {
         } onProgress: { done in
             try site.checkInterruption()
             site.onProgress(.step("writing stock", done: done, total: plan.stores))
+        }
+    }
+
+    /// Writes what the service that wrote the stock would have left. It refuses stock without a journal.
+    private func writeJournal(_ topics: TopicNames) throws {
+        let stock = try TopicReader(
+            site.connection,
+            topic: topics.stock,
+            deadline: Deadline(after: BenchSite.idleTimeout)
+        )
+        let partitions = Int32(clamping: plan.partitions)
+        let producer = try BulkProducer(site.connection)
+        var buffer = OutputBuffer()
+        for partition in 0..<partitions {
+            let notes: [JournalNote] = [
+                .claim(
+                    JournalClaim(
+                        ids: ["bench"],
+                        since: 0,
+                        group: "bench",
+                        instance: "bench",
+                        partitions: partitions,
+                        next: [:]
+                    )
+                ),
+                .position(
+                    JournalPosition(
+                        next: [.orders: 0, .restocks: 0],
+                        added: [:],
+                        stock: stock.watermarks[partition]?.high ?? 0,
+                        claim: 0,
+                        ids: ["bench"],
+                        forwarded: [:]
+                    )
+                ),
+            ]
+            try producer.fill(topics.results, partition: partition, count: notes.count) { number in
+                buffer.removeAll()
+                notes[number].write(into: &buffer)
+                return ([], buffer.bytes)
+            } onProgress: { _ in
+                try site.checkInterruption()
+            }
         }
     }
 
@@ -99,20 +143,8 @@ struct RestoreMeasurement {
 
     /// Measures from the start of the process until it is ready, each time in a new group.
     private func start(_ topics: TopicNames, _ number: Int) throws -> RestoreReport.Start {
-        let group = "\(topics.orders).\(number)"
-        for topic in [topics.orders, topics.restocks] {
-            // The service refuses stock without committed offsets: it would belong to another group.
-            let progress = try GroupProgress(
-                site.connection,
-                group: group,
-                topic: topic,
-                partitions: plan.partitions
-            )
-            while try progress.done() == nil { try site.checkInterruption() }
-            try progress.commitStart()
-        }
         let start = ContinuousClock.now
-        let child = try site.startService(topics, group: group)
+        let child = try site.startService(topics, group: "\(topics.orders).\(number)")
         defer { site.stop(child) }
         try site.waitUntilReady(child, timeout: Self.restoreTimeout)
         return RestoreReport.Start(

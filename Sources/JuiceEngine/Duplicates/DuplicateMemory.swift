@@ -41,6 +41,8 @@ package struct DuplicateMemory {
     private var first = 0
     private var uncommitted = 0
     private var next = 0
+    /// Commands sent up to this time, in the units of entries, may have been forgotten; nil if none was.
+    private var forgottenUpTo: UInt32?
     /// Numbers of answers that are no longer found, because their commands were carried out again since the last commit.
     private var superseded: [Int] = []
 
@@ -88,6 +90,18 @@ package struct DuplicateMemory {
         guard Int32(bitPattern: units(time) &- ring[position].time) <= reach else { return nil }
         return ring[position].answer
     }
+
+    /// Whether an answer to a command is remembered, however old.
+    func remembers(_ command: CommandFingerprint) -> Bool { find(command).isFound }
+
+    /// Whether every command that was sent after this time, and answered, is remembered.
+    func reachesBack(to time: Timestamp) -> Bool {
+        guard let forgottenUpTo else { return true }
+        return Int32(bitPattern: units(time) &- forgottenUpTo) > 0
+    }
+
+    /// Commands sent up to this time may have been answered, and their answers are not remembered.
+    mutating func begin(at time: Timestamp) { forgottenUpTo = units(time) }
 
     /// Remembers the first answer to a command that was sent at this time. It replaces one from before the window.
     ///
@@ -224,6 +238,8 @@ extension DuplicateMemory {
     private func number(at position: Int) -> Int { next - ((next - position) & (ring.count - 1)) }
 
     private mutating func forgetOldest() {
+        let time = ring[first & (ring.count - 1)].time
+        if forgottenUpTo.map({ Int32(bitPattern: time &- $0) > 0 }) ?? true { forgottenUpTo = time }
         forget(position: first & (ring.count - 1))
         first += 1
     }

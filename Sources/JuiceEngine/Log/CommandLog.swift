@@ -9,23 +9,26 @@
 /// - ``poll(maxRecords:wait:)``
 /// - ``headers(of:)``
 /// - ``start(at:)``
+/// - ``readBack(_:)``
+/// - ``publish(_:)``
+/// ### Taking over partitions
+/// - ``extents(of:)``
+/// - ``groupOffsets(of:)``
+/// - ``confirmMembership(_:)``
+/// - ``initTransactions()``
+/// - ``fence(_:)``
 /// ### Restoring
-/// - ``restorePoints(of:retention:)``
-/// - ``openChangelog(_:)``
+/// - ``answerStarts(at:retention:)``
+/// - ``openChangelog(_:isolation:)``
 /// - ``readChangelog()``
 /// ### Transactions
-/// - ``initTransactions()``
 /// - ``begin()``
 /// - ``produce(_:)``
-/// - ``sendOffsets(_:)``
+/// - ``flush()``
 /// - ``commit()``
 public protocol CommandLog: AnyObject {
     /// The time of day, in milliseconds since 1970. The engine has no other clock.
     var now: Timestamp { get }
-
-    /// Makes new producers and takes over their transactional ids, which aborts what a predecessor left open and fences it.
-    /// Drops the producers of an earlier call.
-    func initTransactions() throws(LogError)
 
     /// Returns the next change of the assignment, or the commands at hand.
     ///
@@ -41,24 +44,55 @@ public protocol CommandLog: AnyObject {
     /// Reads these partitions from these positions, and no others.
     func start(at positions: [InputPosition]) throws(LogError)
 
-    /// Looks up the committed offsets and the ends of the changelogs.
+    /// Reads ranges of the inputs again, which the log had when ``extents(of:)`` was called last.
     ///
-    /// The offsets are read first, and only once no transaction on them is undecided. So the ends, read after them, lie beyond
-    /// everything that the offsets cover.
+    /// - Returns: the records of each range that the log still has, and the partitions whose bytes there are damaged, which have
+    ///   none. The bytes stay valid until the next call.
+    func readBack(
+        _ ranges: [InputPartition: Range<Offset>]
+    ) throws(LogError) -> (records: [CommandRecord], damaged: Set<InputPartition>)
+
+    /// Tells the group how far the inputs are read, for tools that show the lag. Nothing depends on it, so errors are ignored.
+    func publish(_ positions: [InputPosition])
+
+    /// Where the logs of partitions that stores live in begin and truly end, undecided transactions included.
+    ///
+    /// - Returns: the extents, and the partitions that have none because a topic has no leader there, with that topic.
+    func extents(of partitions: [Int32]) throws(LogError) -> (
+        extents: [PartitionExtents], leaderless: [Int32: String]
+    )
+
+    /// The offsets that the group has committed; only those that there are.
+    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset]
+
+    /// Commits positions for the group. A stale member learns here that its assignment is over, before it takes partitions away
+    /// from their owner.
+    func confirmMembership(_ positions: [InputPosition]) throws(LogError)
+
+    /// Makes new producers under other transactional ids than before, all of them together, and drops the former ones. Whatever
+    /// was open under the new ids is aborted.
+    ///
+    /// - Returns: the ids.
+    func initTransactions() throws(LogError) -> [String]
+
+    /// Takes over the transactional ids of others: aborts what is open under them, and makes brokers refuse whatever their
+    /// owners send from then on.
+    ///
+    /// - Returns: the ids that cannot be taken over now, since the end of their transaction cannot be written to a partition
+    ///   that has no leader.
+    func fence(_ ids: Set<String>) throws(LogError) -> Set<String>
+
+    /// The first answer of each partition that a repeat may still ask for, by time.
     ///
     /// - Parameters:
-    ///   - partitions: the partitions' numbers.
+    ///   - positions: the positions of partitions that stores live in.
     ///   - retention: how long answers are kept, in milliseconds. ``AnswerHorizon`` turns that into the time to read from.
-    /// - Returns: the points, and the partitions that have none because a topic has no leader there, with that topic.
-    func restorePoints(
-        of partitions: [Int32],
-        retention: Timestamp
-    ) throws(LogError) -> (points: [RestorePoint], leaderless: [Int32: String])
+    func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset]
 
     /// Begins to read the changelogs at these positions, and stops any earlier reading.
-    func openChangelog(_ positions: [ChangelogPosition]) throws(LogError)
+    func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError)
 
-    /// Returns the next committed records of the changelogs, and the partitions read to their ends.
+    /// Returns the next records of the changelogs, and the partitions read to their ends.
     ///
     /// Waits a moment if there are none. The bytes stay valid until the next call.
     func readChangelog() throws(LogError) -> ChangelogBatch
@@ -71,9 +105,8 @@ public protocol CommandLog: AnyObject {
     /// Never throws ``LogError/Remedy/retry``, since a transaction without the record must not be committed.
     func produce(_ record: OutputRecord) throws(LogError)
 
-    /// Adds the input positions to the transaction, with the membership of this assignment. The group refuses them once the
-    /// partitions belong to another member.
-    func sendOffsets(_ positions: [InputPosition]) throws(LogError)
+    /// Waits until brokers have all records of the transaction so far.
+    func flush() throws(LogError)
 
     /// Commits the transaction. Returns only once that is confirmed.
     func commit() throws(LogError)
@@ -91,8 +124,7 @@ public struct LogError: Error, Sendable, Equatable {
     public enum Remedy: Sendable, Equatable {
         /// Make the same call again.
         case retry
-        /// The transaction failed or its outcome is unknown. Undo its changes, make new producers and read the committed
-        /// offsets.
+        /// The transaction failed or its outcome is unknown. Undo its changes, make new producers and read the journal.
         case startOver
         /// This process cannot recover. Stop and report why.
         case stop
@@ -136,8 +168,19 @@ public enum PollResult {
     /// The commands at hand, and the partitions read to their current ends. A position at an end is past markers and aborted
     /// records, which no record shows. Both are empty if nothing happened.
     case records([CommandRecord], ends: [InputPosition])
-    /// The worker owns these partitions (see ``InputShare``). It owned none before.
-    case assigned([Int32])
+    /// The log cannot be read up to this place, for this reason: its bytes are damaged. What is before them was returned, and
+    /// nothing that follows is until ``CommandLog/start(at:)``.
+    case damaged(InputPosition, String)
+    /// The worker owns these partitions. It owned none before.
+    case assigned(InputShare)
     /// The group revoked all partitions.
     case revoked
+}
+
+/// Which records a consumer sees.
+public enum Isolation: Sendable {
+    /// Those of committed transactions, up to the first undecided one.
+    case committed
+    /// All.
+    case uncommitted
 }

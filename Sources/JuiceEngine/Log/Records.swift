@@ -9,20 +9,10 @@ public typealias Timestamp = Int64
 
 /// The topics that commands are read from. Both topics of a partition that stores live in are read by one worker: see
 /// ``InputShare``.
-public enum InputTopic: Sendable, CaseIterable {
-    /// Orders from POS systems.
-    case orders
-    /// Stock edits from restock bots.
-    case restocks
+public typealias InputTopic = JuiceMessages.InputTopic
 
-    /// The topic as one of all.
-    public var topic: Topic {
-        switch self {
-        case .orders: .orders
-        case .restocks: .restocks
-        }
-    }
-}
+/// A partition of an input topic.
+public typealias InputPartition = JuiceMessages.InputPartition
 
 /// The topics that state is restored from.
 public enum ChangelogTopic: Sendable, CaseIterable {
@@ -126,49 +116,32 @@ public typealias InputPosition = LogPosition<InputTopic>
 /// A position in the changelogs.
 public typealias ChangelogPosition = LogPosition<ChangelogTopic>
 
-/// The offsets of one partition from which its state is restored.
-public struct RestorePoint: Sendable, Equatable {
-    /// The offsets of one input partition.
-    public struct Input: Sendable, Equatable {
-        /// The group's committed offset; nil if there is none.
-        public let committed: Offset?
-        /// The oldest offset in the log, up to the one of the next record.
-        public let log: Range<Offset>
-
-        /// Where reading begins: at the committed offset, or at the oldest record.
-        var start: Offset { committed ?? log.lowerBound }
-
-        /// The offsets of an input partition.
-        public init(committed: Offset?, log: Range<Offset>) {
-            self.committed = committed
-            self.log = log
-        }
-    }
-
+/// Where the logs of one partition that stores live in begin and end.
+public struct PartitionExtents: Sendable, Equatable {
     /// The partition's number.
     public let partition: Int32
-    /// The orders; nil if the topic has no such partition.
-    public let orders: Input?
-    /// The restocks; nil if the topic has no such partition.
-    public let restocks: Input?
-    /// The end of the stock: restoring reads all of it.
-    public let stockEnd: Offset
-    /// The answers that repeats may still ask for, as far as the log still has them.
+    /// From the oldest record to the next one, of each input partition that is read with it: see ``InputShare``.
+    public let inputs: [InputPartition: Range<Offset>]
+    /// The same of the answers, which are the journal.
     public let results: Range<Offset>
+    /// The same of the stock.
+    public let stock: Range<Offset>
+    /// Input partitions whose leader may have changed since the last call, so that the log may have lost its end.
+    public let disturbed: Set<InputPartition>
 
-    /// The offsets of a partition.
+    /// The extents of a partition.
     public init(
         partition: Int32,
-        orders: Input?,
-        restocks: Input?,
-        stockEnd: Offset,
-        results: Range<Offset>
+        inputs: [InputPartition: Range<Offset>],
+        results: Range<Offset>,
+        stock: Range<Offset>,
+        disturbed: Set<InputPartition> = []
     ) {
         self.partition = partition
-        self.orders = orders
-        self.restocks = restocks
-        self.stockEnd = stockEnd
+        self.inputs = inputs
         self.results = results
+        self.stock = stock
+        self.disturbed = disturbed
     }
 }
 
@@ -182,10 +155,13 @@ public struct ChangelogBatch {
     /// The partitions read to their current ends. A position at an end is past markers and aborted records, which no record
     /// shows.
     public let ends: [ChangelogPosition]
+    /// Places from which on a partition cannot be read, since its bytes are damaged, with the reason.
+    public let damages: [ChangelogPosition: String]
 
     /// Records read from the changelogs.
-    public init(records: [Record], ends: [ChangelogPosition]) {
+    public init(records: [Record], ends: [ChangelogPosition], damages: [ChangelogPosition: String] = [:]) {
         self.records = records
         self.ends = ends
+        self.damages = damages
     }
 }

@@ -1,67 +1,98 @@
 import JuiceMaker
+import JuiceMessages
 
-/// What a worker knows of one partition: what its commands have made of it, and how much of that is committed.
-///
-/// A partition beyond those that stores live in has only its offsets.
+/// What a worker knows of one partition that stores live in: what its commands have made of it, and how much of that is
+/// committed.
 package final class PartitionState {
     let partition: Int32
     package var applied: AppliedState
-    /// Lacks a topic until an offset of it is committed. The first transaction commits both topics, so a topic without a
-    /// committed offset can later only be one whose offset was lost.
-    private var committed: InputOffsets
-    /// Whether the last commit for this partition is known to be this worker's. Until then the next one commits both topics.
-    private var isClaimed = false
-    private let start: InputOffsets
+    /// What the journal says, the open transaction left out.
+    private(set) var committed: InputPositions
+    private var committedForwards: [InputPartition: Offset]
+    /// Where this worker's claim stands in the journal, and its transactional ids.
+    private(set) var claim: Offset
+    private(set) var ids: [String]
+    /// The ends of journal and stock that were seen last.
+    var seenResults: Offset
+    var seenStock: Offset
 
-    /// The state before anything is restored.
-    init(_ point: RestorePoint, menu: Menu, window: DuplicateWindow) {
-        partition = point.partition
-        start = InputOffsets(orders: point.orders?.start, restocks: point.restocks?.start)
-        committed = point.committed
-        applied = AppliedState(
-            stores: StoreTable(menu: menu),
-            duplicates: DuplicateMemory(window: window),
-            offsets: start
-        )
-        // Growing would copy everything again and again. There are no more stores than records.
-        applied.stores.reserveCapacity(Int(min(point.stockEnd, Self.mostReserved)))
+    private var committedRecordsSinceNote = recordsPerNote
+    /// When the last position note was written. At first none was under this claim: one is due, so that the next owner need not
+    /// read far.
+    private var notedAt = Timestamp.min / 2
+    /// Whether a transaction that wrote stock must be committed before a note may vouch for it.
+    private var owesStock: Bool
+
+    init(_ restored: PartitionRestore.Restored, ids: [String]) {
+        partition = restored.partition
+        applied = restored.applied
+        committed = restored.applied.positions
+        committedForwards = restored.applied.forwards
+        claim = restored.claim
+        (seenResults, seenStock) = (restored.resultsEnd, restored.stockEnd)
+        self.ids = ids
+        applied.recordsSinceNote = Self.recordsPerNote
+        owesStock = applied.stores.hasUnwritten
     }
 
-    private static let mostReserved: Offset = 1_000_000
+    /// A position note is written at the start of the first transaction after so many records.
+    static let recordsPerNote = 1_000
 
-    /// Whether a position is ahead of what is applied.
-    func isBefore(_ position: InputPosition) -> Bool {
-        applied.offsets[position.topic].map { $0 < position.offset } ?? false
+    /// Takes a state of before up again, under a new claim. Nobody else has written to the journal meanwhile.
+    func resume(claim: Offset, ids: [String], resultsEnd: Offset, stockEnd: Offset) {
+        (self.claim, self.ids) = (claim, ids)
+        (seenResults, seenStock) = (resultsEnd, stockEnd)
+        applied.recordsSinceNote = Self.recordsPerNote
+        (committedRecordsSinceNote, notedAt) = (Self.recordsPerNote, .min / 2)
+        owesStock = applied.stores.hasUnwritten
     }
 
-    /// Whether this state was built from exactly the committed offsets, and of the same topics.
-    func isCurrent(at point: RestorePoint) -> Bool {
-        committed == point.committed && (start[.orders] == nil) == (point.orders == nil)
-            && (start[.restocks] == nil) == (point.restocks == nil)
-    }
-
-    /// The next record to read of each topic.
+    /// The next record to read of each input.
     var positions: [InputPosition] {
-        InputTopic.allCases.compactMap { topic in
-            applied.offsets[topic].map { InputPosition(topic: topic, partition: partition, offset: $0) }
-        }
+        applied.positions.all.map { InputPosition(topic: $0.topic, partition: $0.partition, offset: $1) }
     }
 
-    /// The positions to commit: those that moved since the last commit, or all until the partition is claimed.
-    var uncommittedPositions: [InputPosition] {
-        isClaimed ? positions.filter { committed[$0.topic] != $0.offset } : positions
+    // MARK: - Position notes
+
+    /// The note of where the partition stands, if one is due.
+    ///
+    /// It says what is committed, so it is the first record of its transaction. A reader that begins at the last note but one
+    /// finds every change that the stock may lack: the stock is written one transaction after the change.
+    func dueNote(at now: Timestamp, interval: Timestamp) -> JournalNote? {
+        guard !owesStock, applied.recordsSinceNote >= Self.recordsPerNote || isNoteOld(at: now, interval)
+        else { return nil }
+        return .position(
+            JournalPosition(
+                next: committed.ofHome,
+                added: committed.added,
+                stock: seenStock,
+                claim: claim,
+                ids: ids,
+                forwarded: committedForwards
+            )
+        )
     }
 
-    /// Takes a state of before up again. Others may have committed for the partition meanwhile, at the same offsets.
-    func resume() { isClaimed = false }
+    /// Whether the last note may expire unless another one is written, even if nothing happens.
+    func isNoteOld(at now: Timestamp, _ interval: Timestamp) -> Bool { now - notedAt >= interval }
+
+    /// A note was written.
+    func noted(at now: Timestamp) {
+        applied.recordsSinceNote = 0
+        notedAt = now
+    }
+
+    // MARK: - The end of a transaction
 
     /// Keeps what was applied.
     ///
     /// - Returns: how many answers were forgotten early for lack of memory.
     func commit(at time: Timestamp) -> Int {
         applied.stores.commit()
-        committed = applied.offsets
-        isClaimed = true
+        committed = applied.positions
+        committedForwards = applied.forwards
+        committedRecordsSinceNote = applied.recordsSinceNote
+        owesStock = false
         return applied.duplicates.commit(at: time)
     }
 
@@ -69,7 +100,10 @@ package final class PartitionState {
     func undo() {
         applied.stores.undo()
         applied.duplicates.undo()
-        for topic in InputTopic.allCases { applied.offsets[topic] = committed[topic] ?? start[topic] }
+        applied.positions = committed
+        applied.forwards = committedForwards
+        applied.recordsSinceNote = committedRecordsSinceNote
+        applied.answered.undo(to: committed)
     }
 }
 
@@ -79,8 +113,17 @@ package final class PartitionState {
 package struct AppliedState {
     package var stores: StoreTable
     package var duplicates: DuplicateMemory
-    /// The next record of each topic.
-    var offsets: InputOffsets
+    /// The next record of each input.
+    var positions: InputPositions
+    /// The place that the last forwarded command came from, of each partition it can come from.
+    var forwards: [InputPartition: Offset] = [:]
+    /// The commands answered since the inputs were last found to be the logs that they were.
+    var answered: AnsweredCommands
+    /// How many records the journal has got since its last position note.
+    var recordsSinceNote = 0
+
+    /// The partition's number.
+    var partition: Int32 { positions.home }
 
     /// Brings what a command is about to need into the processor's caches.
     func prefetch(_ command: ReceivedCommand) {
@@ -88,34 +131,78 @@ package struct AppliedState {
         stores.prefetch(command.storeKey)
     }
 
-    /// Marks everything below `next` as applied.
+    /// Marks a record as applied.
     ///
     /// - Returns: false if it already was, as for a record that is read again.
-    mutating func advance(_ topic: InputTopic, to next: Offset) -> Bool {
-        guard let applied = offsets[topic], next > applied else { return false }
-        offsets[topic] = next
+    mutating func advance(past record: CommandRecord) -> Bool {
+        guard let next = positions[record.topic, record.partition], record.offset >= next else {
+            return false
+        }
+        positions[record.topic, record.partition] = record.offset + 1
         return true
     }
+
+    /// Whether a forwarded command is here for the second time: its forwarding was written, but not the note of it.
+    ///
+    /// What comes from one partition comes in order, so a place that is not beyond the last was seen before. But anybody can
+    /// write the header. A command that was never answered is none that was seen, as long as memory reaches back to it, and
+    /// shows that the place before was made up.
+    mutating func isCopy(_ command: ReceivedCommand, _ topic: InputTopic, sentAt time: Timestamp) -> Bool {
+        guard let source = command.head.from else { return false }
+        let place = InputPartition(topic: topic, partition: source.partition)
+        if let last = forwards[place], source.offset <= last,
+            duplicates.remembers(command.fingerprint) || !duplicates.reachesBack(to: time)
+        {
+            return true
+        }
+        forwards[place] = source.offset
+        return false
+    }
 }
 
-/// An offset for each input topic that has one.
-struct InputOffsets: Equatable {
+/// The next offset to read of each input partition that belongs to one partition that stores live in.
+struct InputPositions: Equatable {
+    /// The partition's number.
+    let home: Int32
     private var orders: Offset?
     private var restocks: Offset?
+    /// Those of partitions that were added to the inputs later.
+    private(set) var added: [InputPartition: Offset] = [:]
 
-    init(orders: Offset?, restocks: Offset?) {
-        self.orders = orders
-        self.restocks = restocks
+    init(home: Int32) { self.home = home }
+
+    subscript(topic: InputTopic, partition: Int32) -> Offset? {
+        get {
+            guard partition == home else { return added[InputPartition(topic: topic, partition: partition)] }
+            return topic == .orders ? orders : restocks
+        }
+        set {
+            if partition != home {
+                added[InputPartition(topic: topic, partition: partition)] = newValue
+            } else if topic == .orders {
+                orders = newValue
+            } else {
+                restocks = newValue
+            }
+        }
     }
 
-    subscript(topic: InputTopic) -> Offset? {
-        get { topic == .orders ? orders : restocks }
-        set { if topic == .orders { orders = newValue } else { restocks = newValue } }
+    subscript(input: InputPartition) -> Offset? {
+        get { self[input.topic, input.partition] }
+        set { self[input.topic, input.partition] = newValue }
     }
-}
 
-extension RestorePoint {
-    fileprivate var committed: InputOffsets {
-        InputOffsets(orders: orders?.committed, restocks: restocks?.committed)
+    /// Those of the partitions with the home's number.
+    var ofHome: [InputTopic: Offset] {
+        var next: [InputTopic: Offset] = [:]
+        next[.orders] = orders
+        next[.restocks] = restocks
+        return next
+    }
+
+    /// All, in order.
+    var all: [(key: InputPartition, value: Offset)] {
+        let ofHome = ofHome.map { (key: InputPartition(topic: $0, partition: home), value: $1) }
+        return (ofHome + added.map { (key: $0, value: $1) }).sorted { $0.key < $1.key }
     }
 }

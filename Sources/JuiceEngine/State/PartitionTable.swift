@@ -18,4 +18,7 @@ package struct PartitionTable: Sequence {
     package func makeIterator() -> some IteratorProtocol<PartitionState> {
         slots.lazy.compactMap { $0 }.makeIterator()
     }
+
+    /// Whether it has none.
+    var isEmpty: Bool { slots.allSatisfy { $0 == nil } }
 }

@@ -27,6 +27,9 @@ package struct StoreTable {
     private var changes: [Change] = []
     /// The levels before the first change, for each element of `changes`.
     private var undoLevels: [Int32] = []
+    /// Stores whose committed state the stock topic does not have yet.
+    private var unwritten: [Int] = []
+    private var isUnwritten: [Bool] = []
 
     init(menu: Menu) {
         initial = FruitStore(menu: menu)
@@ -39,13 +42,17 @@ package struct StoreTable {
         levels.reserveCapacity(capacity * initial.fruitCount)
         revisions.reserveCapacity(capacity)
         isChanged.reserveCapacity(capacity)
+        isUnwritten.reserveCapacity(capacity)
     }
 
     /// The number of stores that ever changed.
     var count: Int { names.count }
 
-    /// The number of stores that changed since the last commit.
-    var changeCount: Int { changes.count }
+    /// Whether the stock topic lacks changes that are committed.
+    var hasUnwritten: Bool { !unwritten.isEmpty }
+
+    /// How many stores the stock topic lacks changes of.
+    var unwrittenCount: Int { unwritten.count }
 
     /// Brings the entry of a store that is needed soon into the processor's caches.
     func prefetch(_ name: ByteKeyTable.Key) { names.prefetch(name) }
@@ -79,6 +86,30 @@ package struct StoreTable {
         revisions[index] = revision
     }
 
+    /// The place of a store, added if need be, and its revision.
+    mutating func place(of name: ByteKeyTable.Key) -> (index: Int, revision: Int) {
+        let index = insert(name)
+        return (index, revisions[index])
+    }
+
+    /// The revision of the store at a place.
+    func revision(at index: Int) -> Int { revisions[index] }
+
+    /// The name of the store at a place.
+    func name(at index: Int) -> String { names.withKey(at: index) { String(BorrowedText($0)) } }
+
+    /// Sets levels of a store that an answer names and the stock topic lacks.
+    mutating func restore(
+        at index: Int,
+        revision: Int,
+        _ levels: (_ set: (_ fruit: Int, _ level: Int) -> Void) -> Void
+    ) {
+        let place = place(of: index)
+        levels { fruit, level in self.levels[place + fruit] = Int32(clamping: level) }
+        revisions[index] = revision
+        markUnwritten(index)
+    }
+
     /// A store's stock and its revision, the number of its changes.
     func state(of name: BorrowedText) -> (store: FruitStore, revision: Int) {
         var store = initial
@@ -87,23 +118,35 @@ package struct StoreTable {
         return (store, revisions[index])
     }
 
-    /// Calls `body` with the name, stock and revision of each store changed since the last commit.
-    mutating func forEachChange<Failure: Error>(
+    /// Calls `body` with the name, stock and revision of each store that the stock topic lacks changes of. Nothing may have
+    /// changed since the last commit: the stock topic must never be ahead of the answers.
+    mutating func forEachUnwritten<Failure: Error>(
         _ body: (BorrowedText, FruitStore, Int) throws(Failure) -> Void
     ) throws(Failure) {
-        for change in changes {
-            load(change.index)
-            try names.withKey(at: change.index) { (name) throws(Failure) in
-                try body(BorrowedText(name), current, revisions[change.index])
+        for index in unwritten {
+            load(index)
+            try names.withKey(at: index) { (name) throws(Failure) in
+                try body(BorrowedText(name), current, revisions[index])
             }
         }
     }
 
-    /// Keeps the changes.
+    /// Keeps the changes, which are now to be written to the stock topic. What was to be written before is written.
     mutating func commit() {
-        for change in changes { isChanged[change.index] = false }
+        for index in unwritten { isUnwritten[index] = false }
+        unwritten.removeAll(keepingCapacity: true)
+        for change in changes {
+            isChanged[change.index] = false
+            markUnwritten(change.index)
+        }
         changes.removeAll(keepingCapacity: true)
         undoLevels.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func markUnwritten(_ index: Int) {
+        guard !isUnwritten[index] else { return }
+        isUnwritten[index] = true
+        unwritten.append(index)
     }
 
     /// Reverts every change since the last commit.
@@ -112,8 +155,10 @@ package struct StoreTable {
             let (place, saved) = (place(of: change.index), position * initial.fruitCount)
             for fruit in 0..<initial.fruitCount { levels[place + fruit] = undoLevels[saved + fruit] }
             revisions[change.index] = change.revision
+            isChanged[change.index] = false
         }
-        commit()
+        changes.removeAll(keepingCapacity: true)
+        undoLevels.removeAll(keepingCapacity: true)
     }
 
     private func place(of index: Int) -> Int { index * initial.fruitCount }
@@ -137,6 +182,7 @@ package struct StoreTable {
             initial.save(to: &levels)
             revisions.append(0)
             isChanged.append(false)
+            isUnwritten.append(false)
         }
         return index
     }

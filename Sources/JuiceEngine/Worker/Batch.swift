@@ -4,13 +4,10 @@ struct Batch {
     private(set) var runs: [ArraySlice<CommandRecord>] = []
     /// Each partition's first record.
     private(set) var firsts: [ArraySlice<CommandRecord>] = []
-    /// The partitions read to their current ends.
-    let ends: [InputPosition]
     /// The number of records.
     let count: Int
 
-    init(_ records: [CommandRecord] = [], ends: [InputPosition] = []) {
-        self.ends = ends
+    init(_ records: [CommandRecord] = []) {
         count = records.count
         var rest = records[...]
         while let partition = rest.first?.partition {

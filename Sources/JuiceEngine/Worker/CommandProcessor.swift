@@ -13,7 +13,7 @@ final class CommandProcessor {
     let maker: JuiceMaker
     /// Two, used in turn: the next record is read before the present one is answered.
     private let readers: [CommandReader]
-    private let relay = Relay()
+    private let relay: Relay
     let decoder = AnswerDecoder()
     /// How to treat the records; ``Trouble/Treatment/whole`` for a batch of several.
     var treatment = Trouble.Treatment.whole
@@ -22,6 +22,7 @@ final class CommandProcessor {
     init(menu: Menu, language: Language, partitionCount: Int32) {
         maker = JuiceMaker(menu: menu)
         encoder = AnswerEncoder(menu: menu, language: language)
+        relay = Relay(partitionCount: partitionCount)
         readers = (0..<2).map { _ in CommandReader(menu: menu, partitionCount: partitionCount) }
     }
 
@@ -57,58 +58,90 @@ final class CommandProcessor {
             let next = index + 1 < records.endIndex ? read(records, at: index + 1, state) : .end
             // Moved, not copied.
             let reading = exchange(&ahead, with: next)
-            guard state.advance(records[index].topic, to: records[index].offset + 1) else { continue }
+            guard state.advance(past: records[index]) else { continue }
             let sent = CommandTime.effective(records[index].timestamp, readAt: time)
             switch consume reading {
             case .undecodable(let reason):
-                try deadLetter(records[index], because: reason, log: output.log, summary: &summary)
+                let note = try deadLetter(records[index], because: reason, &output, &summary)
+                if records[index].partition == state.partition {
+                    state.answered.append(records[index].topic, records[index].offset, .noCommand)
+                }
+                try output.journal(state.partition, note)
             case .command(let command, let content):
-                guard !treatment.isDeadLetter else {
-                    try deadLetter(records[index], because: .unanswerable, log: output.log, summary: &summary)
-                    continue
-                }
-                write(
-                    command,
+                try respond(
+                    to: command,
                     content,
-                    sentAt: sent,
-                    state: &state,
-                    &answer,
-                    into: &output.buffer,
-                    summary: &summary
-                )
-                let headers = treatment == .whole ? output.log.headers(of: records[index]).ofTraces : []
-                try output.write(
-                    .results,
-                    records[index].partition,
-                    key: command.head.store,
-                    headers: headers
-                )
-            case .misrouted(let owner):
-                guard !treatment.isDeadLetter else {
-                    try deadLetter(records[index], because: .unanswerable, log: output.log, summary: &summary)
-                    continue
-                }
-                try relay.forward(
                     records[index],
                     sentAt: sent,
-                    to: owner,
-                    treatment,
-                    log: output.log,
-                    summary: &summary
+                    &state,
+                    &answer,
+                    &output,
+                    &summary
                 )
+            case .misrouted(let owner):
+                let note =
+                    treatment.isDeadLetter
+                    ? try deadLetter(records[index], because: .unanswerable, &output, &summary)
+                    : try relay.forward(
+                        records[index],
+                        sentAt: sent,
+                        to: owner,
+                        treatment,
+                        output: &output,
+                        summary: &summary
+                    )
+                if case .forwarded(_, let owner) = note, records[index].partition == state.partition {
+                    state.answered.append(records[index].topic, records[index].offset, .forwarded(to: owner))
+                }
+                try output.journal(state.partition, note)
             case .end:
                 return
             }
+            state.recordsSinceNote += 1
         }
+    }
+
+    /// Answers a command, unless it is here for the second time, or the log has refused its answer.
+    @inline(__always)
+    private func respond(
+        to command: ReceivedCommand,
+        _ content: consuming CommandContent,
+        _ record: CommandRecord,
+        sentAt time: Timestamp,
+        _ state: inout AppliedState,
+        _ answer: inout AnswerContent,
+        _ output: inout Output<some CommandLog>,
+        _ summary: inout TransactionSummary
+    ) throws(LogError) {
+        guard !treatment.isDeadLetter else {
+            let note = try deadLetter(record, because: .unanswerable, &output, &summary)
+            return try output.journal(state.partition, note)
+        }
+        var command = command
+        let headers = output.log.headers(of: record)
+        if !headers.isEmpty {
+            command.setSource(from: headers)
+            if state.isCopy(command, record.topic, sentAt: time) {
+                summary.copies += 1
+                return try output.journal(state.partition, .copy(relay.place(of: record)))
+            }
+        }
+        write(command, content, sentAt: time, state: &state, &answer, into: &output.buffer, summary: &summary)
+        state.answered.append(record.topic, record.offset, .command(command.fingerprint.low))
+        try output.journal(
+            state.partition,
+            key: command.head.store,
+            headers: treatment == .whole ? headers.ofTraces : []
+        )
     }
 
     private func deadLetter(
         _ record: CommandRecord,
         because reason: DeadLetterReason,
-        log: some CommandLog,
-        summary: inout TransactionSummary
-    ) throws(LogError) {
-        try relay.deadLetter(record, because: reason, treatment, log: log, summary: &summary)
+        _ output: inout Output<some CommandLog>,
+        _ summary: inout TransactionSummary
+    ) throws(LogError) -> JournalNote {
+        try relay.deadLetter(record, because: reason, treatment, output: &output, summary: &summary)
     }
 
     @inline(__always)
@@ -117,12 +150,7 @@ final class CommandProcessor {
         at index: Int,
         _ state: borrowing AppliedState
     ) -> CommandReader.Reading {
-        let reading = readers[index & 1].read(
-            records[index].topic,
-            records[index].partition,
-            key: records[index].key,
-            value: records[index].value
-        )
+        let reading = readers[index & 1].read(records[index])
         switch reading {
         case .command(let command, _): state.prefetch(command)
         default: break

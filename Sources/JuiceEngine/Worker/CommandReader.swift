@@ -4,15 +4,25 @@ import JuiceMessages
 /// What every command has.
 struct ReceivedCommand {
     /// The head of its answer.
-    let head: AnswerHead
+    private(set) var head: AnswerHead
     let storeKey: ByteKeyTable.Key
     let fingerprint: CommandFingerprint
 
-    init(_ kind: CommandKind, store: BorrowedText, id: BorrowedText) {
-        head = AnswerHead(kind, id: id, store: store)
+    init(_ kind: CommandKind, store: BorrowedText, id: BorrowedText, offset: Offset) {
+        head = AnswerHead(kind, id: id, store: store, offset: offset)
         storeKey = ByteKeyTable.Key(store.bytes)
         // A cancel is looked up, and remembered, in the place of its order.
         fingerprint = CommandFingerprint(kind == .cancel ? .order : kind, store: store, id: id)
+    }
+
+    /// Sets where it was read first, if it was forwarded.
+    mutating func setSource(from headers: [RecordHeader]) {
+        guard
+            let source = headers.first(where: { $0.name == HeaderName.forwardedFrom })?.value.flatMap(
+                ForwardSource.init
+            )
+        else { return }
+        head = AnswerHead(head.command, id: head.id, store: head.store, offset: head.offset, from: source)
     }
 }
 
@@ -49,18 +59,14 @@ struct CommandReader {
         self.partitionCount = partitionCount
     }
 
-    /// Takes the fields of a record one by one: passing the record would count references.
-    func read(
-        _ topic: InputTopic,
-        _ partition: Int32,
-        key: UnsafeRawBufferPointer?,
-        value: UnsafeRawBufferPointer?
-    ) -> Reading {
-        guard let store = StoreID.read(key: key) else { return .undecodable(.badStore) }
+    /// Reads a record.
+    @inline(__always)
+    func read(_ record: CommandRecord) -> Reading {
+        guard let store = StoreID.read(key: record.key) else { return .undecodable(.badStore) }
         let reading =
-            switch topic {
-            case .orders: decodeOrder(value, for: store)
-            case .restocks: decodeRestock(value, for: store)
+            switch record.topic {
+            case .orders: decodeOrder(record.value, for: store, record.offset)
+            case .restocks: decodeRestock(record.value, for: store, record.offset)
             }
         // An undecodable record becomes a dead letter of the partition it was read from.
         let isCommand =
@@ -70,29 +76,37 @@ struct CommandReader {
             }
         guard isCommand else { return reading }
         let owner = Murmur2.partition(of: store.bytes, count: partitionCount)
-        return owner == partition ? reading : .misrouted(owner: owner)
+        return owner == record.partition ? reading : .misrouted(owner: owner)
     }
 
-    private func decodeOrder(_ value: UnsafeRawBufferPointer?, for store: BorrowedText) -> Reading {
+    private func decodeOrder(_ value: UnsafeRawBufferPointer?, for store: BorrowedText, _ offset: Offset)
+        -> Reading
+    {
         switch decoder.decodeOrder(value) {
         case .command(let command):
             switch command.request {
             case .make(let order):
-                .command(ReceivedCommand(.order, store: store, id: command.id), .make(order))
-            case .cancel: .command(ReceivedCommand(.cancel, store: store, id: command.id), .cancel)
+                .command(ReceivedCommand(.order, store: store, id: command.id, offset: offset), .make(order))
+            case .cancel:
+                .command(ReceivedCommand(.cancel, store: store, id: command.id, offset: offset), .cancel)
             }
         case .rejected(let id, let reason):
-            .command(ReceivedCommand(.order, store: store, id: id), .reject(reason))
+            .command(ReceivedCommand(.order, store: store, id: id, offset: offset), .reject(reason))
         case .undecodable(let reason): .undecodable(reason)
         }
     }
 
-    private func decodeRestock(_ value: UnsafeRawBufferPointer?, for store: BorrowedText) -> Reading {
+    private func decodeRestock(_ value: UnsafeRawBufferPointer?, for store: BorrowedText, _ offset: Offset)
+        -> Reading
+    {
         switch decoder.decodeRestock(value) {
         case .command(let restock):
-            .command(ReceivedCommand(.restock, store: store, id: restock.id), .apply(restock.edit))
+            .command(
+                ReceivedCommand(.restock, store: store, id: restock.id, offset: offset),
+                .apply(restock.edit)
+            )
         case .rejected(let id, let reason):
-            .command(ReceivedCommand(.restock, store: store, id: id), .reject(reason))
+            .command(ReceivedCommand(.restock, store: store, id: id, offset: offset), .reject(reason))
         case .undecodable(let reason): .undecodable(reason)
         }
     }

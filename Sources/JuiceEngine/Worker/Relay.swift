@@ -2,6 +2,9 @@ import JuiceMessages
 
 /// Writes the records that are not answered where they were read: commands for stores of other partitions, and dead letters.
 struct Relay {
+    /// How many partitions stores live in.
+    let partitionCount: Int32
+
     /// The most bytes of key and value together in a truncated dead letter: well below Kafka's default limit of 1 MB.
     private static let largestTruncated = 256 * 1024
 
@@ -11,23 +14,24 @@ struct Relay {
     /// another number of partitions.
     ///
     /// - Parameter time: when it was sent. The copy carries the same time, from which the duplicate window counts.
+    /// - Returns: the note of it for the journal.
     func forward(
         _ record: CommandRecord,
         sentAt time: Timestamp,
         to owner: Int32,
         _ treatment: Trouble.Treatment,
-        log: some CommandLog,
+        output: inout Output<some CommandLog>,
         summary: inout TransactionSummary
-    ) throws(LogError) {
-        let headers = log.headers(of: record)
+    ) throws(LogError) -> JournalNote {
+        let headers = output.log.headers(of: record)
         guard !headers.contains(where: { $0.name == HeaderName.forwardedFrom }) else {
-            return try deadLetter(record, because: .misplaced, treatment, log: log, summary: &summary)
+            return try deadLetter(record, because: .misplaced, treatment, output: &output, summary: &summary)
         }
         let origin = RecordHeader(
             name: HeaderName.forwardedFrom,
             value: "\(record.partition)/\(record.offset)"
         )
-        try log.produce(
+        try output.handOn(
             OutputRecord(
                 topic: record.topic.topic,
                 partition: owner,
@@ -39,25 +43,28 @@ struct Relay {
             )
         )
         summary.forwarded += 1
+        return .forwarded(place(of: record), to: owner)
     }
 
     /// Writes a dead letter: a record that has no answer, with its bytes and headers, the reason and its position.
+    ///
+    /// - Returns: the note of it for the journal.
     func deadLetter(
         _ record: CommandRecord,
         because reason: DeadLetterReason,
         _ treatment: Trouble.Treatment,
-        log: some CommandLog,
+        output: inout Output<some CommandLog>,
         summary: inout TransactionSummary
-    ) throws(LogError) {
+    ) throws(LogError) -> JournalNote {
         let reasons = [
             RecordHeader(name: HeaderName.errorCode, value: reason.code),
             RecordHeader(name: HeaderName.errorMessage, value: reason.message),
-            RecordHeader(name: HeaderName.sourceTopic, value: log.name(of: record.topic)),
+            RecordHeader(name: HeaderName.sourceTopic, value: output.log.name(of: record.topic)),
             RecordHeader(name: HeaderName.sourcePartition, value: String(record.partition)),
             RecordHeader(name: HeaderName.sourceOffset, value: String(record.offset)),
         ]
-        let letter = contents(of: record, log.headers(of: record), treatment)
-        try log.produce(
+        let letter = contents(of: record, output.log.headers(of: record), treatment)
+        try output.handOn(
             OutputRecord(
                 topic: .deadLetters,
                 partition: record.partition,
@@ -75,6 +82,16 @@ struct Relay {
             )
             summary.firstDeadLetter = DeadLetter(position: position, reason: reason)
         }
+        return .deadLetter(place(of: record), code: reason.code)
+    }
+
+    /// The place of a record, as its partition's journal names it.
+    func place(of record: CommandRecord) -> InputPlace {
+        InputPlace(
+            topic: record.topic,
+            partition: record.partition < partitionCount ? nil : record.partition,
+            offset: record.offset
+        )
     }
 
     /// The contents of a dead letter: all of the record or, if that is too large, the beginnings of key and value without

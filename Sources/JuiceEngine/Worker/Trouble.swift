@@ -26,6 +26,8 @@ struct Trouble {
         case failing
         /// It has no leader. It works again as soon as it has one.
         case leaderless
+        /// Claims to it fail.
+        case unclaimable
     }
 
     /// A partition that is not read for a while.
@@ -39,6 +41,8 @@ struct Trouble {
     private let maxBatch: Int
     /// The most commands in the next transaction.
     private(set) var limit: Int
+    /// The most partitions to claim in one transaction.
+    private(set) var claimLimit = Int.max
     /// Failures since the last transaction that committed a command.
     private(set) var failures = 0
     private var batch: (partitions: [Int32], count: Int, lone: InputPosition?) = ([], 0, nil)
@@ -102,12 +106,37 @@ struct Trouble {
             treatments[lone] = next
             return nil
         }
-        failuresAlone[lone.partition, default: (0, now)].count += 1
-        guard let row = failuresAlone[lone.partition], row.count >= Self.toleratedAlone.failures,
-            now - row.since >= Self.toleratedAlone.time
-        else { return nil }
+        guard failedAlone(lone.partition, at: now) else { return nil }
         setAside(lone.partition, .failing, at: now)
         return (lone.partition, PartitionFault(.record(lone.topic), at: lone.offset, error.message))
+    }
+
+    /// The transaction with the claims to these partitions failed. The next one claims half as many, so that one that cannot be
+    /// written to is found.
+    ///
+    /// - Returns: the partition that is set aside for it, if any, and why.
+    mutating func claimsFailed(
+        _ partitions: [Int32],
+        _ error: LogError,
+        at now: Timestamp
+    ) -> (partition: Int32, fault: PartitionFault)? {
+        failures += 1
+        claimLimit = max(1, partitions.count / 2)
+        guard partitions.count == 1, failedAlone(partitions[0], at: now) else { return nil }
+        setAside(partitions[0], .unclaimable, at: now)
+        return (partitions[0], PartitionFault(.journal, "claims to the partition fail: \(error.message)"))
+    }
+
+    /// The partitions are claimed, but for those set aside. These are tried one by one, so as not to fail the claims to others.
+    mutating func claimed() { claimLimit = aside.values.contains { $0.reason == .unclaimable } ? 1 : .max }
+
+    /// Counts a failure that only this partition can have caused.
+    ///
+    /// - Returns: whether it has failed often and for long.
+    private mutating func failedAlone(_ partition: Int32, at now: Timestamp) -> Bool {
+        failuresAlone[partition, default: (0, now)].count += 1
+        guard let row = failuresAlone[partition] else { return false }
+        return row.count >= Self.toleratedAlone.failures && now - row.since >= Self.toleratedAlone.time
     }
 
     /// Something failed that was not the batch's fault, outside a transaction or because a connection broke. Smaller batches
@@ -123,7 +152,7 @@ struct Trouble {
         let since = former?.since ?? now
         let (bounds, next) =
             switch reason {
-            case .failing: (Self.pause, former.map { $0.pause * 2 })
+            case .failing, .unclaimable: (Self.pause, former.map { $0.pause * 2 })
             case .leaderless: (Self.pauseWithoutLeader, former.map { _ in (now - since) / 4 })
             }
         let pause = min(max(next ?? 0, bounds.lowerBound), bounds.upperBound)
@@ -137,15 +166,20 @@ struct Trouble {
         aside[partition].map { now < $0.until && now + $0.pause >= $0.until } ?? false
     }
 
+    /// Whether a partition is not to be claimed now.
+    func isUnclaimable(_ partition: Int32, at now: Timestamp) -> Bool {
+        aside[partition]?.reason == .unclaimable && isAside(partition, at: now)
+    }
+
     /// Whether a partition was set aside and has not worked since.
     func isFailing(_ partition: Int32) -> Bool { aside[partition] != nil }
 
-    /// The log knows how a partition stands, so it has a leader again.
+    /// A partition is taken over, so it has a leader again and can be written to.
     ///
-    /// - Returns: whether the missing leader was all that it was set aside for.
+    /// - Returns: whether that was all that it was set aside for.
     mutating func restored(_ partition: Int32) -> Bool {
-        guard aside[partition]?.reason == .leaderless else { return false }
-        aside[partition] = nil
+        guard let reason = aside[partition]?.reason, reason != .failing else { return false }
+        (aside[partition], failuresAlone[partition]) = (nil, nil)
         return true
     }
 

@@ -14,8 +14,7 @@ public enum WorkerEvent: Sendable {
     case committed(TransactionSummary)
     /// A call failed and is made again, for the `attempt`th time in a row, counted from 1.
     case retrying(LogError, attempt: Int)
-    /// A transaction failed or its outcome is unknown. The worker undoes its changes, makes new producers and reads again from
-    /// the committed offsets.
+    /// A transaction failed or its outcome is unknown. The worker undoes its changes and takes its partitions over anew.
     case startingOver(LogError)
     /// A partition is not read until an operator repairs it.
     case partitionStopped(Int32, PartitionFault)
@@ -30,12 +29,14 @@ public enum WorkerEvent: Sendable {
 }
 
 /// Why a partition is not read.
-public struct PartitionFault: Sendable, Equatable {
-    /// What has to be repaired.
+public struct PartitionFault: Error, Sendable, Equatable {
+    /// What is wrong.
     public enum Kind: Sendable, Equatable {
-        /// The group's committed offset of this topic, or of both if nil: it is missing or outside the log.
-        case offsets(InputTopic?)
-        /// The latest stock record of a store.
+        /// The partition of an input: its position is outside of its log, or it is another log than the one that was read.
+        case input(InputPartition)
+        /// The results: they are not the journal that was written, or cannot be read.
+        case journal
+        /// The stock: it lacks changes, or cannot be read.
         case stock
         /// A record of this topic, whose transactions fail.
         case record(InputTopic)
@@ -43,18 +44,26 @@ public struct PartitionFault: Sendable, Equatable {
         case leader(topic: String)
     }
 
-    /// What has to be repaired.
+    /// What is wrong.
     public let kind: Kind
-    /// What is wrong, for people.
+    /// The same, for people.
     public let reason: String
     /// The offset concerned, if it is a single one.
     public let offset: Offset?
+    /// Positions at which an operator can let reading go on, with an anchor.
+    public let anchors: [InputPosition]
 
     /// A fault.
-    public init(_ kind: Kind, at offset: Offset? = nil, _ reason: String) {
+    public init(_ kind: Kind, at offset: Offset? = nil, _ reason: String, anchors: [InputPosition] = []) {
         self.kind = kind
         self.offset = offset
         self.reason = reason
+        self.anchors = anchors
+    }
+
+    /// The same fault, with positions at which reading can go on.
+    func anchored(at positions: [InputPosition]) -> PartitionFault {
+        PartitionFault(kind, at: offset, reason, anchors: positions)
     }
 }
 
@@ -115,16 +124,19 @@ public struct TransactionSummary: Sendable, Equatable {
     public var firstDeadLetter: DeadLetter?
     /// Commands forwarded to the partition that owns their store.
     public var forwarded = 0
-    /// Stores whose stock changed.
-    public var storesChanged = 0
+    /// Forwarded commands that were here before.
+    public var copies = 0
+    /// Stores whose stock was written.
+    public var storesWritten = 0
     /// Answers that were forgotten before the window was over, because the texts of answers reached their memory limit.
     public var forgottenEarly = 0
 
     /// The summary of an empty transaction.
     public init() {}
 
-    /// All records that were answered, forwarded or made dead letters.
+    /// All records that were answered, forwarded, made dead letters or found to be copies.
     public var commands: Int {
         juicesMade + outOfStock + restocked + cancelled + rejected + duplicates + deadLetters + forwarded
+            + copies
     }
 }

@@ -132,7 +132,10 @@ extension ServiceHealth {
             var worker = state.workers[number]
             switch event {
             case .assigned(let partitions): worker.enter(.restoring(partitions))
-            case .restored, .committed: worker.phase = .ready
+            case .restored(let partitions, _):
+                worker.phase = .ready
+                for partition in partitions { worker.stoppedPartitions[partition] = nil }
+            case .committed: worker.phase = .ready
             case .revoked:
                 worker.enter(.joining)
                 worker.failingPartitions = [:]

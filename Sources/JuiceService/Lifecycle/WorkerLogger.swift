@@ -70,7 +70,7 @@ struct WorkerLogger {
             isStartingOver = true
         case .partitionStopped(let partition, let fault):
             logger.critical(
-                "partition stopped, its commands wait: \(fault.reason). To go on: \(mend(partition, fault.kind))",
+                "partition stopped, its commands wait: \(fault.reason). To go on: \(mend(partition, fault))",
                 metadata: place(partition, fault)
             )
         case .partitionFailing(let partition, let fault):
@@ -125,7 +125,8 @@ struct WorkerLogger {
     private func place(_ partition: Int32, _ fault: PartitionFault) -> Logger.Metadata {
         var place: Logger.Metadata = ["partition": "\(partition)"]
         switch fault.kind {
-        case .offsets(let topic): place["topic"] = topic.map { "\(configuration.topics[$0])" }
+        case .input(let input): place["topic"] = "\(configuration.topics[input.topic])"
+        case .journal: place["topic"] = "\(configuration.topics.results)"
         case .stock: place["topic"] = "\(configuration.topics.stock)"
         case .record(let topic): place["topic"] = "\(configuration.topics[topic])"
         case .leader(let topic): place["topic"] = "\(topic)"
@@ -134,28 +135,25 @@ struct WorkerLogger {
         return place
     }
 
-    private func mend(_ partition: Int32, _ kind: PartitionFault.Kind) -> String {
-        switch kind {
-        case .offsets:
-            """
-            stop all instances, wait until the group is empty (the session timeout, 15 s), then \
-            \(resetCommand(partition)), with N after the last order that was answered or a little before, and likewise for \
-            \(configuration.topics.restocks). What was answered within the duplicate window is known and not made again; \
-            from a later N orders are skipped. See docs/OPERATIONS.md
-            """
-        case .stock:
-            """
-            write that store's right stock to \(configuration.topics.stock) once more, under the same key and to the same \
-            partition, then restart this instance. What is right, the answers in \(configuration.topics.results) say
-            """
-        case .record, .leader: "mend what the reason names"
+    /// What an operator can do: mostly to write an anchor, having seen what would be skipped or read again.
+    private func mend(_ partition: Int32, _ fault: PartitionFault) -> String {
+        let commands = fault.anchors.map(anchorCommand)
+        switch fault.kind {
+        case .record, .leader: return "mend what the reason names"
+        case _ where fault.anchors.isEmpty:
+            return "docs/OPERATIONS.md#topics-made-anew says what can be done"
+        case .stock, .journal, .input:
+            return commands.joined(separator: ", and ")
+                + " (first with --dry-run, which shows what is skipped and what is read again). See docs/OPERATIONS.md#anchors"
         }
     }
 
-    private func resetCommand(_ partition: Int32) -> String {
-        "kafka-consumer-groups.sh --bootstrap-server \(configuration.bootstrapServers)"
-            + " --group \(configuration.group) --topic \(configuration.topics.orders):\(partition)"
-            + " --reset-offsets --to-offset N --execute"
+    private func anchorCommand(_ position: InputPosition) -> String {
+        let prefix = configuration.topics.orders.dropLast("orders".count)
+        return "juice anchor --bootstrap-servers \(configuration.bootstrapServers)"
+            + (configuration.group == "juice-maker" ? "" : " --group \(configuration.group)")
+            + (prefix == TopicNames.standardPrefix ? "" : " --topic-prefix \(prefix)")
+            + " --topic \(position.topic) --partition \(position.partition) --offset \(position.offset)"
     }
 
     private static func metadata(_ partitions: [Int32]) -> Logger.Metadata {
@@ -163,7 +161,7 @@ struct WorkerLogger {
     }
 
     private static func metadata(_ summary: TransactionSummary) -> Logger.Metadata {
-        ["commands": "\(summary.commands)", "stores": "\(summary.storesChanged)"]
+        ["commands": "\(summary.commands)", "stores": "\(summary.storesWritten)"]
     }
 }
 

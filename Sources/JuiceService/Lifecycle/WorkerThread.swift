@@ -38,11 +38,16 @@ struct WorkerThread: Sendable {
         var events = WorkerLogger(logger: logger, configuration: configuration)
         var worker = Worker(
             log: ObservedLog(log, metrics: metrics, tracer: tracer),
-            menu: configuration.menu,
-            language: configuration.language,
-            partitionCount: topics.partitionCount,
-            window: configuration.duplicateWindow,
-            maxBatch: configuration.maxBatch
+            settings: WorkerSettings(
+                menu: configuration.menu,
+                language: configuration.language,
+                partitionCount: topics.partitionCount,
+                group: configuration.group,
+                instance: configuration.instanceID,
+                window: configuration.duplicateWindow,
+                maxBatch: configuration.maxBatch,
+                noteInterval: topics.noteInterval
+            )
         ) { event in
             events.log(event)
             health.record(event, ofWorker: number)

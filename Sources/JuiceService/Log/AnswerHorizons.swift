@@ -26,14 +26,13 @@ struct AnswerHorizons {
         look(partition, at: .answers, before: log.high, in: log)
     }
 
-    /// Adds the commands around the committed offset to what ``read(timeout:)`` looks at.
+    /// Adds the commands around a position to what ``read(timeout:)`` looks at.
     mutating func lookAtCommands(
         _ topic: InputTopic,
         _ partition: TopicPartition,
-        committed: Offset?,
+        next: Offset,
         in log: Watermarks
     ) {
-        let next = committed ?? log.low
         look(partition, at: .commands(topic, next: next, end: log.high), before: next, in: log)
     }
 
@@ -66,6 +65,9 @@ struct AnswerHorizons {
                     let partition = TopicPartition(topic: record.topic, partition: record.partition)
                     if inspect(record, of: partition) { pending.remove(partition) }
                 case .endOfPartition(let partition, _):
+                    pending.remove(partition)
+                // What cannot be read says nothing of the time.
+                case .failure(let partition?, let error) where error.code.isDamage:
                     pending.remove(partition)
                 case .failure(_, let error) where error.remedy == .retry:
                     continue

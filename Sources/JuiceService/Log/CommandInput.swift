@@ -16,7 +16,10 @@ final class CommandInput {
     private var startedPartitions: [TopicPartition] = []
     /// What the group has assigned, until the topics' partition counts are known.
     private var given: [TopicPartition]?
-    private var isWaiting = false
+    /// Since when topics are missing.
+    private var waitingSince: ContinuousClock.Instant?
+    /// Places that cannot be read, which are still to be told.
+    private var damages: [(InputPosition, String)] = []
     /// How long to wait for the topics' partition counts.
     private var metadataTimeout = AdaptiveTimeout()
     /// What the current assignment lets this worker read; nil without one.
@@ -27,6 +30,8 @@ final class CommandInput {
     private var errors: [KafkaError.Code: ContinuousClock.Instant] = [:]
     private var converter: RecordConverter<InputTopic>
 
+    /// A topic that was made anew, or that a broker does not know yet, is there again by then.
+    private static let longestAbsence = Duration.seconds(30)
     /// An error that recurs after this long is logged again.
     private static let errorLogInterval = Duration.seconds(60)
 
@@ -58,14 +63,12 @@ final class CommandInput {
     /// For lookups of offsets and topics.
     var consumer: Consumer { member.consumer }
 
-    /// The membership as of the current assignment; nil without one.
-    var membership: ConsumerGroupMetadata? { member.membership }
-
     /// The next event, or the error that ended this membership.
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> Result<PollResult, KafkaError> {
         if wait == .briefly, watch.needsProbe { watch.probe(consumer) }
 
         if let assigned = try resolveAssignment() { return .success(assigned) }
+        if let (position, reason) = damages.popLast() { return .success(.damaged(position, reason)) }
         let event: GroupConsumer.Event
         do throws(KafkaError) {
             event = try member.poll(maxRecords: maxRecords, timeout: wait == .briefly ? waitingTime : .zero)
@@ -78,7 +81,7 @@ final class CommandInput {
             return .success(try resolveAssignment() ?? .records([], ends: []))
         case .revoked(let error):
             startedPartitions = []
-            (given, share) = (nil, nil)
+            (given, share, damages) = (nil, nil, [])
             if let error { try report(error) }
             return .success(.revoked)
         case .records(let batch):
@@ -92,16 +95,17 @@ final class CommandInput {
     }
 
     /// A rebalance does not end a poll that waits for records, so polls are short until the first assignment.
-    private var waitingTime: Duration { membership == nil ? .milliseconds(10) : .milliseconds(100) }
+    private var waitingTime: Duration { !member.hasAssignment ? .milliseconds(10) : .milliseconds(100) }
 
     private func convert(_ batch: RecordBatch) throws(LogError) -> PollResult {
-        let (records, ends) = try converter.convert(batch) { (partition, error) throws(LogError) in
+        let (records, ends, damages) = try converter.convert(batch) { (partition, error) throws(LogError) in
             if partition != nil, error.code.isOffsetReset {
                 // The client may be wrong. Starting over asks the broker.
                 throw LogError(.startOver, error.description)
             }
             try report(error)
         }
+        for (position, reason) in damages { self.damages.append((position, reason)) }
         return .records(records, ends: ends)
     }
 
@@ -112,6 +116,8 @@ final class CommandInput {
 
     /// Reads exactly these partitions from these offsets.
     func start(at offsets: [TopicPartition: Offset]) throws(KafkaError) {
+        converter.begin()
+        damages = []
         try member.start(at: offsets)
         startedPartitions = Array(offsets.keys)
         for (partition, offset) in offsets {
@@ -167,10 +173,10 @@ extension CommandInput {
         guard let orders = metadata[topics.orders]?.partitionCount,
             let restocks = metadata[topics.restocks]?.partitionCount
         else {
-            warnOfMissingTopics(metadata.topics.lazy.compactMap(\.error).first)
+            try waitForMissingTopics(metadata.topics.lazy.compactMap(\.error).first)
             return nil
         }
-        (self.given, isWaiting) = (nil, false)
+        (self.given, waitingSince) = (nil, nil)
         watch.reached()
         let share = InputShare(
             orders: given.filter { $0.topic == topics.orders }.map(\.partition),
@@ -180,13 +186,16 @@ extension CommandInput {
         )
         self.share = share
         warnOfAddedPartitions(max(orders, restocks))
-        return .assigned(share.partitions)
+        return .assigned(share)
     }
 
-    private func warnOfMissingTopics(_ error: KafkaError?) {
-        guard !isWaiting else { return }
-        isWaiting = true
-        logger.warning("waiting for another assignment: \(error?.description ?? "topics are missing")")
+    private func waitForMissingTopics(_ error: KafkaError?) throws(LogError) {
+        let reason = error?.description ?? "topics are missing"
+        guard let waitingSince else {
+            waitingSince = .now
+            return logger.warning("waiting for another assignment: \(reason)")
+        }
+        if .now - waitingSince > Self.longestAbsence { throw LogError(.stop, reason) }
     }
 
     private func warnOfAddedPartitions(_ count: Int) {

@@ -1,64 +1,75 @@
 import Foundation
 import JuiceEngine
+import JuiceMessages
 import Kafka
 import Logging
 
-/// The engine's log on Kafka: a member of the consumer group and transactional producers.
+/// The engine's log on Kafka: a member of the consumer group, transactional producers, and readers of logs. One for an anchor is no
+/// member, and reads no commands.
 ///
 /// It belongs to one worker thread. Where librdkafka honours its timeouts, a call waits for about a second at most, and each lookup
-/// of a restore for up to eight. A call that takes longer ends with ``LogError/Remedy/retry``, and the same call resumes it.
+/// of a takeover for up to eight. A call that takes longer ends with ``LogError/Remedy/retry``, and the same call resumes it.
 final class KafkaCommandLog: CommandLog {
-    let configuration: ServiceConfiguration
-    let worker: Int
-    let hooks: ClientHooks
-    let topics: TopicPreparation.Ready
+    private let configuration: ServiceConfiguration
+    private let worker: Int
+    private let hooks: ClientHooks
+    private let topics: TopicPreparation.Ready
     private let watch: BrokerWatch
     private let metrics: WorkerMetrics?
 
-    private(set) var input: CommandInput
-    let transactions: TransactionSession
-    /// Nil for a broker without transactional offsets.
-    private let appliedOffsets: AppliedOffsets?
-    var restorePointReader: RestorePointReader?
-    var changelog: ChangelogReader?
+    /// Nil without a membership.
+    private var input: CommandInput?
+    private let share: InputShare?
+    private let transactions: TransactionSession
+    private let reader: LogReader
+    private var logs: LogExtents
+    private var fence: ProducerFence?
     /// When the log last joined the group again without knowing why it was fenced.
     private var rejoinedAt: ContinuousClock.Instant?
-    /// The offsets that the open transaction commits.
-    private var sentOffsets: [TopicPartition: Offset] = [:]
 
     /// For calls that go on in the background and are resumed by the next attempt.
     private static let callTimeout = Duration.seconds(1)
-    /// For the lookups of a restore, which begin again with each attempt.
-    private(set) var lookupTimeout = AdaptiveTimeout()
+    /// For lookups, which begin again with each attempt.
+    private var lookupTimeout = AdaptiveTimeout()
     /// If the log is fenced twice within this time, another process uses its instance id.
     private static let rivalWindow = Duration.seconds(60)
 
-    /// Joins the consumer group.
+    /// Joins the consumer group, unless a share of the partitions is given.
     init(
         configuration: ServiceConfiguration,
         worker: Int,
         topics: TopicPreparation.Ready,
+        share: InputShare? = nil,
         watch: BrokerWatch,
         metrics: WorkerMetrics?,
         logger: Logger
     ) throws(KafkaError) {
+        self.share = share
         self.configuration = configuration
         self.worker = worker
         self.watch = watch
         self.topics = topics
         self.metrics = metrics
-        hooks = ClientHooks(logger: logger, logCeiling: .info)
-        appliedOffsets =
-            configuration.capabilities.storesTransactionalOffsets
-            ? try AppliedOffsets(configuration: configuration.groupReader, hooks: hooks) : nil
-        transactions = try TransactionSession(
-            configuration: configuration,
-            worker: worker,
-            appliedOffsets: appliedOffsets,
-            hooks: hooks,
-            metrics: metrics
-        )
-        input = try CommandInput(
+        let hooks = ClientHooks(logger: logger, logCeiling: .info)
+        self.hooks = hooks
+        transactions = TransactionSession(
+            ids: { configuration.transactionalIDs(worker: worker, set: $0) },
+            setCount: ServiceConfiguration.producerSets,
+            topics: Topic.allCases.map { topic in
+                // A record that arrived compressed may be too large to forward uncompressed.
+                let isHandedOn = topic != .results && topic != .stock
+                return (configuration.topics[topic], isHandedOn ? ["compression.type": "zstd"] : [:])
+            },
+            silence: BrokerSilence()
+        ) { (configuration.producer, hooks.reporting(.producer(index: $0), to: metrics)) }
+        transactions.prepare()
+        reader = try LogReader(configuration: configuration, hooks: hooks)
+        logs = LogExtents(configuration: configuration, consumer: reader.uncommitted)
+        if share == nil { input = try join() }
+    }
+
+    private func join() throws(KafkaError) -> CommandInput {
+        try CommandInput(
             configuration: configuration,
             worker: worker,
             topics: topics,
@@ -72,10 +83,9 @@ final class KafkaCommandLog: CommandLog {
     func name(of topic: InputTopic) -> String { configuration.topics[topic] }
 
     func leave() {
-        // Producers first: once the consumer has left the group, they must not commit anything in its name.
         transactions.drop()
-        endRestore()
-        input.close()
+        fence = nil
+        input?.close()
     }
 }
 
@@ -84,22 +94,44 @@ final class KafkaCommandLog: CommandLog {
 extension KafkaCommandLog {
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
         transactions.poll()
-        appliedOffsets?.poll()
+        reader.poll()
+        guard let input else { return .records([], ends: []) }
         switch try input.poll(maxRecords: maxRecords, wait: wait) {
-        case .success(let result):
-            if case .revoked = result { endRestore() }
-            return result
-        case .failure(let error):
-            return try rejoin(after: error)
+        case .success(.assigned(let share)):
+            // The takeover needs them in a moment, and a new client takes long to connect.
+            transactions.prepare()
+            return .assigned(share)
+        case .success(.damaged(let place, let reason)):
+            let partition = TopicPartition(
+                topic: configuration.topics[place.topic],
+                partition: place.partition
+            )
+            let last = reader.lastDamaged(of: partition, from: place.offset, timeout: .seconds(5))
+            return .damaged(
+                InputPosition(topic: place.topic, partition: place.partition, offset: last),
+                reason
+            )
+        case .success(let result): return result
+        case .failure(let error): return try rejoin(after: error)
         }
     }
 
-    func headers(of record: CommandRecord) -> [RecordHeader] { input.headers(of: record) }
+    func headers(of record: CommandRecord) -> [RecordHeader] { input?.headers(of: record) ?? [] }
 
     func start(at positions: [InputPosition]) throws(LogError) {
-        endRestore()
-        appliedOffsets?.forget()
-        try LogError.rethrowing { () throws(KafkaError) in try input.start(at: offsets(positions)) }
+        fence = nil
+        try LogError.rethrowing { () throws(KafkaError) in
+            try reader.close()
+            try input?.start(at: offsets(positions))
+        }
+    }
+
+    func publish(_ positions: [InputPosition]) { input?.consumer.publish(offsets(positions)) }
+
+    func readBack(
+        _ ranges: [InputPartition: Range<Offset>]
+    ) throws(LogError) -> (records: [CommandRecord], damaged: Set<InputPartition>) {
+        try looking { () throws(KafkaError) in try reader.readBack(ranges, timeout: lookupTimeout.current) }
     }
 
     /// Joins the group again after the membership was lost for good.
@@ -109,7 +141,7 @@ extension KafkaCommandLog {
     /// without a session timeout, it has a rival.
     private func rejoin(after error: KafkaError) throws(LogError) -> PollResult {
         guard error.code == .fencedInstanceID else { throw LogError(.stop, error.description) }
-        if input.consumer.sessionTimedOut {
+        if input?.consumer.sessionTimedOut ?? false {
             hooks.logger.notice(
                 "fenced by its former self after the session timed out; joining the group anew"
             )
@@ -124,15 +156,8 @@ extension KafkaCommandLog {
             hooks.logger.notice("fenced by another member of the same id; joining the group anew")
             rejoinedAt = .now
         }
-        endRestore()
         do throws(KafkaError) {
-            input = try CommandInput(
-                configuration: configuration,
-                worker: worker,
-                topics: topics,
-                watch: watch,
-                hooks: hooks.reporting(.consumer, to: metrics)
-            )
+            input = try join()
         } catch {
             throw LogError(.stop, error.description)
         }
@@ -148,16 +173,91 @@ extension KafkaCommandLog {
     }
 }
 
+// MARK: - Taking over
+
+extension KafkaCommandLog {
+    func extents(of partitions: [Int32]) throws(LogError) -> (
+        extents: [PartitionExtents], leaderless: [Int32: String]
+    ) {
+        guard let share = share ?? input?.share else {
+            throw LogError(.startOver, "the partitions were given up")
+        }
+        do throws(LogError) {
+            let found = try logs.read(
+                partitions,
+                of: share,
+                closedConnections: closedConnections,
+                timeout: lookupTimeout.current
+            )
+            answered()
+            return found
+        } catch {
+            if error.remedy == .retry { timedOut() }
+            throw error
+        }
+    }
+
+    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] {
+        let places = partitions.map {
+            TopicPartition(topic: configuration.topics[$0.topic], partition: $0.partition)
+        }
+        let committed = try looking { () throws(KafkaError) in
+            try reader.uncommitted.committed(places, timeout: lookupTimeout.current)
+        }
+        return zip(partitions, places).reduce(into: [:]) { $0[$1.0] = committed[$1.1] ?? nil }
+    }
+
+    func confirmMembership(_ positions: [InputPosition]) throws(LogError) {
+        guard let input else { return }
+        do throws(KafkaError) {
+            try input.consumer.commit(offsets(positions))
+            answered()
+        } catch {
+            if error.code.isHopeless { throw LogError(error) }
+            // A stale member is told to join anew by its next poll.
+            throw LogError(error.remedy == .retry ? .retry : .startOver, error.description)
+        }
+    }
+
+    func fence(_ ids: Set<String>) throws(LogError) -> Set<String> {
+        let fence = fence ?? ProducerFence(configuration: configuration.producer, hooks: hooks)
+        self.fence = fence
+        let undecided = try call { () throws(KafkaError) in try fence.fence(ids, timeout: Self.callTimeout) }
+        transactions.discardPrepared(ids)
+        self.fence = nil
+        return undecided
+    }
+
+    func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset]
+    {
+        try looking { () throws(KafkaError) in
+            try logs.answerStarts(
+                at: positions,
+                retention: retention,
+                now: now,
+                timeout: lookupTimeout.current
+            )
+        }
+    }
+
+    func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {
+        try LogError.rethrowing { () throws(KafkaError) in try reader.open(positions, isolation: isolation) }
+    }
+
+    func readChangelog() throws(LogError) -> ChangelogBatch {
+        try LogError.rethrowing { () throws(KafkaError) in try reader.read(timeout: .milliseconds(100)) }
+    }
+}
+
 // MARK: - Transactions
 
 extension KafkaCommandLog {
-    func initTransactions() throws(LogError) {
+    func initTransactions() throws(LogError) -> [String] {
         try call { () throws(KafkaError) in try transactions.initTransactions(timeout: Self.callTimeout) }
     }
 
     func begin() throws(LogError) {
-        sentOffsets = [:]
-        try call { () throws(KafkaError) in try transactions.begin(timeout: Self.callTimeout) }
+        try call { () throws(KafkaError) in try transactions.begin() }
     }
 
     func produce(_ record: OutputRecord) throws(LogError) {
@@ -179,62 +279,44 @@ extension KafkaCommandLog {
         }
     }
 
-    func sendOffsets(_ positions: [InputPosition]) throws(LogError) {
-        guard let membership = input.membership else {
-            throw LogError(.startOver, "the partitions were given up")
-        }
-        sentOffsets = offsets(positions)
-        let metadata = CommitMetadata(
-            owner: configuration.ownerName(worker: worker),
-            transactionalIDs: transactions.transactionalIDs,
-            partitionCount: topics.partitionCount
-        )
-        try call { () throws(KafkaError) in
-            try transactions.sendOffsets(
-                sentOffsets,
-                metadata: metadata.text,
-                membership: membership,
-                timeout: Self.callTimeout
-            )
-        }
+    func flush() throws(LogError) {
+        try call { () throws(KafkaError) in try transactions.flush(timeout: Self.callTimeout) }
     }
 
     func commit() throws(LogError) {
         try call { () throws(KafkaError) in try transactions.commit(timeout: Self.callTimeout) }
         answered()
-        guard !configuration.capabilities.storesTransactionalOffsets, !sentOffsets.isEmpty else { return }
-        do throws(KafkaError) {
-            try input.consumer.commit(sentOffsets)
-        } catch {
-            hooks.logger.warning("the embedded broker did not keep the offsets: \(error)")
-        }
     }
 
-    private func call(_ body: () throws(KafkaError) -> Void) throws(LogError) {
+    private func call<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
         do throws(LogError) {
-            try waiting(body)
+            return try LogError.rethrowing(body)
         } catch {
-            if error.remedy == .retry { watch.probe(input.consumer) }
+            if error.remedy == .retry { watch.probe(input?.consumer ?? reader.uncommitted) }
             throw error
         }
     }
 
-    /// Makes a call. If it times out, the next lookup may take longer.
-    func waiting<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
+    /// Makes a lookup. If it times out, the next one may take longer.
+    private func looking<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
         try LogError.rethrowing { () throws(KafkaError) in
             do throws(KafkaError) {
-                return try body()
+                let result = try body()
+                answered()
+                return result
             } catch {
-                if error.code == .timedOut {
-                    lookupTimeout.timedOut(closedConnections: input.consumer.closedConnections)
-                }
+                if error.code == .timedOut { timedOut() }
                 throw error
             }
         }
     }
 
-    func answered() {
-        lookupTimeout.answered(closedConnections: input.consumer.closedConnections)
+    private var closedConnections: Int { (input?.consumer ?? reader.uncommitted).closedConnections }
+
+    private func timedOut() { lookupTimeout.timedOut(closedConnections: closedConnections) }
+
+    private func answered() {
+        lookupTimeout.answered(closedConnections: closedConnections)
         // A slow broker may never answer a probe in time, so every answer counts.
         watch.reached()
     }

@@ -24,7 +24,6 @@ extension ClientHooks {
         guard let metrics else { return self }
         var hooks = self
         hooks.onStatistics = { metrics.record(statistics: $0, of: client) }
-        hooks.onSuspect = { metrics.producerReplaced() }
         return hooks
     }
 }

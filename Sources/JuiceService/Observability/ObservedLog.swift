@@ -10,8 +10,7 @@ final class ObservedLog<Base: CommandLog>: CommandLog {
     private var begunAt: ContinuousClock.Instant?
     /// The timestamps of the commands polled last, which the next transaction answers.
     private var commandTimes: [Timestamp] = []
-    private var sentPositions: [InputPosition] = []
-    private var hasRecords = false
+    private var hasCommands = false
 
     init(_ base: Base, metrics: WorkerMetrics?, tracer: BatchTracer?) {
         self.base = base
@@ -35,6 +34,7 @@ extension ObservedLog {
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
         let result = try base.poll(maxRecords: maxRecords, wait: wait)
         if case .records(let records, _) = result {
+            hasCommands = !records.isEmpty
             if metrics != nil {
                 commandTimes.removeAll(keepingCapacity: true)
                 for record in records { if let time = record.timestamp { commandTimes.append(time) } }
@@ -52,17 +52,42 @@ extension ObservedLog {
         metrics?.started(at: positions)
     }
 
-    func restorePoints(
-        of partitions: [Int32],
-        retention: Timestamp
-    ) throws(LogError) -> (points: [RestorePoint], leaderless: [Int32: String]) {
-        let found = try base.restorePoints(of: partitions, retention: retention)
-        metrics?.found(found.points)
+    func readBack(
+        _ ranges: [InputPartition: Range<Offset>]
+    ) throws(LogError) -> (records: [CommandRecord], damaged: Set<InputPartition>) {
+        try base.readBack(ranges)
+    }
+
+    func publish(_ positions: [InputPosition]) {
+        base.publish(positions)
+        metrics?.published(positions)
+    }
+
+    func extents(of partitions: [Int32]) throws(LogError) -> (
+        extents: [PartitionExtents], leaderless: [Int32: String]
+    ) {
+        let found = try base.extents(of: partitions)
+        metrics?.found(found.extents)
         return found
     }
 
-    func openChangelog(_ positions: [ChangelogPosition]) throws(LogError) {
-        try base.openChangelog(positions)
+    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] {
+        try base.groupOffsets(of: partitions)
+    }
+
+    func confirmMembership(_ positions: [InputPosition]) throws(LogError) {
+        try base.confirmMembership(positions)
+    }
+
+    func fence(_ ids: Set<String>) throws(LogError) -> Set<String> { try base.fence(ids) }
+
+    func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset]
+    {
+        try base.answerStarts(at: positions, retention: retention)
+    }
+
+    func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {
+        try base.openChangelog(positions, isolation: isolation)
         metrics?.opened(positions)
     }
 
@@ -76,9 +101,9 @@ extension ObservedLog {
 // MARK: - Transactions
 
 extension ObservedLog {
-    func initTransactions() throws(LogError) {
+    func initTransactions() throws(LogError) -> [String] {
         dropTransaction()
-        try base.initTransactions()
+        return try base.initTransactions()
     }
 
     func begin() throws(LogError) {
@@ -88,25 +113,16 @@ extension ObservedLog {
     }
 
     func produce(_ record: OutputRecord) throws(LogError) {
-        hasRecords = true
         try base.produce(record)
     }
 
-    func sendOffsets(_ positions: [InputPosition]) throws(LogError) {
-        try base.sendOffsets(positions)
-        sentPositions = positions
-    }
+    func flush() throws(LogError) { try base.flush() }
 
     func commit() throws(LogError) {
         try base.commit()
-        // A transaction that only claims partitions or passes markers is not measured.
-        if let metrics, let begunAt, hasRecords {
-            metrics.committed(
-                after: .now - begunAt,
-                commandTimes: commandTimes,
-                at: base.now,
-                positions: sentPositions
-            )
+        // A transaction without commands is not measured.
+        if let metrics, let begunAt, hasCommands {
+            metrics.committed(after: .now - begunAt, commandTimes: commandTimes, at: base.now)
         }
         tracer?.ended(.committed)
         endTransaction()
@@ -114,8 +130,7 @@ extension ObservedLog {
 
     private func endTransaction() {
         begunAt = nil
-        hasRecords = false
-        sentPositions = []
+        hasCommands = false
         commandTimes.removeAll(keepingCapacity: true)
     }
 

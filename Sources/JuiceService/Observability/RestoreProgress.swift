@@ -13,10 +13,10 @@ struct RestoreProgress {
     private var positions: [Place: Offset] = [:]
 
     /// Sets how far the changelogs are to be read.
-    mutating func setEnds(_ points: [RestorePoint]) {
-        for point in points {
-            ends[Place(topic: .stock, partition: point.partition)] = point.stockEnd
-            ends[Place(topic: .results, partition: point.partition)] = point.results.upperBound
+    mutating func setEnds(_ extents: [PartitionExtents]) {
+        for extent in extents {
+            ends[Place(topic: .stock, partition: extent.partition)] = extent.stock.upperBound
+            ends[Place(topic: .results, partition: extent.partition)] = extent.results.upperBound
         }
     }
 

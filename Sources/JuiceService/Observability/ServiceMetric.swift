@@ -10,7 +10,6 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
     case deadLetters = "juice_dead_letters_total"
     case forwards = "juice_forwards_total"
     case transactions = "juice_transactions_total"
-    case replacedProducers = "juice_replaced_producers_total"
     case transactionDuration = "juice_transaction_duration_seconds"
     case answerLatency = "juice_answer_latency_seconds"
     case committedOffset = "juice_committed_offset"
@@ -43,14 +42,12 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
         case .forwards: "Commands handed on to the partition that owns their store."
         case .transactions:
             "Kafka transactions that took in commands, by outcome; failed are those that were given up."
-        case .replacedProducers:
-            "Producers made anew because a request of theirs may have been sent twice and still be on its way."
         case .transactionDuration: "Time from the beginning of a transaction to its confirmed commit."
         case .answerLatency: "Time from a command's credible timestamp to the confirmed commit of its answer."
         case .committedOffset:
-            "Offset of an input partition that committed transactions have taken in everything before."
+            "Next offset to read of an input partition: every record before it is answered."
         case .consumerLag:
-            "Records of an input partition that no committed transaction has taken in yet, markers included."
+            "Records of an input partition that are not answered yet, markers included."
         case .assignedPartitions: "Partitions that a worker has restored and reads."
         case .stoppedPartitions:
             "Partitions that a worker does not read: somebody has to mend them, or their transactions only fail."

@@ -27,7 +27,6 @@ final class WorkerMetrics: Sendable {
     private let forwards: Counter
     private let committed: Counter
     private let failed: Counter
-    private let replacedProducers: Counter
     private let transactionDuration: Timer
     private let answerLatency: Timer
     private let assignedPartitions: Gauge
@@ -54,7 +53,6 @@ final class WorkerMetrics: Sendable {
         forwards = factory.counter(.forwards)
         committed = factory.counter(.transactions, [("outcome", "committed")])
         failed = factory.counter(.transactions, [("outcome", "failed")])
-        replacedProducers = factory.counter(.replacedProducers)
         transactionDuration = factory.timer(.transactionDuration)
         answerLatency = factory.timer(.answerLatency)
         assignedPartitions = factory.gauge(.assignedPartitions, ofWorker)
@@ -82,7 +80,8 @@ final class WorkerMetrics: Sendable {
     func record(_ event: WorkerEvent) {
         switch event {
         case .assigned: state.withLock { $0.assignedAt = .now }
-        case .restored(_, let restored):
+        case .restored(let partitions, let restored):
+            changeStopped { $0.subtract(partitions) }
             restoredRecords.increment(by: restored.records)
             let assignedAt = state.withLock { $0.assignedAt.take() }
             if let assignedAt { restoreDuration.record(duration: .now - assignedAt) }
@@ -144,8 +143,7 @@ extension WorkerMetrics {
     func committed(
         after duration: Duration,
         commandTimes: [Timestamp],
-        at now: Timestamp,
-        positions: [InputPosition]
+        at now: Timestamp
     ) {
         committed.increment()
         transactionDuration.record(duration: duration)
@@ -154,14 +152,13 @@ extension WorkerMetrics {
             guard let time = CommandTime.believed(min(time, now), readAt: now) else { continue }
             answerLatency.recordNanoseconds((now - time) * 1_000_000)
         }
-        state.withLock { $0.lag.commit(positions) }
     }
+
+    /// The worker has told its group how far the inputs are read.
+    func published(_ positions: [InputPosition]) { state.withLock { $0.lag.commit(positions) } }
 
     /// A transaction was abandoned.
     func transactionFailed() { failed.increment() }
-
-    /// A producer has to take over its own transactional id. May be called on any thread.
-    func producerReplaced() { replacedProducers.increment() }
 
     /// The worker begins to read commands from these positions.
     func started(at positions: [InputPosition]) {
@@ -172,10 +169,8 @@ extension WorkerMetrics {
         }
     }
 
-    /// The worker has found the points to restore from.
-    func found(_ points: [RestorePoint]) {
-        state.withLock { $0.restore.setEnds(points) }
-    }
+    /// The worker has found where the logs end.
+    func found(_ extents: [PartitionExtents]) { state.withLock { $0.restore.setEnds(extents) } }
 
     /// The worker begins to read the changelogs from these positions.
     func opened(_ positions: [ChangelogPosition]) {

@@ -1,7 +1,7 @@
 import JuiceMessages
 import Kafka
 
-/// A look at the first records of each partition of the stock topic, for when no metadata says how many partitions stores live
+/// A look at the first records of each partition of the stock topic, for when no claim says how many partitions stores live
 /// in: the topic may have been enlarged since the records were written.
 struct StockSample {
     /// A store whose record is not in its home partition.
@@ -28,31 +28,12 @@ struct StockSample {
         let partitions = (0..<partitionCount).map { TopicPartition(topic: topic, partition: $0) }
         let sample = try consumer.watermarks(of: partitions, timeout: timeout)
             .mapValues { $0.low..<min($0.high, $0.low + size) }.filter { !$0.value.isEmpty }
-        guard !sample.isEmpty else { return nil }
-        try consumer.assign(sample.mapValues(\.lowerBound))
-        defer { try? consumer.assign([:]) }
-        var unread = UnreadRanges(sample)
-        let deadline = ContinuousClock.now + timeout
-        while !unread.isEmpty {
-            guard ContinuousClock.now < deadline else {
-                throw KafkaError(code: .timedOut, message: "\(topic): no records", isRetriable: true)
-            }
-            for element in try consumer.poll(maxRecords: 10_000, timeout: .milliseconds(10)) {
-                switch element {
-                case .record(let record):
-                    if let misplaced = Misplaced(record, partitionCount: partitionCount) { return misplaced }
-                    let partition = TopicPartition(topic: topic, partition: record.partition)
-                    unread.passed(partition, next: record.offset + 1)
-                case .endOfPartition(let partition, let next):
-                    unread.passed(partition, next: next)
-                case .failure(_, let error) where error.remedy == .retry:
-                    continue
-                case .failure(_, let error):
-                    throw error
-                }
-            }
+        var found: Misplaced?
+        try consumer.read(sample, timeout: timeout) { record in
+            found = Misplaced(record, partitionCount: partitionCount)
+            return found == nil
         }
-        return nil
+        return found
     }
 }
 

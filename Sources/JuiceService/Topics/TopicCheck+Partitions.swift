@@ -2,21 +2,22 @@ import JuiceMessages
 
 /// Checks whether the topics have the partitions that stores live in, and whether they have more.
 ///
-/// The number of partitions that stores live in decides where each store lives. So it never changes for a group, whether the
+/// The number of partitions that stores live in decides where each store lives. So it never changes, whether the
 /// inputs are enlarged or the stock topic is.
 extension TopicCheck {
     func storePartitions(_ topics: [String: Description]) -> Int {
         servedPartitions ?? topics[names.stock]?.partitionCount ?? 0
     }
 
-    /// The stock topic was enlarged, and the group's committed metadata is gone. This has to be fixed before anything else.
+    /// The stock topic was enlarged, and no claim in the journal says how many partitions it had. This has to be fixed before
+    /// anything else.
     func lostNumber(_ topics: [String: Description]) -> Problem? {
         guard let misplaced, let count = topics[names.stock]?.partitionCount else { return nil }
         return Problem(
             fault:
                 "store \(misplaced.store) stands in partition \(misplaced.partition) of \(names.stock), but of"
-                + " \(count) partitions it lives in \(misplaced.home): the topic was enlarged, and the group has no"
-                + " note of how many partitions it had",
+                + " \(count) partitions it lives in \(misplaced.home): the topic was enlarged, and no claim in"
+                + " \(names.results) says how many partitions it had",
             mend: move(partitions: count, guide: "stock-in-the-wrong-partitions")
         )
     }
@@ -25,10 +26,15 @@ extension TopicCheck {
         let needed = storePartitions(topics)
         return coPartitioned.compactMap { name in
             guard let count = topics[name]?.partitionCount, count < needed else { return nil }
+            // A smaller topic is not the one that it was. More partitions would make up for none of its records.
+            let isRecord = name == names.stock || name == names.results
             return Problem(
-                fault: "topic \(name) has \(count) partitions, but stores live in \(needed)",
-                mend: "kafka-topics.sh --bootstrap-server \(bootstrapServers) --alter --topic \(name)"
-                    + " --partitions \(needed)"
+                fault: "topic \(name) has \(count) partitions, but stores live in \(needed)"
+                    + (isRecord ? ": it was made anew, and what it held is lost" : ""),
+                mend: isRecord
+                    ? "what docs/OPERATIONS.md#topics-made-anew says"
+                    : "kafka-topics.sh --bootstrap-server \(bootstrapServers) --alter --topic \(name)"
+                        + " --partitions \(needed)"
             )
         }
     }

@@ -26,6 +26,8 @@ public struct TopicCheck: Sendable {
         let storePartitions: Int
         /// The partition count of the larger input.
         let inputPartitions: Int
+        /// How long answers are kept, in milliseconds; nil for ever, or if the broker does not say.
+        let answerRetention: Int64?
     }
 
     /// One topic as the cluster describes it.
@@ -40,9 +42,9 @@ public struct TopicCheck: Sendable {
     let bootstrapServers: String
     let capabilities: BrokerCapabilities
     let duplicateWindow: DuplicateWindow
-    /// How many partitions stores live in by the group's committed metadata; nil if there is none.
+    /// How many partitions stores live in by the claims in the journal; nil if there are none.
     var servedPartitions: Int?
-    /// A store in the wrong partition of the stock topic; looked for if there is no committed metadata.
+    /// A store in the wrong partition of the stock topic; looked for if there are no claims.
     var misplaced: StockSample.Misplaced?
 
     /// A check of these topics.
@@ -68,13 +70,13 @@ public struct TopicCheck: Sendable {
     ///
     /// - Parameters:
     ///   - admin: the client that asks about topics.
-    ///   - group: a consumer that can ask for the committed offsets of the service's group. Without it, without the right to
-    ///     ask or where brokers store no metadata, stores are assumed to live in as many partitions as the stock topic has.
+    ///   - reader: a consumer that sees past undecided transactions, to read the claims in the journal. Without it, or without the
+    ///     right to read, stores are assumed to live in as many partitions as the stock topic has.
     ///   - timeout: how long to wait for each answer.
     /// - Throws: `KafkaError` when the cluster does not answer.
     public func findings(
         _ admin: Admin,
-        group: Consumer?,
+        reader: Consumer?,
         timeout: Duration
     ) throws(KafkaError) -> Findings {
         let metadata = try admin.metadata(topics: names.all, timeout: timeout)
@@ -93,8 +95,8 @@ public struct TopicCheck: Sendable {
             let configurations = try admin.configurations(ofTopics: topics.keys.sorted(), timeout: timeout)
             for (name, configuration) in configurations { topics[name]?.configuration = configuration }
         }
-        guard let group, capabilities.storesTransactionalOffsets else { return findings(of: topics) }
-        return try lookingForStores(in: topics, group, timeout: timeout).findings(of: topics)
+        guard let reader else { return findings(of: topics) }
+        return try lookingForStores(in: topics, reader, timeout: timeout).findings(of: topics)
     }
 
     func findings(of topics: [String: Description]) -> Findings {
@@ -103,35 +105,37 @@ public struct TopicCheck: Sendable {
             problems: problems,
             warnings: problems.isEmpty ? warnings(of: topics) : [],
             storePartitions: storePartitions(topics),
-            inputPartitions: names.inputs.compactMap { topics[$0]?.partitionCount }.max() ?? 0
+            inputPartitions: names.inputs.compactMap { topics[$0]?.partitionCount }.max() ?? 0,
+            answerRetention: retention(of: topics)
         )
     }
 
-    /// The same check, which also knows what the group's metadata and the stock topic say about where stores live.
+    /// The same check, which also knows what the journal and the stock topic say about where stores live.
     private func lookingForStores(
         in topics: [String: Description],
-        _ group: Consumer,
+        _ reader: Consumer,
         timeout: Duration
     ) throws(KafkaError) -> TopicCheck {
-        let inputs = names.inputs.flatMap { name in
-            (0..<Int32(clamping: topics[name]?.partitionCount ?? 0)).map {
-                TopicPartition(topic: name, partition: $0)
-            }
-        }
         var check = self
         do throws(KafkaError) {
-            let notes = try CommittedMetadata(of: inputs, from: group, timeout: timeout)
-            check.servedPartitions = notes.partitionCount.map(Int.init)
+            if let results = topics[names.results] {
+                check.servedPartitions = try ServedPartitions.count(
+                    in: names.results,
+                    partitionCount: Int32(clamping: results.partitionCount),
+                    reader,
+                    timeout: timeout
+                ).map(Int.init)
+            }
             if check.servedPartitions == nil, let stock = topics[names.stock] {
                 check.misplaced = try StockSample.misplaced(
                     in: names.stock,
                     partitionCount: Int32(clamping: stock.partitionCount),
-                    group,
+                    reader,
                     timeout: timeout
                 )
             }
         } catch {
-            guard error.code.isDenial else { throw error }
+            guard error.code.isDenial || error.code.isDamage else { throw error }
         }
         return check
     }
@@ -201,8 +205,7 @@ public struct TopicCheck: Sendable {
                 )
             ]
         }
-        let retention = configuration["retention.ms"].flatMap(Int64.init) ?? -1
-        guard retention >= 0, retention < duplicateWindow.age else { return [] }
+        guard let retention = retention(of: topics), retention < duplicateWindow.age else { return [] }
         return [
             Problem(
                 fault:
@@ -211,6 +214,12 @@ public struct TopicCheck: Sendable {
                 mend: configCommand(names.results, "retention.ms=\(duplicateWindow.age)")
             )
         ]
+    }
+
+    private func retention(of topics: [String: Description]) -> Int64? {
+        topics[names.results]?.configuration?["retention.ms"].flatMap(Int64.init).flatMap {
+            $0 >= 0 ? $0 : nil
+        }
     }
 
     /// A producer fills a batch of small records up to Kafka's default limit.

@@ -1,3 +1,4 @@
+import JuiceEngine
 import JuiceMessages
 import Kafka
 import Logging
@@ -11,6 +12,8 @@ struct TopicPreparation: Sendable {
         /// The partition count of the larger input.
         let inputPartitions: Int
         let deadLetterPartitions: Int32
+        /// After so many milliseconds without a position note in the journal, one is written.
+        let noteInterval: Timestamp
         /// `host:port` of each broker.
         let brokers: [String]
     }
@@ -23,6 +26,8 @@ struct TopicPreparation: Sendable {
 
     /// How long brokers may take to learn of a broker that has just come up or of topics just created.
     private static let settlingTime = Duration.seconds(2)
+    /// How often a position note is written at least, in milliseconds.
+    private static let longestNoteInterval: Timestamp = 24 * 3_600_000
 
     /// Blocks until the topics are ready.
     ///
@@ -30,7 +35,7 @@ struct TopicPreparation: Sendable {
     /// - Throws: ``ServiceError`` if a setting or the topics have to be fixed first.
     func run() throws(ServiceError) -> Ready? {
         let admin: Admin
-        let group: Consumer
+        let reader: Consumer
         do throws(KafkaError) {
             let hooks = ClientHooks(
                 logger: logger,
@@ -38,16 +43,16 @@ struct TopicPreparation: Sendable {
                 onError: { [watch] in watch.noticed($0) }
             )
             admin = try Admin(configuration: configuration.client, hooks: hooks)
-            group = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
+            reader = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
             try checkClients()
         } catch {
             throw .badConfiguration(error.description)
         }
-        defer { group.close() }
+        defer { reader.close() }
         let start = ContinuousClock.now
         var isWaiting = false
         while stop.age == nil {
-            switch attempt(admin, group) {
+            switch attempt(admin, reader) {
             case .success(let ready):
                 watch.reached()
                 return ready
@@ -83,8 +88,11 @@ struct TopicPreparation: Sendable {
         ] {
             _ = try Consumer(configuration: consumer, hooks: hooks)
         }
-        let producer = configuration.producer(owner: configuration.ownerName(worker: 0), index: 0)
-        _ = try TransactionalProducer(configuration: producer, hooks: hooks)
+        _ = try Producer(
+            configuration: configuration.producer.merging(["transactional.id": "\(configuration.group)/check"]
+            ),
+            hooks: hooks
+        )
     }
 
     private enum Failure: Error {
@@ -92,9 +100,9 @@ struct TopicPreparation: Sendable {
         case kafka(KafkaError)
     }
 
-    private func attempt(_ admin: Admin, _ group: Consumer) -> Result<Ready, Failure> {
+    private func attempt(_ admin: Admin, _ reader: Consumer) -> Result<Ready, Failure> {
         do throws(KafkaError) {
-            return try prepare(admin, group).mapError(Failure.service)
+            return try prepare(admin, reader).mapError(Failure.service)
         } catch {
             return .failure(.kafka(error))
         }
@@ -102,7 +110,7 @@ struct TopicPreparation: Sendable {
 
     private func prepare(
         _ admin: Admin,
-        _ group: Consumer
+        _ reader: Consumer
     ) throws(KafkaError) -> Result<Ready, ServiceError> {
         let timeout = Duration.seconds(2)
         if let plan {
@@ -118,7 +126,7 @@ struct TopicPreparation: Sendable {
             capabilities: configuration.capabilities,
             duplicateWindow: configuration.duplicateWindow
         )
-        let findings = try check.findings(admin, group: group, timeout: timeout)
+        let findings = try check.findings(admin, reader: reader, timeout: timeout)
         guard findings.problems.isEmpty else { return .failure(.unfitTopics(findings.problems)) }
         let metadata = try admin.metadata(topics: [names.deadLetters], timeout: timeout)
         guard let deadLetters = metadata[names.deadLetters]?.partitionCount, deadLetters > 0 else {
@@ -136,6 +144,8 @@ struct TopicPreparation: Sendable {
                 partitionCount: Int32(clamping: findings.storePartitions),
                 inputPartitions: findings.inputPartitions,
                 deadLetterPartitions: Int32(clamping: deadLetters),
+                // A quarter, since a note must be there when the one before expires, whatever happens in between.
+                noteInterval: min((findings.answerRetention ?? .max) / 4, Self.longestNoteInterval),
                 brokers: metadata.brokers
             )
         )

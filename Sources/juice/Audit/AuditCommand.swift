@@ -14,12 +14,14 @@ struct AuditCommand: ParsableCommand {
         commandName: "audit",
         abstract: "Check that every order and restock was answered once, and rightly.",
         discussion: """
-            Reads all five topics up to their present ends and replays them by the contract: one answer per command, every \
-            answer right, revisions without gaps, the stock equal to what the answers left, dead letters accounted for. It \
-            writes nothing, and needs only the permission to read.
+            Reads all five topics up to their present ends, and merges the results with the orders and restocks by the \
+            contract: one record per record, in order; every answer right; revisions without gaps; the stock a state that the \
+            answers left; forwarded commands and dead letters accounted for. It says which partition had which owners when, and \
+            which positions operators moved. It writes nothing, and needs only the permission to read.
 
-            Give it the service's --menu, --group, --duplicate-window and --duplicate-ids, if they are not the default. \
-            Where the beginning of a topic has expired, it says from where on it could judge.
+            Give it the service's --menu, --duplicate-window and --duplicate-ids, if they are not the default. Where the \
+            beginning of a topic has expired, it says from where on it could judge. Commands that are not answered yet are no \
+            violation.
 
             Exit status: 0 clean, 1 a violation, 69 no broker.
 
@@ -43,16 +45,6 @@ struct AuditCommand: ParsableCommand {
     )
     var duplicateIds: Int?
 
-    @Flag(
-        inversion: .prefixedNo,
-        help: """
-            Accept what versions of the service from before baskets answered: no revision, and a rejection of each basket and \
-            cancel.
-            """
-    )
-    var olderVersions: Bool?
-
-    @OptionGroup var group: GroupOptions
     @OptionGroup var menu: MenuOptions
     @OptionGroup var timeout: TimeoutOption
     @OptionGroup var kafka: KafkaOptions
@@ -64,8 +56,6 @@ struct AuditCommand: ParsableCommand {
         let bar = ProgressBar(isQuiet: true)
         let report = try run.report(on: try Connection(settings)) { done, total in
             bar.show(.step("auditing", done: done, total: total))
-        } onWarning: {
-            bar.show(.warning($0))
         }
         bar.clear()
         if printsJSON {
@@ -79,52 +69,34 @@ struct AuditCommand: ParsableCommand {
 
 /// One audit of a cluster.
 struct AuditRun: Sendable {
-    let group: String
     let menu: Menu
     let window: DuplicateWindow
     let topicPrefix: String
     let timeout: Duration
-    let versions: AuditRules.Versions
 
     init(_ settings: Settings) throws(Failure) {
-        group = settings.group()
         menu = try settings.menu()
         window = try DuplicateWindow(settings)
         topicPrefix = settings.string(.topicPrefix) ?? TopicNames.standardPrefix
         timeout = try settings.timeout()
-        versions = try settings.boolean(.olderVersions) ? .alsoOlder : .current
     }
 
     /// Reads the topics and judges them.
     ///
-    /// - Parameters:
-    ///   - onProgress: called with how many records were read, of how many, by one thread at a time.
-    ///   - onWarning: called with what the user should know besides the report.
+    /// - Parameter onProgress: called with how many records were read, of how many, by one thread at a time.
     func report(
         on connection: Connection,
-        onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in },
-        onWarning: (String) -> Void = { _ in }
+        onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> AuditReport {
-        let source = try KafkaAuditSource(
-            connection,
-            group: group,
-            timeout: timeout,
-            cores: ProcessInfo.processInfo.activeProcessorCount,
-            onProgress: onProgress
-        )
-        if !source.extent.isGroupKnown {
-            onWarning(
-                "nothing is known of the group \(group.printable): "
-                    + "commands of the last \(AuditExtent.grace.inSeconds) may be unanswered"
-            )
-        }
+        let cores = ProcessInfo.processInfo.activeProcessorCount
+        let source = try KafkaAuditSource(connection, timeout: timeout, cores: cores, onProgress: onProgress)
         let rules = AuditRules(
-            partitionCount: source.partitionCount(of: .stock),
+            partitionCount: try AuditSession.storePartitionCount(of: source),
             memoryWindow: window.age,
             memoryCount: window.count,
             topicPrefix: topicPrefix,
             menu: AuditMenu(menu),
-            versions: versions
+            allowsOpen: true
         )
         let session = AuditSession(source, by: rules)
         try audit(source.lanes(of: session.partitionCount), in: session)

@@ -12,28 +12,40 @@ struct AuditReport: Encodable {
         let problem: String
     }
 
-    struct Start: Encodable {
+    /// A record of the results.
+    struct Moment: Encodable {
         let partition: Int
         let offset: Int64
+        /// In milliseconds since 1970.
         let timestamp: Int64
     }
 
+    struct Owner: Encodable {
+        let partition: Int
+        let group: String
+        let instance: String
+        let fromOffset: Int64
+        let fromTimestamp: Int64
+        /// Nil if it owns the partition still.
+        let toOffset: Int64?
+        let toTimestamp: Int64?
+    }
+
+    struct Anchor: Encodable {
+        let at: Moment
+        let topic: String
+        let partition: Int
+        let from: Int64?
+        let to: Int64
+        let by: String
+        let reason: String?
+        let skipped: Int
+    }
+
     struct Counts: Encodable {
-        let records: Int
-        let commands: Int
-        let answers: Int
-        let duplicates: Int
-        let open: Int
-        let unjudged: Int
-        let forwarded: Int
-        let deadLetters: Int
-        let stores: Int
-        let juicesMade: Int
-        let outOfStock: Int
-        let restocked: Int
-        let cancelled: Int
-        let rejected: Int
-        let withoutRevision: Int
+        let records, commands, answers, duplicates, open, skipped, unjudged, forwarded, deadLetters,
+            stores: Int
+        let juicesMade, outOfStock, restocked, cancelled, rejected: Int
     }
 
     let isClean: Bool
@@ -43,13 +55,18 @@ struct AuditReport: Encodable {
     /// The first ones, in the order of topics, partitions and offsets within each kind of check.
     let violations: [Violation]
     let counts: Counts
+    /// Which partition had which owners, by the claims in the results.
+    let owners: [Owner]
+    /// The positions that operators moved.
+    let anchors: [Anchor]
     /// Where the audit begins in partitions whose beginning has expired.
-    let judgedFrom: [Start]
+    let judgedFrom: [Moment]
 
     /// - Parameter topicPrefix: the prefix of the topics' names.
     init(_ audit: Audit, topicPrefix: String) {
-        (missing, doubled) = (audit.count(of: .missing), audit.count(of: .doubled))
-        wrong = audit.count(of: .wrong)
+        (missing, doubled, wrong) = (
+            audit.count(of: .missing), audit.count(of: .doubled), audit.count(of: .wrong)
+        )
         isClean = missing + doubled + wrong == 0
         violations = audit.faults.map { fault in
             Violation(
@@ -67,6 +84,7 @@ struct AuditReport: Encodable {
             answers: counts.answers,
             duplicates: counts.duplicates,
             open: counts.open,
+            skipped: counts.skipped,
             unjudged: counts.unjudged,
             forwarded: counts.forwarded,
             deadLetters: counts.deadLetters,
@@ -75,40 +93,82 @@ struct AuditReport: Encodable {
             outOfStock: counts.outOfStock,
             restocked: counts.restocked,
             cancelled: counts.cancelled,
-            rejected: counts.rejected,
-            withoutRevision: counts.withoutRevision
+            rejected: counts.rejected
         )
-        judgedFrom = audit.starts.map {
-            Start(partition: $0.partition, offset: $0.offset, timestamp: $0.timestamp)
+        owners = audit.owners.map { owner in
+            Owner(
+                partition: owner.from.partition,
+                group: owner.group,
+                instance: owner.instance,
+                fromOffset: owner.from.offset,
+                fromTimestamp: owner.from.timestamp,
+                toOffset: owner.to?.offset,
+                toTimestamp: owner.to?.timestamp
+            )
         }
+        func moment(_ moment: AuditMoment) -> Moment {
+            Moment(partition: moment.partition, offset: moment.offset, timestamp: moment.timestamp)
+        }
+        anchors = audit.anchors.map { anchor in
+            Anchor(
+                at: moment(anchor.at),
+                topic: topicPrefix + anchor.topic.rawValue,
+                partition: anchor.partition,
+                from: anchor.from,
+                to: anchor.to,
+                by: anchor.by,
+                reason: anchor.reason,
+                skipped: anchor.skipped
+            )
+        }
+        judgedFrom = audit.starts.map(moment)
     }
 
-    /// How many violations people are shown; `--json` has more.
+    /// How many lines of a kind people are shown; `--json` has more.
     static let shown = 100
 
-    /// The report for people: the violations, then what was read, then the verdict.
+    /// The report for people: the violations, then who owned which partition, what was read, and the verdict.
     var lines: [String] {
-        var lines = violations.prefix(Self.shown).map { violation in
-            let offset = violation.offset.map { "@\($0)" } ?? ""
-            let place = "\(violation.topic) \(violation.partition)\(offset)"
-            return "\(violation.category)  \(place)  \(violation.problem)".printable
-        }
-        let found = missing + doubled + wrong
-        if found > lines.count { lines.append("… and \(found - lines.count) more: see --json") }
-        lines += judgedFrom.map { start in
-            "partition \(start.partition): the beginning has expired, judged from answer \(start.offset) on"
+        var lines = Self.cut(
+            violations.map { violation in
+                let offset = violation.offset.map { "@\($0)" } ?? ""
+                return
+                    "\(violation.category)  \(violation.topic) \(violation.partition)\(offset)  \(violation.problem)"
+            },
+            of: missing + doubled + wrong
+        )
+        lines += Self.cut(
+            owners.map { owner in
+                let end = owner.toOffset.map { " to \($0) (\(Self.time(owner.toTimestamp ?? 0)))" } ?? " on"
+                return
+                    "partition \(owner.partition): \(owner.instance) of group \(owner.group) from \(owner.fromOffset)"
+                    + " (\(Self.time(owner.fromTimestamp)))\(end)"
+            },
+            of: owners.count
+        )
+        lines += Self.cut(
+            anchors.map { anchor in
+                "\(anchor.topic) \(anchor.partition): moved from \(anchor.from.map(String.init) ?? "nowhere") to \(anchor.to)"
+                    + " by \(anchor.by) (\(Self.time(anchor.at.timestamp))), \(anchor.skipped) passed over"
+                    + (anchor.reason.map { ": \($0)" } ?? "")
+            },
+            of: anchors.count
+        )
+        lines += judgedFrom.map {
+            "partition \($0.partition): the beginning has expired, judged from record \($0.offset) on"
         }
         lines.append(
             "\(counts.commands) commands of \(counts.stores) stores, \(counts.answers) answers "
-                + "(\(counts.duplicates) duplicates), \(counts.deadLetters) dead letters, "
-                + "\(counts.forwarded) forwarded"
+                + "(\(counts.duplicates) duplicates), \(counts.deadLetters) dead letters, \(counts.forwarded) forwarded"
         )
         if counts.open > 0 { lines.append("\(counts.open) of the latest commands are not answered yet") }
+        if counts.skipped > 0 {
+            lines.append(
+                "\(counts.skipped) records were passed over, by an operator or when the results began"
+            )
+        }
         if counts.unjudged > 0 {
             lines.append("\(counts.unjudged) records cannot be judged, since what they go with has expired")
-        }
-        if counts.withoutRevision > 0 {
-            lines.append("\(counts.withoutRevision) changes were answered by versions without revisions")
         }
         lines.append(
             isClean
@@ -116,5 +176,15 @@ struct AuditReport: Encodable {
                 : "violated: \(missing) missing, \(doubled) doubled, \(wrong) wrong"
         )
         return lines
+    }
+
+    /// The first lines, and how many more there are.
+    private static func cut(_ lines: [String], of count: Int) -> [String] {
+        let shown = lines.prefix(Self.shown).map(\.printable)
+        return count > shown.count ? shown + ["… and \(count - shown.count) more: see --json"] : shown
+    }
+
+    private static func time(_ timestamp: Int64) -> String {
+        Date(timeIntervalSince1970: Double(timestamp) / 1000).formatted(.iso8601)
     }
 }

@@ -6,50 +6,39 @@ import Synchronization
 
 /// Reads the five topics of a cluster for an audit, up to the ends that they had at its start.
 ///
-/// It joins no group and writes nothing. Partitions are read in lanes, each with its own clients: partition p in lane p modulo
-/// their number. A lane reads one partition at a time.
+/// It joins no group and writes nothing. Partitions are read in lanes, at the same time: partition p in lane p modulo their
+/// number. A lane has a client for each partition that is being read, which is used again for another one.
 final class KafkaAuditSource: AuditSource {
-    /// The clients of one lane, and where their reading has arrived.
+    private struct Place: Hashable {
+        let topic: AuditTopic
+        let partition: Int
+    }
+
     private final class Lane: Sendable {
+        struct Reading {
+            let reader: TopicReader
+            /// Where the next records will be asked for, and how far the log is read.
+            var asked: Offset
+            var next: Offset
+        }
+
         struct State {
-            let readers: [AuditTopic: TopicReader]
-            /// The partition that is being read; nil is none.
-            var partition: Int?
-            var next: [AuditTopic: Offset] = [:]
-
-            /// Starts to read a partition of all topics.
-            mutating func start(_ partition: Int) throws(Failure) {
-                self.partition = partition
-                next = [:]
-                for (topic, reader) in readers {
-                    guard let ends = reader.watermarks[Int32(partition)] else { continue }
-                    next[topic] = ends.low
-                    if ends.low < ends.high { try reader.start(at: [Int32(partition): ends.low]) }
-                }
-            }
+            var readings: [Place: Reading] = [:]
+            var idle: [AuditTopic: [TopicReader]] = [:]
+            /// Up to where records were counted. Some are read again.
+            var counted: [Place: Offset] = [:]
         }
 
-        let state: Mutex<State>
-
-        init(_ connection: Connection, _ extent: AuditExtent, _ deadline: Deadline) throws(Failure) {
-            var readers: [AuditTopic: TopicReader] = [:]
-            for (topic, watermarks) in extent.watermarks {
-                let name = extent.names[topic] ?? ""
-                readers[topic] = try TopicReader(
-                    connection,
-                    topic: name,
-                    watermarks: watermarks,
-                    deadline: deadline
-                )
-            }
-            state = Mutex(State(readers: readers))
-        }
+        let state = Mutex(State())
     }
 
     /// More lanes than this would only take memory: reading and judging keep a core busy each.
-    static let mostLanes = 4
+    private static let mostLanes = 4
 
-    let extent: AuditExtent
+    private let connection: Connection
+    private let names: [AuditTopic: String]
+    /// The starts and ends of the topics' partitions.
+    private let watermarks: [AuditTopic: [Int32: Watermarks]]
     private let lanes: [Lane]
     private let timeout: Duration
     /// How many records were read or passed over.
@@ -59,24 +48,35 @@ final class KafkaAuditSource: AuditSource {
     /// Looks up the ends of the topics.
     ///
     /// - Parameters:
-    ///   - group: the service's consumer group.
     ///   - timeout: how long to wait for the brokers, and for open transactions to end.
     ///   - cores: how many cores there are; each gets a lane.
     ///   - onProgress: called with how many records were read, of how many, by one thread at a time.
     init(
         _ connection: Connection,
-        group: String,
         timeout: Duration,
         cores: Int,
         onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws(Failure) {
-        let deadline = Deadline(after: timeout)
-        let extent = try AuditExtent(connection, group: group, deadline: deadline)
-        var lanes: [Lane] = []
-        for _ in 0..<min(Self.mostLanes, max(1, cores)) {
-            lanes.append(try Lane(connection, extent, deadline))
+        let (topics, deadline) = (connection.topics, Deadline(after: timeout))
+        let names: [AuditTopic: String] = [
+            .stock: topics.stock, .deadLetters: topics.deadLetters, .results: topics.results,
+            .orders: topics.orders, .restocks: topics.restocks,
+        ]
+        var watermarks: [AuditTopic: [Int32: Watermarks]] = [:]
+        // The order matters. The stock follows the journal, so its end is looked up before. What the journal tells of was there
+        // before it, so those ends are looked up after.
+        for topic in [.stock, .results, .deadLetters, .orders, .restocks] as [AuditTopic] {
+            let name = names[topic] ?? ""
+            watermarks[topic] = try TopicReader(
+                connection,
+                topic: name,
+                upTo: .highWatermark,
+                deadline: deadline
+            ).watermarks
         }
-        (self.extent, self.lanes, self.timeout, self.onProgress) = (extent, lanes, timeout, onProgress)
+        lanes = (0..<min(Self.mostLanes, max(1, cores))).map { _ in Lane() }
+        (self.connection, self.names, self.watermarks) = (connection, names, watermarks)
+        (self.timeout, self.onProgress) = (timeout, onProgress)
     }
 
     /// The partitions of each lane, of so many.
@@ -84,70 +84,87 @@ final class KafkaAuditSource: AuditSource {
         lanes.indices.map { stride(from: $0, to: partitionCount, by: lanes.count) }
     }
 
-    private func lane(of partition: Int) -> Lane { lanes[partition % lanes.count] }
+    private func ends(_ place: Place) -> Watermarks? {
+        watermarks[place.topic]?[Int32(clamping: place.partition)]
+    }
+
+    /// How many records there are at most.
+    private var total: Int { watermarks.values.joined().reduce(0) { $0 + Int($1.value.high - $1.value.low) } }
 
     // MARK: - AuditSource
 
-    func partitionCount(of topic: AuditTopic) -> Int { extent.watermarks[topic]?.count ?? 0 }
+    func partitionCount(of topic: AuditTopic) -> Int { watermarks[topic]?.count ?? 0 }
 
-    func bounds(of topic: AuditTopic, partition: Int) -> AuditBounds { extent.bounds(of: topic, partition) }
+    func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 {
+        ends(Place(topic: topic, partition: partition))?.low ?? 0
+    }
 
-    func nextRecords(of topic: AuditTopic, partition: Int) throws -> [AuditRecord] {
-        guard let ends = extent.ends(of: topic, partition) else { return [] }
-        let (records, count) = try lane(of: partition).state.withLock { lane in
-            try nextRecords(of: topic, partition, ends, &lane)
+    func records(of topic: AuditTopic, partition: Int, from offset: Int64) throws -> [AuditRecord] {
+        let place = Place(topic: topic, partition: partition)
+        guard let ends = ends(place) else { return [] }
+        let (records, count) = try lanes[partition % lanes.count].state.withLock { lane in
+            try read(place, from: max(offset, ends.low), to: ends.high, &lane)
         }
         done.withLock { done in
             done += count
-            onProgress(done, extent.total)
+            onProgress(done, total)
         }
         return records
     }
 
-    /// - Returns: the records, and how many offsets they cover.
-    private func nextRecords(
-        of topic: AuditTopic,
-        _ partition: Int,
-        _ ends: Watermarks,
+    /// - Returns: the records, and how many offsets they cover that were not covered before.
+    private func read(
+        _ place: Place,
+        from start: Offset,
+        to end: Offset,
         _ lane: inout Lane.State
     ) throws -> ([AuditRecord], Int) {
-        guard let reader = lane.readers[topic] else { return ([], 0) }
-        if lane.partition != partition { try lane.start(partition) }
-        var next = lane.next[topic] ?? ends.high
-        let start = next
-        var records: [AuditRecord] = []
+        let known = lane.readings.removeValue(forKey: place)
+        var reading: Lane.Reading
+        if let known, known.asked == start || start >= end {
+            reading = known
+        } else {
+            if let known { lane.idle[place.topic, default: []].append(known.reader) }
+            guard start < end else { return ([], 0) }
+            let reader = try lane.idle[place.topic]?.popLast() ?? newReader(place.topic)
+            try reader.start(at: [Int32(place.partition): start])
+            reading = Lane.Reading(reader: reader, asked: start, next: start)
+        }
         let deadline = Deadline(after: timeout)
-        while records.isEmpty, next < ends.high {
-            let reached = try reader.poll(timeout: deadline.step()) { record in
-                guard record.partition == Int32(partition) else { return }
+        var records: [AuditRecord] = []
+        while records.isEmpty, reading.next < end {
+            var next = reading.next
+            let reached = try reading.reader.poll(timeout: deadline.step()) { record in
+                guard record.partition == Int32(place.partition) else { return }
                 next = max(next, record.offset + 1)
-                if record.offset < ends.high { records.append(AuditRecord(record)) }
+                if record.offset < end { records.append(AuditRecord(record)) }
             }
-            if let end = reached[Int32(partition)] { next = max(next, end) }
-            guard records.isEmpty, next < ends.high, deadline.isOver else { continue }
+            reading.next = max(next, reached[Int32(place.partition)] ?? 0)
+            guard records.isEmpty, reading.next < end, deadline.isOver else { continue }
             throw Failure(
                 .unavailable,
-                "\(extent.names[topic] ?? "") \(partition) cannot be read from offset \(next) to its end at \(ends.high)",
+                "\(names[place.topic] ?? "") \(place.partition) cannot be read from offset \(reading.next) to its end at \(end)",
                 hint: "a transaction may still be open: try again, or wait longer with --timeout"
             )
         }
-        lane.next[topic] = next
-        return (records, Int(min(next, ends.high) - start))
+        if let last = records.last { reading.asked = last.offset + 1 }
+        if records.isEmpty {
+            lane.idle[place.topic, default: []].append(reading.reader)
+        } else {
+            lane.readings[place] = reading
+        }
+        let (before, now) = (lane.counted[place] ?? start, min(reading.next, end))
+        lane.counted[place] = max(before, now)
+        return (records, Int(max(before, now) - before))
     }
 
-    func record(of topic: AuditTopic, partition: Int, offset: Int64) throws -> AuditRecord? {
-        guard let ends = extent.ends(of: topic, partition), (ends.low..<ends.high).contains(offset) else {
-            return nil
-        }
-        return try lane(of: partition).state.withLock { lane in
-            lane.partition = nil
-            var found: AuditRecord?
-            try lane.readers[topic]?.read([Int32(partition): offset..<offset + 1], idleTimeout: timeout) {
-                record in
-                found = AuditRecord(record)
-            }
-            return found
-        }
+    private func newReader(_ topic: AuditTopic) throws(Failure) -> TopicReader {
+        try TopicReader(
+            connection,
+            topic: names[topic] ?? "",
+            watermarks: watermarks[topic] ?? [:],
+            deadline: Deadline(after: timeout)
+        )
     }
 }
 

@@ -11,7 +11,8 @@ extension Bench {
             discussion: """
                 Each round fills a new topic with orders. The service and a bare exactly-once loop process all of them, one \
                 after the other, in an order that changes with each round. The loop writes records as long as the service's \
-                answers; a second one copies the orders. Progress is measured for all in the same way: by committed offsets.
+                answers; a second one copies the orders. Progress is measured for all in the same way: by what they have \
+                committed to their output topics.
 
                 Goals: at least 0.75 of the bare loop's orders per second, and at most 1.7 times its processor time per order.
 

@@ -32,13 +32,20 @@ extension LetterPosition {
 /// A record that the service could not process, as in the dead-letter topic.
 struct DeadLetter {
     /// Where the service read the record.
-    struct Source: Equatable {
+    struct Source: Hashable {
         let topic: String
         let partition: String
         let offset: String
 
         /// `juice.orders 3@42`.
         var text: String { "\(topic) \(partition)@\(offset)" }
+    }
+
+    /// What a letter that stands twice has both times. After a crash, the service may put the same record aside again.
+    struct Identity: Hashable {
+        let source: Source
+        /// A hash of key and value: in a topic that was made anew, another record may have the same source.
+        let contents: Int
     }
 
     let position: LetterPosition
@@ -72,6 +79,15 @@ extension DeadLetter {
             partition: header(HeaderName.sourcePartition) ?? "",
             offset: header(HeaderName.sourceOffset) ?? ""
         )
+    }
+
+    /// Nil for a record without a source, which the service did not write.
+    var identity: Identity? {
+        guard header(HeaderName.sourceOffset) != nil else { return nil }
+        var hasher = Hasher()
+        hasher.combine(key)
+        hasher.combine(value)
+        return Identity(source: source, contents: hasher.finalize())
     }
 
     /// The original size in bytes, if the value was truncated.

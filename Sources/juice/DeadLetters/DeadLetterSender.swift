@@ -35,32 +35,22 @@ final class DeadLetterSender {
     /// Fences any other sender of dead letters.
     init(_ connection: Connection, deadline: Deadline) throws(Failure) {
         self.connection = connection
-        let producer = try connection.transactionalProducer(id: connection.topics.deadLetters + "/resend")
         topics = [connection.topics.orders, connection.topics.restocks, connection.topics.deadLetters]
-        do throws(KafkaError) {
-            // A record that arrived compressed may be too large without compression.
-            session = try TransactionSession(
-                [producer],
-                topics: topics.map { ($0, ["compression.type": "zstd"]) }
-            )
+        session = connection.transactionSession(id: connection.topics.deadLetters + "/resend", topics: topics)
+        try connection.ask { () throws(KafkaError) in
             try retrying(while: { !deadline.isOver }) { [session] () throws(KafkaError) in
                 try session.initTransactions(timeout: Self.callTimeout)
             }
-        } catch {
-            throw connection.failure(error)
         }
     }
 
     /// Sends a batch of letters that have no note yet: all of them or none.
+    ///
+    /// After an error nothing more can be sent. To take the transactional id over again could fence a sender that started since.
     func send(_ items: ArraySlice<Item>, deadline: Deadline) throws(SendError) {
         do throws(KafkaError) {
-            // A session that is not ready would initialise its transactional id again, and so could fence a sender that started
-            // meanwhile.
-            guard session.isReady else {
-                throw KafkaError(
-                    code: .state,
-                    message: "another process may have started to resend dead letters"
-                )
+            guard !session.hasLostConnection else {
+                throw KafkaError(code: .state, message: "a late request may commit half a batch")
             }
             try begin(items)
             try retrying(while: { !deadline.isOver }) { () throws(KafkaError) in
@@ -74,7 +64,7 @@ final class DeadLetterSender {
 
     /// Begins a transaction with these letters.
     func begin(_ items: some Sequence<Item>) throws(KafkaError) {
-        try session.begin(timeout: Self.callTimeout)
+        try session.begin()
         for item in items {
             try produce(item.record)
             try produce(noteRecord(for: item))

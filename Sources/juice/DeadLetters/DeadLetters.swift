@@ -98,7 +98,7 @@ struct DeadLetterList: ParsableCommand {
         let interruption = try settings.boolean(.follow) ? StopSignal.onInterruption() : nil
 
         let reader = try DeadLetterReader(Connection(settings), deadline: Deadline(after: timeout))
-        let found = try reader.last(last, idleTimeout: timeout) { letter, isResent in
+        var found = try reader.last(last, idleTimeout: timeout) { letter, isResent in
             filter.matches(letter) && !(isPendingOnly && isResent)
         }
         printer.print(found, titles: .shown)
@@ -108,11 +108,10 @@ struct DeadLetterList: ParsableCommand {
         }
         try reader.startFollowing()
         while !interruption.isRequested {
-            var new = DeadLetterReader.Letters()
-            try reader.follow(timeout: .milliseconds(100)) {
-                if filter.matches($0) { new.letters.append($0) }
-            }
-            printer.print(new, titles: .hidden)
+            // These are printed. It still knows them, if one comes again.
+            found.keep { _ in false }
+            try reader.follow(timeout: .milliseconds(100)) { found.add($0, where: filter.matches) }
+            printer.print(found, titles: .hidden)
         }
     }
 }
@@ -177,7 +176,7 @@ struct DeadLetterShow: ParsableCommand {
         let reader = try DeadLetterReader(Connection(settings), deadline: Deadline(after: timeout))
         let found = try reader.at([position], idleTimeout: timeout)
         guard let letter = found.letters.first else { throw reader.missing(position) }
-        let isResent = found.resent.contains(position)
+        let isResent = found.resent.contains(letter.position)
         if isRaw {
             StandardOutput.write(letter.value ?? [])
         } else if printsJSON {

@@ -109,7 +109,8 @@ struct Resend {
             deadline: Deadline(after: timeout)
         )
         let found = try read(reader)
-        let missing = (chosen.positions ?? []).subtracting(found.letters.map(\.position))
+        let missing = Set((chosen.positions ?? []).map(found.first))
+            .subtracting(found.letters.map(\.position))
         if chosen.positions?.count == 1, let position = missing.first { throw reader.missing(position) }
         for position in missing.sorted() { settle(position, .refused("there is no dead letter")) }
         var items: [DeadLetterSender.Item] = []

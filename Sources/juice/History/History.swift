@@ -9,7 +9,7 @@ struct History: ParsableCommand {
         abstract: "Show the changes of a store's stock, and what caused each.",
         discussion: """
             Reads the store's answers: each change has a revision, and the newest is last. Revisions that are missing are \
-            shown as missing, in their place; changes that were answered by a version before revisions have none.
+            shown as missing, in their place.
 
             --since is how long ago, such as 90s, 10m, 2h or 7d, or a date, with or without a time: 2026-01-31, \
             2026-01-31T12:34 or 2026-01-31T12:34:56Z.

@@ -15,7 +15,7 @@ struct HistoryFormat: AnswerFormat {
     func line(_ entry: ResultsReader.Entry) -> String {
         guard let answer = entry.answer, let change = StockChange(answer) else { return "" }
         let time = entry.timestamp.map { DateTime.text(milliseconds: $0) } ?? ""
-        let revision = answer.revision.map(String.init) ?? "-"
+        let revision = answer.revision.map(String.init) ?? ""
         let columns = [
             paint(.faint, DisplayWidth.pad(time, to: Self.timeWidth)),
             paint(.bold, DisplayWidth.pad(revision, to: Self.revisionWidth, .right)),

@@ -37,6 +37,7 @@ enum Setting: String, CaseIterable, Sendable {
     case follow
     case last
     case since
+    case notes
     case watch
     // The restock bot.
     case botGroup = "bot-group"
@@ -53,8 +54,15 @@ enum Setting: String, CaseIterable, Sendable {
     case value
     case all
     case yes
-    // The audit.
-    case olderVersions = "older-versions"
+    // Anchors.
+    case topic
+    case partition
+    case offset
+    case earliest
+    case latest
+    case after
+    case reason
+    case dryRun = "dry-run"
     // The kiosk.
     case kiosk
     case staffTokenFile = "staff-token-file"

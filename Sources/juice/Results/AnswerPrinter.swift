@@ -56,7 +56,7 @@ struct AnswerPrinter<Format: AnswerFormat> {
     }
 }
 
-/// The lines of `juice results`: all answers.
+/// The lines of `juice results`: all answers, and notes of the journal as they are.
 struct ResultsFormat: AnswerFormat {
     let paint: Paint
 
@@ -64,8 +64,12 @@ struct ResultsFormat: AnswerFormat {
 
     func line(_ entry: ResultsReader.Entry) -> String {
         guard let answer = entry.answer else {
-            return
-                "(partition \(entry.partition) offset \(entry.offset) is no answer that this version knows)"
+            let place = "partition \(entry.partition) offset \(entry.offset)"
+            guard entry.bytes.withUnsafeBytes({ JournalNote.isNote($0) }) else {
+                return "(\(place) is no answer that this version knows)"
+            }
+            let columns = [time(of: entry), place, String(decoding: entry.bytes, as: UTF8.self).printable]
+            return columns.compactMap { $0.map { paint(.faint, $0) } }.joined(separator: "  ")
         }
         return AnswerLine.text(answer, time: time(of: entry), paint: paint)
     }

@@ -12,10 +12,14 @@ struct Results: ParsableCommand {
             Prints all answers, or with --last the last ones. With --follow it prints new answers as they arrive, until \
             Ctrl-C. The revisions of a store have no gaps: if one is missing, that is shown in its place.
 
+            Between the answers the service writes notes: what it forwarded or put aside, how far it has read, and who \
+            owns a partition. They are of no store, and shown only with --notes.
+
             Examples:
               juice results --last 20
               juice results --follow --store gangnam
               juice results --json | jq -r .message
+              juice results --notes --json | jq -c 'select(.type == "claim")'
             """
     )
 
@@ -27,6 +31,9 @@ struct Results: ParsableCommand {
 
     @Option(help: ArgumentHelp("Start with this many of the last answers.", valueName: "count"))
     var last: Int?
+
+    @Flag(inversion: .prefixedNo, help: "Also print the service's notes.")
+    var notes: Bool?
 
     @Flag(
         inversion: .prefixedNo,
@@ -51,6 +58,7 @@ struct Results: ParsableCommand {
         let reader = try ResultsReader(
             connection,
             store: try settings.store(),
+            showsNotes: try settings.boolean(.notes),
             deadline: Deadline(after: timeout)
         )
         if let last {

@@ -5,7 +5,7 @@ import Kafka
 
 /// Reads the answers of all stores, or of one, from the results topic.
 final class ResultsReader {
-    /// An answer and its record. The answer is nil if this version cannot decode it.
+    /// An answer and its record. The answer is nil for a note of the journal, and if this version cannot decode it.
     struct Entry {
         let answer: Answer?
         let bytes: [UInt8]
@@ -18,11 +18,19 @@ final class ResultsReader {
     private let reader: TopicReader
     private let decoder = AnswerDecoder()
     private let store: String?
+    private let showsNotes: Bool
 
-    /// - Parameter store: nil reads all stores.
-    init(_ connection: Connection, store: String?, deadline: Deadline) throws(Failure) {
+    /// - Parameters:
+    ///   - store: nil reads all stores.
+    ///   - showsNotes: whether notes of the journal count as answers. They are of no store.
+    init(
+        _ connection: Connection,
+        store: String?,
+        showsNotes: Bool = false,
+        deadline: Deadline
+    ) throws(Failure) {
         reader = try TopicReader(connection, topic: connection.topics.results, of: store, deadline: deadline)
-        self.store = store
+        (self.store, self.showsNotes) = (store, showsNotes)
     }
 
     /// Calls `body` with every answer up to the current end, in order within each partition.
@@ -70,8 +78,10 @@ final class ResultsReader {
         if let store {
             guard let key = record.key, key.elementsEqual(store.utf8) else { return nil }
         }
+        let answer = try? decoder.decode(value)
+        guard answer != nil || showsNotes || !JournalNote.isNote(value) else { return nil }
         return Entry(
-            answer: try? decoder.decode(value),
+            answer: answer,
             bytes: Array(value),
             timestamp: record.timestamp,
             partition: record.partition,

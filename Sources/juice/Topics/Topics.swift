@@ -83,7 +83,7 @@ struct Topics: ParsableCommand {
             abstract: "Check that the topics meet the service's requirements.",
             discussion: """
                 Lists the topics, or their problems and the commands that fix them. Minor problems are warnings, on standard \
-                error. The number of partitions that own stores comes from the service's group.
+                error. The number of partitions that own stores comes from the claims in the results.
 
                 Exit status: 0 fine, 78 problems found, 69 no broker.
 
@@ -99,7 +99,6 @@ struct Topics: ParsableCommand {
         )
         var json: Bool?
 
-        @OptionGroup var group: GroupOptions
         @OptionGroup var timeout: TimeoutOption
         @OptionGroup var kafka: KafkaOptions
 
@@ -113,10 +112,10 @@ struct Topics: ParsableCommand {
                 bootstrapServers: connection.bootstrapServers,
                 capabilities: connection.capabilities
             )
-            let group = try connection.consumer(group: settings.group(), isolation: "read_uncommitted")
-            defer { group.close() }
+            let reader = try connection.consumer(isolation: "read_uncommitted")
+            defer { reader.close() }
             let (findings, metadata) = try connection.ask { () throws(KafkaError) in
-                let findings = try check.findings(admin, group: group, timeout: timeout)
+                let findings = try check.findings(admin, reader: reader, timeout: timeout)
                 return (findings, try admin.metadata(topics: connection.topics.all, timeout: timeout))
             }
             let topics = metadata.topics.filter { $0.partitionCount > 0 }

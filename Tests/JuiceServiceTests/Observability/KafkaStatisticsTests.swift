@@ -69,12 +69,7 @@ import Testing
         #expect(gauge(.committedOffset) == 4)
         metrics.record(statistics: json(end: -1001), of: .consumer)
         #expect(lag() == 16, "what is not known changes nothing")
-        metrics.committed(
-            after: .zero,
-            commandTimes: [],
-            at: 0,
-            positions: [InputPosition(topic: .orders, partition: 0, offset: 20)]
-        )
+        metrics.published([InputPosition(topic: .orders, partition: 0, offset: 20)])
         metrics.record(statistics: json(), of: .consumer)
         #expect(lag() == 0)
         #expect(gauge(.committedOffset) == 20)

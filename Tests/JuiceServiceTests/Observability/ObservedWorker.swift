@@ -24,9 +24,13 @@ final class ObservedWorker {
         let batchTracer = BatchTracer(tracer, worker: 0, topics: TopicNames())
         worker = Worker(
             log: ObservedLog(log, metrics: metrics, tracer: batchTracer),
-            menu: .standard,
-            language: .english,
-            partitionCount: partitionCount,
+            settings: WorkerSettings(
+                menu: .standard,
+                language: .english,
+                partitionCount: partitionCount,
+                group: "group",
+                instance: "one"
+            ),
             onEvent: { metrics.record($0) }
         )
     }

@@ -45,7 +45,7 @@ import Testing
         worker.run()
         #expect(worker.count(.transactions, [("outcome", "committed")]) == 0, "a claim is no work done")
         worker.order("a", "kiwi")
-        worker.fail(.sendOffsets, with: LogError(.startOver, "a test"))
+        worker.fail(.produce, with: LogError(.startOver, "a test"))
         worker.run()
         worker.order("b", "kiwi")
         worker.fail(.commit, with: LogError(.startOver, "a test"))
@@ -87,8 +87,7 @@ import Testing
                 -10_000_000_000_000, .min, .max, 0, now + 60_001, now - week - 1, now - week, now - 3,
                 now + 5,
             ],
-            at: now,
-            positions: []
+            at: now
         )
         #expect(worker.durations(.answerLatency) == [week * 1_000_000, 3_000_000, 0])
     }
@@ -132,13 +131,7 @@ import Testing
     @Test func aRestoreCountsDown() {
         var progress = RestoreProgress()
         progress.setEnds([
-            RestorePoint(
-                partition: 0,
-                orders: .init(committed: 5, log: 0..<5),
-                restocks: .init(committed: 0, log: 0..<0),
-                stockEnd: 100,
-                results: 40..<50
-            )
+            PartitionExtents(partition: 0, inputs: [:], results: 40..<50, stock: 0..<100)
         ])
         #expect(progress.remaining == 0, "nothing is opened yet")
         progress.begin(at: [

@@ -1,0 +1,346 @@
+import JuiceMaker
+import JuiceMessages
+
+/// Rebuilds the state of one partition: first the stock, then what the journal says beyond it.
+///
+/// The stock topic is a view that may lag behind the journal, since it is written a transaction later. So the changes that it
+/// lacks are taken from the answers. A change that neither has is a fault: one of the topics is not the one that it was.
+struct PartitionRestore {
+    /// A restored state, which belongs to this worker's claim.
+    struct Restored {
+        let partition: Int32
+        let applied: AppliedState
+        let claim: Offset
+        let resultsEnd: Offset
+        let stockEnd: Offset
+    }
+
+    let share: InputShare
+    let extents: PartitionExtents
+    private let initial: FruitStore
+    private(set) var applied: AppliedState
+    /// The last revision of each store that an answer said, by the store's place; 0 if none did.
+    private var toldRevisions: [Int] = []
+    /// What is wrong, unless an operator has accepted it with an anchor.
+    private(set) var fault: PartitionFault?
+    /// Stores whose latest stock record cannot be read, by their keys.
+    private var badStock: [[UInt8]: (offset: Offset, reason: String)] = [:]
+    /// Whether the journal says anything but whose it is.
+    private var hasRecords = false
+    /// Whether an operator has moved a position.
+    private var isAnchored = false
+
+    private static let mostReserved: Offset = 1_000_000
+
+    init(_ extents: PartitionExtents, share: InputShare, menu: Menu, window: DuplicateWindow) {
+        (self.extents, self.share) = (extents, share)
+        initial = FruitStore(menu: menu)
+        applied = AppliedState(
+            stores: StoreTable(menu: menu),
+            duplicates: DuplicateMemory(window: window),
+            positions: InputPositions(home: extents.partition),
+            answered: AnsweredCommands(home: extents.partition)
+        )
+        // Growing would copy everything again and again. There are no more stores than records.
+        applied.stores.reserveCapacity(
+            Int(min(extents.stock.upperBound - extents.stock.lowerBound, Self.mostReserved))
+        )
+    }
+
+    var partition: Int32 { extents.partition }
+
+    // MARK: - Stock
+
+    /// Applies records of the stock topic.
+    mutating func applyStock(_ records: ArraySlice<ChangelogBatch.Record>, by reader: StockRestorer) {
+        // The next record's store is prefetched: with a million stores, none is in a cache by chance.
+        var ahead = records.first?.key.map(ByteKeyTable.Key.init)
+        for index in records.indices {
+            let (record, key) = (records[index], ahead)
+            if index + 1 < records.endIndex {
+                ahead = records[index + 1].key.map(ByteKeyTable.Key.init)
+                if let ahead { applied.stores.prefetch(ahead) }
+            }
+            let reason = applyStock(record, key, by: reader)
+            guard reason != nil || !badStock.isEmpty else { continue }
+            // A later record of the store replaces an earlier one.
+            badStock[record.key.map { Array($0) } ?? []] = reason.map { (record.offset, $0) }
+        }
+    }
+
+    private mutating func applyStock(
+        _ record: ChangelogBatch.Record,
+        _ key: ByteKeyTable.Key?,
+        by reader: StockRestorer
+    ) -> String? {
+        guard let key else { return "it has no key" }
+        let owner = Murmur2.partition(of: key.bytes, count: share.partitionCount)
+        guard owner == partition else {
+            return
+                "the store \"\(String(BorrowedText(key.bytes)))\" belongs in partition \(owner) of \(share.partitionCount)"
+        }
+        do throws(MalformedMessage) {
+            // This service writes no tombstones. After one, only the answers say what the store has.
+            guard let value = record.value else {
+                applied.stores.restore(key, initial, revision: 0)
+                return nil
+            }
+            let restored = try reader.restore(value, key: key.bytes)
+            applied.stores.restore(key, restored.levels, revision: restored.revision)
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    /// All of the stock is read.
+    mutating func finishedStock() {
+        if let (offset, reason) = badStock.values.min(by: { $0.offset < $1.offset }) {
+            fault = PartitionFault(.stock, at: offset, "stock record at offset \(offset): \(reason)")
+        }
+    }
+
+    // MARK: - Journal
+
+    /// Begins to read the journal, perhaps anew from further back.
+    mutating func beginJournal(window: DuplicateWindow) {
+        applied.duplicates = DuplicateMemory(window: window)
+        applied.positions = InputPositions(home: partition)
+        applied.forwards = [:]
+        applied.answered = AnsweredCommands(home: partition)
+        (hasRecords, isAnchored) = (false, false)
+    }
+
+    /// Applies an answer.
+    mutating func apply(
+        _ answer: RememberedAnswer,
+        _ content: AnswerContent,
+        _ record: ChangelogBatch.Record,
+        _ value: UnsafeRawBufferPointer,
+        by reader: JournalReader,
+        now: Timestamp
+    ) {
+        let head = answer.head
+        let topic: InputTopic = head.command == .restock ? .restocks : .orders
+        moved(topic, partition, past: head.offset)
+        if let source = head.from {
+            applied.forwards[InputPartition(topic: topic, partition: source.partition)] = source.offset
+        }
+        let command = CommandFingerprint(
+            head.command == .cancel ? .order : head.command,
+            store: head.store,
+            id: head.id
+        )
+        applied.answered.append(topic, head.offset, .command(command.low))
+        if answer.revision > 0, !head.isDuplicate { applyChange(answer, record, by: reader) }
+        remember(answer, command, content, value, at: min(record.timestamp ?? now, now))
+    }
+
+    private mutating func remember(
+        _ answer: RememberedAnswer,
+        _ order: CommandFingerprint,
+        _ content: AnswerContent,
+        _ value: UnsafeRawBufferPointer,
+        at time: Timestamp
+    ) {
+        let head = answer.head
+        guard !head.isDuplicate, answer.role != .afterCancel else { return }
+        let isRejectedCancel = head.command == .cancel && answer.role != .cancel
+        let compact =
+            answer.hasContent
+            ? applied.duplicates.pack(content, orElse: value, head) : applied.duplicates.pack(value, head)
+        applied.duplicates.restore(
+            head.command,
+            isRejectedCancel ? CommandFingerprint(.cancel, store: head.store, id: head.id) : order,
+            compact,
+            answeredAt: time
+        )
+    }
+
+    /// Takes a change that the stock topic lacks from its answer.
+    private mutating func applyChange(
+        _ answer: RememberedAnswer,
+        _ record: ChangelogBatch.Record,
+        by reader: JournalReader
+    ) {
+        let (store, stock) = applied.stores.place(of: ByteKeyTable.Key(answer.head.store.bytes))
+        while toldRevisions.count <= store { toldRevisions.append(0) }
+        toldRevisions[store] = answer.revision
+        guard answer.revision > stock else { return }
+        if answer.revision > stock + 1 {
+            found(
+                PartitionFault(
+                    .stock,
+                    at: record.offset,
+                    "store \"\(String(answer.head.store))\" has revision \(stock) in the stock topic, but the answer at"
+                        + " offset \(record.offset) of the results has revision \(answer.revision), and those between are gone"
+                )
+            )
+        }
+        // If the operator accepts the fault, this is the best that is known.
+        applied.stores.restore(at: store, revision: answer.revision) { reader.forEachLevel($0) }
+    }
+
+    /// Applies a note.
+    mutating func apply(_ note: JournalNote, at offset: Offset) {
+        switch note {
+        case .forwarded(let place, let owner): handled(place, .forwarded(to: owner))
+        case .deadLetter(let place, let code):
+            // Others may be commands.
+            let isCommand = [DeadLetterReason.misplaced.code, DeadLetterReason.unanswerable.code].contains(
+                code
+            )
+            handled(place, isCommand ? nil : .noCommand)
+        case .copy(let place): handled(place, nil)
+        case .position(let note):
+            apply(note, at: offset)
+        case .anchored(let place, _, _):
+            (hasRecords, isAnchored) = (true, true)
+            applied.positions[place.topic, place.partition ?? partition] = place.offset
+            if place.partition ?? partition == partition { applied.answered.removeAll(place.topic) }
+            // Whatever was wrong before, the operator has seen it.
+            fault = nil
+            toldRevisions = []
+        case .claim: break
+        }
+    }
+
+    private mutating func apply(_ note: JournalPosition, at offset: Offset) {
+        hasRecords = true
+        for (topic, next) in note.next { applied.positions[topic, partition] = next }
+        for (input, next) in note.added { applied.positions[input] = next }
+        applied.forwards.merge(note.forwarded) { $1 }
+        if note.stock > extents.stock.upperBound {
+            found(
+                PartitionFault(
+                    .stock,
+                    at: extents.stock.upperBound,
+                    "the stock topic ends at offset \(extents.stock.upperBound), but reached \(note.stock) when the journal's"
+                        + " record at \(offset) was written: it was made anew, or lost its end"
+                )
+            )
+        }
+    }
+
+    /// A record of an unknown type, of a newer version.
+    mutating func applyUnknown(_ place: InputPlace) {
+        handled(place, nil)
+    }
+
+    private mutating func handled(_ place: InputPlace, _ content: AnsweredCommands.Content?) {
+        moved(place.topic, place.partition ?? partition, past: place.offset)
+        if let content, place.partition == nil {
+            applied.answered.append(place.topic, place.offset, content)
+        }
+    }
+
+    private mutating func moved(_ topic: InputTopic, _ partition: Int32, past offset: Offset) {
+        hasRecords = true
+        applied.positions[topic, partition] = offset + 1
+    }
+
+    private mutating func found(_ fault: PartitionFault) { self.fault = self.fault ?? fault }
+
+    // MARK: - The end
+
+    /// The state, once the journal is read up to this worker's claim.
+    ///
+    /// - Parameters:
+    ///   - start: where reading the journal began.
+    ///   - committed: what the group has committed, for inputs that the journal says nothing of.
+    mutating func finish(
+        claim: Offset,
+        from start: Offset,
+        groupOffsets: [InputPartition: Offset],
+        now: Timestamp
+    ) -> Result<Restored, PartitionFault> {
+        if start > 0, applied.duplicates.count == 0 { applied.duplicates.begin(at: now) }
+        checkJournalAgainstStock()
+        if let fault {
+            // Without a journal, nothing else says where to go on with any input.
+            let anchors = anchors(groupOffsets)
+            return .failure(fault.anchored(at: fault.kind == .journal ? anchors : Array(anchors.prefix(1))))
+        }
+        let inputs = share.inputs(of: partition)
+        for input in inputs where applied.positions[input] == nil {
+            guard let position = firstPosition(of: input, from: start, groupOffsets) else {
+                return .failure(unknownPosition(of: input, groupOffsets))
+            }
+            applied.positions[input] = position
+        }
+        return .success(
+            Restored(
+                partition: partition,
+                applied: applied,
+                claim: claim,
+                resultsEnd: extents.results.upperBound,
+                stockEnd: extents.stock.upperBound
+            )
+        )
+    }
+
+    /// The stock is written after its answers, so none of it can be ahead of a journal that is whole.
+    private mutating func checkJournalAgainstStock() {
+        let isNew = extents.results.lowerBound == 0 && !hasRecords
+        if isNew, applied.stores.count > 0 {
+            found(
+                PartitionFault(
+                    .journal,
+                    "there is stock, but the results have no record of what changed it: they were made anew"
+                )
+            )
+        }
+        for (store, told) in toldRevisions.enumerated()
+        where told > 0 && told < applied.stores.revision(at: store) {
+            found(
+                PartitionFault(
+                    .journal,
+                    "store \"\(applied.stores.name(at: store))\" has revision \(applied.stores.revision(at: store)) in the stock"
+                        + " topic, but its last answer has revision \(told): the results have lost their end"
+                )
+            )
+            return
+        }
+    }
+
+    /// Where to begin with an input that the journal says nothing of.
+    private func firstPosition(
+        of input: InputPartition,
+        from start: Offset,
+        _ groupOffsets: [InputPartition: Offset]
+    ) -> Offset? {
+        guard let log = extents.inputs[input] else { return 0 }
+        // A journal that was made anew begins with an anchor, perhaps of the other input alone.
+        let isWhole = extents.results.lowerBound == 0 && !isAnchored
+        if !hasRecords || !isWhole, let committed = groupOffsets[input] { return committed }
+        // Nothing of this input was handled since the journal began, or since the input got this partition.
+        if isWhole || input.partition >= share.partitionCount { return log.lowerBound }
+        let mayHaveBeenRead = applied.stores.count > 0 || hasRecords
+        return mayHaveBeenRead && !log.isEmpty ? nil : log.lowerBound
+    }
+
+    private func unknownPosition(of input: InputPartition, _ groupOffsets: [InputPartition: Offset])
+        -> PartitionFault
+    {
+        PartitionFault(
+            .input(input),
+            "\(input.text): neither the results nor the group say how far it was read, but there is stock"
+        ).anchored(at: anchors(groupOffsets, of: [input]))
+    }
+
+    /// Where to go on by what is known: where the journal ends, or else where the group was, or else the end.
+    private func anchors(
+        _ groupOffsets: [InputPartition: Offset],
+        of inputs: [InputPartition]? = nil
+    ) -> [InputPosition] {
+        (inputs ?? share.inputs(of: partition)).map { input in
+            let log = extents.inputs[input] ?? 0..<0
+            let known = applied.positions[input] ?? groupOffsets[input] ?? log.upperBound
+            return InputPosition(
+                topic: input.topic,
+                partition: input.partition,
+                offset: min(max(known, log.lowerBound), log.upperBound)
+            )
+        }
+    }
+}

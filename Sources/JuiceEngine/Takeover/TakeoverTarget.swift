@@ -1,0 +1,279 @@
+import JuiceMaker
+import JuiceMessages
+
+/// One partition that is being taken over: what of its changelogs is read, and what was found.
+struct TakeoverTarget {
+    /// What is being read.
+    struct Reading {
+        let topic: ChangelogTopic
+        let start: Offset
+        let end: Offset
+        /// Whether the current end of what is committed will do.
+        var endsEarly = false
+    }
+
+    let partition: Int32
+    var extents: PartitionExtents?
+    private(set) var reading: Reading?
+    private(set) var tail: JournalTail
+    private var tailSpan: Offset = 4_096
+    /// Committed records were read up to here, before the claim.
+    private var tailEnd: Offset = 0
+    /// The end of the journal that was read, undecided transactions included.
+    private(set) var since: Offset = 0
+    /// Where this worker's claim stands.
+    private(set) var claim: Offset?
+    /// The ids of claims that came between reading the journal and this worker's claim.
+    private(set) var between: Set<String> = []
+    private var allBetween: Set<String> = []
+    /// Whether anything but claims was committed since the tail was read.
+    private var hasNews = false
+    var answerStart: Offset = 0
+    private var answerSpan: Offset = 0
+    private(set) var journalStart: Offset?
+    var restore: PartitionRestore?
+    var evidence: LogEvidence?
+    var mismatch: InputMismatch?
+    /// A position outside of its log.
+    private var positionFault: PartitionFault?
+    private var answeredThere: String?
+
+    init(_ partition: Int32) {
+        self.partition = partition
+        tail = JournalTail(partition: partition)
+    }
+
+    private var results: Range<Offset> { extents?.results ?? 0..<0 }
+
+    /// Where to open the topic that is to be read.
+    var opening: ChangelogPosition? {
+        reading.map { ChangelogPosition(topic: $0.topic, partition: partition, offset: $0.start) }
+    }
+
+    /// The ids under which somebody may still write.
+    var suspects: Set<String> { tail.suspects.union(allBetween) }
+
+    // MARK: - What was read
+
+    /// The records of a run that belong to what is being read.
+    mutating func wanted(_ run: ArraySlice<ChangelogBatch.Record>) -> ArraySlice<ChangelogBatch.Record> {
+        guard let reading, run.first?.topic == reading.topic else { return [] }
+        let wanted = run.prefix { $0.offset < reading.end }
+        if let last = run.last, last.offset + 1 >= reading.end { finish(at: reading.end) }
+        return wanted
+    }
+
+    /// A topic is read to its current end.
+    mutating func reached(_ end: ChangelogPosition) {
+        guard let reading, end.topic == reading.topic, reading.endsEarly || end.offset >= reading.end else {
+            return
+        }
+        finish(at: min(end.offset, reading.end))
+    }
+
+    private mutating func finish(at offset: Offset) {
+        if reading?.endsEarly ?? false { tailEnd = offset }
+        reading = nil
+    }
+
+    private mutating func read(_ topic: ChangelogTopic, _ range: Range<Offset>) {
+        reading = range.isEmpty ? nil : Reading(topic: topic, start: range.lowerBound, end: range.upperBound)
+    }
+
+    // MARK: - Before the claim
+
+    /// Begins to read the journal's end.
+    mutating func readTail() {
+        let start = max(results.lowerBound, results.upperBound - tailSpan)
+        tail = JournalTail(partition: partition)
+        read(.results, start..<results.upperBound)
+        reading?.endsEarly = true
+        if reading == nil { tailEnd = results.upperBound }
+    }
+
+    /// Begins again from further back if the last two position notes are not among what was read.
+    mutating func readTailFurther() -> Bool {
+        guard tail.notes.count < 2, results.upperBound - tailSpan > results.lowerBound else { return false }
+        tailSpan *= 8
+        readTail()
+        return true
+    }
+
+    /// Begins to read the claims that the last position note's writer may not have known, whatever becomes of them.
+    mutating func readClaims() {
+        since = results.upperBound
+        read(.results, (tail.lastNote ?? results.lowerBound)..<since)
+    }
+
+    mutating func addCommitted(_ entry: JournalEntry, at offset: Offset) {
+        tail.addCommitted(entry, at: offset)
+    }
+
+    mutating func addUncommitted(_ entry: JournalEntry, at offset: Offset) {
+        tail.addUncommitted(entry, at: offset)
+    }
+
+    // MARK: - After the claim
+
+    /// Begins to read up to the claim.
+    mutating func readBetween() {
+        (claim, between) = (nil, [])
+        reading = Reading(topic: .results, start: max(tailEnd, results.lowerBound), end: results.upperBound)
+    }
+
+    mutating func addBetween(_ entry: JournalEntry, at offset: Offset, ids: [String]) {
+        guard case .note(.claim(let other)) = entry else {
+            hasNews = true
+            return
+        }
+        guard offset >= since else { return }
+        // A second process of the same name may have claimed with the same ids.
+        if other.ids != ids || claim != nil { between.formUnion(other.ids) }
+        if other.ids == ids { claim = offset }
+    }
+
+    /// Others claimed in between. The next claim covers all that is known by now.
+    mutating func claimAgain() {
+        since = results.upperBound
+        allBetween.formUnion(between)
+        hasNews = true
+    }
+
+    /// Whether nobody has written to the journal since a state was the last that it says.
+    func isUnchanged(since state: PartitionState) -> Bool {
+        guard !hasNews, tail.lastClaim?.offset == state.claim, let extents,
+            // A log that was made anew, or has lost its end, is to be compared with what the journal says of it.
+            extents.results.upperBound >= state.seenResults, extents.stock.upperBound >= state.seenStock
+        else { return false }
+        return tail.positions.all.allSatisfy { state.committed[$0.key] == $0.value }
+    }
+
+    // MARK: - Restoring
+
+    /// Begins to read the whole stock.
+    mutating func readStock() { read(.stock, extents?.stock ?? 0..<0) }
+
+    /// Begins to read the journal from where repeats may ask for answers, and from before the last changes that the stock may
+    /// lack.
+    mutating func readJournal(window: DuplicateWindow) {
+        guard let claim else { return }
+        // A window that is full by count has large transactions, which leave few markers between the records.
+        if answerSpan == 0 { answerSpan = Offset(window.count) + Offset(window.count / 4) + 1 }
+        let needed = tail.notes.count == 2 ? tail.notes[0] : results.lowerBound
+        let start = max(results.lowerBound, min(needed, max(answerStart, claim - answerSpan)))
+        journalStart = start
+        restore?.beginJournal(window: window)
+        read(.results, start..<claim)
+    }
+
+    /// Begins again from further back if there were too few answers: markers and aborted records take offsets, too.
+    mutating func readJournalFurther(window: DuplicateWindow) -> Bool {
+        guard let restore, let start = journalStart, start > max(answerStart, results.lowerBound),
+            restore.applied.duplicates.count < window.count
+        else { return false }
+        answerSpan *= 2
+        readJournal(window: window)
+        return reading != nil
+    }
+
+    mutating func restore(
+        _ entry: JournalEntry,
+        _ content: AnswerContent,
+        _ record: ChangelogBatch.Record,
+        _ value: UnsafeRawBufferPointer,
+        by reader: JournalReader,
+        now: Timestamp
+    ) {
+        switch entry {
+        case .answer(let answer): restore?.apply(answer, content, record, value, by: reader, now: now)
+        case .note(let note): restore?.apply(note, at: record.offset)
+        case .unknown(let place?): restore?.applyUnknown(place)
+        case .unknown(nil): break
+        }
+    }
+
+    // MARK: - Another log
+
+    /// Compares a state's positions with the logs, and says what to read again to compare what was answered.
+    mutating func examine(_ state: PartitionState) {
+        guard let extents else { return }
+        evidence = LogEvidence(of: state, in: extents)
+        positionFault = state.positions.lazy.compactMap { Self.fault(of: $0, in: extents) }.first
+    }
+
+    private static func fault(of position: InputPosition, in extents: PartitionExtents) -> PartitionFault? {
+        let input = InputPartition(topic: position.topic, partition: position.partition)
+        guard let log = extents.inputs[input],
+            position.offset < log.lowerBound || position.offset > log.upperBound
+        else {
+            return nil
+        }
+        let reason =
+            position.offset < log.lowerBound
+            ? "offsets \(position.offset) to \(log.lowerBound - 1) expired before they were read"
+            : "the next offset to read is \(position.offset), but the log ends at \(log.upperBound): the topic was made anew, or"
+                + " lost its end"
+        return PartitionFault(.input(input), at: position.offset, "\(input.text): \(reason)")
+    }
+
+    /// A position outside of its log, with where to go on: if what is left of the log is what was answered, the rest of it was
+    /// lost, and else it is a new log, to be read from its beginning.
+    var explainedPositionFault: PartitionFault? {
+        guard let positionFault, case .input(let input) = positionFault.kind, let log = extents?.inputs[input]
+        else {
+            return positionFault
+        }
+        let isSameLog =
+            evidence?.ranges[input] != nil && positionFault.offset.map { $0 > log.upperBound } ?? false
+        return positionFault.anchored(
+            at: [
+                InputPosition(
+                    topic: input.topic,
+                    partition: input.partition,
+                    offset: isSameLog ? log.upperBound : log.lowerBound
+                )
+            ]
+        )
+    }
+
+    /// Begins to look for the answer at a place where an input now holds something else.
+    mutating func readExplanation() {
+        guard mismatch != nil, let claim else { return }
+        read(.results, (journalStart ?? tail.notes.first ?? results.lowerBound)..<claim)
+    }
+
+    mutating func explain(_ entry: JournalEntry) {
+        guard let mismatch else { return }
+        switch entry {
+        case .answer(let answer) where answer.head.offset == mismatch.offset:
+            guard (answer.head.command == .restock) == (mismatch.input.topic == .restocks) else { return }
+            answeredThere = ReceivedCommand.text(answer.head)
+        case .note(.forwarded(let place, let owner)) where place == mismatch.place:
+            answeredThere = AnsweredCommands.Content.forwarded(to: owner).text
+        case .note(.deadLetter(let place, _)) where place == mismatch.place:
+            answeredThere = AnsweredCommands.Content.noCommand.text
+        default: break
+        }
+    }
+
+    /// The fault of a partition whose input is another log than the one that was read.
+    var mismatchFault: PartitionFault? {
+        guard let mismatch else { return nil }
+        let log = extents?.inputs[mismatch.input] ?? 0..<0
+        return PartitionFault(
+            .input(mismatch.input),
+            at: mismatch.offset,
+            "\(mismatch.input.text): the answer to offset \(mismatch.offset) is about \(answeredThere ?? "another command"), but"
+                + " the log has \(mismatch.found) there: the topic was made anew, or lost its end and grew again"
+        ).anchored(
+            at: [
+                InputPosition(
+                    topic: mismatch.input.topic,
+                    partition: mismatch.input.partition,
+                    // A new log is read from its beginning: what was answered of it is known, and not made again.
+                    offset: mismatch.intactUpTo ?? log.lowerBound
+                )
+            ]
+        )
+    }
+}

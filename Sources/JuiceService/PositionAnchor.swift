@@ -1,0 +1,225 @@
+import JuiceEngine
+import JuiceMessages
+import Kafka
+import Logging
+
+/// Moves the position of an input partition, for `juice anchor`.
+///
+/// Its calls block the thread that makes them.
+public final class PositionAnchor {
+    /// Where the position may be moved to.
+    public enum Destination: Sendable, Equatable {
+        /// An offset.
+        case offset(Offset)
+        /// The oldest record.
+        case earliest
+        /// Behind the newest record.
+        case latest
+        /// Behind the order or restock with this id, by its answer.
+        case after(id: String)
+    }
+
+    /// What a move means.
+    public struct Move: Sendable, Equatable {
+        /// The next offset by the journal; nil if it does not say.
+        public let from: Offset?
+        /// The next offset from now on.
+        public let to: Offset
+        /// From the oldest record to behind the newest one.
+        public let log: Range<Offset>
+    }
+
+    private let configuration: ServiceConfiguration
+    private let input: InputPartition
+    private let partition: Int32
+    private let reader: Consumer
+    private var anchoring: Anchoring<KafkaCommandLog>
+
+    /// An anchor for one partition of an input.
+    ///
+    /// - Throws: ``ServiceError`` if the topics are not there, or have no such partition.
+    public init(
+        configuration: ServiceConfiguration,
+        topic: InputTopic,
+        partition number: Int32,
+        author: String,
+        timeout: Duration,
+        logger: Logger
+    ) throws(ServiceError) {
+        self.configuration = configuration
+        input = InputPartition(topic: topic, partition: number)
+        let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger)
+        do throws(KafkaError) {
+            let hooks = ClientHooks(logger: logger, logCeiling: .debug)
+            reader = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
+            let names = configuration.topics
+            let metadata = try watch.metadata(
+                of: names.inputs + names.changelogs,
+                from: reader,
+                while: Self.until(timeout)
+            )
+            func count(_ name: String) -> Int32 { Int32(clamping: metadata[name]?.partitionCount ?? 0) }
+            let name = names[topic]
+            guard number < count(name) else {
+                let reason = "\(name) has no partition \(number), only \(count(name))"
+                throw KafkaError(code: .unknownPartition, message: reason)
+            }
+            let served = try ServedPartitions.count(
+                in: names.results,
+                partitionCount: count(names.results),
+                try Consumer(configuration: configuration.logEndConsumer, hooks: hooks),
+                timeout: timeout
+            )
+            let partitionCount = served ?? count(names.stock)
+            partition = number % partitionCount
+            let share = InputShare(
+                orders: [partition],
+                partitionCount: partitionCount,
+                orderCount: count(names.orders),
+                restockCount: count(names.restocks)
+            )
+            let ready = TopicPreparation.Ready(
+                anchoring: partitionCount,
+                inputPartitions: Int(max(count(names.orders), count(names.restocks))),
+                brokers: metadata.brokers
+            )
+            let log = try KafkaCommandLog(
+                configuration: configuration.forAnchor,
+                worker: 0,
+                topics: ready,
+                share: share,
+                watch: watch,
+                metrics: nil,
+                logger: logger
+            )
+            anchoring = Anchoring(
+                log: log,
+                settings: configuration.anchorSettings(by: author, partitionCount: partitionCount),
+                share: share
+            )
+        } catch {
+            throw .failed(error.description + error.code.neededRights)
+        }
+    }
+
+    private static func until(_ timeout: Duration) -> () -> Bool {
+        let deadline = ContinuousClock.now + timeout
+        return { ContinuousClock.now < deadline }
+    }
+
+    /// What a move would mean. Nothing is changed.
+    public func look(_ destination: Destination, timeout: Duration) throws(ServiceError) -> Move {
+        let survey = try asking(timeout) { () throws(LogError) in try anchoring.survey() }
+        // A service takes a claim of another group for a second service on its topics, and stops.
+        if let group = survey.group, group != configuration.group {
+            throw .badConfiguration("the partition belongs to the group \"\(group)\": add --group \(group)")
+        }
+        let log = survey.extents.inputs[input] ?? 0..<0
+        let from = survey.positions.first { $0.topic == input.topic && $0.partition == input.partition }?
+            .offset
+        let target: Offset
+        switch destination {
+        case .offset(let offset): target = offset
+        case .earliest: target = log.lowerBound
+        case .latest: target = log.upperBound
+        case .after(let id): target = try offset(ofCommand: id, in: survey.extents.results, timeout) + 1
+        }
+        guard target >= log.lowerBound, target <= log.upperBound else {
+            throw .badConfiguration(
+                "\(configuration.topics[input.topic]) [\(input.partition)] holds offsets \(log.lowerBound) to"
+                    + " \(log.upperBound - 1): \(target) is none to go on at"
+            )
+        }
+        return Move(from: from, to: target, log: log)
+    }
+
+    /// The offset of a command, by its last answer.
+    private func offset(ofCommand id: String, in results: Range<Offset>, _ timeout: Duration)
+        throws(ServiceError) -> Offset
+    {
+        let decoder = AnswerDecoder()
+        let kind: InputTopic = input.topic
+        var found: Offset?
+        do throws(KafkaError) {
+            let place = TopicPartition(topic: configuration.topics.results, partition: partition)
+            try reader.read([place: results], timeout: timeout) { record in
+                if let value = record.value, let answer = try? decoder.decode(value), answer.id == id,
+                    (answer.command == .restock) == (kind == .restocks)
+                {
+                    found = answer.offset
+                }
+                return true
+            }
+        } catch {
+            throw .failed(error.description)
+        }
+        guard let found else {
+            throw .badConfiguration(
+                "partition \(partition) of \(configuration.topics.results) has no answer to \"\(id)\""
+            )
+        }
+        return found
+    }
+
+    /// Moves the position.
+    public func move(to offset: Offset, by author: String, reason: String?, timeout: Duration)
+        throws(ServiceError)
+    {
+        let place = InputPlace(
+            topic: input.topic,
+            partition: input.partition == partition ? nil : input.partition,
+            offset: offset
+        )
+        try asking(timeout) { () throws(LogError) in try anchoring.write(place, by: author, reason: reason) }
+    }
+
+    /// Makes a call again while it may succeed.
+    private func asking<Answer>(
+        _ timeout: Duration,
+        _ call: () throws(LogError) -> Answer
+    ) throws(ServiceError) -> Answer {
+        let isWorthWaiting = Self.until(timeout)
+        while true {
+            do throws(LogError) {
+                return try call()
+            } catch {
+                guard error.remedy == .retry, isWorthWaiting() else { throw .failed(error.message) }
+            }
+        }
+    }
+}
+
+extension ServiceConfiguration {
+    /// The same configuration for an anchor. All anchors of a group share their ids, so that only one is at work.
+    fileprivate var forAnchor: ServiceConfiguration {
+        var configuration = self
+        configuration.instanceID = Self.anchorInstance
+        return configuration
+    }
+}
+
+extension ServiceConfiguration {
+    /// What the claim of an anchor says.
+    fileprivate func anchorSettings(by author: String, partitionCount: Int32) -> WorkerSettings {
+        WorkerSettings(
+            menu: menu,
+            language: language,
+            partitionCount: partitionCount,
+            group: group,
+            instance: author
+        )
+    }
+}
+
+extension TopicPreparation.Ready {
+    /// What an anchor needs: it reads no commands, and writes no dead letters.
+    fileprivate init(anchoring partitionCount: Int32, inputPartitions: Int, brokers: [String]) {
+        self.init(
+            partitionCount: partitionCount,
+            inputPartitions: inputPartitions,
+            deadLetterPartitions: 1,
+            noteInterval: .max,
+            brokers: brokers
+        )
+    }
+}
