@@ -42,7 +42,7 @@ DOCUMENTED := KafkaRecords Kafka JuiceMaker JuiceMessages JuiceEngine JuiceServi
 PREFIX ?= /usr/local
 DESTDIR ?=
 
-.PHONY: help demo check test tools debug-build built unit-tests seeds tests heap compat contract deploy-check test-browser screenshots simulate fuzz torture rolling soak sanitize bench \
+.PHONY: help demo check test tools debug-build built unit-tests seeds tests heap compat contract deploy-check test-browser screenshots simulate model fuzz torture rolling soak sanitize bench \
 	licenses sbom requirements microbench instructions build lint format setup docs install clean
 
 help: ## Show this list
@@ -153,6 +153,9 @@ simulate: setup ## Run the engine in simulated clusters that fail in every way (
 	@$(SWIFT) build -c release --product simulate
 	@exec "$$($(SWIFT) build -c release --show-bin-path)/simulate" \
 		$(if $(SEED),--seed $(SEED),--seeds $(SEEDS)) $(if $(FLAW),--flaw $(FLAW))
+
+model: ## Check the journal's protocol in every order of events, and that each of its rules is needed (RULE=NAME tells a counterexample)
+	@Tools/model/check.sh $(RULE)
 
 torture: setup ## Kill, freeze and crowd the service on a real broker, and audit its answers (BOOTSTRAP=host:port; NETWORK=1 adds late and lost requests, through a proxy)
 	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make torture BOOTSTRAP=host:port[,host:port...] [ROUNDS=100] [NETWORK=1] [BROKER_RESTART='command'] [BROKER_COMMAND='command'] [ARGS='--rate 200']"; exit 64; }

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CODE = (".swift", ".c", ".h", ".py", ".sh", ".js", ".css")
-LONGEST_FILE = 300
+LONGEST_FILE = 650
 LONGEST_FUNCTION = 60
 LONGEST_LINE = 132
 # As many lines of code in a row, the same in two places, are a second copy.

@@ -30,9 +30,7 @@ struct Clients {
     init(_ scenario: Scenario) { self.scenario = scenario }
 
     /// Sends a command. While no broker answers, it is held back and delivered later with its original timestamp.
-    ///
-    /// - Returns: a line for the trace.
-    mutating func send(to cluster: SimulatedCluster, using random: inout SeededGenerator) -> String {
+    mutating func send(to cluster: SimulatedCluster, using random: inout SeededGenerator) {
         if !cluster.isDown, !held.isEmpty, random.chance(50) {
             return deliver(held.removeFirst(), to: cluster)
         }
@@ -44,20 +42,17 @@ struct Clients {
         )
         guard cluster.isDown else { return deliver(parcel, to: cluster) }
         held.append(parcel)
-        return "client: holds back \(Self.text(record.value))"
+        cluster.trace?("client: holds back \(Self.text(record.value))")
     }
 
     /// Delivers all records that were held back.
-    mutating func deliverAll(to cluster: SimulatedCluster) -> [String] {
-        defer { held = [] }
-        return held.map { deliver($0, to: cluster) }
+    mutating func deliverAll(to cluster: SimulatedCluster) {
+        for parcel in held { deliver(parcel, to: cluster) }
+        held = []
     }
 
-    private func deliver(_ parcel: Parcel, to cluster: SimulatedCluster) -> String {
+    private func deliver(_ parcel: Parcel, to cluster: SimulatedCluster) {
         let (record, partition) = (parcel.record, parcel.partition)
-        // Not by reflection, which took a thirtieth of the simulation's time.
-        let topic = record.topic == .orders ? "orders" : "restocks"
-        let place = "\(topic)[\(partition)]@\(cluster[record.topic.topic, partition].end)"
         cluster.send(
             record.topic.topic,
             partition: partition,
@@ -66,12 +61,14 @@ struct Clients {
             headers: record.headers,
             timestamp: parcel.timestamp
         )
+        guard let trace = cluster.trace else { return }
+        let place = "\(record.topic)[\(partition)]@\(cluster[record.topic.topic, partition].end - 1)"
         let time = parcel.timestamp.subtractingReportingOverflow(cluster.now).partialValue
-        return "client: \(place) at \(time) ms \(Self.text(record.key)) \(Self.text(record.value))"
+        trace("client: \(place) at \(time) ms \(Self.text(record.key)) \(Self.text(record.value))")
     }
 
-    private static func text(_ bytes: [UInt8]?) -> String {
-        bytes.map { String(decoding: $0.prefix(100), as: UTF8.self) } ?? "null"
+    static func text(_ bytes: [UInt8]?, _ longest: Int = 100) -> String {
+        bytes.map { String(decoding: $0.prefix(longest), as: UTF8.self) } ?? "null"
     }
 
     /// Two consecutive commands share an id. Mostly they differ in store or kind and so are two commands; otherwise the second
@@ -160,7 +157,7 @@ struct Clients {
             return Record(topic: .orders, key: random.pick(keys) ?? [], value: order)
         case 1:
             // It claims to be forwarded, and may land in the wrong partition.
-            let forged = RecordHeader(name: HeaderName.forwardedFrom, value: "9/\(count)")
+            let forged = RecordHeader(name: HeaderName.forwardedFrom, value: "\(1_000 + count)/7")
             return Record(topic: .orders, key: Array("store-1".utf8), value: order, headers: [forged])
         default:
             let header = RecordHeader(name: "x-till", value: "7")
@@ -180,6 +177,7 @@ struct Clients {
 
     /// Most clients partition keys as Java clients do, some differently. Records without a key go anywhere.
     private func partition(of key: [UInt8]?, _ count: Int32, using random: inout SeededGenerator) -> Int32 {
+        let key = key ?? (scenario.isTidy ? Array("main".utf8) : nil)
         guard let key, !random.chance(scenario.foreign) else {
             return Int32(random.number(0...Int(count) - 1))
         }

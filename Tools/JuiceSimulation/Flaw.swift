@@ -1,63 +1,102 @@
 /// A way to break exactly-once processing that would pass a code review. The auditor must find each.
 package enum Flaw: String, CaseIterable, Sendable {
+    // Who may write.
+
+    /// Nobody is fenced before a claim.
+    case fenceLeftOut
+    /// A claim is written although fencing failed.
+    case failedFenceIgnored
+    /// Others are fenced only after the claim.
+    case fenceAfterClaim
+    /// Only the first producer is made before the claim, the second when it is used first.
+    case secondIDInitialisedLate
+    /// Only the ids of the last claim are fenced, not those of all claims since what its writer had read.
+    case claimWithoutSince
+    /// Claims of undecided transactions are not looked for.
+    case undecidedClaimsNotRead
+    /// Claims that came between reading the journal and the own claim are not looked for.
+    case noSecondLook
+    /// Claims that came in between are fenced, but the journal is not read beyond the own claim.
+    case notReadAgain
+    /// Claims that came in between are fenced and the journal is read to its end, but the partition is not claimed again.
+    case notClaimedAgain
+    /// Only the first producers of an assignment claim, not those made after an error.
+    case claimedOncePerAssignment
+    /// Another group's claim is taken for one of the own group.
+    case otherGroupNotNoticed
+    /// A producer continues after a successor took over its transactional id.
+    case noProducerFence
+    /// Brokers do not ask the coordinator whether a partition is part of the transaction.
+    case transactionsNotVerified
+
+    // Transactions.
+
+    /// After a failed transaction the producer aborts it and continues in the same epoch.
+    case secondPath
+    /// A transaction begins before the other producer's is committed.
+    case transactionsOverlap
+    /// Forwarded commands and the notes of them are sent together.
+    case notesAndForwardsInOneFlush
+    /// A transaction is committed although one of its records was not delivered.
+    case failedDeliveryIgnored
+    /// A position note says where its own transaction ends.
+    case positionsNotedAhead
     /// A failed transaction leaves its changes in the stock.
     case stockNotUndone
     /// A failed transaction leaves its answers in the memory, so commands that are read again look like repeats.
     case answersNotUndone
+
+    // Reading.
+
     /// After a failed transaction, reading continues where it was.
     case notRewound
-    /// State is restored up to the last stable offset, not to the true end of the log.
-    case restoredToLastStableOffset
-    /// Committed offsets are read while a transaction on them is undecided.
-    case unstableOffsets
-    /// Offsets are committed immediately, outside the transaction.
-    case offsetsOutsideTransaction
-    /// Forwarded commands are written immediately, outside the transaction.
-    case forwardedOutsideTransaction
-    /// Offsets are sent with the current membership, not the one at assignment.
-    case noGenerationFence
-    /// A producer continues after a successor took over its transactional id.
-    case noProducerFence
-    /// A transaction is committed although one of its records was not delivered.
-    case failedDeliveryIgnored
+    /// The first record after an assignment is dropped.
+    case polledRecordDropped
     /// Commands and changelogs are read with `read_uncommitted`.
     case abortedRecordsRead
-    /// Answers are not restored at assignment.
-    case answersNotReadBack
-    /// Cancels that returned fruits are not restored at assignment, so a repeat of one returns them again.
-    case cancelReturnsTwice
-    /// Cancels that came before their orders are not restored at assignment, so the orders are made when they come.
-    case earlyCancelForgotten
-    /// A basket is made if there is enough for each of its items alone.
-    case basketJudgedItemByItem
-    /// A store is restored with the revision before its last, which is given to another change.
-    case revisionRepeats
-    /// State is kept over a rebalance, even if another worker had the partition meanwhile.
-    case stateKeptBlindly
-    /// A producer continues although one of its requests may still be under way.
-    case suspectsKept
-    /// A suspect is replaced before its own next transaction, not already before the other producer's.
-    case suspectReplacedInItsTurn
-    /// A producer becomes a suspect only after a call much longer than the client's resend time.
-    case suspectThresholdTooHigh
-    /// A producer that may have offsets under way takes its transactional id over, but does not move on to another.
-    case idKept
-    /// A producer that may have offsets under way returns to an id that it has left not long ago.
-    case idUsedAgainTooSoon
-    /// A producer sends offsets while the group has yet to apply those of its last transaction.
-    case offsetsNotAwaited
-    /// After a failed transaction the producers abort it and continue in the same epoch.
-    case secondPath
-    /// The age of commands and the answer horizon depend on the reader's clock.
-    case windowByReadersClock
     /// A worker reads the restocks assigned to it, even if another has the partition's orders.
     case restocksReadAsGiven
     /// Added partitions are read from their ends, past what was sent before they were assigned.
     case newPartitionsReadFromTheirEnd
     /// Markers at the end of a log are never passed, so the partition seems to lag for ever.
     case markersNotPassed
-    /// The restock bot names a refill after its read position.
+    /// The age of commands and the answer horizon depend on the reader's clock.
+    case windowByReadersClock
+    /// Where forwarded commands came from is not restored, so their copies are answered.
+    case copiesAnsweredTwice
+
+    // Restoring.
+
+    /// State is kept over a rebalance, even if another worker had the partition meanwhile.
+    case stateKeptBlindly
+    /// Answers are not restored at assignment, but for those that the stock may lack.
+    case answersNotReadBack
+    /// Answers are not applied over the stock, which may lack the last ones.
+    case answersNotAppliedOverStock
+    /// What answers were applied over the stock is not written to it.
+    case stockNotRewritten
+    /// Cancels that returned fruits are not restored at assignment, so a repeat of one returns them again.
+    case cancelReturnsTwice
+    /// Cancels that came before their orders are not restored at assignment, so the orders are made when they come.
+    case earlyCancelForgotten
+    /// A store is restored with the revision before its last, which is given to another change.
+    case revisionRepeats
+    /// A basket is made if there is enough for each of its items alone.
+    case basketJudgedItemByItem
+
+    // Storage.
+
+    /// A topic that was made anew is read on at the old position.
+    case logSamenessNotChecked
+    /// A log that lost its end is taken for as long as it was.
+    case truncationNotNoticed
+    /// A damaged record is read as if it were whole.
+    case damagedRecordTaken
+
+    // The restock bot.
+
+    /// It names a refill after its read position.
     case refillIDNotDeterministic
-    /// The restock bot commits its read position, past shortages that are not refilled yet.
+    /// It commits its read position, past shortages that are not refilled yet.
     case refillPositionNotHeld
 }

@@ -97,9 +97,10 @@ final class SimulatedAnswerLog: AnswerLog {
         lent = []
         for partition in next.keys.sorted(by: { $0.partition < $1.partition }) {
             let log = cluster[.results, partition.partition]
-            let (records, end) = log.readCommitted(from: next[partition] ?? 0, max: maxRecords)
+            let span = log.readCommitted(from: next[partition] ?? 0, max: maxRecords)
+            let end = span.next
             next[partition] = end
-            for (offset, record) in records {
+            for (offset, record) in span.records {
                 lent.append(record)
                 answers.append((partition, offset, record.timestamp, record.value?.view))
             }
@@ -183,14 +184,12 @@ final class SimulatedAnswerLog: AnswerLog {
 extension SimulatedCluster {
     /// Writes a refill.
     func write(_ refill: Refill) {
-        self[.restocks, refill.partition].append(
-            .init(
-                key: StableBytes(refill.store),
-                value: StableBytes(refill.value),
-                headers: [],
-                timestamp: refill.time,
-                transaction: nil
-            )
+        send(
+            .restocks,
+            partition: refill.partition,
+            key: Array(refill.store.utf8),
+            value: Array(refill.value),
+            timestamp: refill.time
         )
     }
 }

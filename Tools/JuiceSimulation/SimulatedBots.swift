@@ -161,7 +161,9 @@ extension SimulatedBots {
             let results = cluster[.results, partition]
             guard results.lastStableOffset == results.end else { return false }
             let place = SimulatedCluster.Place(topic: .restocks, partition: partition)
-            let read = cluster.group.committed([place])[place] ?? 0
+            let journal = cluster.journal(of: place)
+            journal.read()
+            let read = journal.positions[place] ?? 0
             var known: Set<[UInt8]> = []
             for (offset, record) in cluster[place].readCommitted().records {
                 guard let value = record.value?.bytes, value.starts(with: #"{"restockId":"bots/"#.utf8) else {

@@ -1,19 +1,12 @@
 import JuiceEngine
 
-/// A consumer group of static members: membership, the assignment of some topics, and committed offsets.
+/// A consumer group of static members: membership, the assignment of some topics, and offsets committed plainly.
 package struct SimulatedGroup {
     /// Identifies a member. Its earlier selves have the same name and other numbers.
     struct Membership: Hashable {
         let name: String
         let number: Int
         let generation: Int
-    }
-
-    /// An offset and its position among all offsets ever sent. As in Apache Kafka, which orders them by their records in the
-    /// group's log, the offset sent last wins, whatever the order of the transactions' markers.
-    struct SentOffset {
-        let offset: Offset
-        let sequence: Int
     }
 
     /// The number of each topic's partitions known to the group.
@@ -24,7 +17,9 @@ package struct SimulatedGroup {
     /// By name, then by topic.
     private var assignments: [String: [[Int32]]] = [:]
     private var joinCount = 0
-    private var offsets: [SimulatedCluster.Place: SentOffset] = [:]
+    private var offsets: [SimulatedCluster.Place: Offset] = [:]
+    /// Whether every member is assigned everything, as no group should.
+    var isConfused = false
 
     init(partitionCounts: [Int32]) { self.partitionCounts = partitionCounts }
 
@@ -61,8 +56,10 @@ package struct SimulatedGroup {
         let none = partitionCounts.map { _ in [Int32]() }
         for (topic, count) in partitionCounts.enumerated() {
             for partition in 0..<count {
-                let index = Int(partition) * members.count / Int(count)
-                assignments[members[index].name, default: none][topic].append(partition)
+                let owner = Int(partition) * members.count / Int(count)
+                for index in isConfused ? members.indices : owner..<owner + 1 {
+                    assignments[members[index].name, default: none][topic].append(partition)
+                }
             }
         }
     }
@@ -77,18 +74,31 @@ package struct SimulatedGroup {
         members.contains { $0.name == membership.name && $0.number == membership.number }
     }
 
+    /// Whether a later self of the member has joined.
+    func isReplaced(_ membership: Membership) -> Bool {
+        members.contains { $0.name == membership.name && $0.number > membership.number }
+    }
+
     func isCurrent(_ membership: Membership) -> Bool {
         isMember(membership) && membership.generation == generation
     }
 
-    mutating func commit(_ sent: [SimulatedCluster.Place: SentOffset]) {
-        offsets.merge(sent) { $0.sequence < $1.sequence ? $1 : $0 }
+    package mutating func commit(_ positions: [SimulatedCluster.Place: Offset]) {
+        offsets.merge(positions) { $1 }
     }
 
     package func committed(_ places: [SimulatedCluster.Place]) -> [SimulatedCluster.Place: Offset] {
-        offsets.filter { places.contains($0.key) }.mapValues(\.offset)
+        offsets.filter { places.contains($0.key) }
     }
 
     /// Expires the offsets, as for a group that was idle for too long.
     package mutating func forgetOffsets() { offsets = [:] }
+
+    /// Deletes the group. Its members do not know yet.
+    mutating func delete() {
+        members = []
+        assignments = [:]
+        offsets = [:]
+        generation += 1
+    }
 }

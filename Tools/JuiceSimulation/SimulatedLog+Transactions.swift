@@ -1,197 +1,159 @@
 import JuiceEngine
 
 extension SimulatedLog {
-    private var id: String { ids[turn] }
+    private func id(_ index: Int) -> String { "\(group)/\(member)/\(set)/\(["a", "b"][index])" }
 
-    private func checkFence() throws(LogError) {
-        guard epochs.indices.contains(turn) else { throw LogError(.startOver, "no producer") }
-        if flaw == .noProducerFence { return }
-        guard cluster.transactions.isCurrent(id, epoch: epochs[turn]) else {
-            throw LogError(.startOver, "\(id) is fenced")
+    package func initTransactions() throws(LogError) -> [String] {
+        do throws(LogError) {
+            let ids = try call(.initTransactions) { () throws(LogError) in try takeOverNextSet() }
+            isInitialising = false
+            return ids
+        } catch {
+            // After anything but a retry, the next call uses the next set.
+            if error.remedy != .retry { isInitialising = false }
+            throw error
         }
     }
 
-    private func checkCompleteness() throws(LogError) {
-        guard isIncomplete, flaw != .failedDeliveryIgnored else { return }
-        throw LogError(.startOver, "a record was not delivered")
+    private func takeOverNextSet() throws(LogError) -> [String] {
+        if !isInitialising {
+            drop()
+            set = (set + 1) % setCount
+            producers = (0..<2).map { SimulatedProducer(id($0), on: cluster, flaw: flaw) }
+            isInitialising = true
+        }
+        for (index, producer) in producers.enumerated() where producer.epoch == nil {
+            if flaw == .secondIDInitialisedLate, index > 0 { continue }
+            try takeOver(producer)
+            cluster.interlude()
+        }
+        point = .initialised
+        turn = 0
+        return producers.map(\.id)
     }
 
-    package func initTransactions() throws(LogError) {
-        try call(.initTransactions) { () throws(LogError) in
-            suspects = []
-            if flaw == .secondPath, epochs.count == ids.count {
-                for id in ids { cluster.transactions.decide(id, .abort) }
-                return
+    private func takeOver(_ producer: SimulatedProducer) throws(LogError) {
+        guard let epoch = cluster.transactions.takeOver(producer.number) else {
+            // An id that cannot be decided for long is left for another set.
+            if cluster.isDisorderly() { isInitialising = false }
+            throw LogError(.retry, "markers of \(producer.id) are not written yet")
+        }
+        producer.epoch = epoch
+        cluster.keepLate(.takeOver, producer.number, epoch)
+    }
+
+    package func fence(_ ids: Set<String>) throws(LogError) -> Set<String> {
+        if flaw == .fenceLeftOut { return [] }
+        if flaw == .fenceAfterClaim {
+            flaws.postponedFences.formUnion(ids)
+            return []
+        }
+        do throws(LogError) {
+            return try call(.fence) { () throws(LogError) in try takeOver(ids) }
+        } catch {
+            if flaw == .failedFenceIgnored { return [] }
+            throw error
+        }
+    }
+
+    private func takeOver(_ ids: Set<String>) throws(LogError) -> Set<String> {
+        if fencing != ids { (fencing, fenced) = (ids, []) }
+        var undecided: Set<String> = []
+        for id in ids.sorted() where !fenced.contains(id) {
+            if !fenced.isEmpty, cluster.isDisorderly() {
+                point = .betweenFences
+                throw LogError(.retry, "not all ids are taken over yet")
             }
-            epochs = []
-            for turn in ids.indices { epochs.append(try takeOver(turn)) }
+            let number = cluster.transactions.number(of: id)
+            if cluster.transactions.takeOver(number) != nil {
+                fenced.insert(id)
+            } else if cluster.transactions.places(of: number).contains(where: { cluster[$0].isLeaderless }) {
+                undecided.insert(id)
+            } else {
+                throw LogError(.retry, "markers of \(id) are not written yet")
+            }
+            cluster.interlude()
         }
-    }
-
-    private func takeOver(_ turn: Int) throws(LogError) -> Int {
-        sent(.takeOver, by: .initTransactions, turn)
-        try moveOn(turn)
-        // Not a broker's answer: a restart takes longer than that, and a producer that may have left offsets behind moves on to
-        // another id, which has offsets of its own.
-        if cluster.transactions.isCompleting(ids[turn]) {
-            throw LogError(.retry, "offsets of \(ids[turn]) are not applied yet")
-        }
-        guard let epoch = cluster.transactions.takeOver(ids[turn]) else {
-            throw LogError(.retry, "markers of \(ids[turn]) are not written yet")
-        }
-        return epoch
-    }
-
-    /// Where refused offsets wipe others, no epoch protects from them, but another id does.
-    private func moveOn(_ turn: Int) throws(LogError) {
-        guard offsetSuspects.contains(turn), flaw != .idKept else { return }
-        guard cluster.transactions.takeOver(ids[turn]) != nil else {
-            throw LogError(.retry, "markers of \(ids[turn]) are not written yet")
-        }
-        offsetSuspects.remove(turn)
-        moves[turn] += 1
-        if flaw == .idUsedAgainTooSoon { moves[turn] %= 2 }
+        fencing = []
+        point = .fenced
+        trace?(
+            "fence \(ids.sorted().joined(separator: " "))"
+                + (undecided.isEmpty ? "" : " but \(undecided.sorted())")
+        )
+        return undecided
     }
 
     package func begin() throws(LogError) {
         try call(.begin) { () throws(LogError) in
+            guard !producers.isEmpty else { throw LogError(.startOver, "no producer") }
             // Producers take turns, unless the next one cannot begin at once.
-            let next = [1 - turn, turn].first(where: isReady) ?? 1 - turn
-            try replace(next)
-            // As on a broker, no transaction begins while the markers of the last one are being written.
-            if cluster.transactions.hasUnwrittenMarkers(ids[next]) {
-                throw LogError(.retry, "concurrent transactions")
-            }
-            turn = next
-            isIncomplete = false
-            isInTransaction = true
-            producedCount = 0
-            sentOffsets = [:]
+            turn = [1 - turn, turn].first { producers[$0].isReady } ?? 1 - turn
+            if producers[turn].epoch == nil { try takeOver(producers[turn]) }
+            producers[turn].begin()
+            isClaiming = false
+            (producedCount, writtenAt) = (0, nil)
+            flaws.began()
         }
-    }
-
-    private func replace(_ turn: Int) throws(LogError) {
-        guard suspects.contains(turn), flaw != .suspectsKept else { return }
-        epochs[turn] = try takeOver(turn)
-        suspects.remove(turn)
-    }
-
-    private func isReady(_ turn: Int) -> Bool {
-        !suspects.contains(turn) && !cluster.transactions.hasUnwrittenMarkers(ids[turn])
     }
 
     package func produce(_ record: OutputRecord) throws(LogError) {
         try call(.produce) { () throws(LogError) in
-            try checkFence()
             let headerSize = record.headers.reduce(0) { $0 + ($1.value?.count ?? 0) }
             if headerSize + (record.value?.count ?? 0) > largestRecord || refuses(record) {
                 throw LogError(.startOver, "the record is refused", subject: .record)
             }
             producedCount += 1
+            let time = writtenAt ?? now
+            writtenAt = time
             if breaks(record) || producedCount > largestTransaction {
                 throw LogError(.startOver, "the record cannot be written")
             }
+            if record.key == nil, record.value?.starts(with: Self.claimBeginning) ?? false {
+                isClaiming = true
+            }
+            point = isClaiming ? .claimProduced : .midTransaction
+            trace?(
+                "produce \(record.topic)[\(record.partition)] "
+                    + Clients.text(record.value.map { Array($0) }, 160)
+            )
             guard !losesDelivery else {
                 losesDelivery = false
-                isIncomplete = true
-                return
+                return producers[turn].loseRecord()
             }
-            if flaw == .forwardedOutsideTransaction, record.topic == .orders || record.topic == .restocks {
-                cluster.write(record, transaction: nil)
-            } else {
-                let flawed = written(record)
-                var record = record
-                if let flawed { record.value = flawed.view }
-                cluster.produce(id, record)
-                sent(.addPartition(cluster.place(of: record)), by: .produce, turn)
+            let place = cluster.place(of: record)
+            if let written = flaws.written(record, at: place, time) {
+                try producers[turn].produce(written, to: place)
             }
         }
     }
 
-    package func sendOffsets(_ positions: [InputPosition]) throws(LogError) {
-        try call(.sendOffsets) { () throws(LogError) in
-            try checkFence()
-            try checkCompleteness()
-            if flaw != .suspectReplacedInItsTurn { try replace(1 - turn) }
-            if flaw != .offsetsNotAwaited { try awaitOffsets() }
-            guard cluster.group.isCurrent(membership) || flaw == .noGenerationFence else {
-                throw LogError(.startOver, "generation \(membership.generation) is over")
-            }
-            sentOffsets = places(positions)
-            if flaw == .offsetsOutsideTransaction {
-                cluster.commitAtOnce(sentOffsets)
-            } else {
-                cluster.transactions.addOffsets(id, sentOffsets)
-                sent(.addOffsets(sentOffsets, membership), by: .sendOffsets, turn)
-            }
+    private static var claimBeginning: [UInt8] { Array(#"{"type":"claim""#.utf8) }
+
+    package func flush() throws(LogError) {
+        try call(.flush) { () throws(LogError) in
+            if flaw == .notesAndForwardsInOneFlush { return }
+            try producers[turn].flush()
+            point = .flushed
         }
     }
 
     package func commit() throws(LogError) {
         try call(.commit) { () throws(LogError) in
-            try checkFence()
-            try checkCompleteness()
-            cluster.transactions.decide(id, .commit)
-            sent(.end(.commit), by: .commit, turn)
-            isInTransaction = false
+            for (record, place) in flaws.held() { try producers[turn].produce(record, to: place) }
+            try flaws.committing(producers[turn], isClaim: isClaiming)?.commit()
+            point = isClaiming ? .claimCommitted : .committed
         }
-        ownOffsets.merge(sentOffsets) { $1 }
-        awaited[turn] = OffsetEvidence(of: sentOffsets, after: lastOffsets)
-        lastOffsets = sentOffsets
+        if isClaiming { flaws.claimed() }
     }
 }
 
-// MARK: - Offsets that are applied late
-
-/// What shows that the offsets of a transaction are applied.
-struct OffsetEvidence {
-    let place: SimulatedCluster.Place
-    /// Nil if the offset was committed before: then only the end of all transactions on it is evidence.
-    let offset: Offset?
-
-    init?(of sent: [SimulatedCluster.Place: Offset], after last: [SimulatedCluster.Place: Offset]) {
-        let places = sent.keys.sorted()
-        let moved = places.first { last[$0] != nil && last[$0] != sent[$0] }
-        guard let place = moved ?? places.first else { return nil }
-        self.place = place
-        offset = moved.flatMap { sent[$0] }
-    }
-}
-
-extension SimulatedLog {
-    /// The group may apply a transaction's offsets late, and would then take those sent since for committed.
-    private func awaitOffsets() throws(LogError) {
-        guard let evidence = awaited[turn] else { return }
-        let committed = cluster.group.committed([evidence.place])[evidence.place]
-        let isCommitted = evidence.offset != nil && evidence.offset == committed
-        guard isCommitted || cluster.stableOffsets([evidence.place]) != nil else {
-            throw LogError(.retry, "the offsets of \(id)'s last transaction are not applied yet")
-        }
-        awaited[turn] = nil
-    }
-}
-
-// MARK: - Late requests
-
-extension SimulatedLog {
-    /// The shortest time after which the client resends a request, in milliseconds.
-    private static let shortestResend = 100
-
-    /// Records a request. If the network held it back, the client resent it, and the first copy arrives whenever the scheduler
-    /// decides, or never.
-    private func sent(_ kind: LateRequest.Kind, by call: Call, _ turn: Int) {
-        guard let latency = heldBack(call) else { return }
-        trace?("\(call): sent twice, took \(latency) ms")
-        if latency >= suspectThreshold { suspects.insert(turn) }
-        if case .addOffsets = kind { offsetSuspects.insert(turn) }
-        guard epochs.indices.contains(turn) else { return }
-        cluster.lateRequests.append(LateRequest(transactionalID: ids[turn], epoch: epochs[turn], kind: kind))
-    }
-
-    private var suspectThreshold: Int {
-        switch flaw {
-        case .suspectThresholdTooHigh: 10 * Self.shortestResend
-        default: Self.shortestResend
-        }
+extension SimulatedCluster {
+    /// Dead letters may have fewer partitions than the commands.
+    func place(of record: OutputRecord) -> Place {
+        let isLetter = record.topic == .deadLetters
+        return Place(
+            topic: record.topic,
+            partition: isLetter ? record.partition % count(of: record.topic) : record.partition
+        )
     }
 }

@@ -1,10 +1,7 @@
 import JuiceEngine
 
-/// Identifies a producer's transaction, in its records and its markers.
-struct TransactionKey: Hashable {
-    let transactionalID: String
-    let number: Int
-}
+/// How a transaction ends.
+enum Decision: String { case commit, abort }
 
 /// One partition's log: records, and the markers that end their transactions.
 package final class SimulatedPartition {
@@ -14,11 +11,24 @@ package final class SimulatedPartition {
         package let headers: [RecordHeader]
         /// Milliseconds since 1970; as in Kafka, -1 is none.
         package let timestamp: Timestamp
-        /// Nil for a record outside any transaction, as clients write.
-        let transaction: TransactionKey?
+        /// Which of the partition's transactions it belongs to; nil for a record outside any, as clients write.
+        fileprivate var transaction: Int?
+
+        init(key: StableBytes?, value: StableBytes?, headers: [RecordHeader], timestamp: Timestamp) {
+            (self.key, self.value, self.headers, self.timestamp) = (key, value, headers, timestamp)
+        }
 
         /// The timestamp as a consumer returns it.
         var visibleTimestamp: Timestamp? { timestamp == -1 ? nil : timestamp }
+    }
+
+    /// Some records, and where reading them ends.
+    package struct Span {
+        package var records: [(offset: Offset, record: Record)] = []
+        package var next: Offset
+        /// The offset of a record that cannot be read: `next`.
+        package var damage: Offset?
+        package var isDamaged: Bool { damage != nil }
     }
 
     private enum Entry {
@@ -28,84 +38,184 @@ package final class SimulatedPartition {
         case gone
     }
 
+    /// What the partition knows of a transaction.
+    private struct Transaction {
+        let epoch: Int
+        let first: Offset
+        var decision: Decision?
+        var marker: Offset?
+    }
+
     private var entries: [Entry] = []
+    private var transactions: [Transaction] = []
+    /// The undecided transaction of each producer, by the producer's number.
+    private var ongoing: [Int: Int] = [:]
+    /// Records that cannot be read, by offset.
+    private var damaged: Set<Offset> = []
+    /// Records that were lost, by offset.
+    private(set) var lost: [Offset: Record] = [:]
+
     /// Entries below this offset have expired.
     package var start: Offset = 0
-    private var undecided: [TransactionKey: Offset] = [:]
-    private var aborted: Set<TransactionKey> = []
+    /// Without a leader, nothing can be written or read.
+    package var isLeaderless = false
+    /// How often the log lost records that were written.
+    private(set) var losses = 0
+    /// The number of the last time that it lost its end, among all logs of the cluster.
+    private(set) var truncated: Int?
+    /// The transactions of all records below this offset are decided.
+    package private(set) var lastStableOffset: Offset = 0
 
     package var end: Offset { Offset(entries.count) }
+}
 
-    /// The transactions of all records below this offset are decided.
-    private(set) var lastStableOffset: Offset = 0
+// MARK: - Writing
 
+extension SimulatedPartition {
+    /// Appends a record outside of any transaction.
     func append(_ record: Record) {
-        if let transaction = record.transaction, undecided[transaction] == nil {
-            undecided[transaction] = end
-        }
         entries.append(.record(record))
         updateLastStableOffset()
     }
 
-    func appendMarker(_ transaction: TransactionKey, _ decision: SimulatedTransactions.Decision) {
-        undecided[transaction] = nil
-        if decision == .abort { aborted.insert(transaction) }
+    /// Appends a record to a producer's transaction, or begins one.
+    func append(_ record: Record, by producer: Int, epoch: Int) {
+        let transaction = ongoing[producer] ?? transactions.count
+        if transaction == transactions.count {
+            ongoing[producer] = transaction
+            transactions.append(Transaction(epoch: epoch, first: end))
+        }
+        var record = record
+        record.transaction = transaction
+        append(record)
+    }
+
+    /// Whether a producer of this epoch has an undecided transaction here. Then its records need no verification.
+    func hasOngoing(by producer: Int, epoch: Int) -> Bool {
+        ongoing[producer].map { transactions[$0].epoch == epoch } ?? false
+    }
+
+    /// Ends a producer's transaction.
+    func appendMarker(of producer: Int, _ decision: Decision) {
+        if let transaction = ongoing.removeValue(forKey: producer) {
+            transactions[transaction].decision = decision
+            transactions[transaction].marker = end
+        }
         entries.append(.marker)
         updateLastStableOffset()
     }
 
-    private func updateLastStableOffset() { lastStableOffset = undecided.values.min() ?? end }
+    private func updateLastStableOffset() {
+        lastStableOffset =
+            ongoing.isEmpty ? end : ongoing.values.reduce(end) { min($0, transactions[$1].first) }
+    }
+}
 
-    /// The committed records from an offset on, and where reading them ends.
-    package func readCommitted(
+// MARK: - Reading
+
+extension SimulatedPartition {
+    package func read(
+        _ isolation: Isolation,
         from offset: Offset = 0,
-        max: Int = .max
-    ) -> (records: [(offset: Offset, record: Record)], next: Offset) {
-        var records: [(Offset, Record)] = []
-        var next = Swift.max(offset, start)
-        while next < lastStableOffset, records.count < max {
-            if case .record(let record) = entries[Int(next)], isCommitted(record) {
-                records.append((next, record))
+        max: Int = .max,
+        ignoringDamage: Bool = false
+    ) -> Span {
+        let end = isolation == .committed ? lastStableOffset : end
+        var span = Span(next: Swift.max(offset, start))
+        while span.next < end, span.records.count < max {
+            if case .record(let record) = entries[Int(span.next)],
+                isolation == .uncommitted || isCommitted(record)
+            {
+                if !ignoringDamage, !damaged.isEmpty, damaged.contains(span.next) {
+                    span.damage = span.next
+                    break
+                }
+                span.records.append((span.next, record))
             }
-            next += 1
+            span.next += 1
         }
-        return (records, next)
+        return span
     }
 
-    /// All records, as a consumer with `read_uncommitted` sees them.
-    func readUncommitted(
-        from offset: Offset,
-        max: Int = .max
-    ) -> (records: [(offset: Offset, record: Record)], next: Offset) {
-        var records: [(Offset, Record)] = []
-        var next = Swift.max(offset, start)
-        while next < end, records.count < max {
-            if case .record(let record) = entries[Int(next)] { records.append((next, record)) }
-            next += 1
-        }
-        return (records, next)
+    package func readCommitted(from offset: Offset = 0, max: Int = .max) -> Span {
+        read(.committed, from: offset, max: max)
     }
 
     /// Below the last stable offset every transaction is decided.
     private func isCommitted(_ record: Record) -> Bool {
-        record.transaction.map { !aborted.contains($0) } ?? true
+        record.transaction.map { transactions[$0].decision == .commit } ?? true
     }
 
     /// The offset of the first record at or after a time, committed or not.
     func firstOffset(since time: Timestamp) -> Offset? {
-        for offset in start..<end {
-            if case .record(let record) = entries[Int(offset)], record.timestamp >= time { return offset }
+        (start..<end).first { offset in
+            if case .record(let record) = entries[Int(offset)] { record.timestamp >= time } else { false }
         }
-        return nil
     }
+}
 
+// MARK: - What storage does
+
+extension SimulatedPartition {
     /// Removes aborted records, and those with a later committed record of the same key.
-    func compact() {
+    package func compact() {
+        guard damaged.isEmpty else { return }
         var seen: Set<[UInt8]> = []
         for offset in (start..<lastStableOffset).reversed() {
             guard case .record(let record) = entries[Int(offset)] else { continue }
             let isLatest = isCommitted(record) && seen.insert(record.key?.bytes ?? []).inserted
             if !isLatest { entries[Int(offset)] = .gone }
         }
+    }
+
+    /// Where the log would end if it lost its last entries.
+    func end(afterLosing count: Int) -> Offset {
+        var end = Swift.max(start, self.end - Offset(count))
+        while let cut = transactions.first(where: { $0.first < end && $0.marker.map { $0 >= end } ?? false })
+        {
+            end = cut.first
+        }
+        return end
+    }
+
+    /// Loses the last entries, as in an election of a leader that was behind.
+    ///
+    /// A transaction whose marker is lost loses all of its records, too: otherwise it would stay undecided for ever.
+    package func truncate(last count: Int, number: Int = 0) {
+        let end = self.end(afterLosing: count)
+        keepLost(from: end)
+        entries.removeSubrange(Int(end)...)
+        ongoing = ongoing.filter { transactions[$0.value].first < end }
+        damaged = damaged.filter { $0 < end }
+        losses += 1
+        truncated = number
+        updateLastStableOffset()
+    }
+
+    /// Begins anew, as a topic that was deleted and created again.
+    package func clear() {
+        keepLost(from: 0)
+        (entries, transactions, ongoing, damaged, start) = ([], [], [:], [], 0)
+        losses += 1
+        updateLastStableOffset()
+    }
+
+    private func keepLost(from offset: Offset) {
+        for (offset, record) in read(.committed, from: offset, ignoringDamage: true).records { lost[offset] = record }
+    }
+
+    /// Damages a record. Only a client that checks no checksums would read it.
+    package func damage(_ offset: Offset) { damaged.insert(offset) }
+
+    /// Whether the record at this offset is damaged.
+    func isDamaged(_ offset: Offset) -> Bool { damaged.contains(offset) }
+
+    /// Whether any record is damaged.
+    var hasDamage: Bool { !damaged.isEmpty }
+
+    /// Deletes all records before an offset.
+    package func deleteRecords(before offset: Offset) {
+        start = Swift.max(start, offset)
+        damaged = damaged.filter { $0 >= start }
     }
 }

@@ -7,38 +7,38 @@ package final class SimulatedWorker {
     package let log: SimulatedLog
     /// It is paused until this step of the simulation.
     var pausedUntil = 0
-    /// Its requests are held back until this step.
-    var troubledUntil = -1
     private var worker: Worker<SimulatedLog>
-    private let undoBreaker: UndoBreaker?
+    private let breaker: StateBreaker?
 
     package init(
-        _ cluster: SimulatedCluster,
-        member: String,
+        _ log: SimulatedLog,
         maxBatch: Int = 100,
         window: DuplicateWindow = .standard,
-        flaw: Flaw? = nil,
+        noteInterval: Timestamp = 24 * 3_600_000,
         onEvent: @escaping (WorkerEvent) -> Void = { _ in }
     ) {
-        log = SimulatedLog(cluster: cluster, member: member, flaw: flaw)
-        let undoBreaker = UndoBreaker(flaw)
-        self.undoBreaker = undoBreaker
-        worker = Worker(
-            log: log,
+        self.log = log
+        let breaker = StateBreaker(log.flaw)
+        self.breaker = breaker
+        let settings = WorkerSettings(
             menu: .standard,
             language: .english,
-            partitionCount: cluster.partitionCount,
+            partitionCount: log.cluster.partitionCount,
+            group: "group-\(log.group)",
+            instance: log.member,
             window: window,
-            maxBatch: maxBatch
-        ) { event in
-            if case .startingOver = event { undoBreaker?.save() }
+            maxBatch: maxBatch,
+            noteInterval: noteInterval
+        )
+        worker = Worker(log: log, settings: settings) { event in
+            breaker?.noticed(event)
             onEvent(event)
         }
     }
 
     package func step() -> Worker<SimulatedLog>.Step {
-        undoBreaker?.states = Array(worker.partitions)
-        defer { undoBreaker?.putBack() }
+        breaker?.before = Array(worker.partitions)
+        defer { breaker?.putBack(into: worker.partitions) }
         return worker.step()
     }
 
@@ -47,33 +47,54 @@ package final class SimulatedWorker {
     package var held: HeldState { worker.held }
 }
 
-/// Breaks a worker's undo from outside: saves part of the state right before the worker takes changes back, and puts it
-/// back after the step.
-private final class UndoBreaker {
+/// Breaks how a worker keeps its state, from outside: saves part of it right before the worker takes changes back or gives
+/// partitions away, and puts it back later.
+private final class StateBreaker {
     /// The worker's partitions as the step begins.
-    var states: [PartitionState] = []
+    var before: [PartitionState] = []
     private var saved: [(state: PartitionState, applied: AppliedState)] = []
-    private let breaksStock: Bool
+    /// The numbers of the worker's partitions, and of those before the last rebalance.
+    private var numbers: [Int32] = []
+    private var formerNumbers: [Int32] = []
+    private var isDue = false
+    private let flaw: Flaw
 
-    /// Nil unless the flaw is one of the undo.
+    /// Nil unless the flaw is one of the state.
     init?(_ flaw: Flaw?) {
-        switch flaw {
-        case .stockNotUndone: breaksStock = true
-        case .answersNotUndone: breaksStock = false
-        default: return nil
+        guard let flaw, [.stockNotUndone, .answersNotUndone, .stateKeptBlindly].contains(flaw) else {
+            return nil
+        }
+        self.flaw = flaw
+    }
+
+    func noticed(_ event: WorkerEvent) {
+        switch event {
+        case .startingOver where flaw != .stateKeptBlindly:
+            saved = before.map { ($0, $0.applied) }
+            isDue = true
+        case .revoked where flaw == .stateKeptBlindly:
+            saved = before.map { ($0, $0.applied) }
+            formerNumbers = numbers
+        case .restored(let partitions, _) where flaw == .stateKeptBlindly:
+            numbers = partitions
+            isDue = true
+        default: break
         }
     }
 
-    func save() { saved = states.map { ($0, $0.applied) } }
-
-    func putBack() {
+    func putBack(into partitions: PartitionTable) {
+        guard isDue else { return }
+        let former = Dictionary(zip(formerNumbers, saved.map(\.applied))) { $1 }
         for (state, applied) in saved {
-            if breaksStock {
-                state.applied.stores = applied.stores
-            } else {
-                state.applied.duplicates = applied.duplicates
+            switch flaw {
+            case .stockNotUndone: state.applied.stores = applied.stores
+            case .answersNotUndone: state.applied.duplicates = applied.duplicates
+            default: break
             }
         }
-        saved = []
+        for (state, number) in zip(partitions, numbers) {
+            if let applied = former[number] { state.applied.stores = applied.stores }
+        }
+        (saved, isDue) = ([], false)
     }
 }

@@ -1,4 +1,3 @@
-import JuiceAudit
 import JuiceEngine
 import JuiceMessages
 import SeededRandom
@@ -9,20 +8,25 @@ import SeededRandom
 /// The engine under test is the real one. Everything around it is simulated, and an auditor that knows the contract and not the
 /// engine judges the committed records.
 package struct Simulation {
-    private let scenario: Scenario
-    private let cluster: SimulatedCluster
+    let scenario: Scenario
+    let cluster: SimulatedCluster
     private let flaw: Flaw?
     private let trace: ((String) -> Void)?
-    private let journal: Journal
+    let reports: Reports
     private var random: SeededGenerator
     private var clients: Clients
     private var workers: [String: SimulatedWorker] = [:]
-    private var bots: SimulatedBots?
+    private(set) var bots: SimulatedBots?
     private var time = 0
+    private var ghostCount = 0
 
-    /// Events that no worker may ever report.
-    private final class Journal {
+    /// What workers reported.
+    final class Reports {
+        /// Events that no worker may ever report.
         var faults: [String] = []
+        var storage: SimulatedStorage
+
+        init(_ cluster: SimulatedCluster) { storage = SimulatedStorage(cluster) }
     }
 
     /// - Parameters:
@@ -32,15 +36,20 @@ package struct Simulation {
         var random = SeededGenerator(seed: seed)
         var scenario = Scenario(using: &random)
         cluster = SimulatedCluster(partitionCount: scenario.partitionCount)
-        bots = SimulatedBots(seed: seed, cluster, flaw: flaw, trace: trace)
+        cluster.random = SeededGenerator(seed: random.next())
+        (cluster.disorder, cluster.resending) = (scenario.disorder, scenario.resending)
+        cluster.group.isConfused = scenario.isContended
+        // A bot believes that its topics stay what they are.
+        if scenario.storage == nil { bots = SimulatedBots(seed: seed, cluster, flaw: flaw, trace: trace) }
         // With bots, the window must outlast the copies of a refill that lie unread, apart from leaps of the clock.
         if bots != nil { (scenario.window, scenario.stepTime) = (.standard, 10) }
         self.scenario = scenario
         clients = Clients(scenario)
-        journal = Journal()
+        reports = Reports(cluster)
         self.random = random
         self.flaw = flaw
         self.trace = trace
+        cluster.trace = trace
     }
 
     /// Runs with faults, then without any until all work is done, then audits the outcome.
@@ -55,18 +64,10 @@ package struct Simulation {
             time += 1
         }
         guard settle() else {
-            return journal.faults + ["commands are still unread long after the last fault"]
+            return reports.faults + ["commands are still unread long after the last fault: \(cluster.unread)"]
+                + staleStock
         }
-        let topics = cluster.auditTopics
-        let audit = Audit(
-            of: topics,
-            by: AuditRules(
-                partitionCount: Int(scenario.partitionCount),
-                memoryWindow: scenario.window.age,
-                memoryCount: scenario.window.count
-            )
-        )
-        return journal.faults + audit.faults.map(\.description) + (bots?.faults(in: topics) ?? [])
+        return reports.faults + audit()
     }
 
     private func log(_ text: @autoclosure () -> String) { trace?("\(time) \(text())") }
@@ -75,57 +76,74 @@ package struct Simulation {
 // MARK: - Workers
 
 extension Simulation {
+    private var byName: [SimulatedWorker] { workers.sorted { $0.key < $1.key }.map(\.value) }
+
     private mutating func start(_ name: String) {
         log("\(name): starts")
-        let worker = SimulatedWorker(
-            cluster,
+        let log = SimulatedLog(
+            cluster: cluster,
             member: name,
+            group: scenario.rivals.contains(name) ? 1 : 0,
+            sets: (first: random.number(0...scenario.setCount - 1), count: scenario.setCount),
+            flaw: flaw
+        )
+        log.longestRead = scenario.longestRead
+        log.trace = trace.map { trace in { trace("    \(name): \($0)") } }
+        let hasRivals = !scenario.rivals.isEmpty
+        workers[name] = SimulatedWorker(
+            log,
             maxBatch: scenario.maxBatch,
             window: scenario.window,
-            flaw: flaw
-        ) { [journal, trace] event in
+            noteInterval: scenario.noteInterval
+        ) { [reports, trace] event in
+            trace?("    \(name): \(event)")
             switch event {
-            case .failed, .partitionStopped: journal.faults.append("\(name): \(event)")
-            default: trace?("    \(name): \(event)")
+            case .failed(let error):
+                let isExpected = error == .replaced || hasRivals && error.message.hasPrefix("the group \"")
+                if !isExpected { reports.faults.append("\(name): \(event)") }
+            case .partitionStopped(let partition, let fault):
+                if reports.storage.isWounded(partition) {
+                    reports.storage.stop(partition, fault)
+                } else {
+                    reports.faults.append("\(name): \(event)")
+                }
+            default: break
             }
         }
-        worker.log.trace = trace.map { trace in { trace("    \(name): \($0)") } }
-        workers[name] = worker
     }
 
     private mutating func stepOneWorker() {
         let ready = workers.keys.sorted().filter { (workers[$0]?.pausedUntil ?? 0) <= time }
         guard let name = random.pick(ready), let worker = workers[name] else { return }
         injectFault(worker)
-        step(worker)
+        step(name, worker)
+        if worker.log.point == scenario.pausePoint, worker.log.point != nil,
+            random.chance(scenario.pauseThere)
+        {
+            pause(name, worker)
+        }
     }
 
-    private mutating func step(_ worker: SimulatedWorker) {
+    private mutating func step(_ name: String, _ worker: SimulatedWorker) {
         switch worker.step() {
-        case .worked, .idle, .backOff: break
-        case .stopped, .failed: workers[worker.log.member] = nil
+        case .worked, .idle: break
+        // Rivals that back off alike would fence each other for ever.
+        case .backOff(let attempt):
+            worker.pausedUntil = max(worker.pausedUntil, time + random.number(0...attempt))
+        case .stopped, .failed: workers[name] = nil
         }
     }
 
     private mutating func injectFault(_ worker: SimulatedWorker) {
         worker.log.fault = { _ in nil }
         worker.log.lostReply = { _ in nil }
-        worker.log.heldBack = { _ in nil }
         if random.chance(scenario.lostDelivery) { worker.log.losesDelivery = true }
-        // Network trouble lasts a while, so that several requests of one transaction are late.
-        if random.chance(scenario.heldBack) { worker.troubledUntil = time + random.number(0...20) }
-        if time <= worker.troubledUntil {
-            let factor = random.number(1...20)
-            // Offsets are resent after half a second, other requests after a tenth.
-            worker.log.heldBack = { ($0 == .sendOffsets ? 500 : 100) * factor }
-        }
         guard random.chance(scenario.fault), let call = random.pick(SimulatedLog.Call.allCases) else {
             return
         }
-        let mayFailUnsent: [LogError.Remedy] =
-            call == .produce ? [.startOver] : [.retry, .startOver]
+        let mayFailUnsent: [LogError.Remedy] = call == .produce ? [.startOver] : [.retry, .startOver]
         // A call that may have taken effect cannot count as failed: it is made again, or its outcome is looked up.
-        let isSent = call != .produce && SimulatedLog.Call.transactional.contains(call) && random.chance(50)
+        let isSent = SimulatedLog.Call.lossy.contains(call) && random.chance(50)
         let remedy = random.pick(isSent ? [.retry, .startOver] : mayFailUnsent) ?? .retry
         var isDue = true
         let fault = { (made: SimulatedLog.Call) -> LogError? in
@@ -134,6 +152,34 @@ extension Simulation {
             return LogError(remedy, "injected")
         }
         if isSent { worker.log.lostReply = fault } else { worker.log.fault = fault }
+    }
+
+    /// A paused process does not notice the pause. Meanwhile the group may give its partitions away.
+    private mutating func pause(_ name: String, _ worker: SimulatedWorker) {
+        worker.pausedUntil = time + random.number(5...(scenario.isContended ? 40 : 200))
+        log("\(name): is paused until \(worker.pausedUntil)")
+        if random.chance(70) { cluster.groups[worker.log.group].remove(worker.log.member) }
+        // It may go on for a while before it hears of that.
+        if random.chance(30) {
+            worker.log.deafUntil = cluster.now + Timestamp(random.number(0...200) * scenario.stepTime)
+        }
+    }
+
+    private mutating func startOrCrash() {
+        guard let name = random.pick(scenario.instances + scenario.rivals) else { return }
+        guard let worker = workers.removeValue(forKey: name) else { return start(name) }
+        if random.chance(scenario.ghost) {
+            ghostCount += 1
+            let ghost = "\(name)-ghost-\(ghostCount)"
+            log("\(name): is taken for dead")
+            workers[ghost] = worker
+            pause(ghost, worker)
+            return
+        }
+        log("\(name): crashes")
+        worker.log.drop()
+        // It may return before its session expires.
+        if random.chance(50) { cluster.groups[worker.log.group].remove(name) }
     }
 }
 
@@ -147,34 +193,28 @@ extension Simulation {
             cluster.now += Int64(random.number(0...scenario.leapTime))
         }
         if random.chance(scenario.command) {
-            let sent = clients.send(to: cluster, using: &random)
-            log(sent)
+            clients.send(to: cluster, using: &random)
         }
         // Without workers nothing would happen.
         if workers.isEmpty || random.chance(scenario.crash) { startOrCrash() }
-        if random.chance(scenario.stop) { random.pick(workers.values.sorted(by: Self.byName))?.requestStop() }
-        if random.chance(scenario.pause) { pause() }
-        if random.chance(scenario.rebalance) {
-            log("the group begins a new generation")
-            cluster.group.rebalance()
+        if random.chance(scenario.stop) { random.pick(byName)?.requestStop() }
+        if random.chance(scenario.pause), let name = random.pick(workers.keys.sorted()),
+            let worker = workers[name]
+        {
+            pause(name, worker)
         }
+        disturbGroups()
         if random.chance(cluster.isDown ? 10 : scenario.outage) {
             cluster.isDown.toggle()
             log(cluster.isDown ? "no broker answers any more" : "the brokers answer again")
         }
-        if random.chance(scenario.timeOut), let id = random.pick(cluster.transactions.ids) {
-            log("\(id) times out")
-            cluster.transactions.timeOut(id)
-        }
-        if random.chance(scenario.marker) {
-            let due = cluster.transactions.ids.filter(cluster.transactions.hasUnwrittenMarkers)
-            if let id = random.pick(due) { cluster.writeMarker(id, using: &random) }
-        }
-        if random.chance(scenario.completion), cluster.applyOffsets() { log("offsets are applied") }
-        if random.chance(scenario.lateArrival), let arrival = cluster.receiveLateRequest(using: &random) {
-            log(arrival)
-        }
+        disturbTransactions()
         enlarge()
+        if let fault = scenario.storage, fault.step == time {
+            let outcome = reports.storage.strike(fault)
+            log(outcome)
+        }
+        if reports.storage.hasStopped, random.chance(5), let repair = reports.storage.repair() { log(repair) }
         if random.chance(scenario.compaction) {
             let partition = Int32(random.number(0...Int(scenario.partitionCount) - 1))
             log("stock[\(partition)] is compacted")
@@ -182,89 +222,134 @@ extension Simulation {
         }
     }
 
-    /// The group learns of new partitions later than the senders, and of the topics at different times.
+    private mutating func disturbGroups() {
+        if random.chance(scenario.rebalance) {
+            log("the group begins a new generation")
+            cluster.group.rebalance()
+        }
+        if random.chance(scenario.groupTrouble) {
+            switch random.number(0...3) {
+            case 0:
+                cluster.group.isConfused.toggle()
+                log("the group is \(cluster.group.isConfused ? "confused" : "right again")")
+                cluster.group.rebalance()
+            case 1:
+                log("the group is deleted")
+                cluster.group.delete()
+            case 2:
+                log("the group's offsets expire")
+                cluster.group.forgetOffsets()
+            default: resetOffset()
+            }
+        }
+        if random.chance(scenario.lateArrival), let index = random.pick(cluster.lateOffsets.indices) {
+            let (group, offsets) = cluster.lateOffsets.remove(at: index)
+            cluster.groups[group].commit(offsets)
+        }
+    }
+
+    /// Anybody may set a group's offset to anything. Without a journal it would be believed, as it should.
+    private mutating func resetOffset() {
+        guard scenario.storage == nil, let place = random.pick(cluster.inputs) else { return }
+        let journal = cluster.journal(of: place)
+        journal.read()
+        guard journal.hasPositions else { return }
+        let offset = Offset(random.number(0...Int(cluster[place].end) + 5))
+        log("\(place.topic)[\(place.partition)] of the group is set to \(offset)")
+        cluster.group.commit([place: offset])
+    }
+
+    private mutating func disturbTransactions() {
+        if random.chance(scenario.timeOut), let producer = random.pick(cluster.transactions.all) {
+            log("\(cluster.transactions.id(of: producer)) times out")
+            cluster.transactions.timeOut(producer)
+        }
+        guard !cluster.isDown else { return }
+        if random.chance(scenario.marker) { cluster.writeMarker() }
+        if random.chance(scenario.delivery) { cluster.deliver() }
+        if random.chance(scenario.lateArrival) { cluster.receiveLateRequest() }
+        if random.chance(scenario.leaderLoss), let topic = random.pick(Topic.allCases) {
+            let partition = Int32(random.number(0...Int(cluster.count(of: topic)) - 1))
+            cluster[topic, partition].isLeaderless = true
+            log("\(topic)[\(partition)] has no leader any more")
+        }
+        if random.chance(5), !cluster.hasLeaders {
+            log("all partitions have leaders again")
+            cluster.electLeaders()
+        }
+    }
+
+    /// The groups learn of new partitions later than the senders, and of the topics at different times.
     private mutating func enlarge() {
         for (topic, (added, step)) in scenario.enlargements where step == time {
             cluster.enlarge(topic, to: scenario.partitionCount + added)
         }
         for topic in InputTopic.allCases where random.chance(2) && !cluster.isDown {
-            if cluster.announcePartitions(of: topic) { log("the group hears of new partitions of \(topic)") }
+            if cluster.announcePartitions(of: topic) { log("the groups hear of new partitions of \(topic)") }
         }
-    }
-
-    private static func byName(_ first: SimulatedWorker, _ second: SimulatedWorker) -> Bool {
-        first.log.member < second.log.member
-    }
-
-    private mutating func startOrCrash() {
-        guard let name = random.pick(scenario.instances) else { return }
-        guard workers.removeValue(forKey: name) != nil else { return start(name) }
-        log("\(name): crashes")
-        // It may return before its session expires.
-        if random.chance(50) { cluster.group.remove(name) }
-    }
-
-    /// A paused process does not notice the pause. Meanwhile the group may give its partitions away.
-    private mutating func pause() {
-        guard let worker = random.pick(workers.values.sorted(by: Self.byName)) else { return }
-        worker.pausedUntil = time + random.number(5...200)
-        log("\(worker.log.member): is paused until \(worker.pausedUntil)")
-        if random.chance(70) { cluster.group.remove(worker.log.member) }
     }
 
     /// Ends all faults and lets the workers catch up.
     ///
     /// - Returns: whether they did within a generous number of rounds.
     private mutating func settle() -> Bool {
-        log("all trouble ends")
-        cluster.isDown = false
-        cluster.lateRequests = []
-        for line in clients.deliverAll(to: cluster) { log(line) }
-        for id in cluster.transactions.ids { cluster.transactions.timeOut(id) }
-        for topic in InputTopic.allCases { cluster.announcePartitions(of: topic) }
-        for (name, _) in cluster.group.members where workers[name] == nil { cluster.group.remove(name) }
+        endTrouble()
+        // Long enough for all that is done now and then.
+        let least = scenario.storage == nil && scenario.rivals.isEmpty ? 10 : 150
         for round in 0..<(500 + 20 * scenario.steps) {
             time += 1
             // Fast enough for partitions that are set aside to be tried again.
             cluster.now += 100
             if workers.isEmpty { start("instance-1") }
+            cluster.transactions.timeOut(begunBefore: cluster.now - 10_000)
+            for _ in cluster.sending { cluster.deliver() }
             cluster.writeAllMarkers()
-            for worker in workers.values.sorted(by: Self.byName) {
-                worker.log.fault = { _ in nil }
-                worker.log.lostReply = { _ in nil }
-                worker.log.heldBack = { _ in nil }
-                worker.log.losesDelivery = false
-                step(worker)
+            for (name, worker) in workers.sorted(by: { $0.key < $1.key }) where worker.pausedUntil <= time {
+                for _ in 0..<4 where workers[name] === worker { step(name, worker) }
             }
             bots?.stepCalmly()
-            if round % 10 == 0, cluster.isDrained, bots?.isDone ?? true { return true }
+            if reports.storage.hasStopped {
+                if let repair = reports.storage.repair() { log(repair) }
+            } else if round >= least, round % 10 == 0, isDone {
+                return true
+            }
         }
         return false
     }
+
+    private mutating func endTrouble() {
+        log("all trouble ends")
+        cluster.isDown = false
+        cluster.electLeaders()
+        (cluster.lateRequests, cluster.lateOffsets, cluster.disorder, cluster.resending) = ([], [], 0, 0)
+        clients.deliverAll(to: cluster)
+        cluster.transactions.timeOut(begunBefore: .max)
+        for topic in InputTopic.allCases { cluster.announcePartitions(of: topic) }
+        for group in cluster.groups.indices {
+            for (name, _) in cluster.groups[group].members where workers[name] == nil {
+                cluster.groups[group].remove(name)
+            }
+            cluster.groups[group].isConfused = false
+            cluster.groups[group].rebalance()
+        }
+        for worker in workers.values {
+            (worker.log.deafUntil, worker.pausedUntil, worker.log.losesDelivery) = (.min, 0, false)
+            (worker.log.fault, worker.log.lostReply) = ({ _ in nil }, { _ in nil })
+        }
+    }
+
+    /// The groups whose workers read partitions.
+    private var servingGroups: Set<Int> {
+        Set(workers.values.filter { $0.held.partitions > 0 }.map(\.log.group))
+    }
+
+    private var isDone: Bool {
+        servingGroups.count <= 1 && cluster.isDrained(but: reports.storage.lost) && bots?.isDone ?? true && staleStock.isEmpty
+            && (flaw != .markersNotPassed || !cluster.lags)
+    }
 }
 
-extension SimulatedCluster {
-    /// All committed records, for the auditor.
-    fileprivate var auditTopics: AuditTopics {
-        func records(_ topic: Topic) -> [[AuditRecord]] {
-            (0..<count(of: topic)).map { partition in
-                self[topic, partition].readCommitted().records.map { offset, record in
-                    AuditRecord(
-                        offset: offset,
-                        timestamp: record.timestamp,
-                        key: record.key?.bytes,
-                        value: record.value?.bytes,
-                        headers: record.headers.map { AuditHeader($0.name, $0.value) }
-                    )
-                }
-            }
-        }
-        return AuditTopics(
-            orders: records(.orders),
-            restocks: records(.restocks),
-            results: records(.results),
-            stock: records(.stock),
-            deadLetters: records(.deadLetters)
-        )
-    }
+extension LogError {
+    /// Another process has joined the group under the worker's name.
+    static let replaced = LogError(.stop, "another process of this name has joined the group")
 }

@@ -59,40 +59,33 @@ struct Transactions {
 
     func run(count: Int, atQuarter: () -> Void) throws {
         let member = try Rebalances(broker: broker).join(group: "transactions")
-        guard let membership = member.membership else { throw KafkaError(code: .state) }
-        let producers = try (0...1).map { turn in
-            try TransactionalProducer(
-                configuration: KafkaConfiguration([
-                    "bootstrap.servers": broker.bootstrapServers, "transactional.id": "soak/\(turn)",
-                    "linger.ms": "0",
-                ]),
-                hooks: Soak.hooks
-            )
-        }
-        for producer in producers { try producer.initTransactions(timeout: .seconds(10)) }
-        let topics = try producers.map { try $0.topic("out") }
-        let value = [UInt8](repeating: 1, count: 4096)
-        for number in 1...count {
-            let turn = number % 2
-            let producer = producers[turn]
-            func begin() throws {
-                try producer.begin()
-                try value.withUnsafeBytes {
-                    try topics[turn].produce(partition: 0, key: nil, value: $0, headers: [])
-                }
+        let session = TransactionSession(
+            ids: { set in (0...1).map { "soak/\(set)/\($0)" } },
+            setCount: 8,
+            topics: [("out", [:])],
+            client: { _ in
+                let properties = ["bootstrap.servers": broker.bootstrapServers, "linger.ms": "0"]
+                return (KafkaConfiguration(properties), Soak.hooks)
             }
+        )
+        try session.initTransactions(timeout: .seconds(10))
+        let value = [UInt8](repeating: 1, count: 4096)
+        func begin() throws {
+            try session.begin()
+            try value.withUnsafeBytes {
+                try session.produce(to: 0, partition: 0, key: nil, value: $0, headers: [])
+            }
+        }
+        for number in 1...count {
             if number % 100 == 0 {
                 try begin()
-                producer.drop()
-                try producer.initTransactions(timeout: .seconds(10))
+                session.drop()
+                session.prepare()
+                try session.initTransactions(timeout: .seconds(10))
             }
             try begin()
-            try producer.sendOffsets(
-                [TopicPartition(topic: "in", partition: 0): Offset(number)],
-                membership: membership,
-                timeout: .seconds(10)
-            )
-            try producer.commit(timeout: .seconds(10))
+            try session.commit(timeout: .seconds(10))
+            member.consumer.publish([TopicPartition(topic: "in", partition: 0): Offset(number)])
             _ = try member.poll(maxRecords: 100, timeout: .zero)
             if number % (count / 4) == 0 { atQuarter() }
         }
@@ -142,7 +135,7 @@ struct Rebalances {
             ]),
             hooks: Soak.hooks
         )
-        while member.membership == nil { _ = try member.poll(maxRecords: 10, timeout: .milliseconds(50)) }
+        while !member.hasAssignment { _ = try member.poll(maxRecords: 10, timeout: .milliseconds(50)) }
         return member
     }
 }

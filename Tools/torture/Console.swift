@@ -16,6 +16,12 @@ enum Console {
         write("\r\u{1B}[K\(text)")
     }
 
+    /// A row of a table.
+    static func row(_ name: String, _ cells: [String], nameWidth: Int, cellWidth: Int) -> String {
+        name.padding(toLength: nameWidth, withPad: " ", startingAt: 0)
+            + cells.map { String(repeating: " ", count: max(1, cellWidth - $0.count)) + $0 }.joined()
+    }
+
     private static func write(_ text: String) {
         lock.withLock { _ in FileHandle.standardOutput.write(Data(text.utf8)) }
     }

@@ -22,7 +22,8 @@ struct Report {
         Console.line(
             """
             \(counts.records) records of clients, \(counts.forwarded) forwarded, \(counts.deadLetters) put aside, \
-            \(counts.stores) stores
+            \(counts.stores) stores, \
+            whose partitions had \(audit.owners.count) owners one after the other
             \(counts.answers) answers: \(counts.juicesMade) juice made, \(counts.outOfStock) out of stock, \
             \(counts.restocked) restocked, \(counts.cancelled) cancelled, \(counts.rejected) rejected, \
             \(counts.duplicates) duplicates

@@ -16,116 +16,104 @@ struct TortureRun {
     ///
     /// - Returns: whether the contract was kept and the service answered again after each round.
     func run() throws -> Bool {
-        let admin = try Admin(configuration: plan.client, hooks: silentHooks)
+        let cluster = try Cluster(plan: plan)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         Console.line("torture: seed \(plan.seed), topics \(plan.prefix)*, logs in \(folder.path)")
-        let network = try plan.network.map {
-            try NetworkProxy(plan: $0, bootstrapServers: plan.bootstrapServers, seed: plan.seed)
-        }
+        let network = plan.network ? try NetworkProxy(plan: plan) : nil
         defer { network?.close() }
-        let fleet = Fleet(plan: plan, folder: folder, admin: admin, network: network)
+        let fleet = Fleet(plan: plan, folder: folder, cluster: cluster, network: network)
         var isSound = false
         defer {
             fleet.killAll()
-            if isSound || Interruption.isRequested, !plan.keeps { clean(admin) }
+            if isSound || Interruption.isRequested, !plan.keep {
+                cluster.deleteTopics()
+                try? FileManager.default.removeItem(at: folder)
+            }
         }
-        try createTopics(admin)
-        let (course, acknowledged) = try torment(fleet, admin, through: network)
+        try cluster.createTopics()
+        let bed = try start(fleet, cluster, network)
+        defer { bed.watch.stop() }
+        var courses: [any Course] = [plan.rolling ? try RollingRestart(bed) : try Rounds(bed)]
+        network?.resumeFaults()
+        try courses[0].run()
+        network?.pauseFaults()
+        try finish(courses[0], bed)
         Console.status("reading the topics")
         let topics = try TopicReader(plan: plan).readAll()
         Console.status("auditing")
+        let audit = Audit(of: topics, by: plan.rules)
+        if plan.topicsAnew {
+            courses.append(TopicsAnew(bed))
+            try courses[1].run()
+        }
         let report = Report(
-            audit: Audit(of: topics, by: plan.rules),
-            lost: Report.lost(acknowledged, in: topics),
-            problems: course.problems + (try network?.problems() ?? []),
-            summary: course.summary + (try network?.summary() ?? [])
+            audit: audit,
+            lost: Report.lost(bed.load.acknowledged, in: topics),
+            problems: courses.flatMap(\.problems) + (try network?.problems() ?? []),
+            summary: courses.flatMap(\.summary) + (try network?.summary() ?? [])
         )
-        report.print(as: plan.isRolling ? "rolling restart" : "torture: \(plan.rounds) rounds")
+        report.print(as: plan.rolling ? "rolling restart" : "torture: \(plan.rounds) rounds")
         isSound = report.isSound
         if !isSound { Console.line("The topics \(plan.prefix)* and the logs in \(folder.path) are kept.") }
         return isSound
     }
 
-    /// Enough replicas to tolerate the loss of a broker, if there are as many brokers.
-    private func replication(_ admin: Admin) throws(KafkaError) -> [String] {
-        guard plan.brokerCommand != nil else { return [] }
-        let brokers = try admin.metadata(topics: [], timeout: .seconds(10)).brokers
-        return brokers.count < 3 ? [] : ["--replication-factor", "3"]
-    }
-
-    private func createTopics(_ admin: Admin) throws {
-        let result = try Child.run(
-            plan.juice.path,
-            [
-                "topics", "create", "--bootstrap-servers", plan.bootstrapServers, "--topic-prefix",
-                plan.prefix,
-                "--partitions", "\(plan.partitions)",
-            ] + replication(admin)
-        )
-        guard result.status == 0 else {
-            throw TortureError(result.output.trimmingCharacters(in: .whitespacesAndNewlines))
-        }
-    }
-
-    /// Runs the service and the clients, disturbs the service as planned, and lets it answer everything.
-    private func torment(
-        _ fleet: Fleet,
-        _ admin: Admin,
-        through network: NetworkProxy?
-    ) throws -> (any Course, [Load.Acknowledged]) {
-        for _ in 0..<plan.instances {
-            let instance = fleet.add()
-            if let before = plan.juiceBefore { instance.executable = before }
-            try instance.start()
-        }
+    /// Starts the service and the clients, and waits until all partitions answer.
+    private func start(_ fleet: Fleet, _ cluster: Cluster, _ network: NetworkProxy?) throws -> TestBed {
+        for _ in 0..<plan.instances { try fleet.add().start() }
         guard try wait(for: plan.recoveryTimeout, until: { fleet.instances.allSatisfy(\.isReady) }) else {
             throw TortureError("the instances do not get ready; their logs are in \(folder.path)")
         }
         let watch = AnswerWatch(plan: plan)
-        defer { watch.stop() }
-        watch.expect(from: Set(0..<Int32(plan.partitions)), madeAfter: 0)
+        watch.expect(from: Set(plan.allPartitions), madeAfter: 0)
         let load = Load(plan: plan)
         guard try wait(for: plan.recoveryTimeout, until: { watch.expectation?.all != nil }) else {
             throw TortureError("not every partition answers; the logs are in \(folder.path)")
         }
-        let brokers = try BrokerTrouble(
-            plan: plan,
-            fleet: fleet,
-            watch: watch,
-            load: load,
-            admin: admin,
-            network: network
-        )
-        let bed = TestBed(
-            plan: plan,
-            fleet: fleet,
-            watch: watch,
-            load: load,
-            network: network,
-            brokers: brokers
-        )
-        let course: any Course = plan.isRolling ? RollingRestart(bed) : Rounds(bed)
-        network?.resumeFaults()
-        try course.run()
-        network?.pauseFaults()
+        return TestBed(plan: plan, cluster: cluster, fleet: fleet, watch: watch, load: load, network: network)
+    }
 
+    /// Ends the load, lets the service answer everything, and stops it.
+    private func finish(_ course: any Course, _ bed: TestBed) throws {
         Console.status("waiting for the last answers")
-        try load.stop()
+        try bed.load.stop()
         // Before those that rest are started: one that fell would be among them.
-        for problem in fleet.collectCrashes() { course.report(problem: problem) }
-        for instance in fleet.resting { try instance.start() }
+        for problem in bed.fleet.collectCrashes() { course.report(problem: problem) }
+        for instance in bed.fleet.resting { try instance.start() }
         let reader = TopicReader(plan: plan)
         let isDrained = try wait(for: plan.recoveryTimeout + plan.recoveryTimeout) {
             (try? reader.isDrained()) ?? false
         }
-        if !isDrained { course.report(problem: "the service has not processed all commands") }
-        for problem in fleet.collectCrashes() + (try fleet.stopAll()) { course.report(problem: problem) }
-        return (course, load.acknowledged)
+        if !isDrained { course.report(problem: "by the group's offsets not all commands are processed") }
+        let fallen = bed.fleet.collectCrashes()
+        for problem in fallen + (try bed.fleet.stopAll()) { course.report(problem: problem) }
     }
+}
 
-    private func clean(_ admin: Admin) {
-        let names = ["orders", "restocks", "results", "stock", "dead-letters"].map(plan.topic)
-        try? admin.delete(topics: names, timeout: .seconds(10))
-        try? FileManager.default.removeItem(at: folder)
+/// What is done to the service while it is under load.
+protocol Course: AnyObject {
+    /// Does it.
+    func run() throws
+    /// Reports something that went wrong besides the contract, such as a service that never answered again.
+    func report(problem: String)
+    /// All that was reported.
+    var problems: [String] { get }
+    /// How long things took, in lines.
+    var summary: [String] { get }
+}
+
+/// What a course works with.
+struct TestBed {
+    let plan: Plan
+    let cluster: Cluster
+    let fleet: Fleet
+    let watch: AnswerWatch
+    let load: Load
+    /// The proxy between instances and brokers, where requests are held back.
+    let network: NetworkProxy?
+
+    /// Throws if the torture itself no longer works.
+    func check() throws {
+        if let failure = load.failure ?? watch.failure { throw TortureError(failure) }
     }
 }

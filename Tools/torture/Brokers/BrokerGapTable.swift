@@ -57,8 +57,7 @@ struct BrokerGapTable {
         ]
     }
 
-    private static func row(_ name: String, _ columns: String...) -> String {
-        let cells = columns.map { String(repeating: " ", count: max(0, 10 - $0.count)) + $0 }
-        return name.padding(toLength: 34, withPad: " ", startingAt: 0) + cells.joined()
+    private static func row(_ name: String, _ cells: String...) -> String {
+        Console.row(name, cells, nameWidth: 34, cellWidth: 10)
     }
 }

@@ -21,54 +21,34 @@ final class BrokerTrouble {
     private(set) var table = BrokerGapTable()
 
     private let command: String
-    private let plan: Plan
-    private let fleet: Fleet
-    private let watch: AnswerWatch
-    private let load: Load
-    private let admin: Admin
-    private let network: NetworkProxy?
-
-    private static let internalTopics = ["__consumer_offsets", "__transaction_state"]
+    private let bed: TestBed
 
     /// - Returns: nil if the plan has no broker command.
-    init?(
-        plan: Plan,
-        fleet: Fleet,
-        watch: AnswerWatch,
-        load: Load,
-        admin: Admin,
-        network: NetworkProxy?
-    ) throws {
-        guard let command = plan.brokerCommand else { return nil }
-        self.command = command
-        (self.plan, self.fleet, self.watch, self.load) = (plan, fleet, watch, load)
-        (self.admin, self.network) = (admin, network)
-        brokers = Set(try Self.partitions(plan: plan, admin).flatMap(\.replicas)).sorted()
+    init?(_ bed: TestBed) throws {
+        guard let command = bed.plan.brokerCommand else { return nil }
+        (self.command, self.bed) = (command, bed)
+        brokers = Set(try bed.cluster.allPartitions().flatMap(\.replicas)).sorted()
     }
 
     /// Stops or kills a broker, and starts it again.
     ///
     /// - Parameter report: called with a line after each of the two steps.
     func run(_ kind: Kind, _ broker: Int32, report: (String) -> Void) throws {
-        let rolesBefore = try rolesInQuiet()
+        // With replicas that are not in sync, writes would be refused with one broker fewer.
+        try waitUntilInSync()
+        let rolesBefore = try BrokerRoles(bed)
         try measure(kind, broker, rolesBefore, report: report) {
-            try wait(for: plan.recoveryTimeout) {
-                guard let partitions = try? Self.partitions(plan: plan, admin) else { return false }
+            try wait(for: bed.plan.recoveryTimeout) {
+                guard let partitions = try? bed.cluster.allPartitions() else { return false }
                 return brokers.count == 1 || !partitions.contains { $0.leader == broker }
             }
         }
         try measure(.start, broker, rolesBefore, report: report) { try waitUntilInSync() }
     }
 
-    /// The roles of the brokers once all replicas are in sync. Otherwise writes would be refused with one broker fewer.
-    private func rolesInQuiet() throws -> BrokerRoles {
-        try waitUntilInSync()
-        return try BrokerRoles(plan: plan, members: fleet.members() ?? [:], admin: admin)
-    }
-
     private func waitUntilInSync() throws {
-        let isInSync = try wait(for: plan.recoveryTimeout + plan.recoveryTimeout) {
-            guard let partitions = try? Self.partitions(plan: plan, admin) else { return false }
+        let isInSync = try wait(for: bed.plan.recoveryTimeout + bed.plan.recoveryTimeout) {
+            guard let partitions = try? bed.cluster.allPartitions() else { return false }
             return partitions.allSatisfy { $0.leader != nil && $0.inSyncReplicas.count == $0.replicas.count }
         }
         if !isInSync { throw TortureError("the brokers' replicas do not get in sync") }
@@ -81,21 +61,21 @@ final class BrokerTrouble {
         report: (String) -> Void,
         until isOver: () throws -> Void
     ) throws {
-        _ = (watch.drainGaps(), load.drainGaps())
+        _ = (bed.watch.drainGaps(), bed.load.drainGaps())
         Console.status("broker \(broker): \(kind.rawValue)")
         let result = try Child.run("/bin/sh", ["-c", "\(command) \(kind.rawValue) \(broker)"])
         guard result.status == 0 else {
             throw TortureError("`\(command) \(kind.rawValue) \(broker)` fails: \(result.output)")
         }
         try isOver()
-        watch.expect(from: Set(0..<Int32(plan.partitions)), madeAfter: wallClock() + 1_000)
-        let hasAnswered = try wait(for: plan.recoveryTimeout, through: network) {
-            watch.expectation?.all != nil
+        bed.watch.expect(from: Set(bed.plan.allPartitions), madeAfter: wallClock() + 1_000)
+        let hasAnswered = try wait(for: bed.plan.recoveryTimeout, through: bed.network) {
+            bed.watch.expectation?.all != nil
         }
         guard hasAnswered else {
             throw TortureError("broker \(broker) \(kind.pastTense): not every partition answers")
         }
-        let (answers, clients) = (watch.drainGaps(), load.drainGaps())
+        let (answers, clients) = (bed.watch.drainGaps(), bed.load.drainGaps())
         for (partition, gap) in answers.ofEach {
             table.add(
                 .init(
@@ -115,13 +95,5 @@ final class BrokerTrouble {
             "\(partition): \(gap.text) (\(clients.ofEach[partition, default: .zero].text))"
         }
         report("  by partition, with the clients' in parentheses: \(partitions.joined(separator: ", "))")
-    }
-
-    private static func partitions(plan: Plan, _ admin: Admin) throws(KafkaError) -> [ClusterMetadata
-        .Partition]
-    {
-        let topics = ["orders", "restocks", "results", "stock", "dead-letters"].map(plan.topic)
-        return try admin.metadata(topics: topics + internalTopics, timeout: .seconds(5)).topics
-            .flatMap(\.partitions)
     }
 }

@@ -6,29 +6,32 @@ final class Fleet {
     private(set) var instances: [Instance] = []
     private let plan: Plan
     private let folder: URL
-    private let admin: Admin
+    private let cluster: Cluster
     private let network: NetworkProxy?
 
     /// - Parameter network: the proxy between the instances and the brokers, if any.
-    init(plan: Plan, folder: URL, admin: Admin, network: NetworkProxy?) {
-        self.plan = plan
-        self.network = network
-        self.folder = folder
-        self.admin = admin
+    init(plan: Plan, folder: URL, cluster: Cluster, network: NetworkProxy?) {
+        (self.plan, self.folder, self.cluster, self.network) = (plan, folder, cluster, network)
     }
 
     /// Adds an instance with one or two workers. The caller has to start it.
     func add() -> Instance {
         let number = instances.count + 1
-        let instance = Instance(
-            id: "juice-\(number)",
-            workers: 1 + number % 2,
+        let instance = instance("juice-\(number)", of: plan.group, workers: 1 + number % 2)
+        instances.append(instance)
+        return instance
+    }
+
+    /// An instance of any group, which is not of this fleet.
+    func instance(_ id: String, of group: String, workers: Int) -> Instance {
+        Instance(
+            id: id,
+            group: group,
+            workers: workers,
             bootstrapServers: network?.bootstrapServers ?? plan.bootstrapServers,
             plan: plan,
             folder: folder
         )
-        instances.append(instance)
-        return instance
     }
 
     var running: [Instance] { instances.filter { $0.isRunning && !$0.isFrozen } }
@@ -38,24 +41,13 @@ final class Fleet {
 
     /// The partitions that each instance reads; nil during a rebalance.
     func assignment() -> [String: Set<Int32>]? {
-        guard let members = members() else { return nil }
-        var assignment: [String: Set<Int32>] = [:]
-        for (name, partitions) in members {
+        guard let group = try? cluster.admin.describe(group: plan.group, timeout: .seconds(2)), group.isStable
+        else { return nil }
+        return group.members.reduce(into: [:]) { assignment, member in
             // An instance has a member for each worker: `juice-1-0`, `juice-1-1`.
-            guard let end = name.lastIndex(of: "-") else { continue }
-            assignment[String(name[..<end]), default: []].formUnion(partitions)
+            guard let name = member.instanceID, let end = name.lastIndex(of: "-") else { return }
+            assignment[String(name[..<end]), default: []].formUnion(member.partitions.map(\.partition))
         }
-        return assignment
-    }
-
-    /// The partitions that each member of the group reads, by its `group.instance.id`; nil during a rebalance.
-    func members() -> [String: Set<Int32>]? {
-        guard let group = try? admin.describe(group: plan.group, timeout: .seconds(2)), group.isStable else {
-            return nil
-        }
-        return Dictionary(
-            group.members.map { ($0.instanceID ?? "", Set($0.partitions.map(\.partition))) }
-        ) { $0.union($1) }
     }
 
     /// Waits until the group is stable and exactly the running instances, including the newcomer, read all partitions.
@@ -83,12 +75,10 @@ final class Fleet {
     ///
     /// - Returns: a problem for each instance with a non-zero exit status.
     func stopAll() throws -> [String] {
-        var problems: [String] = []
-        for instance in instances where instance.isRunning {
+        try instances.filter(\.isRunning).compactMap { instance in
             let status = try instance.stop()
-            if status != 0 { problems.append("\(instance.id) ended with status \(status) on SIGTERM") }
+            return status == 0 ? nil : "\(instance.id) ended with status \(status) on SIGTERM"
         }
-        return problems
     }
 
     func killAll() {

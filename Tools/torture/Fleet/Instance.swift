@@ -4,16 +4,17 @@ import Foundation
 final class Instance {
     let id: String
     private let arguments: [String]
-    /// The `juice` that the next start runs.
-    var executable: URL
+    private let executable: String
     private let log: URL
     private let readyFile: URL
     private let stopTimeout: Duration
     private var child: Child?
+    /// Where in the log the last start begins.
+    private var logStart: UInt64 = 0
     private(set) var isFrozen = false
 
     /// - Parameter bootstrapServers: the addresses of the brokers, or of the proxy in front of them.
-    init(id: String, workers: Int, bootstrapServers: String, plan: Plan, folder: URL) {
+    init(id: String, group: String, workers: Int, bootstrapServers: String, plan: Plan, folder: URL) {
         self.id = id
         stopTimeout = plan.stopTimeout
         executable = plan.juice
@@ -21,12 +22,12 @@ final class Instance {
         readyFile = folder.appendingPathComponent("\(id).ready")
         let memory =
             (plan.duplicateWindow.map { ["--duplicate-window", "\($0)"] } ?? [])
-            + (plan.duplicateIDs.map { ["--duplicate-ids", "\($0)"] } ?? [])
+            + (plan.duplicateIds.map { ["--duplicate-ids", "\($0)"] } ?? [])
         arguments =
             [
                 "serve", "--bootstrap-servers", bootstrapServers, "--topic-prefix", plan.prefix,
-                "--group", plan.group, "--instance-id", id, "--workers", "\(workers)",
-                "--kafka-property", "session.timeout.ms=\(Int(plan.session.seconds * 1_000))",
+                "--group", group, "--instance-id", id, "--workers", "\(workers)",
+                "--kafka-property", "session.timeout.ms=\(plan.session.milliseconds)",
                 "--log-level", "debug", "--ready-file", readyFile.path,
             ] + memory
     }
@@ -38,8 +39,28 @@ final class Instance {
 
     /// Starts it. Its output is appended to that of earlier runs.
     func start() throws {
-        child = try Child(executable.path, arguments, output: log.path)
+        logStart = (try? FileHandle(forReadingFrom: log).seekToEnd()) ?? 0
+        child = try Child(executable, arguments, output: log.path)
         isFrozen = false
+    }
+
+    /// What it has logged since its last start.
+    var logged: [Substring] {
+        guard let file = try? FileHandle(forReadingFrom: log), (try? file.seek(toOffset: logStart)) != nil,
+            let data = try? file.readToEnd()
+        else { return [] }
+        return String(decoding: data, as: UTF8.self).split(separator: "\n")
+    }
+
+    /// The partitions that it says it has stopped reading since its last start.
+    var stoppedPartitions: Set<Int32> {
+        let lines = logged.filter { $0.contains(" partition stopped, its commands wait: ") }
+        return Set(
+            lines.compactMap { line in
+                line.split(separator: " partition=").last?.prefix(while: \.isNumber)
+            }
+            .compactMap { Int32($0) }
+        )
     }
 
     /// Whether it ended by itself.

@@ -41,7 +41,7 @@ struct CommandMix {
         variety = SeededGenerator(seed: plan.seed &* 37 &+ UInt64(client))
         self.client = client
         stores = plan.stores
-        isPlain = plan.isPlain
+        isPlain = plan.plain
     }
 
     mutating func next() -> Command {

@@ -24,7 +24,6 @@ final class Load: Sendable {
         var acknowledged: [Acknowledged] = []
         var gaps = ArrivalGaps()
         var sent = 0
-        var unconfirmed = 0
         var failure: String?
     }
 
@@ -51,9 +50,6 @@ final class Load: Sendable {
 
     var sent: Int { state.withLock { $0.sent } }
 
-    /// The number of records without an acknowledgement, which may have been written all the same.
-    var unconfirmed: Int { state.withLock { $0.unconfirmed } }
-
     var acknowledged: [Acknowledged] { state.withLock { $0.acknowledged } }
 
     /// Why a client failed, if one did.
@@ -78,8 +74,6 @@ final class Load: Sendable {
 
     /// Returns the longest gaps in the acknowledgements of orders since the last call.
     func drainGaps() -> ArrivalGaps.Longest { state.withLock { $0.gaps.drain() } }
-
-    func countUnconfirmed() { state.withLock { $0.unconfirmed += 1 } }
 
     func schedule(_ command: Command, by client: Int, after delay: Duration) {
         state.withLock {

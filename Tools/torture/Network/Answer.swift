@@ -37,26 +37,21 @@ struct Answer: Equatable, Sendable {
         // The throttle time.
         try buffer.skip(4)
         switch header.key {
-        case .addPartitions, .txnOffsetCommit: try readPartitions(&buffer, isFlexible: header.isFlexible)
+        case .addPartitions: try readPartitions(&buffer)
         case .initProducerID:
             error = try buffer.integer()
-            producer = try ProducerIdentity(id: buffer.integer(), epoch: buffer.integer())
+            producer = try ProducerIdentity(from: &buffer)
         default: error = try buffer.integer()
         }
     }
 
-    private mutating func readPartitions(
-        _ buffer: inout ByteBuffer,
-        isFlexible: Bool
-    ) throws(WireError) {
-        for _ in 0..<(try buffer.length(isFlexible: isFlexible) ?? 0) {
-            _ = try buffer.string(isFlexible: isFlexible)
-            for _ in 0..<(try buffer.length(isFlexible: isFlexible) ?? 0) {
+    private mutating func readPartitions(_ buffer: inout ByteBuffer) throws(WireError) {
+        for _ in 0..<(try buffer.length(isFlexible: false) ?? 0) {
+            _ = try buffer.string(isFlexible: false)
+            for _ in 0..<(try buffer.length(isFlexible: false) ?? 0) {
                 try buffer.skip(4)
                 record(try buffer.integer())
-                try buffer.skipTags(isFlexible: isFlexible)
             }
-            try buffer.skipTags(isFlexible: isFlexible)
         }
     }
 

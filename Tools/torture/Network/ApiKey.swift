@@ -16,10 +16,8 @@ struct ApiKey: RawRepresentable, Hashable, Sendable {
     static let apiVersions = ApiKey(rawValue: 18)
     static let initProducerID = ApiKey(rawValue: 22)
     static let addPartitions = ApiKey(rawValue: 24)
-    static let addOffsets = ApiKey(rawValue: 25)
-    static let describeConfigs = ApiKey(rawValue: 32)
     static let endTxn = ApiKey(rawValue: 26)
-    static let txnOffsetCommit = ApiKey(rawValue: 28)
+    static let describeConfigs = ApiKey(rawValue: 32)
 }
 
 extension ApiKey: CustomStringConvertible {
@@ -29,8 +27,7 @@ extension ApiKey: CustomStringConvertible {
         .offsetCommit: "OffsetCommit", .offsetFetch: "OffsetFetch", .findCoordinator: "FindCoordinator",
         .joinGroup: "JoinGroup", .heartbeat: "Heartbeat", .leaveGroup: "LeaveGroup",
         .syncGroup: "SyncGroup", .apiVersions: "ApiVersions", .initProducerID: "InitProducerId",
-        .addPartitions: "AddPartitionsToTxn", .addOffsets: "AddOffsetsToTxn", .endTxn: "EndTxn",
-        .txnOffsetCommit: "TxnOffsetCommit", .describeConfigs: "DescribeConfigs",
+        .addPartitions: "AddPartitionsToTxn", .endTxn: "EndTxn", .describeConfigs: "DescribeConfigs",
     ]
 
     var description: String { Self.names[self] ?? "api key \(rawValue)" }
@@ -43,33 +40,24 @@ extension ApiKey: CustomStringConvertible {
     }
 
     /// The requests of a transaction.
-    static let transactional: Set<ApiKey> = [
-        .produce, .initProducerID, .addPartitions, .addOffsets, .endTxn, .txnOffsetCommit,
-    ]
-
-    /// Other essential requests. They are not replayed late, which would only be one more query.
-    static let session: Set<ApiKey> = [
-        .fetch, .listOffsets, .metadata, .offsetFetch, .findCoordinator, .joinGroup, .heartbeat, .syncGroup,
-    ]
+    static let transactional: Set<ApiKey> = [.produce, .initProducerID, .addPartitions, .endTxn]
 }
 
 extension ApiKey {
     /// The newest versions that the proxy advertises to clients, so that it only has to read these encodings.
     ///
-    /// TxnOffsetCommit must stay at 3, the first version with the group member, which the service relies on. Newer versions of
-    /// Fetch and Produce name other brokers, which would bypass the listeners.
+    /// Newer versions of Fetch and Produce name other brokers, which would bypass the listeners.
     static let newestVersions: [ApiKey: Int16] = [
         .produce: 8, .fetch: 11, .metadata: 8, .findCoordinator: 2, .initProducerID: 4, .addPartitions: 2,
-        .addOffsets: 2, .endTxn: 2, .txnOffsetCommit: 3,
+        .endTxn: 2,
     ]
 
     /// Whether a version uses the compact ("flexible") encodings.
     func isFlexible(version: Int16) -> Bool {
         switch self {
-        case .apiVersions, .addPartitions, .addOffsets, .endTxn, .txnOffsetCommit: version >= 3
+        case .apiVersions, .findCoordinator, .addPartitions, .endTxn: version >= 3
         case .initProducerID: version >= 2
         case .produce, .metadata: version >= 9
-        case .findCoordinator: version >= 3
         default: false
         }
     }

@@ -113,7 +113,7 @@ extension ClientLink {
         guard let forwarded = forwarded.popFirst(),
             forwarded.request.header.correlationID == correlationID
         else { return close() }
-        let hold = switchboard.answered(forwarded.request, frame)
+        switchboard.answered(forwarded.request, frame)
         guard isOpen else {
             if self.forwarded.isEmpty { broker.close() }
             return
@@ -123,10 +123,8 @@ extension ClientLink {
         switch forwarded.fault {
         case .dropAnswer, .replay: close()
         case .delayAnswer(let delay):
-            switchboard.after(delay + hold) { [self] in rewrite(frame, forwarded.request, slot) }
-        default:
-            if hold == .zero { return rewrite(frame, forwarded.request, slot) }
-            switchboard.after(hold) { [self] in rewrite(frame, forwarded.request, slot) }
+            switchboard.after(delay) { [self] in rewrite(frame, forwarded.request, slot) }
+        default: rewrite(frame, forwarded.request, slot)
         }
         adjustReading()
     }

@@ -35,7 +35,7 @@ struct FaultPlan {
     mutating func fault(for key: ApiKey) -> Fault {
         if let kinds, !kinds.contains(key) { return .none }
         guard let share = Self.shares[key], random.chance(rate * share) else { return .none }
-        guard ApiKey.transactional.contains(key) else { return sessionFault() }
+        guard Self.mayComeLate.contains(key) else { return sessionFault() }
         switch Int.random(in: 0..<100, using: &random) {
         case ..<45: return .holdBack(moment(for: key))
         case ..<60: return .replay(moment(for: key))
@@ -48,11 +48,15 @@ struct FaultPlan {
 
     /// The share of the rate for each kind: frequent requests get less.
     private static let shares: [ApiKey: Double] = [
-        .endTxn: 1, .txnOffsetCommit: 1, .addOffsets: 1, .initProducerID: 1, .addPartitions: 0.5,
-        .produce: 0.5,
+        .endTxn: 1, .initProducerID: 1, .addPartitions: 0.5, .produce: 0.5, .offsetCommit: 0.5,
         .findCoordinator: 1, .offsetFetch: 0.5, .listOffsets: 0.5, .joinGroup: 0.5, .syncGroup: 0.5,
         .metadata: 0.2, .heartbeat: 0.1, .fetch: 0.05,
     ]
+
+    /// The kinds of requests that may get a fault.
+    static let kinds = Set(shares.keys)
+    /// Those that may arrive late. Most others would only be one more query.
+    static let mayComeLate = ApiKey.transactional.union([.offsetCommit])
 
     private mutating func sessionFault() -> Fault {
         switch Int.random(in: 0..<100, using: &random) {
@@ -72,18 +76,19 @@ struct FaultPlan {
         }
     }
 
-    /// A random moment, or one at which the late request does most harm: an EndTxn between the answers and their offsets, old
-    /// offsets after the new ones.
+    /// A random moment, or one in a later transaction of the same producer, where the request does most harm: an EndTxn when some
+    /// of the records are written, which commits these without the others.
     private mutating func moment(for key: ApiKey) -> Moment {
         let draw = Int.random(in: 0..<100, using: &random)
         switch key {
         case .endTxn where draw < 20: return .answered(.addPartitions)
-        case .endTxn where draw < 30: return .answered(.addOffsets)
-        case .endTxn where draw < 50: return .answered(.txnOffsetCommit)
-        case .endTxn where draw < 60: return .before(.produce)
-        case .endTxn where draw < 80: return .before(.txnOffsetCommit)
-        case .txnOffsetCommit where draw < 70: return .before(.endTxn)
-        case .addOffsets where draw < 40: return .answered(.addPartitions)
+        case .endTxn where draw < 35: return .before(.produce)
+        case .endTxn where draw < 70: return .answered(.produce)
+        case .endTxn where draw < 80: return .before(.endTxn)
+        case .initProducerID where draw < 30: return .answered(.addPartitions)
+        case .initProducerID where draw < 60, .produce where draw < 30: return .answered(.produce)
+        case .addPartitions where draw < 30, .produce where draw < 60: return .before(.produce)
+        case .addPartitions where draw < 60: return .before(.endTxn)
         default: return .after(.milliseconds(Int.random(in: 50..<5_000, using: &random)))
         }
     }

@@ -26,14 +26,8 @@ extension ByteBuffer {
 
     /// A string; nil for null.
     mutating func string(isFlexible: Bool) throws(WireError) -> String? {
-        let length: Int?
-        if isFlexible {
-            length = try self.length(isFlexible: true)
-        } else {
-            let number: Int16 = try integer()
-            length = number < 0 ? nil : Int(number)
-        }
-        guard let length else { return nil }
+        let length = isFlexible ? try length(isFlexible: true) ?? -1 : Int(try integer(Int16.self))
+        guard length >= 0 else { return nil }
         guard let text = readString(length: length) else { throw WireError() }
         return text
     }
@@ -85,6 +79,14 @@ struct ProducerIdentity: Hashable, Sendable {
     let epoch: Int16
 }
 
+extension ProducerIdentity {
+    /// Reads them; nil if there are none.
+    init?(from buffer: inout ByteBuffer) throws(WireError) {
+        (id, epoch) = try (buffer.integer(), buffer.integer())
+        if id < 0 { return nil }
+    }
+}
+
 /// The parts of a request that the proxy needs.
 struct Request: Equatable, Sendable {
     let header: RequestHeader
@@ -108,7 +110,6 @@ struct Request: Equatable, Sendable {
     }
 
     private mutating func readBody(_ buffer: inout ByteBuffer) throws(WireError) {
-        let isFlexible = header.isFlexible
         if key == .produce {
             guard header.version >= 3 else { return }
             transactionalID = try buffer.string(isFlexible: false)
@@ -116,24 +117,17 @@ struct Request: Equatable, Sendable {
             producer = try Self.producer(ofRecords: &buffer)
             return
         }
-        transactionalID = try buffer.string(isFlexible: isFlexible)
-        switch key {
-        case .initProducerID:
+        transactionalID = try buffer.string(isFlexible: header.isFlexible)
+        if key == .initProducerID {
             guard header.version >= 3 else { return }
             // The transaction's timeout.
             try buffer.skip(4)
-        case .txnOffsetCommit:
-            _ = try buffer.string(isFlexible: isFlexible)
-        default: break
         }
-        let identity = try ProducerIdentity(id: buffer.integer(), epoch: buffer.integer())
-        producer = identity.id < 0 ? nil : identity
+        producer = try ProducerIdentity(from: &buffer)
     }
 
     /// The producer named in the first batch of records.
-    private static func producer(
-        ofRecords buffer: inout ByteBuffer
-    ) throws(WireError) -> ProducerIdentity? {
+    private static func producer(ofRecords buffer: inout ByteBuffer) throws(WireError) -> ProducerIdentity? {
         // The timeout; then the first topic with its name; then its first partition with its number and batch.
         try buffer.skip(4)
         guard let topics = try buffer.length(isFlexible: false), topics > 0 else { return nil }
@@ -142,7 +136,6 @@ struct Request: Equatable, Sendable {
         try buffer.skip(4)
         guard let bytes = try buffer.length(isFlexible: false), bytes >= 53 else { return nil }
         try buffer.skip(43)
-        let identity = try ProducerIdentity(id: buffer.integer(), epoch: buffer.integer())
-        return identity.id < 0 ? nil : identity
+        return try ProducerIdentity(from: &buffer)
     }
 }

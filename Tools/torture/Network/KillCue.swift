@@ -20,22 +20,17 @@ final class KillCue: Sendable {
     /// Stops waiting, and releases the harmed instance.
     func disarm() { state.withLock { $0 = State() } }
 
-    /// The id of the harmed instance, if any. Transactional ids are `GROUP/INSTANCE/WORKER/TURN`, with `/GENERATION` once the
-    /// producer has moved on.
+    /// The id of the harmed instance, if any. Transactional ids are `GROUP/INSTANCE/WORKER/SET/INDEX`.
     var instance: String? {
         let parts = state.withLock { $0.transactionalID }?.split(separator: "/") ?? []
-        return parts.count >= 4 ? String(parts[1]) : nil
+        return parts.count == 5 ? String(parts[1]) : nil
     }
 
     /// Signals that a late request did harm to a transaction.
-    ///
-    /// - Returns: whether a round was waiting for it.
-    func signal(harmed transactionalID: String, at now: Duration) -> Bool {
+    func signal(harmed transactionalID: String, at now: Duration) {
         state.withLock { state in
-            guard state.isArmed, state.transactionalID == nil else { return false }
-            state.transactionalID = transactionalID
-            state.pausedUntil = now + Self.pause
-            return true
+            guard state.isArmed, state.transactionalID == nil else { return }
+            (state.transactionalID, state.pausedUntil) = (transactionalID, now + Self.pause)
         }
     }
 

@@ -24,14 +24,6 @@ struct LateRequests {
         var isSameEpoch = false
     }
 
-    /// The consequence of a response to a client.
-    struct Consequence: Equatable {
-        /// The late requests to forward now.
-        var release: [ID] = []
-        /// Whether killing the owner of the transactional id now does most harm: see ``LateRequests/ended(_:_:)``.
-        var isHarmful = false
-    }
-
     /// A request is forwarded after this time at the latest.
     static let longest = Duration.seconds(30)
     /// The most late requests at a time, because each has a connection of its own.
@@ -41,8 +33,6 @@ struct LateRequests {
     private var transactions = Transactions()
     private var late: [ID: Late] = [:]
     private var lastID = 0
-    /// Transactional ids whose open transaction got old offsets, which a commit would make final.
-    private var spoiled: Set<String> = []
 
     var isFull: Bool { late.count >= Self.most }
 
@@ -72,14 +62,10 @@ struct LateRequests {
         }
     }
 
-    /// Processes a response to a client's request.
-    mutating func answered(_ request: Request, _ answer: Answer) -> Consequence {
+    /// The late requests to forward after the response to a client's request.
+    mutating func answered(_ request: Request, _ answer: Answer) -> [ID] {
         transactions.record(answer, to: request)
-        guard let id = request.transactionalID, answer.error == 0 else { return Consequence() }
-        let release = release(in: id) { $0 == .answered(request.key) }
-        let isEnd = request.key == .endTxn || request.key == .initProducerID
-        let wasSpoiled = isEnd && spoiled.remove(id) != nil
-        return Consequence(release: release, isHarmful: wasSpoiled && request.key == .endTxn)
+        return answer.error == 0 ? release(in: request.transactionalID) { $0 == .answered(request.key) } : []
     }
 
     /// The late requests whose deadline has passed.
@@ -94,23 +80,17 @@ struct LateRequests {
 
     /// Processes the response to a late request; nil if there was none.
     ///
-    /// - Returns: whether it ended a later transaction prematurely. If the owner dies now, the rest is lost; otherwise it may
-    ///   follow in another transaction. Old offsets do their harm when their transaction commits.
+    /// - Returns: whether it ended a later transaction prematurely. If the owner dies now, a part of it is all that there is.
     mutating func ended(_ id: ID, _ answer: Answer?) -> Bool {
         guard let late = late.removeValue(forKey: id) else { return false }
         power.record(late.request.key, answer, hasMet: late.hasMet, isSameEpoch: late.isSameEpoch)
         guard let answer, answer.error == 0 else { return false }
         transactions.record(answer, to: late.request)
-        guard late.hasMet, let name = late.request.transactionalID else { return false }
-        if late.request.key == .txnOffsetCommit { spoiled.insert(name) }
-        return late.request.key == .endTxn
+        return late.hasMet && late.request.key == .endTxn
     }
 
     /// The late requests of a transactional id that meet a later transaction at the right moment.
-    private mutating func release(
-        in transactionalID: String?,
-        where isRight: (Moment) -> Bool
-    ) -> [ID] {
+    private mutating func release(in transactionalID: String?, where isRight: (Moment) -> Bool) -> [ID] {
         guard let transactionalID else { return [] }
         let met = late.filter { _, late in
             !late.isUnderWay && late.request.transactionalID == transactionalID && isRight(late.moment)
@@ -130,5 +110,51 @@ struct LateRequests {
             self.late[id] = late
         }
         return ids
+    }
+}
+
+/// The state of each transactional id's transactions, derived from the responses.
+private struct Transactions {
+    private struct State {
+        /// The number of the newest transaction.
+        var number = 0
+        var isOpen = false
+        var producer: ProducerIdentity?
+    }
+
+    private var states: [String: State] = [:]
+
+    /// The number of the transaction that a request belongs to, or opens.
+    func number(of request: Request) -> Int {
+        guard let id = request.transactionalID, let state = states[id] else { return 1 }
+        return state.isOpen || request.key != .addPartitions ? state.number : state.number + 1
+    }
+
+    /// Whether a transaction with a higher number is open.
+    func isOpen(after number: Int, of id: String) -> Bool {
+        guard let state = states[id] else { return false }
+        return state.isOpen && state.number > number
+    }
+
+    /// Whether the broker would attribute a request of this producer to the open transaction.
+    func isCurrent(_ producer: ProducerIdentity?, of id: String) -> Bool {
+        producer != nil && states[id]?.producer == producer
+    }
+
+    /// Records a broker's response to a client or to a late request.
+    mutating func record(_ answer: Answer, to request: Request) {
+        guard let id = request.transactionalID, answer.error == 0 else { return }
+        var state = states[id, default: State()]
+        switch request.key {
+        case .initProducerID:
+            // The coordinator aborts an open transaction.
+            (state.isOpen, state.producer) = (false, answer.producer)
+        case .addPartitions:
+            if !state.isOpen { state.number += 1 }
+            (state.isOpen, state.producer) = (true, request.producer)
+        case .endTxn: state.isOpen = false
+        default: return
+        }
+        states[id] = state
     }
 }

@@ -1,14 +1,6 @@
 import NIOCore
 import NIOPosix
 
-/// The network options of the command line.
-struct NetworkPlan: Sendable {
-    /// The percentage of transactional requests that get a fault.
-    let rate: Double
-    /// The kinds of requests that may get a fault; nil is all.
-    let kinds: Set<ApiKey>?
-}
-
 /// A proxy between the instances and the brokers that injects faults into single requests, by their kind.
 ///
 /// Each broker has a listener on the loopback interface. Responses that name brokers are rewritten to name the listeners, so that
@@ -24,17 +16,17 @@ final class NetworkProxy: Sendable {
     private var loop: any EventLoop { switchboard.eventLoop }
 
     /// Creates a proxy that injects no faults before ``resumeFaults()``.
-    init(plan: NetworkPlan, bootstrapServers: String, seed: UInt64) throws {
-        guard let brokers = BrokerAddress.list(bootstrapServers) else {
-            throw TortureError("\(bootstrapServers) is no list of host:port")
+    init(plan: Plan) throws {
+        guard let brokers = BrokerAddress.list(plan.bootstrapServers) else {
+            throw TortureError("\(plan.bootstrapServers) is no list of host:port")
         }
+        let seed = plan.seed &* 13 &+ 5
+        let faults = FaultPlan(rate: plan.networkRate, kinds: try plan.faultyKinds, seed: seed)
         // One thread, so that all events of the proxy are ordered.
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let (loop, killCue) = (group.next(), killCue)
         switchboard = try loop.submit {
-            let faults = FaultPlan(rate: plan.rate, kinds: plan.kinds, seed: seed &* 13 &+ 5)
-            let switchboard = Switchboard(faults: faults, killCue: killCue, loop: loop)
-            return NIOLoopBound(switchboard, eventLoop: loop)
+            NIOLoopBound(Switchboard(faults: faults, killCue: killCue, loop: loop), eventLoop: loop)
         }.wait()
         let bound = switchboard
         let listeners = try brokers.map { broker in

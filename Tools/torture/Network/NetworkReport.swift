@@ -21,20 +21,15 @@ struct RequestCounts: Sendable {
     /// A table with a line for each kind of request.
     var lines: [String] {
         let outcomes = RequestOutcome.allCases
-        let title = Self.row("requests", outcomes.map(\.rawValue))
+        func row(_ name: String, _ cells: [String]) -> String {
+            Console.row(name, cells, nameWidth: 20, cellWidth: 16)
+        }
         let keys = counts.keys.sorted {
             let (first, second) = (ApiKey.transactional.contains($0), ApiKey.transactional.contains($1))
             return first == second ? $0.rawValue < $1.rawValue : first
         }
-        return [title]
-            + keys.map { key in
-                Self.row("\(key)", outcomes.map { "\(counts[key]?[$0] ?? 0)" })
-            }
-    }
-
-    private static func row(_ name: String, _ columns: [String]) -> String {
-        let cells = columns.map { String(repeating: " ", count: max(1, 16 - $0.count)) + $0 }
-        return name.padding(toLength: 20, withPad: " ", startingAt: 0) + cells.joined()
+        return [row("requests", outcomes.map(\.rawValue))]
+            + keys.map { key in row("\(key)", outcomes.map { "\(counts[key]?[$0] ?? 0)" }) }
     }
 }
 

@@ -81,9 +81,7 @@ extension Switchboard {
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { client in
                 client.eventLoop.makeCompletedFuture {
-                    try client.deliver(
-                        to: ClientLink(client: client, to: broker, switchboard: bound.value)
-                    )
+                    try client.deliver(to: ClientLink(client: client, to: broker, switchboard: bound.value))
                 }
             }
             .bind(host: "127.0.0.1", port: 0)
@@ -126,15 +124,9 @@ extension Switchboard {
         gates.append(Gate(transactionalID: id, deadline: now + Self.mostWait, body: body))
     }
 
-    /// Processes a response.
-    ///
-    /// - Returns: how long to delay its delivery.
-    func answered(_ request: Request, _ frame: ByteBuffer) -> Duration {
-        guard let answer = Answer(frame: frame, to: request.header) else { return .zero }
-        let consequence = late.answered(request, answer)
-        send(consequence.release)
-        guard consequence.isHarmful, let id = request.transactionalID else { return .zero }
-        return killCue.signal(harmed: id, at: now) ? KillCue.pause : .zero
+    /// Processes a response to a client.
+    func answered(_ request: Request, _ frame: ByteBuffer) {
+        if let answer = Answer(frame: frame, to: request.header) { send(late.answered(request, answer)) }
     }
 
     private func isHeldUp(_ id: String, at now: Duration) -> Bool {
@@ -181,7 +173,7 @@ extension Switchboard {
         guard let copy = copies.removeValue(forKey: id) else { return }
         copy.connection.close()
         if late.ended(id, answer), let harmed = copy.request.transactionalID {
-            _ = killCue.signal(harmed: harmed, at: now)
+            killCue.signal(harmed: harmed, at: now)
         }
         openGates()
     }

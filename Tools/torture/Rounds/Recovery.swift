@@ -10,6 +10,7 @@ struct Recovery {
         case frozen = "freeze, others take over"
         case left = "SIGTERM, others take over"
         case joined = "one more instance"
+        case groupLost = "group deleted or reset"
         case broker = "broker restart"
 
         /// Whether the group first has to detect the loss of a member by its session timeout.
@@ -53,8 +54,7 @@ struct RecoveryTable {
             }
     }
 
-    private static func row(_ name: String, _ columns: String...) -> String {
-        let cells = columns.map { String(repeating: " ", count: max(0, 10 - $0.count)) + $0 }
-        return name.padding(toLength: 26, withPad: " ", startingAt: 0) + cells.joined()
+    private static func row(_ name: String, _ cells: String...) -> String {
+        Console.row(name, cells, nameWidth: 26, cellWidth: 10)
     }
 }

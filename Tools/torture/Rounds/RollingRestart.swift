@@ -1,17 +1,19 @@
 import Foundation
 
-/// A rolling upgrade and a scale-out: restarts each instance in turn, then adds one. With an earlier version it also downgrades
-/// those that it upgraded. With a broker command it also stops, kills and starts each broker.
+/// A rolling restart and a scale-out: restarts each instance in turn, then adds one. With a broker command it also stops, kills
+/// and starts each broker.
 final class RollingRestart: Course {
     private(set) var problems: [String] = []
     private(set) var summary: [String] = []
 
     private let bed: TestBed
+    private let brokers: BrokerTrouble?
     private var longestOfOne = Duration.zero
     private var longestOfAll = Duration.zero
 
-    init(_ bed: TestBed) {
+    init(_ bed: TestBed) throws {
         self.bed = bed
+        brokers = try BrokerTrouble(bed)
     }
 
     func run() throws {
@@ -22,10 +24,7 @@ final class RollingRestart: Course {
         // What came while the instances were starting is not what is asked.
         _ = bed.watch.drainGaps()
         try step("nothing") {}
-        let instances = bed.fleet.instances
-        for instance in instances {
-            try restart(instance, bed.plan.juice, bed.plan.juiceBefore == nil ? "start again" : "upgrade")
-        }
+        for instance in bed.fleet.instances { try restart(instance) }
         let newcomer = bed.fleet.add()
         try step("start \(newcomer.id)") {
             try newcomer.start()
@@ -33,21 +32,15 @@ final class RollingRestart: Course {
                 report(problem: "\(newcomer.id) gets no partitions")
             }
         }
-        if let before = bed.plan.juiceBefore {
-            for instance in instances { try restart(instance, before, "downgrade") }
-        }
         try troubleBrokers()
-        summary =
-            [
-                "longest gap in the answers of one partition \(longestOfOne.text), of all together \(longestOfAll.text)"
-            ] + (bed.brokers?.table.lines ?? [])
+        let gaps = "of one partition \(longestOfOne.text), of all together \(longestOfAll.text)"
+        summary = ["longest gap in the answers \(gaps)"] + (brokers?.table.lines ?? [])
     }
 
-    private func restart(_ instance: Instance, _ juice: URL, _ purpose: String) throws {
-        try step("SIGTERM \(instance.id), \(purpose)") {
+    private func restart(_ instance: Instance) throws {
+        try step("SIGTERM \(instance.id), start again") {
             let status = try instance.stop()
             if status != 0 { report(problem: "\(instance.id) ended with status \(status) on SIGTERM") }
-            instance.executable = juice
             try instance.start()
             if try !wait(for: bed.plan.recoveryTimeout, through: bed.network, until: { instance.isReady }) {
                 report(problem: "\(instance.id) does not get ready again")
@@ -57,7 +50,7 @@ final class RollingRestart: Course {
 
     /// Stops and starts each broker, then kills and starts each.
     private func troubleBrokers() throws {
-        guard let brokers = bed.brokers else { return }
+        guard let brokers else { return }
         for kind in [BrokerTrouble.Kind.stop, .kill] {
             for broker in brokers.brokers {
                 try brokers.run(kind, broker, report: Console.line)
@@ -85,17 +78,14 @@ final class RollingRestart: Course {
                 + "in all \(gaps.ofAll.text)"
         )
         for fallen in bed.fleet.collectCrashes() { report(problem: fallen) }
-        if let failure = bed.load.failure ?? bed.watch.failure { throw TortureError(failure) }
+        try bed.check()
     }
 
     private func answerEverywhere(_ text: String) throws {
-        bed.watch.expect(from: Set(0..<Int32(bed.plan.partitions)), madeAfter: wallClock() + 2_000)
-        if try !wait(
-            for: bed.plan.recoveryTimeout,
-            through: bed.network,
-            until: { bed.watch.expectation?.all != nil }
-        ) {
-            report(problem: "\(text): not every partition answers")
+        bed.watch.expect(from: Set(bed.plan.allPartitions), madeAfter: wallClock() + 2_000)
+        let hasAnswered = try wait(for: bed.plan.recoveryTimeout, through: bed.network) {
+            bed.watch.expectation?.all != nil
         }
+        if !hasAnswered { report(problem: "\(text): not every partition answers") }
     }
 }

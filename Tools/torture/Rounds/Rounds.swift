@@ -3,52 +3,66 @@ import SeededRandom
 
 /// Disturbs the service in random ways, round after round, and measures how long it takes to answer again.
 final class Rounds: Course {
+    /// A disturbance of the service in one round.
+    private enum Deed: CaseIterable {
+        case restart, takeover, freeze, restartTwo, loseGroup, crowd, restartBroker, stopBroker, killBroker
+
+        /// How often it is drawn, compared with others.
+        var weight: Int {
+            switch self {
+            case .restart: 35
+            case .takeover, .freeze, .restartTwo, .crowd, .stopBroker, .killBroker: 15
+            case .loseGroup: 10
+            case .restartBroker: 5
+            }
+        }
+    }
+
     private var recoveries: [Recovery] = []
     private(set) var problems: [String] = []
 
     private let bed: TestBed
+    private let brokers: BrokerTrouble?
+    private let deeds: [Deed]
     private var random: SeededGenerator
     private var assignment: [String: Set<Int32>] = [:]
     private var round = 0
 
-    init(_ bed: TestBed) {
+    init(_ bed: TestBed) throws {
         self.bed = bed
         random = SeededGenerator(seed: bed.plan.seed)
+        let brokers = try BrokerTrouble(bed)
+        self.brokers = brokers
+        deeds = Deed.allCases.filter { deed in
+            switch deed {
+            case .restartBroker: bed.plan.brokerRestart != nil
+            case .stopBroker, .killBroker: brokers != nil
+            default: true
+            }
+        }
     }
 
     var summary: [String] {
-        RecoveryTable(recoveries: recoveries, session: bed.plan.session).lines
-            + (bed.brokers?.table.lines ?? [])
+        RecoveryTable(recoveries: recoveries, session: bed.plan.session).lines + (brokers?.table.lines ?? [])
     }
 
     func run() throws {
         for number in 1...bed.plan.rounds {
             round = number
             try prepare()
-            let deed = Deed.random(of: deeds, using: &random)
-            switch deed {
+            switch random.pick(deeds.flatMap { Array(repeating: $0, count: $0.weight) }) ?? .restart {
             case .restart: try restart(count: 1)
             case .restartTwo: try restart(count: 2)
             case .takeover: try takeOver()
             case .freeze: try freeze()
+            case .loseGroup: try loseGroup()
             case .crowd: try crowd()
             case .restartBroker: try restartBroker()
             case .stopBroker: try trouble(.stop)
             case .killBroker: try trouble(.kill)
             }
             for fallen in bed.fleet.collectCrashes() { report(problem: fallen) }
-            if let failure = bed.load.failure ?? bed.watch.failure { throw TortureError(failure) }
-        }
-    }
-
-    /// The possible disturbances.
-    private var deeds: [Deed] {
-        Deed.allCases.filter { deed in
-            switch deed {
-            case .restartBroker: bed.plan.brokerRestart != nil
-            case .stopBroker, .killBroker: bed.brokers != nil
-            default: true
-            }
+            try bed.check()
         }
     }
 
@@ -72,12 +86,13 @@ final class Rounds: Course {
 
     func report(problem: String) {
         problems.append("round \(round): \(problem)")
-        Console.line("round \(pad(round))  \(problem)")
+        tell(problem)
     }
 
-    private func pad(_ number: Int) -> String {
-        let text = "\(number)"
-        return String(repeating: " ", count: max(0, "\(bed.plan.rounds)".count - text.count)) + text
+    private func tell(_ text: String) {
+        let number = "\(round)"
+        let margin = String(repeating: " ", count: max(0, "\(bed.plan.rounds)".count - number.count))
+        Console.line("round \(margin)\(number)  \(text)")
     }
 }
 
@@ -92,17 +107,17 @@ extension Rounds {
             victims.insert(worst, at: 0)
         }
         victims = Array(victims.prefix(count))
-        let names = victims.map(\.id).joined(separator: " and ")
-        try measure(
-            victims.count == 2 ? .restartOfTwo : .restart,
-            "kill -9 \(names), start again",
-            of: victims
-        ) {
+        let text = "kill -9 \(Self.names(victims)), start again"
+        try measure(victims.count == 2 ? .restartOfTwo : .restart, text, of: victims) {
             for victim in victims { victim.killAtOnce() }
             bed.network?.endRisk()
         } afterwards: {
             for victim in victims { try victim.start() }
         }
+    }
+
+    private static func names(_ instances: [Instance]) -> String {
+        instances.map(\.id).joined(separator: " and ")
     }
 
     /// An instance that a late request has just harmed and that is held up to be killed. Usually waits for one if there is a
@@ -137,6 +152,34 @@ extension Rounds {
         victim.thaw()
     }
 
+    /// Freezes and kills all instances, deletes the group or resets its offsets, and starts the killed ones again. The frozen ones
+    /// are thawed before that or when the others own everything: they believe in what they knew, and the group remembers nobody.
+    private func loseGroup() throws {
+        let instances = bed.fleet.running.shuffled(using: &random)
+        let frozen = Array(instances.prefix(random.number(0...max(0, instances.count - 1))))
+        let killed = Array(instances.dropFirst(frozen.count))
+        for instance in frozen { instance.freeze() }
+        for instance in killed { instance.killAtOnce() }
+        guard try wait(for: bed.plan.recoveryTimeout, until: { bed.cluster.isGroupEmpty }) else {
+            return report(problem: "the group keeps its members, though all are dead or frozen")
+        }
+        let isDeleted = random.chance(60)
+        let isReset = !isDeleted || random.chance(50)
+        let wakesEarly = random.chance(30)
+        let deeds = (isDeleted ? ["delete the group"] : []) + (isReset ? ["reset its offsets"] : [])
+        let sleepers = frozen.isEmpty ? "" : "SIGSTOP \(Self.names(frozen)), "
+        let victims = "\(sleepers)kill -9 \(Self.names(killed))"
+        let text = "\(victims), \(deeds.joined(separator: " and ")), start again"
+        try measure(.groupLost, text, of: []) {
+            if isDeleted { try bed.cluster.deleteGroup() }
+            if isReset { try bed.cluster.resetOffsets(using: &random) }
+        } afterwards: {
+            if wakesEarly { for instance in frozen { instance.thaw() } }
+            for instance in killed { try instance.start() }
+        }
+        for instance in frozen { instance.thaw() }
+    }
+
     /// Adds an instance, or stops one.
     private func crowd() throws {
         if let resting = bed.fleet.resting.randomElement(using: &random) {
@@ -168,20 +211,14 @@ extension Rounds {
         try measure(.broker, "restart the broker", of: []) {
             let result = try Child.run("/bin/sh", ["-c", command])
             // Only the service's recovery counts; the broker may just be slow to start.
-            if result.status != 0 {
-                Console.line(
-                    "round \(pad(round))  the command ends with status \(result.status): \(result.output)"
-                )
-            }
+            if result.status != 0 { tell("the command ends with status \(result.status): \(result.output)") }
         }
     }
 
     /// Stops or kills a broker, and starts it again.
     private func trouble(_ kind: BrokerTrouble.Kind) throws {
-        guard let brokers = bed.brokers, let broker = brokers.brokers.randomElement(using: &random) else {
-            return
-        }
-        try brokers.run(kind, broker) { Console.line("round \(pad(round))  \($0)") }
+        guard let brokers, let broker = brokers.brokers.randomElement(using: &random) else { return }
+        try brokers.run(kind, broker) { tell($0) }
     }
 
     /// Disturbs instances and waits for answers from the partitions that they had.
@@ -194,30 +231,24 @@ extension Rounds {
         afterwards: () throws -> Void = {}
     ) throws {
         let known = victims.reduce(into: Set<Int32>()) { $0.formUnion(assignment[$1.id] ?? []) }
-        let partitions = known.isEmpty ? Set(0..<Int32(bed.plan.partitions)) : known
-        Console.status("round \(pad(round))  \(text)")
+        let partitions = known.isEmpty ? Set(bed.plan.allPartitions) : known
+        Console.status("round \(round)  \(text)")
         let start = beginning ?? .now
         try deed()
         // What was made until now and a moment longer may be on its way still.
         bed.watch.expect(from: partitions, madeAfter: wallClock() + (victims.isEmpty ? 0 : 20))
         try afterwards()
-        let hasAnswered = try wait(for: bed.plan.recoveryTimeout, through: bed.network) {
-            bed.watch.expectation?.all != nil
-        }
-        guard hasAnswered, let first = bed.watch.expectation?.first, let all = bed.watch.expectation?.all
+        let timeout = bed.plan.recoveryTimeout
+        let hasAnswered = try wait(for: timeout, through: bed.network) { bed.watch.expectation?.all != nil }
+        guard hasAnswered, let first = bed.watch.expectation?.first, let last = bed.watch.expectation?.all
         else {
-            let silent = partitions.subtracting(bed.watch.expectation?.arrivals.keys.map { $0 } ?? [])
-            let list = silent.sorted().map(String.init).joined(separator: ", ")
-            return report(
-                problem: "\(text): no answer from partitions \(list) within \(bed.plan.recoveryTimeout.text)"
-            )
+            let silent = (bed.watch.expectation?.missing ?? []).map(String.init).joined(separator: ", ")
+            return report(problem: "\(text): no answer from partitions \(silent) within \(timeout.text)")
         }
-        let recovery = Recovery(cause: cause, first: first - start, all: all - start)
+        let recovery = Recovery(cause: cause, first: first - start, all: last - start)
         // A victim without partitions gives no recovery time.
         if !known.isEmpty || victims.isEmpty { recoveries.append(recovery) }
-        Console.line(
-            "round \(pad(round))  \(text): first answer after \(recovery.first.text), "
-                + "\(partitions.count == 1 ? "the one partition" : "all \(partitions.count) partitions") after \(recovery.all.text)"
-        )
+        let all = partitions.count == 1 ? "the one partition" : "all \(partitions.count) partitions"
+        tell("\(text): first answer after \(recovery.first.text), \(all) after \(recovery.all.text)")
     }
 }

@@ -1,0 +1,344 @@
+import JuiceEngine
+import JuiceMaker
+import JuiceMessages
+
+/// Breaks the engine under test from outside: what an engine with a flaw would ask of the log, read from it or write to it,
+/// given to an engine without it.
+final class SimulatedFlaws {
+    typealias Place = SimulatedCluster.Place
+    typealias Record = SimulatedPartition.Record
+
+    let flaw: Flaw?
+    private let cluster: SimulatedCluster
+    /// Ids that are fenced after the claim.
+    var postponedFences: Set<String> = []
+    /// Whether the next command is dropped.
+    private var dropsNext = false
+    private var seenEnds: [Place: Offset] = [:]
+    /// This worker's last claims.
+    private var claims: [Place: JournalClaim] = [:]
+    private var claimRecords: [Place: Record] = [:]
+    private var hasClaimed = false
+    /// Whether the journal is being read for claims that came in between, and where it ended when that began.
+    private var isLookingBetween = false
+    private var betweenEnds: [Place: Offset] = [:]
+    /// Stores that this worker answered for since its claim.
+    private var answered: Set<[UInt8]> = []
+    /// The answers of the open transaction, and its position notes.
+    private var heldRecords: [(record: Record, place: Place)] = []
+    private var heldNotes: [Place: JournalPosition] = [:]
+    private var uncommitted: SimulatedProducer?
+
+    init(_ flaw: Flaw?, on cluster: SimulatedCluster) { (self.flaw, self.cluster) = (flaw, cluster) }
+
+    private func revised(_ record: Record, _ text: String) -> Record {
+        var record = record
+        record.value = StableBytes(text)
+        return record
+    }
+
+    private func revised(_ record: Record, _ note: JournalNote) -> Record {
+        var buffer = OutputBuffer()
+        note.write(into: &buffer)
+        var record = record
+        record.value = StableBytes(buffer.unsafeBytes)
+        return record
+    }
+
+    private func decoded(_ record: Record) -> Answer? {
+        record.value.flatMap { try? AnswerDecoder().decode($0.view) }
+    }
+}
+
+// MARK: - Reading
+
+extension SimulatedFlaws {
+    func assigned() {
+        hasClaimed = false
+        isLookingBetween = false
+    }
+
+    func started(at positions: [Place: Offset], given: [[Int32]]) -> [Place: Offset] {
+        isLookingBetween = false
+        hasClaimed = !positions.isEmpty
+        dropsNext = flaw == .polledRecordDropped
+        guard flaw == .restocksReadAsGiven else { return positions }
+        return positions.filter { $0.key.topic != .restocks || given[1].contains($0.key.partition) }
+    }
+
+    /// A command as it is read; nil if it is overlooked.
+    func read(_ place: Place, _ offset: Offset, _ record: Record) -> Record? {
+        if dropsNext {
+            dropsNext = false
+            return nil
+        }
+        guard flaw == .damagedRecordTaken, cluster[place].isDamaged(offset) else { return record }
+        var bytes = record.value?.bytes ?? []
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        if let last = bytes.lastIndex(where: digits.contains) {
+            bytes[last] = bytes[last] == digits.upperBound ? digits.lowerBound : bytes[last] + 1
+        }
+        var damaged = record
+        damaged.value = StableBytes(bytes)
+        return damaged
+    }
+
+    func extent(_ place: Place) -> Range<Offset> {
+        let log = cluster[place]
+        if isLookingBetween { betweenEnds[place] = log.end }
+        switch flaw {
+        case .truncationNotNoticed:
+            seenEnds[place] = max(seenEnds[place] ?? 0, log.end)
+            return log.start..<(seenEnds[place] ?? 0)
+        case .newPartitionsReadFromTheirEnd where place.partition >= cluster.partitionCount:
+            let isNew = place.topic != .results && cluster.journal(of: place).positions[place] == nil
+            return (isNew ? log.end : log.start)..<log.end
+        default:
+            return log.start..<log.end
+        }
+    }
+
+    /// The commands that were there before the log was another one, if a flaw does not look at what is there now.
+    func readBack(_ place: Place, _ range: Range<Offset>) -> [(offset: Offset, record: Record)]? {
+        guard flaw == .logSamenessNotChecked || flaw == .truncationNotNoticed, !cluster[place].lost.isEmpty else { return nil }
+        var found = cluster[place].lost.filter { range.contains($0.key) }
+        for (offset, record) in cluster[place].readCommitted(from: range.lowerBound).records where range.contains(offset) {
+            found[offset] = found[offset] ?? record
+        }
+        return found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    func isolation(_ isolation: Isolation) -> Isolation {
+        switch flaw {
+        case .abortedRecordsRead: .uncommitted
+        case .undecidedClaimsNotRead: .committed
+        default: isolation
+        }
+    }
+
+    /// Up to where a changelog is taken to be read.
+    func end(of place: Place, at offset: Offset, isolation: Isolation) -> Offset {
+        switch flaw {
+        case .undecidedClaimsNotRead where isolation == .uncommitted: cluster[place].end
+        case .truncationNotNoticed: max(offset, seenEnds[place] ?? 0)
+        default: offset
+        }
+    }
+}
+
+// MARK: - Restoring
+
+extension SimulatedFlaws {
+    /// Records of a changelog as they are restored.
+    func restored(
+        _ records: [(offset: Offset, record: Record)],
+        of place: Place,
+        upTo next: Offset
+    ) -> [(offset: Offset, record: Record)] {
+        guard flaw != nil else { return records }
+        var restored = records.compactMap { offset, record in
+            self.restored(record, at: offset, of: place).map { (offset, $0) }
+        }
+        // The own claim, as if it were the last record.
+        if hasMovedClaim(in: place), let end = betweenEnds[place], next >= end,
+            let claim = claimRecords[place]
+        {
+            restored.append((end - 1, claim))
+            betweenEnds[place] = nil
+        }
+        return restored
+    }
+
+    private func hasMovedClaim(in place: Place) -> Bool {
+        isLookingBetween && place.topic == .results
+            && (flaw == .notClaimedAgain || flaw == .claimedOncePerAssignment && hasClaimed)
+    }
+
+    private func restored(_ record: Record, at offset: Offset, of place: Place) -> Record? {
+        guard let value = record.value else { return record }
+        if place.topic == .stock { return flaw == .revisionRepeats ? withRevisionBefore(record) : record }
+        if let note = JournalNote(value.view) { return restored(note, record, at: offset, of: place) }
+        switch flaw {
+        case .cancelReturnsTwice:
+            return returned(by: record).map(\.isEmpty) == false ? asRepeat(record) : record
+        case .earlyCancelForgotten:
+            return returned(by: record).map(\.isEmpty) == true ? asRepeat(record) : record
+        case .revisionRepeats: return withRevisionBefore(record)
+        case .copiesAnsweredTwice:
+            return revised(record, Self.text(value).replacing(/,"from":"[0-9]+\/[0-9]+"/, with: ""))
+        case .answersNotAppliedOverStock:
+            let stock = cluster[.stock, place.partition].readCommitted().records.last {
+                $0.record.key?.bytes == record.key?.bytes
+            }
+            return SimulatedJournal.revision(record)
+                > (stock.map { SimulatedJournal.revision($0.record) } ?? 0) ? asRepeat(record) : record
+        default: return record
+        }
+    }
+
+    private func restored(_ note: JournalNote, _ record: Record, at offset: Offset, of place: Place)
+        -> Record?
+    {
+        switch (flaw, note) {
+        case (.copiesAnsweredTwice, .position(var position)):
+            position.forwarded = [:]
+            return revised(record, .position(position))
+        case (.claimWithoutSince, .claim(var claim)):
+            claim.since = offset
+            return revised(record, .claim(claim))
+        case (.otherGroupNotNoticed, .claim(var claim)):
+            claim.group = claims[place]?.group ?? claim.group
+            return revised(record, .claim(claim))
+        case (.noSecondLook, .claim(let claim)), (.notReadAgain, .claim(let claim)):
+            guard isLookingBetween, let own = claims[place], offset >= own.since else { return record }
+            return claim.ids == own.ids ? record : nil
+        case (.notClaimedAgain, .claim(let claim)) where hasMovedClaim(in: place):
+            // Only the moved claim counts.
+            return (claims[place].map { offset < $0.since } ?? true) && claim.ids != claims[place]?.ids
+                ? record : nil
+        default:
+            return record
+        }
+    }
+
+    private static func text(_ value: StableBytes) -> String { String(decoding: value.view, as: UTF8.self) }
+
+    /// An answer to a repeat is neither remembered nor applied.
+    private func asRepeat(_ record: Record) -> Record {
+        guard let text = record.value.map(Self.text), !text.contains(#""duplicate":true"#),
+            let head = text.firstRange(of: /,"(order|restock)Id":/)
+        else { return record }
+        return revised(record, text[..<head.lowerBound] + #","duplicate":true"# + text[head.lowerBound...])
+    }
+
+    /// What the cancel returned that a record answers; nil for another answer.
+    private func returned(by record: Record) -> [FruitAmount]? {
+        guard case .cancelled(let returned, _) = decoded(record)?.outcome else { return nil }
+        return returned
+    }
+
+    private func withRevisionBefore(_ record: Record) -> Record {
+        let revision = SimulatedJournal.revision(record)
+        guard revision > 1, let text = record.value.map(Self.text) else { return record }
+        return revised(
+            record,
+            text.replacing(#""revision":\#(revision)"#, with: #""revision":\#(revision - 1)"#)
+        )
+    }
+}
+
+// MARK: - Writing
+
+extension SimulatedFlaws {
+    func began() {
+        (heldRecords, heldNotes) = ([], [:])
+        guard flaw == .transactionsOverlap, let former = uncommitted else { return }
+        uncommitted = nil
+        try? former.commit()
+    }
+
+    /// A record as it is written; nothing if it is left out or held back.
+    func written(_ output: OutputRecord, at place: Place, _ time: Timestamp) -> Record? {
+        let record = Record(
+            key: output.key.map(StableBytes.init),
+            value: output.value.map(StableBytes.init),
+            headers: output.headers,
+            timestamp: output.timestamp ?? time
+        )
+        guard flaw != nil, let value = record.value?.view else { return record }
+        if place.topic == .stock {
+            return flaw == .stockNotRewritten && !answered.contains(record.key?.bytes ?? []) ? nil : record
+        }
+        guard place.topic == .results else { return record }
+        if let key = record.key { answered.insert(key.bytes) }
+        let note = record.key == nil ? JournalNote(value) : nil
+        if case .claim(let claim) = note {
+            claims[place] = claim
+            claimRecords[place] = record
+            return flaw == .claimedOncePerAssignment && hasClaimed ? nil : record
+        }
+        if flaw == .positionsNotedAhead { return hold(record, note, place) }
+        return flaw == .basketJudgedItemByItem ? madeItemByItem(record, place) ?? record : record
+    }
+
+    /// Holds records back from a position note on, and lets it say where they end.
+    private func hold(_ record: Record, _ note: JournalNote?, _ place: Place) -> Record? {
+        if case .position(let position) = note {
+            heldNotes[place] = position
+        } else if heldNotes[place] == nil {
+            return record
+        } else if let (topic, next) = record.value.flatMap({ SimulatedJournal.answered($0.view) }) {
+            heldNotes[place]?.next[topic] = next
+        }
+        heldRecords.append((record, place))
+        return nil
+    }
+
+    /// What was held back, at the end of the transaction.
+    func held() -> [(record: Record, place: Place)] {
+        defer { (heldRecords, heldNotes) = ([], [:]) }
+        return heldRecords.map { record, place in
+            guard record.key == nil, let value = record.value, case .position = JournalNote(value.view),
+                let position = heldNotes[place]
+            else { return (record, place) }
+            return (revised(record, .position(position)), place)
+        }
+    }
+
+    /// The producer to commit now, if any.
+    func committing(_ producer: SimulatedProducer, isClaim: Bool) throws(LogError) -> SimulatedProducer? {
+        guard flaw == .transactionsOverlap, !isClaim, uncommitted == nil else { return producer }
+        try producer.flush()
+        uncommitted = producer
+        return nil
+    }
+
+    /// The claims of a transaction are committed.
+    func claimed() {
+        isLookingBetween = true
+        answered = []
+        cluster.fenceAtOnce(postponedFences)
+        postponedFences = []
+        if flaw == .notReadAgain || flaw == .notClaimedAgain {
+            for (place, own) in claims {
+                for (_, record) in cluster[place].read(.uncommitted, from: own.since).records {
+                    guard let value = record.value, case .claim(let claim) = JournalNote(value.view),
+                        claim.ids != own.ids
+                    else {
+                        continue
+                    }
+                    cluster.fenceAtOnce(Set(claim.ids))
+                }
+            }
+        }
+    }
+
+    /// The answer to a basket if each of its items alone could be made.
+    private func madeItemByItem(_ record: Record, _ place: Place) -> Record? {
+        guard let answer = decoded(record),
+            case .outOfStock(.basket(let items), let missing) = answer.outcome,
+            let text = record.value.map(Self.text), let rest = text.firstRange(of: #","missing""#)
+        else { return nil }
+        let menu = Menu.standard
+        let isEnoughForEach = items.allSatisfy { item in
+            let juice = menu.juiceIndex(id: item.juice).map { menu.juices[$0] }
+            return juice?.recipe.allSatisfy { ingredient in
+                let inStock = missing.first { $0.fruit == menu.fruits[ingredient.fruit].id }?.inStock
+                return inStock.map { $0 >= ingredient.amount * item.quantity } ?? true
+            } ?? false
+        }
+        guard isEnoughForEach else { return nil }
+        // The levels that would be below zero are none.
+        let used = missing.map { #""\#($0.fruit)":\#($0.needed)"# }.joined(separator: ",")
+        let left = missing.map { #""\#($0.fruit)":0"# }.joined(separator: ",")
+        let last = cluster[place].read(.uncommitted).records.last {
+            $0.record.key?.bytes == record.key?.bytes
+        }
+        let revision = 1 + (last.map { SimulatedJournal.revision($0.record) } ?? 0)
+        return revised(
+            record,
+            text[..<rest.lowerBound].replacing("outOfStock", with: "juiceMade", maxReplacements: 1)
+                + #","used":{\#(used)},"left":{\#(left)},"revision":\#(revision),"message":"juice made"}"#
+        )
+    }
+}

@@ -1,0 +1,88 @@
+import JuiceEngine
+import JuiceMessages
+
+/// What the committed journal of one partition says, for the scheduler and the operator. Read on from where it was read last.
+final class SimulatedJournal {
+    private let log: SimulatedPartition
+    private let partition: Int32
+    private var next: Offset = 0
+    private var losses = 0
+    /// The next offset of each input.
+    private(set) var positions: [SimulatedCluster.Place: Offset] = [:]
+    /// The last two position notes.
+    private(set) var notes: [(offset: Offset, position: JournalPosition)] = []
+    init(_ log: SimulatedPartition, partition: Int32) { (self.log, self.partition) = (log, partition) }
+
+    /// Whether it says how far any input is read.
+    var hasPositions: Bool { !positions.isEmpty }
+
+    /// Reads what was committed since.
+    func read() {
+        if losses != log.losses { (next, losses, positions, notes) = (0, log.losses, [:], []) }
+        while next < log.lastStableOffset {
+            // What the scheduler knows is not damaged.
+            let span = log.read(.committed, from: next, ignoringDamage: true)
+            for (offset, record) in span.records {
+                if let value = record.value?.view { read(value, at: offset) }
+            }
+            next = span.next
+        }
+    }
+
+    private func read(_ value: UnsafeRawBufferPointer, at offset: Offset) {
+        if let (topic, next) = Self.answered(value) {
+            positions[place(topic, nil)] = next
+            return
+        }
+        switch JournalNote(value) {
+        case .forwarded(let place, _), .deadLetter(let place, _), .copy(let place):
+            positions[self.place(place.topic, place.partition)] = place.offset + 1
+        case .anchored(let place, _, _):
+            positions[self.place(place.topic, place.partition)] = place.offset
+        case .position(let position):
+            notes = notes.suffix(1) + [(offset, position)]
+            for (topic, next) in position.next { positions[place(topic, nil)] = next }
+            for (input, next) in position.added { positions[.init(input)] = next }
+        case .claim, nil: break
+        }
+    }
+
+    private func place(_ topic: InputTopic, _ partition: Int32?) -> SimulatedCluster.Place {
+        .init(topic: topic.topic, partition: partition ?? self.partition)
+    }
+
+    /// The topic of the command that an answer answers, and the offset after it; nil for a note.
+    static func answered(_ value: UnsafeRawBufferPointer) -> (InputTopic, Offset)? {
+        // In an answer, the members come in a fixed order. Within a text, a quote has a backslash before it.
+        guard let id = find(#"Id":""#, in: value, from: 8),
+            let offset = find(#","offset":"#, in: value, from: id)
+        else {
+            return nil
+        }
+        return (value[id - 6] == UInt8(ascii: "r") ? .orders : .restocks, number(at: offset, in: value) + 1)
+    }
+
+    /// The revision that an answer or a stock record names; 0 if it names none.
+    static func revision(_ record: SimulatedPartition.Record) -> Int {
+        guard let value = record.value?.view, let place = find(#""revision":"#, in: value, from: 0) else {
+            return 0
+        }
+        return Int(number(at: place, in: value))
+    }
+
+    /// The number that begins at a place.
+    static func number(at place: Int, in value: UnsafeRawBufferPointer) -> Offset {
+        value[place...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            .reduce(0) { $0 * 10 + Offset($1 - UInt8(ascii: "0")) }
+    }
+
+    /// The place after the first occurrence of a text.
+    static func find(_ text: StaticString, in value: UnsafeRawBufferPointer, from start: Int) -> Int? {
+        let size = text.utf8CodeUnitCount
+        guard value.count >= start + size else { return nil }
+        for place in start...(value.count - size) where value[place] == text.utf8Start[0] {
+            if (0..<size).allSatisfy({ value[place + $0] == text.utf8Start[$0] }) { return place + size }
+        }
+        return nil
+    }
+}

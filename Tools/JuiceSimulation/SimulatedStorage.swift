@@ -1,0 +1,204 @@
+import JuiceEngine
+import JuiceMessages
+import SeededRandom
+
+/// Something that storage, or an operator without care, does to a topic.
+struct StorageFault {
+    enum Kind: CaseIterable {
+        /// The topic is deleted and made anew.
+        case anew
+        /// A partition loses its last records: its new leader was behind.
+        case truncated
+        /// A record can no longer be read.
+        case damaged
+    }
+
+    let kind: Kind
+    let topic: Topic
+    let step: Int
+
+    init(steps: Int, using random: inout SeededGenerator) {
+        let topics: [Topic] = [.orders, .restocks, .results, .stock]
+        kind = random.pick(Kind.allCases) ?? .anew
+        topic = random.pick(topics) ?? .orders
+        step = random.number(steps / 4...steps - 1)
+    }
+}
+
+/// What storage has done to a cluster, and the operator who repairs what the service has stopped for.
+///
+/// The operator knows where reading should go on: a new log is read from its beginning, one that lost its end from there, and
+/// one with a damaged record after it. A stock that cannot be read cannot be repaired.
+struct SimulatedStorage {
+    typealias Place = SimulatedCluster.Place
+
+    private let cluster: SimulatedCluster
+    /// Where to go on with the inputs of each partition that may stop.
+    private var wounds: [Int32: [Place: Offset]] = [:]
+    /// Partitions that stopped and wait for the operator, with what the service says is wrong.
+    private var stopped: [Int32: PartitionFault] = [:]
+    private var anchorCount = 0
+    /// Whether the logs are what they were but for a record.
+    private var hasDamage = false
+
+    init(_ cluster: SimulatedCluster) { self.cluster = cluster }
+
+    /// Partitions that cannot be repaired.
+    private(set) var lost: Set<Int32> = []
+    /// Where the journals begin that say what is in the logs, and how the present stock came to be: at the last anchor.
+    private(set) var cuts: [Int32: Offset] = [:]
+
+    /// Whether a partition has a reason to stop.
+    func isWounded(_ partition: Int32) -> Bool { wounds[partition] != nil }
+
+    var hasStopped: Bool { !stopped.isEmpty }
+
+    /// Carries a fault out, unless nobody could notice it.
+    ///
+    /// - Returns: what happened, for the trace.
+    mutating func strike(_ fault: StorageFault) -> String {
+        for journal in cluster.journals { journal.read() }
+        let partition = cluster.random.pick(0..<cluster.count(of: fault.topic)) ?? 0
+        let place = Place(topic: fault.topic, partition: partition)
+        switch fault.kind {
+        case .anew:
+            for partition in 0..<cluster.count(of: fault.topic) {
+                let place = Place(topic: fault.topic, partition: partition)
+                guard isNoticed(place, cutTo: 0) else { continue }
+                wound(place, anchor: 0)
+                cluster[place].clear()
+            }
+            return "\(fault.topic) is made anew"
+        case .truncated:
+            let count = cluster.random.number(1...20)
+            guard isNoticed(place, cutTo: cluster[place].end(afterLosing: count)) else {
+                return "nothing is cut"
+            }
+            cluster[place].truncate(last: count, number: cluster.truncations)
+            cluster.truncations += 1
+            wound(place, anchor: cluster[place].end)
+            return "\(fault.topic)[\(partition)] is cut to \(cluster[place].end)"
+        case .damaged:
+            let log = cluster[place]
+            let records = log.read(.committed, from: log.lastStableOffset - 20).records
+            guard let offset = cluster.random.pick(records)?.offset else { return "nothing can be damaged" }
+            log.damage(offset)
+            hasDamage = fault.topic != .results
+            wound(place, anchor: offset + 1)
+            if fault.topic == .stock { lost.insert(partition) }
+            return "\(fault.topic)[\(partition)]@\(offset) is damaged"
+        }
+    }
+
+    /// Whether a worker that takes the partition over can notice that a log was cut, or make it good.
+    private func isNoticed(_ place: Place, cutTo end: Offset) -> Bool {
+        guard place.partition < cluster.partitionCount else {
+            return place.topic != .results && place.topic != .stock
+        }
+        let journal = cluster.journals[Int(place.partition)]
+        switch place.topic {
+        case .stock:
+            // A stock that is as long as the last note says may lack changes whose answers are not read any more.
+            return journal.notes.last.map { $0.position.stock > end } ?? false
+        case .results where end > 0:
+            // A stock that is ahead of the journal is known by an answer that remains.
+            let first =
+                journal.notes.count == 2 && journal.notes[1].offset < end ? journal.notes[0].offset : 0
+            let changes = cluster[place].read(.uncommitted, from: first).records.filter {
+                SimulatedJournal.revision($0.record) > 0
+            }
+            let told = Set(changes.lazy.filter { $0.offset < end }.compactMap { $0.record.key?.bytes })
+            return changes.allSatisfy { $0.offset < end || told.contains($0.record.key?.bytes ?? []) }
+        default: return true
+        }
+    }
+
+    /// Notes that a partition may stop, and where its inputs are to be read on.
+    private mutating func wound(_ place: Place, anchor: Offset) {
+        let partition = place.partition % cluster.partitionCount
+        if place.topic == .orders || place.topic == .restocks {
+            wounds[partition, default: [:]][place] = anchor
+        } else {
+            let positions = cluster.journals[Int(partition)].positions
+            wounds[partition, default: [:]].merge(positions) { max($0, $1) }
+        }
+    }
+
+    /// The service has stopped a partition.
+    mutating func stop(_ partition: Int32, _ fault: PartitionFault) { stopped[partition] = fault }
+
+    /// Repairs one of the partitions that stopped.
+    ///
+    /// - Returns: what was done, for the trace.
+    mutating func repair() -> String? {
+        guard !cluster.isDown, cluster.hasLeaders,
+            let (partition, fault) = stopped.min(by: { $0.key < $1.key })
+        else { return nil }
+        stopped[partition] = nil
+        let journal = cluster.journals[Int(partition)]
+        journal.read()
+        let wound = wounds[partition] ?? [:]
+        var anchors: [InputPosition] = []
+        switch fault.kind {
+        case .input(let input):
+            let place = Place(input)
+            let anchor = wound[place] ?? journal.positions[place] ?? cluster[place].start
+            anchors = [InputPosition(topic: input.topic, partition: input.partition, offset: anchor)]
+        case .journal:
+            // What cannot be read is deleted.
+            if let damage = cluster[.results, partition].read(.committed).damage {
+                cluster[.results, partition].deleteRecords(before: damage + 1)
+            }
+            fallthrough
+        default:
+            guard !lost.contains(partition) else { return nil }
+            anchors = cluster.inputs.filter { $0.partition % cluster.partitionCount == partition }.map {
+                place in
+                let log = cluster[place]
+                return InputPosition(
+                    topic: place.topic == .orders ? .orders : .restocks,
+                    partition: place.partition,
+                    offset: min(max(wound[place] ?? 0, journal.positions[place] ?? 0, log.start), log.end)
+                )
+            }
+        }
+        if !hasDamage { cuts[partition] = cluster[.results, partition].end }
+        for anchor in anchors { self.anchor(partition, at: anchor) }
+        return
+            "an operator anchors \(anchors.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " "))"
+    }
+
+    /// Moves a position on purpose, with the code of the operator's tool. Nobody else acts meanwhile.
+    private mutating func anchor(_ partition: Int32, at position: InputPosition) {
+        anchorCount += 1
+        let share = InputShare(
+            orders: [partition],
+            partitionCount: cluster.partitionCount,
+            orderCount: cluster.count(of: .orders),
+            restockCount: cluster.count(of: .restocks)
+        )
+        let log = SimulatedLog(operator: "anchor-\(anchorCount)", on: cluster, share: share)
+        let settings = WorkerSettings(
+            menu: .standard,
+            language: .english,
+            partitionCount: cluster.partitionCount,
+            group: "group-0",
+            instance: log.member
+        )
+        var anchoring = Anchoring(log: log, settings: settings, share: share)
+        let place = InputPlace(
+            topic: position.topic,
+            partition: position.partition == partition ? nil : position.partition,
+            offset: position.offset
+        )
+        for _ in 0..<20 {
+            do throws(LogError) {
+                try anchoring.write(place, by: "operator", reason: nil)
+                break
+            } catch {
+                guard error.remedy == .retry else { break }
+            }
+        }
+        cluster.writeAllMarkers()
+    }
+}
