@@ -53,11 +53,8 @@ public final class PositionAnchor {
             let hooks = ClientHooks(logger: logger, logCeiling: .debug)
             reader = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
             let names = configuration.topics
-            let metadata = try watch.metadata(
-                of: names.inputs + names.changelogs,
-                from: reader,
-                while: Self.until(timeout)
-            )
+            let all = names.inputs + names.changelogs
+            let metadata = try watch.metadata(of: all, from: reader, while: Self.until(timeout))
             func count(_ name: String) -> Int32 { Int32(clamping: metadata[name]?.partitionCount ?? 0) }
             let name = names[topic]
             guard number < count(name) else {
