@@ -31,8 +31,10 @@ final class LogReader {
         uncommitted.close()
     }
 
-    /// Serves the clients' hooks: events of a client that is never polled pile up.
+    /// Serves the clients' hooks: events of a client that is never polled pile up. While a changelog is open, reading it does that,
+    /// and a poll here would take records away from it.
     func poll() {
+        guard changelog == nil else { return }
         for consumer in [committed, uncommitted] { _ = try? consumer.poll(maxRecords: 1, timeout: .zero) }
     }
 
