@@ -154,7 +154,7 @@ let package = Package(
         .executableTarget(
             name: "torture",
             dependencies: [
-                "JuiceAudit", "Kafka", "SeededRandom",
+                "CRdKafka", "JuiceAudit", "Kafka", "SeededRandom",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -29,7 +29,10 @@ struct Report {
             \(counts.duplicates) duplicates
             """
         )
-        let faults = audit.faults.map(\.description) + lost
+        // The worst first.
+        let kinds = JuiceAudit.Fault.Category.allCases
+        let found = kinds.flatMap { kind in audit.faults.filter { $0.category == kind } }
+        let faults = lost + found.map(\.description)
         for fault in faults.prefix(Self.mostShown) { Console.line(fault) }
         if faults.count > Self.mostShown { Console.line("and \(faults.count - Self.mostShown) more") }
         for problem in problems { Console.line(problem) }

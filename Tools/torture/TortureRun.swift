@@ -33,27 +33,22 @@ struct TortureRun {
         try cluster.createTopics()
         let bed = try start(fleet, cluster, network)
         defer { bed.watch.stop() }
-        var courses: [any Course] = [plan.rolling ? try RollingRestart(bed) : try Rounds(bed)]
+        let course: any Course = plan.rolling ? try RollingRestart(bed) : try Rounds(bed)
         network?.resumeFaults()
-        try courses[0].run()
+        try course.run()
         network?.pauseFaults()
-        try finish(courses[0], bed)
+        try finish(course, bed)
         Console.status("reading the topics")
         let topics = try TopicReader(plan: plan).readAll()
         Console.status("auditing")
-        let audit = Audit(of: topics, by: plan.rules)
-        if plan.topicsAnew {
-            courses.append(TopicsAnew(bed))
-            try courses[1].run()
-        }
         let report = Report(
-            audit: audit,
+            audit: Audit(of: topics, by: plan.rules),
             lost: Report.lost(bed.load.acknowledged, in: topics),
-            problems: courses.flatMap(\.problems) + (try network?.problems() ?? []),
-            summary: courses.flatMap(\.summary) + (try network?.summary() ?? [])
+            problems: course.problems + (try network?.problems() ?? []),
+            summary: course.summary + (try network?.summary() ?? [])
         )
         report.print(as: plan.rolling ? "rolling restart" : "torture: \(plan.rounds) rounds")
-        isSound = report.isSound
+        isSound = try (!plan.topicsAnew || TopicsAnew(bed).run()) && report.isSound
         if !isSound { Console.line("The topics \(plan.prefix)* and the logs in \(folder.path) are kept.") }
         return isSound
     }

@@ -53,13 +53,14 @@ final class Instance {
     }
 
     /// The partitions that it says it has stopped reading since its last start.
-    var stoppedPartitions: Set<Int32> {
-        let lines = logged.filter { $0.contains(" partition stopped, its commands wait: ") }
+    var stoppedPartitions: Set<Int32> { Self.stoppedPartitions(in: logged) }
+
+    static func stoppedPartitions(in log: [Substring]) -> Set<Int32> {
+        let lines = log.filter { $0.contains("critical partition stopped, its commands wait: ") }
         return Set(
             lines.compactMap { line in
-                line.split(separator: " partition=").last?.prefix(while: \.isNumber)
+                line.split(separator: " partition=").last.flatMap { Int32($0.prefix(while: \.isNumber)) }
             }
-            .compactMap { Int32($0) }
         )
     }
 

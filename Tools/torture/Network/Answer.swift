@@ -1,3 +1,4 @@
+import CRdKafka
 import NIOCore
 
 /// The response to a transactional request.
@@ -77,17 +78,8 @@ struct Answer: Equatable, Sendable {
         if error == 0 { error = code }
     }
 
-    /// The code with its name in Kafka's documentation, for the codes that late requests get.
+    /// The code with its name in Kafka's documentation.
     static func name(ofError code: Int16) -> String {
-        let names: [Int16: String] = [
-            3: "UNKNOWN_TOPIC_OR_PARTITION", 6: "NOT_LEADER_OR_FOLLOWER", 14: "COORDINATOR_LOAD_IN_PROGRESS",
-            15: "COORDINATOR_NOT_AVAILABLE", 16: "NOT_COORDINATOR", 22: "ILLEGAL_GENERATION",
-            19: "NOT_ENOUGH_REPLICAS", 25: "UNKNOWN_MEMBER_ID", 45: "OUT_OF_ORDER_SEQUENCE_NUMBER",
-            46: "DUPLICATE_SEQUENCE_NUMBER",
-            47: "INVALID_PRODUCER_EPOCH", 48: "INVALID_TXN_STATE", 49: "INVALID_PRODUCER_ID_MAPPING",
-            51: "CONCURRENT_TRANSACTIONS", 55: "OPERATION_NOT_ATTEMPTED", 59: "UNKNOWN_PRODUCER_ID",
-            82: "FENCED_INSTANCE_ID", 90: "PRODUCER_FENCED", 120: "TRANSACTION_ABORTABLE",
-        ]
-        return names[code].map { "\(code) \($0)" } ?? "\(code)"
+        "\(code) \(String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(Int32(code)))))"
     }
 }

@@ -89,10 +89,10 @@ enum AnswerRewriter {
         for _ in 0..<count {
             try copyBroker(&buffer, to: &rewritten, listener)
             guard header.version >= 1 else { continue }
-            let start = buffer.readerIndex
+            let start = buffer
             // The rack.
             _ = try buffer.string(isFlexible: false)
-            rewritten.writeImmutableBuffer(slice(of: frame, from: start, to: buffer.readerIndex))
+            rewritten.writeImmutableBuffer(copy(of: start, before: buffer))
         }
         return ended(rewritten, with: buffer)
     }
@@ -129,13 +129,7 @@ enum AnswerRewriter {
     }
 
     private static func copy(of frame: ByteBuffer, before rest: ByteBuffer) -> ByteBuffer {
-        var copy = ByteBuffer()
-        copy.writeImmutableBuffer(slice(of: frame, from: frame.readerIndex, to: rest.readerIndex))
-        return copy
-    }
-
-    private static func slice(of frame: ByteBuffer, from start: Int, to end: Int) -> ByteBuffer {
-        frame.getSlice(at: start, length: end - start) ?? ByteBuffer()
+        frame.getSlice(at: frame.readerIndex, length: rest.readerIndex - frame.readerIndex) ?? ByteBuffer()
     }
 
     /// Appends the rest of the response, and updates the length.

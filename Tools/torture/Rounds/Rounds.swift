@@ -3,27 +3,11 @@ import SeededRandom
 
 /// Disturbs the service in random ways, round after round, and measures how long it takes to answer again.
 final class Rounds: Course {
-    /// A disturbance of the service in one round.
-    private enum Deed: CaseIterable {
-        case restart, takeover, freeze, restartTwo, loseGroup, crowd, restartBroker, stopBroker, killBroker
-
-        /// How often it is drawn, compared with others.
-        var weight: Int {
-            switch self {
-            case .restart: 35
-            case .takeover, .freeze, .restartTwo, .crowd, .stopBroker, .killBroker: 15
-            case .loseGroup: 10
-            case .restartBroker: 5
-            }
-        }
-    }
-
     private var recoveries: [Recovery] = []
     private(set) var problems: [String] = []
 
     private let bed: TestBed
     private let brokers: BrokerTrouble?
-    private let deeds: [Deed]
     private var random: SeededGenerator
     private var assignment: [String: Set<Int32>] = [:]
     private var round = 0
@@ -31,15 +15,20 @@ final class Rounds: Course {
     init(_ bed: TestBed) throws {
         self.bed = bed
         random = SeededGenerator(seed: bed.plan.seed)
-        let brokers = try BrokerTrouble(bed)
-        self.brokers = brokers
-        deeds = Deed.allCases.filter { deed in
-            switch deed {
-            case .restartBroker: bed.plan.brokerRestart != nil
-            case .stopBroker, .killBroker: brokers != nil
-            default: true
-            }
+        brokers = try BrokerTrouble(bed)
+    }
+
+    /// The disturbances that are possible, with how often each is drawn compared with others.
+    private var deeds: [(weight: Int, run: () throws -> Void)] {
+        var deeds: [(weight: Int, run: () throws -> Void)] = [
+            (35, { try self.restart(count: 1) }), (15, { try self.restart(count: 2) }), (15, takeOver),
+            (15, freeze), (15, crowd), (10, loseGroup),
+        ]
+        if let command = bed.plan.brokerRestart { deeds.append((5, { try self.restartBroker(command) })) }
+        if let brokers {
+            deeds += [(15, { try self.trouble(brokers, .stop) }), (15, { try self.trouble(brokers, .kill) })]
         }
+        return deeds
     }
 
     var summary: [String] {
@@ -50,17 +39,7 @@ final class Rounds: Course {
         for number in 1...bed.plan.rounds {
             round = number
             try prepare()
-            switch random.pick(deeds.flatMap { Array(repeating: $0, count: $0.weight) }) ?? .restart {
-            case .restart: try restart(count: 1)
-            case .restartTwo: try restart(count: 2)
-            case .takeover: try takeOver()
-            case .freeze: try freeze()
-            case .loseGroup: try loseGroup()
-            case .crowd: try crowd()
-            case .restartBroker: try restartBroker()
-            case .stopBroker: try trouble(.stop)
-            case .killBroker: try trouble(.kill)
-            }
+            try random.pick(deeds.flatMap { Array(repeating: $0.run, count: $0.weight) })?()
             for fallen in bed.fleet.collectCrashes() { report(problem: fallen) }
             try bed.check()
         }
@@ -130,7 +109,7 @@ extension Rounds {
 
     /// Kills an instance and leaves it dead until the others have taken over its partitions.
     private func takeOver() throws {
-        let chosen = bed.fleet.running.randomElement(using: &random)
+        let chosen = random.pick(bed.fleet.running)
         guard bed.fleet.running.count > 1, let victim = try instanceAtRisk() ?? chosen else {
             return try restart(count: 1)
         }
@@ -143,7 +122,7 @@ extension Rounds {
 
     /// Freezes an instance until the others have taken over its partitions, then thaws it.
     private func freeze() throws {
-        guard bed.fleet.running.count > 1, let victim = bed.fleet.running.randomElement(using: &random) else {
+        guard bed.fleet.running.count > 1, let victim = random.pick(bed.fleet.running) else {
             return try restart(count: 1)
         }
         try measure(.frozen, "SIGSTOP \(victim.id), others take over, SIGCONT", of: [victim]) {
@@ -182,11 +161,11 @@ extension Rounds {
 
     /// Adds an instance, or stops one.
     private func crowd() throws {
-        if let resting = bed.fleet.resting.randomElement(using: &random) {
+        if let resting = random.pick(bed.fleet.resting) {
             try join(resting)
         } else if bed.fleet.instances.count <= bed.plan.instances {
             try join(bed.fleet.add())
-        } else if let victim = bed.fleet.running.randomElement(using: &random) {
+        } else if let victim = random.pick(bed.fleet.running) {
             var status: Int32 = 0
             try measure(.left, "SIGTERM \(victim.id), others take over", of: [victim]) {
                 status = try victim.stop()
@@ -206,8 +185,7 @@ extension Rounds {
         try measure(.joined, "start \(instance.id)", of: [instance], since: start) {}
     }
 
-    private func restartBroker() throws {
-        guard let command = bed.plan.brokerRestart else { return }
+    private func restartBroker(_ command: String) throws {
         try measure(.broker, "restart the broker", of: []) {
             let result = try Child.run("/bin/sh", ["-c", command])
             // Only the service's recovery counts; the broker may just be slow to start.
@@ -216,9 +194,8 @@ extension Rounds {
     }
 
     /// Stops or kills a broker, and starts it again.
-    private func trouble(_ kind: BrokerTrouble.Kind) throws {
-        guard let brokers, let broker = brokers.brokers.randomElement(using: &random) else { return }
-        try brokers.run(kind, broker) { tell($0) }
+    private func trouble(_ brokers: BrokerTrouble, _ kind: BrokerTrouble.Kind) throws {
+        if let broker = random.pick(brokers.brokers) { try brokers.run(kind, broker) { tell($0) } }
     }
 
     /// Disturbs instances and waits for answers from the partitions that they had.
