@@ -11,8 +11,6 @@ struct Scenario {
     let instances: [String]
     /// Whether all instances take all partitions for theirs, and are paused in the middle of taking them over.
     let isContended: Bool
-    /// How many sets of transactional ids an instance has.
-    let setCount: Int
     /// The instances of another group on the same topics.
     let rivals: [String]
     let storeCount: Int
@@ -72,7 +70,8 @@ struct Scenario {
             random.chance(25) ? 0 : Double.random(in: 0...most, using: &random)
         }
         steps = random.number(200...1200)
-        partitionCount = Int32(random.number(1...4))
+        isContended = random.chance(15)
+        partitionCount = Int32(random.number(1...(isContended ? 2 : 4)))
         storage = random.chance(20) ? StorageFault(steps: steps, using: &random) : nil
         isTidy = storage.map { $0.topic != .stock && ($0.topic != .results || $0.kind == .anew) } ?? false
         var enlargements: [Topic: (Int32, step: Int)] = [:]
@@ -82,9 +81,7 @@ struct Scenario {
             enlargements[topic] = (Int32(random.number(1...4)), step)
         }
         self.enlargements = enlargements
-        isContended = random.chance(15)
         instances = (1...random.number((isContended ? 3 : 1)...4)).map { "instance-\($0)" }
-        setCount = random.pick([2, 3, 8]) ?? 8
         rivals = random.chance(5) ? (1...random.number(1...2)).map { "rival-\($0)" } : []
         storeCount = random.number(1...6)
         maxBatch = random.number(1...12)
@@ -114,7 +111,7 @@ struct Scenario {
         fault = rate(10)
         lostDelivery = rate(2)
         pausePoint = random.pick(isContended ? SimulatedLog.Point.ofTakeovers : SimulatedLog.Point.allCases)
-        pauseThere = rate(isContended ? 50 : 20)
+        pauseThere = isContended ? Double(random.number(10...60)) : rate(20)
         disorder = rate(20)
         resending = rate(30)
         repeated = rate(30)

@@ -145,6 +145,13 @@ package final class SimulatedCluster {
 
     package var isDrained: Bool { isDrained(but: []) }
 
+    /// Whether a worker wrote the last claim to a partition. Another one may find its logs to be newer than it knows.
+    func isOwner(_ log: SimulatedLog, of partition: Int32) -> Bool {
+        let journal = journals[Int(partition)]
+        journal.read()
+        return journal.claimer == log.producers.map(\.id)
+    }
+
     /// What is not journalled, for people.
     var unread: String {
         inputs.filter { position(of: $0) < self[$0].end }.map { place in

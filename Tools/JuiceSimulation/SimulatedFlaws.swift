@@ -100,9 +100,11 @@ extension SimulatedFlaws {
 
     /// The commands that were there before the log was another one, if a flaw does not look at what is there now.
     func readBack(_ place: Place, _ range: Range<Offset>) -> [(offset: Offset, record: Record)]? {
-        guard flaw == .logSamenessNotChecked || flaw == .truncationNotNoticed, !cluster[place].lost.isEmpty else { return nil }
+        guard flaw == .logSamenessNotChecked || flaw == .truncationNotNoticed, !cluster[place].lost.isEmpty
+        else { return nil }
         var found = cluster[place].lost.filter { range.contains($0.key) }
-        for (offset, record) in cluster[place].readCommitted(from: range.lowerBound).records where range.contains(offset) {
+        for (offset, record) in cluster[place].readCommitted(from: range.lowerBound).records
+        where range.contains(offset) {
             found[offset] = found[offset] ?? record
         }
         return found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }

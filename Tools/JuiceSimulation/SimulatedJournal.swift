@@ -9,6 +9,8 @@ final class SimulatedJournal {
     private var losses = 0
     /// The next offset of each input.
     private(set) var positions: [SimulatedCluster.Place: Offset] = [:]
+    /// The ids of the last claim.
+    private(set) var claimer: [String] = []
     /// The last two position notes.
     private(set) var notes: [(offset: Offset, position: JournalPosition)] = []
     init(_ log: SimulatedPartition, partition: Int32) { (self.log, self.partition) = (log, partition) }
@@ -43,7 +45,8 @@ final class SimulatedJournal {
             notes = notes.suffix(1) + [(offset, position)]
             for (topic, next) in position.next { positions[place(topic, nil)] = next }
             for (input, next) in position.added { positions[.init(input)] = next }
-        case .claim, nil: break
+        case .claim(let claim): claimer = claim.ids
+        case nil: break
         }
     }
 

@@ -1,6 +1,9 @@
 import JuiceEngine
 
 extension SimulatedLog {
+    /// How many sets of ids a worker has, used in turn.
+    static let setCount = 8
+
     private func id(_ index: Int) -> String { "\(group)/\(member)/\(set)/\(["a", "b"][index])" }
 
     package func initTransactions() throws(LogError) -> [String] {
@@ -18,7 +21,7 @@ extension SimulatedLog {
     private func takeOverNextSet() throws(LogError) -> [String] {
         if !isInitialising {
             drop()
-            set = (set + 1) % setCount
+            set = (set + 1) % Self.setCount
             producers = (0..<2).map { SimulatedProducer(id($0), on: cluster, flaw: flaw) }
             isInitialising = true
         }
@@ -28,7 +31,8 @@ extension SimulatedLog {
             cluster.interlude()
         }
         point = .initialised
-        turn = 0
+        // The first one comes first.
+        turn = 1
         return producers.map(\.id)
     }
 

@@ -27,7 +27,9 @@ package final class SimulatedLog: CommandLog {
         case polled, midTransaction, flushed, committed
 
         /// Those before a partition is taken over.
-        static let ofTakeovers = [initialised, measured, betweenFences, fenced, claimProduced, claimCommitted, journalRead]
+        static let ofTakeovers = [
+            initialised, measured, betweenFences, fenced, claimProduced, claimCommitted, journalRead,
+        ]
     }
 
     package let cluster: SimulatedCluster
@@ -37,9 +39,8 @@ package final class SimulatedLog: CommandLog {
     let flaws: SimulatedFlaws
     var flaw: Flaw? { flaws.flaw }
 
-    /// The set of transactional ids in use, of how many, and its producers, used in turn.
+    /// The set of transactional ids in use, and its producers, used in turn.
     var set: Int
-    let setCount: Int
     var producers: [SimulatedProducer] = []
     var turn = 0
     var isInitialising = false
@@ -98,13 +99,13 @@ package final class SimulatedLog: CommandLog {
         cluster: SimulatedCluster,
         member: String,
         group: Int = 0,
-        firstSet: Int = 0,
+        set: Int = 0,
         flaw: Flaw? = nil
     ) {
         self.cluster = cluster
         self.member = member
         self.group = group
-        (set, setCount) = sets
+        self.set = set
         flaws = SimulatedFlaws(flaw, on: cluster)
         membership = cluster.groups[group].join(member)
     }
@@ -112,7 +113,7 @@ package final class SimulatedLog: CommandLog {
     /// The log of an operator's tool, which is no member of a group.
     init(operator name: String, on cluster: SimulatedCluster, share: InputShare) {
         (self.cluster, member, self.share) = (cluster, name, share)
-        (group, set, setCount) = (0, 0, 8)
+        (group, set) = (0, 0)
         flaws = SimulatedFlaws(nil, on: cluster)
         membership = nil
     }

@@ -201,7 +201,9 @@ extension SimulatedPartition {
     }
 
     private func keepLost(from offset: Offset) {
-        for (offset, record) in read(.committed, from: offset, ignoringDamage: true).records { lost[offset] = record }
+        for (offset, record) in read(.committed, from: offset, ignoringDamage: true).records {
+            lost[offset] = record
+        }
     }
 
     /// Damages a record. Only a client that checks no checksums would read it.

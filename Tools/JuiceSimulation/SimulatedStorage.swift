@@ -162,7 +162,8 @@ struct SimulatedStorage {
                 )
             }
         }
-        if !hasDamage { cuts[partition] = cluster[.results, partition].end }
+        // A journal that begins at 0 would count as whole.
+        if !hasDamage { cuts[partition] = max(1, cluster[.results, partition].end) }
         for anchor in anchors { self.anchor(partition, at: anchor) }
         return
             "an operator anchors \(anchors.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " "))"
@@ -171,6 +172,8 @@ struct SimulatedStorage {
     /// Moves a position on purpose, with the code of the operator's tool. Nobody else acts meanwhile.
     private mutating func anchor(_ partition: Int32, at position: InputPosition) {
         anchorCount += 1
+        // Its owner may be one whose claim was lost.
+        cluster.transactions.timeOut(begunBefore: .max)
         let share = InputShare(
             orders: [partition],
             partitionCount: cluster.partitionCount,

@@ -19,6 +19,8 @@ package struct Simulation {
     private(set) var bots: SimulatedBots?
     private var time = 0
     private var ghostCount = 0
+    /// When workers of each group read partitions last, at the end.
+    private var served: [Int: Int] = [:]
 
     /// What workers reported.
     final class Reports {
@@ -84,7 +86,7 @@ extension Simulation {
             cluster: cluster,
             member: name,
             group: scenario.rivals.contains(name) ? 1 : 0,
-            sets: (first: random.number(0...scenario.setCount - 1), count: scenario.setCount),
+            set: firstSet(of: name),
             flaw: flaw
         )
         log.longestRead = scenario.longestRead
@@ -95,7 +97,7 @@ extension Simulation {
             maxBatch: scenario.maxBatch,
             window: scenario.window,
             noteInterval: scenario.noteInterval
-        ) { [reports, trace] event in
+        ) { [reports, trace, cluster] event in
             trace?("    \(name): \(event)")
             switch event {
             case .failed(let error):
@@ -104,12 +106,21 @@ extension Simulation {
             case .partitionStopped(let partition, let fault):
                 if reports.storage.isWounded(partition) {
                     reports.storage.stop(partition, fault)
-                } else {
+                } else if cluster.isOwner(log, of: partition) {
                     reports.faults.append("\(name): \(event)")
                 }
             default: break
             }
         }
+    }
+
+    /// A worker begins with any set of ids, and at times with that of another process of its name.
+    private mutating func firstSet(of name: String) -> Int {
+        let ghosts = workers.values.filter { $0.log.member == name }.map(\.log.set).sorted()
+        let set = random.chance(50) ? random.pick(ghosts) : nil
+        // The first one that it takes is the next.
+        return ((set ?? random.number(0...SimulatedLog.setCount - 1)) + SimulatedLog.setCount - 1)
+            % SimulatedLog.setCount
     }
 
     private mutating func stepOneWorker() {
@@ -156,7 +167,7 @@ extension Simulation {
 
     /// A paused process does not notice the pause. Meanwhile the group may give its partitions away.
     private mutating func pause(_ name: String, _ worker: SimulatedWorker) {
-        worker.pausedUntil = time + random.number(5...(scenario.isContended ? 40 : 200))
+        worker.pausedUntil = time + random.number(scenario.isContended ? 2...20 : 5...200)
         log("\(name): is paused until \(worker.pausedUntil)")
         if random.chance(70) { cluster.groups[worker.log.group].remove(worker.log.member) }
         // It may go on for a while before it hears of that.
@@ -197,6 +208,12 @@ extension Simulation {
         }
         // Without workers nothing would happen.
         if workers.isEmpty || random.chance(scenario.crash) { startOrCrash() }
+        // Rivals for the same partitions must live at the same time.
+        if scenario.isContended, workers.count < scenario.instances.count, random.chance(20),
+            let name = scenario.instances.first(where: { workers[$0] == nil })
+        {
+            start(name)
+        }
         if random.chance(scenario.stop) { random.pick(byName)?.requestStop() }
         if random.chance(scenario.pause), let name = random.pick(workers.keys.sorted()),
             let worker = workers[name]
@@ -307,6 +324,11 @@ extension Simulation {
             for (name, worker) in workers.sorted(by: { $0.key < $1.key }) where worker.pausedUntil <= time {
                 for _ in 0..<4 where workers[name] === worker { step(name, worker) }
             }
+            if !scenario.rivals.isEmpty {
+                for worker in workers.values where worker.held.partitions > 0 {
+                    served[worker.log.group] = time
+                }
+            }
             bots?.stepCalmly()
             if reports.storage.hasStopped {
                 if let repair = reports.storage.repair() { log(repair) }
@@ -323,6 +345,11 @@ extension Simulation {
         cluster.electLeaders()
         (cluster.lateRequests, cluster.lateOffsets, cluster.disorder, cluster.resending) = ([], [], 0, 0)
         clients.deliverAll(to: cluster)
+        // Only one of two groups may be left.
+        for name in [scenario.instances[0]] + scenario.rivals.prefix(1)
+        where workers[name] == nil && !scenario.rivals.isEmpty {
+            start(name)
+        }
         cluster.transactions.timeOut(begunBefore: .max)
         for topic in InputTopic.allCases { cluster.announcePartitions(of: topic) }
         for group in cluster.groups.indices {
@@ -338,13 +365,12 @@ extension Simulation {
         }
     }
 
-    /// The groups whose workers read partitions.
-    private var servingGroups: Set<Int> {
-        Set(workers.values.filter { $0.held.partitions > 0 }.map(\.log.group))
-    }
+    /// Whether workers of two groups have read partitions in the last ten seconds.
+    private var areRivalsServing: Bool { served.values.filter { time - $0 < 100 }.count > 1 }
 
     private var isDone: Bool {
-        servingGroups.count <= 1 && cluster.isDrained(but: reports.storage.lost) && bots?.isDone ?? true && staleStock.isEmpty
+        !areRivalsServing && cluster.isDrained(but: reports.storage.lost) && bots?.isDone ?? true
+            && staleStock.isEmpty
             && (flaw != .markersNotPassed || !cluster.lags)
     }
 }
