@@ -22,14 +22,12 @@ struct AnswerWaiter {
     ///   - id: the command's id.
     ///   - store: its store.
     ///   - deadline: when to give up.
-    ///   - passing: receives the answers to commands of other kinds with this id.
     /// - Returns: the answer and the record's value; nil if there is none before the deadline.
     func answer(
         to kind: CommandKind,
         id: String,
         store: String,
-        deadline: Deadline,
-        passing: (Answer) -> Void = { _ in }
+        deadline: Deadline
     ) throws(Failure) -> (answer: Answer, record: [UInt8])? {
         var found: (Answer, [UInt8])?
         while found == nil && !deadline.isOver {
@@ -37,8 +35,8 @@ struct AnswerWaiter {
                 guard found == nil, let value = record.value, let answer = try? decoder.decode(value) else {
                     return
                 }
-                guard Name(answer.id) == Name(id), Name(answer.store) == Name(store) else { return }
-                guard answer.command == kind else { return passing(answer) }
+                guard answer.command == kind, Name(answer.id) == Name(id), Name(answer.store) == Name(store)
+                else { return }
                 found = (answer, Array(value))
             }
         }

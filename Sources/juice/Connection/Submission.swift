@@ -36,17 +36,13 @@ struct Submission {
             return
         }
         if !printsJSON { StandardOutput.line(sentLine(command, delivery)) }
-        var answerToOrder: Answer?
         let found = try waiter.answer(
             to: command.kind,
             id: command.id,
             store: command.store,
-            deadline: deadline,
-            passing: { if command.kind == .cancel && $0.command == .order { answerToOrder = $0 } }
+            deadline: deadline
         )
-        guard let (answer, record) = found else {
-            throw Self.noAnswer(to: command, within: timeout, butToItsOrder: answerToOrder)
-        }
+        guard let (answer, record) = found else { throw Self.noAnswer(to: command, within: timeout) }
         try show(answer, record)
     }
 
@@ -69,27 +65,11 @@ struct Submission {
     }
 
     /// The failure of a command without an answer.
-    ///
-    /// A version before cancels answers one like an order without a juice. But a till may also have repeated the order meanwhile,
-    /// so this answer ends no waiting.
-    ///
-    /// - Parameters:
-    ///   - command: the command.
-    ///   - timeout: how long its answer was waited for.
-    ///   - answerToOrder: if it is a cancel, an answer that came to its order meanwhile.
-    static func noAnswer(
-        to command: OutgoingCommand,
-        within timeout: Duration,
-        butToItsOrder answerToOrder: Answer?
-    ) -> Failure {
-        let hint = answerToOrder.map {
-            "the order was answered instead: \($0.message.printable)\n"
-                + "the service may be of a version before cancels, which takes a cancel for an order"
-        }
-        return Failure(
+    static func noAnswer(to command: OutgoingCommand, within timeout: Duration) -> Failure {
+        Failure(
             .unavailable,
             "no answer to \(word(command.kind)) \(command.id.printable) within \(timeout.inSeconds)",
-            hint: hint ?? "it is written and will be answered once the service runs: see `juice results`"
+            hint: "it is written and will be answered once the service runs: see `juice results`"
         )
     }
 
