@@ -26,8 +26,7 @@ import Testing
     private func serveClientsWithAnyPartitioner(_ cluster: TestCluster) async throws {
         let configuration = cluster.serviceConfiguration(workers: 2)
         try await withRunningService(configuration) { events in
-            // The embedded broker ignores offsets in transactions, so a rebalance in the middle of one would change the
-            // answers.
+            // The embedded broker shows aborted records, so a rebalance in the middle of a transaction would change the answers.
             #expect(wait { events.isReady || events.hasFailed }, "\(events.all)")
             let clients = try ["murmur2", "consistent", "random"].map {
                 try cluster.makeProducer(partitioner: $0)

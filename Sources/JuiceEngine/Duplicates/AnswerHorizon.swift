@@ -4,7 +4,7 @@
 /// precedes the repeat in its topic. That command is no older than the first unread one or, if all are read, than the
 /// latest read one. Both may lie far back: a backlog is answered late, and in an outage nothing is answered.
 public struct AnswerHorizon {
-    /// How many offsets to read before the end of the answers and before the committed offset. The last record alone is
+    /// How many offsets to read before the end of the answers and before the position in an input. The last record alone is
     /// not enough: its time may be invalid, or from a clock that is behind.
     public static let lookBack: Offset = 64
 
@@ -27,7 +27,7 @@ public struct AnswerHorizon {
         lastAnswer = max(lastAnswer ?? .min, CommandTime.effective(timestamp, readAt: now))
     }
 
-    /// Adds one of the last commands before the committed offset.
+    /// Adds one of the last commands before the position.
     public mutating func addRead(_ topic: InputTopic, at timestamp: Timestamp?) {
         let time = CommandTime.effective(timestamp, readAt: now)
         // An invalid time counted as the moment of reading, which is not known any more.
@@ -35,7 +35,7 @@ public struct AnswerHorizon {
         inputs[topic, default: Input()].lastRead = max(inputs[topic]?.lastRead ?? .min, time)
     }
 
-    /// Adds one of the commands from the committed offset on. Only the first of each topic counts.
+    /// Adds one of the commands from the position on. Only the first of each topic counts.
     public mutating func addUnread(_ topic: InputTopic, at timestamp: Timestamp?) {
         guard inputs[topic]?.firstUnread == nil else { return }
         inputs[topic, default: Input()].firstUnread = CommandTime.effective(timestamp, readAt: now)

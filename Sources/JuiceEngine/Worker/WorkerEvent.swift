@@ -2,7 +2,7 @@ import JuiceMessages
 
 /// What a worker did, for logs and metrics.
 public enum WorkerEvent: Sendable {
-    /// It took over its transactional ids, which fences its predecessors.
+    /// It made its first producers. They claim nothing before the first assignment.
     case started
     /// The group assigned it these partitions. It restores their state.
     case assigned([Int32])
