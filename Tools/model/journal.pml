@@ -24,6 +24,7 @@
  * - Markers that reach the partitions one by one: a reader waits until everything before its end is decided.
  * - The plain commit of the group's offsets at an assignment. It tells a stale member early, and makes nothing safe.
  * - Anchors (they claim like a worker), position notes, repeats, the stock.
+ * - That the service claims again where claims came in between: docs/JOURNAL.md, section The model, says why it does.
  *
  * To read a counterexample as a story: Tools/model/check.sh RULE
  */
