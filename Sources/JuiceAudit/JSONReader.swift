@@ -311,3 +311,16 @@ extension JSONReader {
         Array(sequence(first: array + 1) { tokens[$0].next }.prefix { $0 < tokens[array].next })
     }
 }
+
+extension JSONReader {
+    /// Offsets by partitions of inputs.
+    func offsets(_ name: StaticString) -> [String: Int64] {
+        var offsets: [String: Int64] = [:]
+        guard let object = value(name), tokens[object].kind == .object else { return offsets }
+        forEachMember(of: object) { name, value in
+            offsets[String(decoding: text(name), as: UTF8.self)] = integer(value).map(Int64.init)
+            return true
+        }
+        return offsets
+    }
+}

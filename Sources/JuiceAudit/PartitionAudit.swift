@@ -12,7 +12,7 @@ struct PartitionAudit {
         var start: Int64?
         var since: Int64?
         var times = SendTimes()
-        /// The highest offset that an answered record was forwarded from, by partitions such as `orders/3`.
+        /// The offset that the last answered record was forwarded from, by partitions such as `orders/3`.
         var sources: [String: Int64] = [:]
         /// Faults about places and, apart from them, about answers. Where an operator moves the position back, the places are
         /// judged again. If they were wrong, it may be another log by now, and then nothing that was said of it counts.
@@ -55,6 +55,8 @@ struct PartitionAudit {
     private var hasPosition = false
     /// Whether the journal says more than whose it is.
     private var hasRecords = false
+    /// Whether the journal begins with an anchor: an operator went on with a new one.
+    private var isAnew = false
     /// When the last record before the present transaction was written. There are offsets without records between the two.
     private var transaction = Int64.min / 2
     private var last: (offset: Int64, timestamp: Int64)?
@@ -78,10 +80,7 @@ struct PartitionAudit {
     /// Judges all records.
     mutating func run() throws -> Findings {
         while let record = try journal.next() {
-            if !isWhole, findings.starts.isEmpty {
-                findings.starts = [moment(record)]
-                memory.forget(at: record.timestamp)
-            }
+            if !isWhole, findings.starts.isEmpty { begin(at: record) }
             if let last, last.offset + 1 < record.offset { transaction = last.timestamp }
             last = (record.offset, record.timestamp)
             try stock.read(&names)
@@ -110,8 +109,14 @@ struct PartitionAudit {
         }
     }
 
-    /// Whether nothing of the journal has expired.
-    private var isWhole: Bool { journal.first == 0 }
+    /// Whether nothing of the journal has expired, and none stood there before it.
+    private var isWhole: Bool { journal.first == 0 && !isAnew }
+
+    /// Judges from here on, without knowing what was before.
+    private mutating func begin(at record: AuditRecord) {
+        findings.starts = [moment(record)]
+        memory.forget(at: record.timestamp)
+    }
 
     private func moment(_ record: AuditRecord) -> AuditMoment {
         AuditMoment(partition: partition, offset: record.offset, timestamp: record.timestamp)
@@ -374,8 +379,8 @@ extension PartitionAudit {
                 "it takes \(reading.place.description) for a copy: \(describe(reading))"
             )
         }
-        let highest = inputs[input].sources[source.name] ?? (hasPosition ? -1 : .max)
-        guard sources[source] == nil, isWhole && !sources.hasForgotten || source.offset > highest else {
+        let last = inputs[input].sources[source.name] ?? (hasPosition ? -1 : .max)
+        guard sources[source] == nil, isWhole && !sources.hasForgotten || source.offset > last else {
             return
         }
         let problem =
@@ -405,6 +410,10 @@ extension PartitionAudit {
         findings.counts.unjudged += before - inputs[input].faults.count
         inputs[input].start = min(inputs[input].start ?? offset, offset)
         inputs[input].next = offset
+        if !hasRecords, isWhole {
+            isAnew = true
+            begin(at: record)
+        }
         hasRecords = true
         findings.anchors.append(anchor)
     }
@@ -452,19 +461,6 @@ extension PartitionAudit {
     }
 }
 
-extension JSONReader {
-    /// Offsets by partitions of inputs.
-    fileprivate func offsets(_ name: StaticString) -> [String: Int64] {
-        var offsets: [String: Int64] = [:]
-        guard let object = value(name), tokens[object].kind == .object else { return offsets }
-        forEachMember(of: object) { name, value in
-            offsets[String(decoding: text(name), as: UTF8.self)] = integer(value).map(Int64.init)
-            return true
-        }
-        return offsets
-    }
-}
-
 // MARK: - Answers
 
 extension PartitionAudit {
@@ -488,9 +484,7 @@ extension PartitionAudit {
             return followAnswer()
         }
         findings.counts.commands += 1
-        if let source = reading.source {
-            inputs[input].sources[source.name] = max(inputs[input].sources[source.name] ?? 0, source.offset)
-        }
+        if let source = reading.source { inputs[input].sources[source.name] = source.offset }
         if let problem = problem(of: answer, record, reading, names.stores[command.store]) {
             blame(reading, record, problem)
         }

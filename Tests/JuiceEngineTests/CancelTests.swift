@@ -191,6 +191,7 @@ import Testing
         ] {
             let cluster = SimulatedCluster(partitionCount: 1)
             cluster.order("a", "kiwi", quantity: 2)
+            cluster.claim()
             cluster.send(.results, partition: 0, key: "gangnam", value: value)
             let harness = Harness(cluster)
             cluster.cancel("a")
@@ -201,6 +202,7 @@ import Testing
             )
         }
         let cluster = SimulatedCluster(partitionCount: 1)
+        cluster.claim()
         cluster.send(
             .results,
             partition: 0,

@@ -99,6 +99,17 @@ extension SimulatedCluster {
         BorrowedText.withText(store) { Murmur2.partition(of: $0.bytes, count: partitionCount) }
     }
 
+    /// Sends the claim of a worker that is gone, which must precede what else it has written.
+    func claim(partition: Int32 = 0, since: Offset = 0) {
+        send(
+            .results,
+            partition: partition,
+            key: nil,
+            value:
+                #"{"type":"claim","ids":["gone/0/0/0/0"],"since":\#(since),"group":"gone","instance":"0","partitions":1}"#
+        )
+    }
+
     /// Sends an order, by default for a store of the partition.
     func order(
         _ id: String,

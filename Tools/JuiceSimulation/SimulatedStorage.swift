@@ -100,6 +100,9 @@ struct SimulatedStorage {
         case .stock:
             // A stock that is as long as the last note says may lack changes whose answers are not read any more.
             return journal.notes.last.map { $0.position.stock > end } ?? false
+        case .results where end > 0 && !hasData(place, before: end):
+            // Of an empty journal, only the stock tells that there was more.
+            return cluster[.stock, place.partition].end > 0
         case .results where end > 0:
             // A stock that is ahead of the journal is known by an answer that remains.
             let first =
@@ -110,6 +113,15 @@ struct SimulatedStorage {
             let told = Set(changes.lazy.filter { $0.offset < end }.compactMap { $0.record.key?.bytes })
             return changes.allSatisfy { $0.offset < end || told.contains($0.record.key?.bytes ?? []) }
         default: return true
+        }
+    }
+
+    /// Whether a journal says more than whose it is.
+    private func hasData(_ place: Place, before end: Offset) -> Bool {
+        cluster[place].read(.uncommitted, from: 0).records.contains { offset, record in
+            guard offset < end, let value = record.value?.view else { return false }
+            if case .claim = JournalNote(value) { return false }
+            return true
         }
     }
 
@@ -162,8 +174,7 @@ struct SimulatedStorage {
                 )
             }
         }
-        // A journal that begins at 0 would count as whole.
-        if !hasDamage { cuts[partition] = max(1, cluster[.results, partition].end) }
+        if !hasDamage { cuts[partition] = cluster[.results, partition].end }
         for anchor in anchors { self.anchor(partition, at: anchor) }
         return
             "an operator anchors \(anchors.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " "))"

@@ -8,7 +8,6 @@ package final class PartitionState {
     package var applied: AppliedState
     /// What the journal says, the open transaction left out.
     private(set) var committed: InputPositions
-    private var committedForwards: [InputPartition: Offset]
     /// Where this worker's claim stands in the journal, and its transactional ids.
     private(set) var claim: Offset
     private(set) var ids: [String]
@@ -27,10 +26,10 @@ package final class PartitionState {
         partition = restored.partition
         applied = restored.applied
         committed = restored.applied.positions
-        committedForwards = restored.applied.forwards
         claim = restored.claim
         (seenResults, seenStock) = (restored.resultsEnd, restored.stockEnd)
         self.ids = ids
+        applied.forwards.commit()
         applied.recordsSinceNote = Self.recordsPerNote
         owesStock = applied.stores.hasUnwritten
     }
@@ -68,7 +67,7 @@ package final class PartitionState {
                 stock: seenStock,
                 claim: claim,
                 ids: ids,
-                forwarded: committedForwards
+                forwarded: applied.forwards.committed
             )
         )
     }
@@ -90,7 +89,7 @@ package final class PartitionState {
     func commit(at time: Timestamp) -> Int {
         applied.stores.commit()
         committed = applied.positions
-        committedForwards = applied.forwards
+        applied.forwards.commit()
         committedRecordsSinceNote = applied.recordsSinceNote
         owesStock = false
         return applied.duplicates.commit(at: time)
@@ -101,7 +100,7 @@ package final class PartitionState {
         applied.stores.undo()
         applied.duplicates.undo()
         applied.positions = committed
-        applied.forwards = committedForwards
+        applied.forwards.undo()
         applied.recordsSinceNote = committedRecordsSinceNote
         applied.answered.undo(to: committed)
     }
@@ -115,8 +114,7 @@ package struct AppliedState {
     package var duplicates: DuplicateMemory
     /// The next record of each input.
     var positions: InputPositions
-    /// The place that the last forwarded command came from, of each partition it can come from.
-    var forwards: [InputPartition: Offset] = [:]
+    var forwards = ForwardedCommands()
     /// The commands answered since the inputs were last found to be the logs that they were.
     var answered: AnsweredCommands
     /// How many records the journal has got since its last position note.
@@ -142,21 +140,19 @@ package struct AppliedState {
         return true
     }
 
-    /// Whether a forwarded command is here for the second time: its forwarding was written, but not the note of it.
-    ///
-    /// What comes from one partition comes in order, so a place that is not beyond the last was seen before. But anybody can
-    /// write the header. A command that was never answered is none that was seen, as long as memory reaches back to it, and
-    /// shows that the place before was made up.
+    /// Whether a forwarded command is here for the second time. Then it gets no answer.
     mutating func isCopy(_ command: ReceivedCommand, _ topic: InputTopic, sentAt time: Timestamp) -> Bool {
         guard let source = command.head.from else { return false }
-        let place = InputPartition(topic: topic, partition: source.partition)
-        if let last = forwards[place], source.offset <= last,
-            duplicates.remembers(command.fingerprint) || !duplicates.reachesBack(to: time)
-        {
-            return true
-        }
-        forwards[place] = source.offset
-        return false
+        let partition = InputPartition(topic: topic, partition: source.partition)
+        let isCopy = forwards.isCopy(
+            command.fingerprint,
+            from: partition,
+            source.offset,
+            isRemembered: duplicates.remembers(command.fingerprint),
+            reachesBack: duplicates.reachesBack(to: time)
+        )
+        if !isCopy { forwards.append(command.fingerprint, from: partition, source.offset) }
+        return isCopy
     }
 }
 

@@ -29,6 +29,9 @@ struct PartitionRestore {
     private var hasRecords = false
     /// Whether an operator has moved a position.
     private var isAnchored = false
+    /// Where the journal is read from, and the claims that were read.
+    private var start: Offset = 0
+    private var claims: Set<Offset> = []
 
     private static let mostReserved: Offset = 1_000_000
 
@@ -103,12 +106,13 @@ struct PartitionRestore {
     // MARK: - Journal
 
     /// Begins to read the journal, perhaps anew from further back.
-    mutating func beginJournal(window: DuplicateWindow) {
+    mutating func beginJournal(at start: Offset, window: DuplicateWindow) {
         applied.duplicates = DuplicateMemory(window: window)
         applied.positions = InputPositions(home: partition)
-        applied.forwards = [:]
+        applied.forwards = ForwardedCommands()
         applied.answered = AnsweredCommands(home: partition)
         (hasRecords, isAnchored) = (false, false)
+        (self.start, claims) = (start, [])
     }
 
     /// Applies an answer.
@@ -123,14 +127,15 @@ struct PartitionRestore {
         let head = answer.head
         let topic: InputTopic = head.command == .restock ? .restocks : .orders
         moved(topic, partition, past: head.offset)
-        if let source = head.from {
-            applied.forwards[InputPartition(topic: topic, partition: source.partition)] = source.offset
-        }
         let command = CommandFingerprint(
             head.command == .cancel ? .order : head.command,
             store: head.store,
             id: head.id
         )
+        if let source = head.from {
+            let partition = InputPartition(topic: topic, partition: source.partition)
+            applied.forwards.append(command, from: partition, source.offset)
+        }
         applied.answered.append(topic, head.offset, .command(command.low))
         if answer.revision > 0, !head.isDuplicate { applyChange(answer, record, by: reader) }
         remember(answer, command, content, value, at: min(record.timestamp ?? now, now))
@@ -201,15 +206,16 @@ struct PartitionRestore {
             // Whatever was wrong before, the operator has seen it.
             fault = nil
             toldRevisions = []
-        case .claim: break
+        case .claim: claims.insert(offset)
         }
     }
 
     private mutating func apply(_ note: JournalPosition, at offset: Offset) {
         hasRecords = true
+        checkClaim(note.claim, at: offset)
         for (topic, next) in note.next { applied.positions[topic, partition] = next }
         for (input, next) in note.added { applied.positions[input] = next }
-        applied.forwards.merge(note.forwarded) { $1 }
+        applied.forwards.restore(note.forwarded)
         if note.stock > extents.stock.upperBound {
             found(
                 PartitionFault(
@@ -234,7 +240,22 @@ struct PartitionRestore {
         }
     }
 
+    /// Whoever writes has claimed the partition in the same log. If that claim is gone, so is what was journalled with it.
+    private mutating func checkClaim(_ claim: Offset, at offset: Offset) {
+        guard claim >= start, !claims.contains(claim) else { return }
+        found(
+            PartitionFault(
+                .journal,
+                at: offset,
+                "the results were made anew, or lost their end, under a running service: the claim at offset \(claim) of who wrote"
+                    + " the record at \(offset) is gone"
+            )
+        )
+    }
+
     private mutating func moved(_ topic: InputTopic, _ partition: Int32, past offset: Offset) {
+        // Nobody writes before a claim.
+        if !hasRecords, start == 0, claims.isEmpty { checkClaim(0, at: 0) }
         hasRecords = true
         applied.positions[topic, partition] = offset + 1
     }

@@ -93,13 +93,14 @@ struct Takeover {
     private(set) var refusals: [Refusal] = []
     /// Where the journals ended when they were looked at last.
     private(set) var journalEnds: [Int32: Offset] = [:]
-    private(set) var resumed: [PartitionState] = []
     private var claimAttempts = 0
     /// The most partitions that are claimed in one transaction.
     private let claimLimit: Int
     private var unclaimed: [Int32] = []
     /// Whether the claim is one behind which nobody else can write.
     private(set) var isOwner = false
+    /// Where the claims stand, once they are.
+    private(set) var claims: [Int32: Offset] = [:]
     private var content = AnswerContent()
     /// When something was read last.
     private var readAt: Timestamp?
@@ -346,8 +347,7 @@ extension Takeover {
     /// New producers are made.
     mutating func initialised(_ ids: [String]) {
         self.ids = ids
-        let suspects = targets.values.reduce(into: Set<String>()) { $0.formUnion($1.tail.suspects) }
-        fence(suspects)
+        fence(targets.values.reduce(into: Set()) { $0.formUnion($1.suspects) })
     }
 
     private mutating func fence(_ suspects: Set<String>) {
@@ -411,6 +411,7 @@ extension Takeover {
             return fence(others)
         }
         isOwner = true
+        claims = targets.compactMapValues(\.claim)
         for partition in partitions {
             guard let target = targets[partition], let state = kept[partition], let extents = target.extents,
                 let claim = target.claim, target.isUnchanged(since: state),
@@ -426,7 +427,6 @@ extension Takeover {
                 resultsEnd: extents.results.upperBound,
                 stockEnd: extents.stock.upperBound
             )
-            resumed.append(state)
         }
         stage = targets.values.contains { kept[$0.partition] == nil } ? .starts : .evidence
         if case .evidence = stage { beginEvidence() }

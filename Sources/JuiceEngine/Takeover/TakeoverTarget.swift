@@ -162,7 +162,7 @@ struct TakeoverTarget {
         let needed = tail.notes.count == 2 ? tail.notes[0] : results.lowerBound
         let start = max(results.lowerBound, min(needed, max(answerStart, claim - answerSpan)))
         journalStart = start
-        restore?.beginJournal(window: window)
+        restore?.beginJournal(at: start, window: window)
         read(.results, start..<claim)
     }
 

@@ -491,7 +491,7 @@ extension Worker {
             onEvent(.partitionRecovered(state.partition))
         }
         (partitions, kept, stopped) = (reading, aside, [:])
-        for state in states { claims[state.partition] = state.claim }
+        claims.merge(takeover.claims) { $1 }
         for refusal in takeover.refusals {
             stop(refusal.partition, refusal.fault, journalEnd: takeover.journalEnds[refusal.partition] ?? 0)
         }

@@ -45,7 +45,7 @@ public struct JournalPosition: Sendable, Hashable {
     public var claim: Int64
     /// The transactional ids that the owner writes with.
     public var ids: [String]
-    /// The highest offset that was forwarded to here from each partition.
+    /// The offset from which the last command of each partition was forwarded to here.
     public var forwarded: [InputPartition: Int64]
 
     /// A position.

@@ -126,6 +126,8 @@ public final class TransactionSession {
             throw error
         }
         (producers, next) = (next, [])
+        // The first transaction is always that of the first id: of two processes that share a set, only one holds it.
+        turn = producers.count - 1
         return producers.map(\.transactionalID)
     }
 
