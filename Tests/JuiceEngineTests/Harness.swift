@@ -16,13 +16,14 @@ final class Harness {
     init(
         _ cluster: SimulatedCluster = SimulatedCluster(partitionCount: 1),
         member: String = "one",
+        group: Int = 0,
         maxBatch: Int = 100,
         window: DuplicateWindow = .standard
     ) {
         self.cluster = cluster
         let recorder = Recorder()
         self.recorder = recorder
-        let log = SimulatedLog(cluster: cluster, member: member)
+        let log = SimulatedLog(cluster: cluster, member: member, group: group)
         worker = SimulatedWorker(log, maxBatch: maxBatch, window: window) { recorder.events.append($0) }
     }
 

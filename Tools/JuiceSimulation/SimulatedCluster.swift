@@ -45,7 +45,7 @@ package final class SimulatedCluster {
     /// Called with a line for what happens.
     var trace: ((String) -> Void)?
     /// How many logs have lost their ends.
-    var truncations = 0
+    private(set) var truncations = 0
     /// By topic, then by number.
     private var partitions: [[SimulatedPartition]]
     private(set) var journals: [SimulatedJournal] = []
@@ -106,6 +106,12 @@ package final class SimulatedCluster {
         InputTopic.allCases.flatMap { topic in
             (0..<count(of: topic.topic)).map { Place(topic: topic.topic, partition: $0) }
         }
+    }
+
+    /// Loses the last entries of a partition, as in an election of a leader that was behind.
+    package func truncate(_ topic: Topic, _ partition: Int32, last count: Int) {
+        self[topic, partition].truncate(last: count, number: truncations)
+        truncations += 1
     }
 
     /// Writes a record outside any transaction, as any client can; by default with the time of day.

@@ -192,12 +192,22 @@ extension SimulatedLog {
                 disturbed.insert(input)
             }
         }
+        let places = (
+            results: SimulatedCluster.Place(topic: .results, partition: partition),
+            stock: SimulatedCluster.Place(topic: .stock, partition: partition)
+        )
+        var rewound: Set<ChangelogTopic> = []
+        if written.takeLoss(of: places.results, endingAt: cluster[places.results].end) {
+            rewound.insert(.results)
+        }
+        if written.takeLoss(of: places.stock, endingAt: cluster[places.stock].end) { rewound.insert(.stock) }
         return PartitionExtents(
             partition: partition,
             inputs: inputs,
-            results: flaws.extent(.init(topic: .results, partition: partition)),
-            stock: flaws.extent(.init(topic: .stock, partition: partition)),
-            disturbed: disturbed
+            results: flaws.extent(places.results),
+            stock: flaws.extent(places.stock),
+            disturbed: disturbed,
+            rewound: rewound
         )
     }
 

@@ -22,7 +22,7 @@ extension SimulatedLog {
         if !isInitialising {
             drop()
             set = (set + 1) % Self.setCount
-            producers = (0..<2).map { SimulatedProducer(id($0), on: cluster, flaw: flaw) }
+            producers = (0..<2).map { SimulatedProducer(id($0), on: cluster, written: written, flaw: flaw) }
             isInitialising = true
         }
         for (index, producer) in producers.enumerated() where producer.epoch == nil {

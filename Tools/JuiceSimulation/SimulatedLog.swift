@@ -42,6 +42,7 @@ package final class SimulatedLog: CommandLog {
     /// The set of transactional ids in use, and its producers, used in turn.
     var set: Int
     var producers: [SimulatedProducer] = []
+    let written = WrittenOffsets()
     var turn = 0
     var isInitialising = false
     /// The ids to fence, and those of them that are fenced.
@@ -91,7 +92,7 @@ package final class SimulatedLog: CommandLog {
     /// Partitions that have no leader.
     package var leaderless: Set<Int32> = []
     /// The most records of a changelog's partition that are read at a time.
-    var longestRead = 5
+    package var longestRead = 5
     /// Called with a line for each call and its outcome.
     package var trace: ((String) -> Void)?
 
@@ -111,7 +112,7 @@ package final class SimulatedLog: CommandLog {
     }
 
     /// The log of an operator's tool, which is no member of a group.
-    init(operator name: String, on cluster: SimulatedCluster, share: InputShare) {
+    package init(operator name: String, on cluster: SimulatedCluster, share: InputShare) {
         (self.cluster, member, self.share) = (cluster, name, share)
         (group, set) = (0, 0)
         flaws = SimulatedFlaws(nil, on: cluster)

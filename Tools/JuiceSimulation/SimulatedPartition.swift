@@ -181,7 +181,7 @@ extension SimulatedPartition {
     /// Loses the last entries, as in an election of a leader that was behind.
     ///
     /// A transaction whose marker is lost loses all of its records, too: otherwise it would stay undecided for ever.
-    package func truncate(last count: Int, number: Int = 0) {
+    func truncate(last count: Int, number: Int) {
         let end = self.end(afterLosing: count)
         keepLost(from: end)
         entries.removeSubrange(Int(end)...)

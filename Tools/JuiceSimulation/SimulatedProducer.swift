@@ -14,6 +14,7 @@ final class SimulatedProducer {
     let number: Int
     private let cluster: SimulatedCluster
     private let flaw: Flaw?
+    private let written: WrittenOffsets?
     /// Nil until the id is taken over.
     var epoch: Int?
     private var queue: [Queued] = []
@@ -30,8 +31,8 @@ final class SimulatedProducer {
     /// How often a request fails for want of a leader before the client gives up.
     private static let mostStalls = 5
 
-    init(_ id: String, on cluster: SimulatedCluster, flaw: Flaw?) {
-        (self.id, self.cluster, self.flaw) = (id, cluster, flaw)
+    init(_ id: String, on cluster: SimulatedCluster, written: WrittenOffsets? = nil, flaw: Flaw?) {
+        (self.id, self.cluster, self.written, self.flaw) = (id, cluster, written, flaw)
         number = cluster.transactions.number(of: id)
         truncations = cluster.truncations
     }
@@ -71,6 +72,9 @@ final class SimulatedProducer {
                 cluster.interlude()
             }
             if let failure { throw failure }
+            if let place = written?.takeNews() {
+                throw LogError(.startOver, "\(place) lacks records that were written to it")
+            }
             stalls = 0
         } catch {
             guard flaw == .secondPath, error.remedy == .startOver else { throw error }
@@ -165,7 +169,36 @@ extension SimulatedProducer {
             failure = LogError(.startOver, "\(id): out of order")
             return false
         }
+        written?.add(cluster[next.place].end, in: next.place)
         cluster[next.place].append(next.record, by: number, epoch: epoch)
         return true
+    }
+}
+
+/// Where the records that a worker wrote came to stand.
+final class WrittenOffsets {
+    private var last: [SimulatedCluster.Place: Offset] = [:]
+    private var rewound: Set<SimulatedCluster.Place> = []
+    private var news: SimulatedCluster.Place?
+
+    func add(_ offset: Offset, in place: SimulatedCluster.Place) {
+        if let last = last[place], offset <= last {
+            rewound.insert(place)
+            news = place
+        }
+        last[place] = offset
+    }
+
+    /// A partition that was found to lack records since this was asked last.
+    func takeNews() -> SimulatedCluster.Place? {
+        defer { news = nil }
+        return news
+    }
+
+    /// Whether a partition lacks records that were written to it. Says so once.
+    func takeLoss(of place: SimulatedCluster.Place, endingAt end: Offset) -> Bool {
+        let isShort = last[place].map { end <= $0 } ?? false
+        if isShort { last[place] = nil }
+        return rewound.remove(place) != nil || isShort
     }
 }

@@ -74,8 +74,7 @@ struct SimulatedStorage {
             guard isNoticed(place, cutTo: cluster[place].end(afterLosing: count)) else {
                 return "nothing is cut"
             }
-            cluster[place].truncate(last: count, number: cluster.truncations)
-            cluster.truncations += 1
+            cluster.truncate(place.topic, partition, last: count)
             wound(place, anchor: cluster[place].end)
             return "\(fault.topic)[\(partition)] is cut to \(cluster[place].end)"
         case .damaged:

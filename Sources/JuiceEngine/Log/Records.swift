@@ -128,6 +128,8 @@ public struct PartitionExtents: Sendable, Equatable {
     public let stock: Range<Offset>
     /// Input partitions whose leader may have changed since the last call, so that the log may have lost its end.
     public let disturbed: Set<InputPartition>
+    /// Changelogs that lack records which this process wrote, by what is known since the last call.
+    public var rewound: Set<ChangelogTopic>
 
     /// The extents of a partition.
     public init(
@@ -135,13 +137,15 @@ public struct PartitionExtents: Sendable, Equatable {
         inputs: [InputPartition: Range<Offset>],
         results: Range<Offset>,
         stock: Range<Offset>,
-        disturbed: Set<InputPartition> = []
+        disturbed: Set<InputPartition> = [],
+        rewound: Set<ChangelogTopic> = []
     ) {
         self.partition = partition
         self.inputs = inputs
         self.results = results
         self.stock = stock
         self.disturbed = disturbed
+        self.rewound = rewound
     }
 }
 

@@ -12,8 +12,10 @@ package final class PartitionState {
     private(set) var claim: Offset
     private(set) var ids: [String]
     /// The ends of journal and stock that were seen last.
-    var seenResults: Offset
-    var seenStock: Offset
+    private(set) var seenResults: Offset
+    private var seenStock: Offset
+    /// Changelogs that lack what this process wrote to them, or has seen in them.
+    private(set) var rewound: Set<ChangelogTopic> = []
 
     private var committedRecordsSinceNote = recordsPerNote
     /// When the last position note was written. At first none was under this claim: one is due, so that the next owner need not
@@ -38,12 +40,23 @@ package final class PartitionState {
     static let recordsPerNote = 1_000
 
     /// Takes a state of before up again, under a new claim. Nobody else has written to the journal meanwhile.
-    func resume(claim: Offset, ids: [String], resultsEnd: Offset, stockEnd: Offset) {
+    func resume(claim: Offset, ids: [String]) {
         (self.claim, self.ids) = (claim, ids)
-        (seenResults, seenStock) = (resultsEnd, stockEnd)
         applied.recordsSinceNote = Self.recordsPerNote
         (committedRecordsSinceNote, notedAt) = (Self.recordsPerNote, .min / 2)
         owesStock = applied.stores.hasUnwritten
+    }
+
+    /// Compares the ends of journal and stock, which only grow, with those of before.
+    func compare(_ extents: PartitionExtents) {
+        rewound.formUnion(extents.rewound)
+        if extents.results.upperBound < seenResults { rewound.insert(.results) }
+        if extents.stock.upperBound < seenStock { rewound.insert(.stock) }
+    }
+
+    /// What lies before these ends is known.
+    func see(_ extents: PartitionExtents) {
+        (seenResults, seenStock) = (extents.results.upperBound, extents.stock.upperBound)
     }
 
     /// The next record to read of each input.

@@ -21,15 +21,14 @@ struct LogCheck {
     private let stopped: [Int32: Offset]
     private var stage = Stage.extents
     private var evidence: [Int32: LogEvidence] = [:]
-    private(set) var journalEnds: [Int32: Offset] = [:]
-    private var stockEnds: [Int32: Offset] = [:]
+    private var extents: [Int32: PartitionExtents] = [:]
     /// The journals that have grown, and up to where.
     private var unread: [Int32: Range<Offset>] = [:]
     /// Where this worker's claims stand. Earlier ones may be its own.
     private var claims: [Int32: Offset] = [:]
-    private(set) var faults: [(partition: Int32, fault: PartitionFault)] = []
     private(set) var mismatches: [InputMismatch] = []
-    /// Whether taking the partitions over anew would find something: another's claim, or a position outside of its log.
+    /// Whether taking the partitions over anew would find something: another's claim, a position outside of its log, or a journal
+    /// or stock that lost records.
     private(set) var mustTakeOver = false
 
     /// How many of the last records tell whether somebody else has claimed a partition: nothing of this worker's can follow.
@@ -61,20 +60,17 @@ struct LogCheck {
     mutating func found(_ extents: [PartitionExtents], partitions: PartitionTable) {
         for extent in extents {
             let (partition, end) = (extent.partition, extent.results.upperBound)
-            journalEnds[partition] = end
+            self.extents[partition] = extent
             let first = max(extent.results.lowerBound, end - Self.lastRecords)
             if let known = stopped[partition] {
                 if end != known { unread[partition] = min(max(first, known), end)..<end }
                 continue
             }
             guard let state = partitions[partition] else { continue }
-            if let fault = fault(of: state, extent) {
-                faults.append((partition, fault))
-                continue
-            }
+            state.compare(extent)
             if end != state.seenResults { unread[partition] = first..<end }
+            mustTakeOver = mustTakeOver || !state.rewound.isEmpty
             claims[partition] = state.claim
-            stockEnds[partition] = extent.stock.upperBound
             evidence[partition] = LogEvidence(since: state, in: extent)
             mustTakeOver =
                 mustTakeOver
@@ -110,24 +106,6 @@ struct LogCheck {
 
     private mutating func finishedJournals() { stage = ranges.isEmpty ? .done : .inputs }
 
-    /// Journal and stock only grow.
-    private func fault(of state: PartitionState, _ extents: PartitionExtents) -> PartitionFault? {
-        let topics: [(PartitionFault.Kind, String, Range<Offset>, Offset)] = [
-            (.journal, "results", extents.results, state.seenResults),
-            (.stock, "stock", extents.stock, state.seenStock),
-        ]
-        for (kind, name, log, seen) in topics where log.upperBound < seen {
-            return PartitionFault(
-                kind,
-                at: log.upperBound,
-                "\(name) [\(state.partition)] ends at offset \(log.upperBound), but reached \(seen) before: the topic was made"
-                    + " anew, or lost its end",
-                anchors: state.positions
-            )
-        }
-        return nil
-    }
-
     /// Ranges of the inputs were read again.
     mutating func compare(_ records: [CommandRecord], damaged: Set<InputPartition>, by reader: CommandReader)
     {
@@ -141,10 +119,10 @@ struct LogCheck {
 
     /// Lets a state know what was found, if its logs are the ones that they were.
     func confirm(_ state: PartitionState) {
-        guard let results = journalEnds[state.partition], let stock = stockEnds[state.partition],
+        guard let extents = extents[state.partition],
             !mismatches.contains(where: { $0.input.partition == state.partition })
         else { return }
-        (state.seenResults, state.seenStock) = (results, stock)
+        state.see(extents)
         state.applied.answered.thin()
     }
 }

@@ -214,6 +214,7 @@ extension Takeover {
     mutating func found(_ extents: [PartitionExtents]) {
         for extent in extents {
             targets[extent.partition]?.extents = extent
+            kept[extent.partition]?.compare(extent)
             journalEnds[extent.partition] = extent.results.upperBound
         }
         leaveOut(partitions.filter { targets[$0]?.extents == nil })
@@ -413,6 +414,10 @@ extension Takeover {
         isOwner = true
         claims = targets.compactMapValues(\.claim)
         for partition in partitions {
+            if let fault = lossFault(of: partition) {
+                refuse(partition, fault)
+                continue
+            }
             guard let target = targets[partition], let state = kept[partition], let extents = target.extents,
                 let claim = target.claim, target.isUnchanged(since: state),
                 // An input may have got partitions.
@@ -421,15 +426,35 @@ extension Takeover {
                 kept[partition] = nil
                 continue
             }
-            state.resume(
-                claim: claim,
-                ids: ids,
-                resultsEnd: extents.results.upperBound,
-                stockEnd: extents.stock.upperBound
-            )
+            state.resume(claim: claim, ids: ids)
+            state.see(extents)
         }
         stage = targets.values.contains { kept[$0.partition] == nil } ? .starts : .evidence
         if case .evidence = stage { beginEvidence() }
+    }
+
+    /// The fault of a partition whose stock lacks records, or whose journal lacks even this worker's last claim. A journal that
+    /// only lost its end says how far the inputs are handled, and what was lost is answered again.
+    private func lossFault(of partition: Int32) -> PartitionFault? {
+        guard let state = kept[partition], let target = targets[partition], let extents = target.extents
+        else {
+            return nil
+        }
+        let lost: (PartitionFault.Kind, name: String, end: Offset)
+        if state.rewound.contains(.stock) {
+            lost = (.stock, "stock", extents.stock.upperBound)
+        } else if state.rewound.contains(.results), target.tail.lastClaim?.offset != state.claim {
+            lost = (.journal, "results", extents.results.upperBound)
+        } else {
+            return nil
+        }
+        return PartitionFault(
+            lost.0,
+            at: lost.end,
+            "\(lost.name) [\(partition)] ends at offset \(lost.end), and lacks records that were written or read before: the topic"
+                + " was made anew, or lost its end",
+            anchors: state.positions
+        )
     }
 
     /// The owner of another group that took a partition away from this worker.

@@ -141,10 +141,7 @@ struct TakeoverTarget {
 
     /// Whether nobody has written to the journal since a state was the last that it says.
     func isUnchanged(since state: PartitionState) -> Bool {
-        guard !hasNews, tail.lastClaim?.offset == state.claim, let extents,
-            // A log that was made anew, or has lost its end, is to be compared with what the journal says of it.
-            extents.results.upperBound >= state.seenResults, extents.stock.upperBound >= state.seenStock
-        else { return false }
+        guard !hasNews, tail.lastClaim?.offset == state.claim, state.rewound.isEmpty else { return false }
         return tail.positions.all.allSatisfy { state.committed[$0.key] == $0.value }
     }
 

@@ -533,10 +533,6 @@ extension Worker {
         timers.checked(at: log.now)
         phase = .polling
         for state in partitions { check.confirm(state) }
-        for (partition, fault) in check.faults {
-            stop(partition, fault, journalEnd: check.journalEnds[partition] ?? 0)
-        }
-        if !check.faults.isEmpty { try log.start(at: partitions.flatMap(\.positions)) }
         guard let share, !check.mismatches.isEmpty || check.mustTakeOver else { return }
         // Somebody else has written to a journal, or an input has changed. Taking over tells who or what.
         mismatches = check.mismatches

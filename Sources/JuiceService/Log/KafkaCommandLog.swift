@@ -183,18 +183,34 @@ extension KafkaCommandLog {
             throw LogError(.startOver, "the partitions were given up")
         }
         do throws(LogError) {
-            let found = try logs.read(
+            var found = try logs.read(
                 partitions,
                 of: share,
                 closedConnections: closedConnections,
                 timeout: lookupTimeout.current
             )
+            for index in found.extents.indices {
+                found.extents[index].rewound = rewound(in: found.extents[index])
+            }
             answered()
             return found
         } catch {
             if error.remedy == .retry { timedOut() }
             throw error
         }
+    }
+
+    private func rewound(in extents: PartitionExtents) -> Set<ChangelogTopic> {
+        let ends = [ChangelogTopic.results: extents.results.upperBound, .stock: extents.stock.upperBound]
+        return Set(
+            ends.filter { topic, end in
+                let place = TopicPartition(
+                    topic: configuration.topics[topic.topic],
+                    partition: extents.partition
+                )
+                return transactions.takeLoss(of: place, endingAt: end)
+            }.keys
+        )
     }
 
     func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] {

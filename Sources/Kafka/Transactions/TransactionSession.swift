@@ -40,6 +40,7 @@ public final class TransactionSession {
     private var turn = 0
     /// Left by each client that has ended.
     private let ends = DispatchGroup()
+    private let written = WrittenOffsets()
     /// The producer of the open transaction.
     private var open: TransactionalProducer?
 
@@ -85,6 +86,14 @@ public final class TransactionSession {
     /// Whether a connection broke in a transaction of the set in use. librdkafka may have sent a request of it twice then. If the
     /// other copy arrives later, it counts in another transaction of the same producer, and may commit that half-done.
     public var hasLostConnection: Bool { producers.contains(where: \.hasLostConnection) }
+
+    /// Whether a partition lacks records that the session has written: its topic was made anew, or it has lost its end. Says so
+    /// once. The transaction that first meets such a loss fails, so that nothing is committed behind it.
+    ///
+    /// - Parameter end: where the partition ends, what is undecided included.
+    public func takeLoss(of place: TopicPartition, endingAt end: Offset) -> Bool {
+        written.takeLoss(of: place, endingAt: end)
+    }
 
     /// Begins to make the next set without waiting, so that a later ``initTransactions(timeout:)`` is quick. Does nothing if that
     /// has begun.
@@ -141,6 +150,7 @@ public final class TransactionSession {
                 hooks: hooks,
                 decisionTimeout: setCount > 1 ? Self.decisionTimeout : nil,
                 silence: silence,
+                written: written,
                 ends: ends
             )
         }

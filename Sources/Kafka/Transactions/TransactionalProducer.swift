@@ -11,7 +11,7 @@ import Synchronization
 final class TransactionalProducer {
     let transactionalID: String
     private let handle: ClientHandle
-    private let deliveries = Deliveries()
+    private let deliveries: Deliveries
     private let thread = CallThread(name: "transaction")
     private let silence: BrokerSilence?
     private let decisionTimeout: Duration?
@@ -39,6 +39,7 @@ final class TransactionalProducer {
     /// - Parameters:
     ///   - decisionTimeout: after how long ``isUndecided`` says that waiting for the id is in vain; nil is never.
     ///   - silence: when to give up a transaction of which no broker confirms anything. Nil waits as long as librdkafka does.
+    ///   - written: what learns where records came to stand.
     ///   - ends: the group that is left once the client has ended, which happens in the background.
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     init(
@@ -47,9 +48,11 @@ final class TransactionalProducer {
         hooks: ClientHooks,
         decisionTimeout: Duration?,
         silence: BrokerSilence? = nil,
+        written: WrittenOffsets? = nil,
         ends: DispatchGroup? = nil
     ) throws(KafkaError) {
         transactionalID = id
+        deliveries = Deliveries(written)
         self.decisionTimeout = decisionTimeout
         self.silence = silence
         handle = try ClientHandle(
@@ -62,8 +65,8 @@ final class TransactionalProducer {
         ) {
             // Without this callback rd_kafka_flush, and so every commit, waits in steps of 10 ms.
             rd_kafka_conf_set_dr_msg_cb($0) { client, message, _ in
-                guard let message, let error = KafkaError(message.pointee.err), let client else { return }
-                (ClientContext.of(client) as? Deliveries)?.failed(error)
+                guard let message, let client, let context = ClientContext.of(client) else { return }
+                unsafeDowncast(context, to: Deliveries.self).add(message)
             }
         }
     }
@@ -194,7 +197,7 @@ extension TransactionalProducer {
                 return error.code == .timedOut ? nil : .failure(error)
             }
             // librdkafka only waits until nothing is left to send, and forgets what failed until the commit.
-            if let error = deliveries.failure { throw error.requiringAbort }
+            if let error = deliveries.finish() { throw error.requiringAbort }
         } catch {
             throw error.remedy == .retry ? error : reason(of: error)
         }
@@ -255,11 +258,51 @@ extension TransactionalProducer {
     }
 }
 
-/// The context of a transactional client, which keeps the first failed delivery.
+/// The context of a transactional client: what became of its records.
 private final class Deliveries: ClientContext, @unchecked Sendable {
-    private let first = Mutex<KafkaError?>(nil)
+    private struct State {
+        /// The first that failed.
+        var failure: KafkaError?
+        var run: WrittenOffsets.Run?
+    }
 
-    var failure: KafkaError? { first.withLock(\.self) }
+    private let state = Mutex(State())
+    private let written: WrittenOffsets?
 
-    func failed(_ error: KafkaError) { first.withLock { $0 = $0 ?? error } }
+    init(_ written: WrittenOffsets?) { self.written = written }
+
+    func add(_ message: UnsafePointer<rd_kafka_message_t>) {
+        let error = KafkaError(message.pointee.err)
+        let (topic, partition, offset) = (
+            UInt(bitPattern: message.pointee.rkt), message.pointee.partition, message.pointee.offset
+        )
+        state.withLock { state in
+            if let error {
+                state.failure = state.failure ?? error
+            } else if let run = state.run, run.topic == topic, run.partition == partition, run.last < offset {
+                state.run?.last = offset
+            } else if offset >= 0 {
+                if let run = state.run { written?.add(run) }
+                state.run = .init(topic: topic, partition: partition, first: offset, last: offset)
+            }
+        }
+    }
+
+    /// All records are delivered.
+    ///
+    /// - Returns: why they must not be committed, if so.
+    func finish() -> KafkaError? {
+        state.withLock { state in
+            if let run = state.run { written?.add(run) }
+            state.run = nil
+            return state.failure
+                ?? written?.takeNews().map {
+                    KafkaError(
+                        code: .offsetOutOfRange,
+                        message:
+                            "\($0) lacks records that were written to it: it was made anew, or lost its end"
+                    )
+                }
+        }
+    }
 }
