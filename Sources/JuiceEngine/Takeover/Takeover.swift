@@ -338,24 +338,24 @@ extension Takeover {
     }
 
     /// The group takes this worker for a member.
-    mutating func confirmed() {
-        stage = .producers
-        if !ids.isEmpty { initialised(ids) }
-    }
+    mutating func confirmed() { fence(suspects) }
 
-    /// New producers are made.
+    /// New producers are made. That fences whoever had their ids when it wrote what was read here.
     mutating func initialised(_ ids: [String]) {
         self.ids = ids
-        let suspects = targets.values.reduce(into: Set<String>()) { $0.formUnion($1.tail.suspects) }
-        fence(suspects)
+        fence(suspects.subtracting(ids))
     }
 
+    private var suspects: Set<String> { targets.values.reduce(into: []) { $0.formUnion($1.suspects) } }
+
     private mutating func fence(_ suspects: Set<String>) {
-        if suspects.isDisjoint(with: ids) {
-            if suspects.isEmpty { beginClaims() } else { stage = .fencing(suspects) }
-        } else {
-            // Perhaps another process of the same name has some of these ids now, and this one the rest.
+        if ids.isEmpty || !suspects.isDisjoint(with: ids) {
+            // Another process of the same name may have claimed after these ids were taken over, and have some of them now.
             (ids, stage) = ([], .producers)
+        } else if suspects.isEmpty {
+            beginClaims()
+        } else {
+            stage = .fencing(suspects)
         }
     }
 
