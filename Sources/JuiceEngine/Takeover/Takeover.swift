@@ -107,7 +107,7 @@ struct Takeover {
     /// After so many claims in a row with others in between, the group should sort out who is the owner.
     private static let mostClaims = 5
     /// How long reading may find nothing, in milliseconds: a topic that was made anew meanwhile may never get as long again.
-    private static let longestRead: Timestamp = 30_000
+    static let longestRead: Timestamp = 30_000
 
     /// - Parameters:
     ///   - ids: the ids of producers that have claimed nothing yet; empty if they are still to be made.
