@@ -105,11 +105,7 @@ extension EmbeddedBroker {
         public static let initProducerID = Self(rawValue: 22)
         /// Make partitions part of a transaction.
         public static let addPartitionsToTransaction = Self(rawValue: 24)
-        /// Make a group's offsets part of a transaction.
-        public static let addOffsetsToTransaction = Self(rawValue: 25)
         /// Commit or abort a transaction.
         public static let endTransaction = Self(rawValue: 26)
-        /// Store a group's offsets in a transaction.
-        public static let transactionalOffsetCommit = Self(rawValue: 28)
     }
 }
