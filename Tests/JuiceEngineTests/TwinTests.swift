@@ -58,6 +58,8 @@ import Testing
         stand.harness.run()
         #expect(stand.claims == [Stand.first, Stand.next])
         #expect(Set(stand.fenced) == Set(Stand.first))
+        let failures = stand.harness.events.count { if case .startingOver = $0 { true } else { false } }
+        #expect(failures == 0, "it fenced itself")
     }
 
     /// What was claimed before the ids were taken over is fenced by that. Otherwise a worker whose claims fail one after the other
