@@ -170,17 +170,22 @@ public final class PositionAnchor {
         try asking(timeout) { () throws(LogError) in try anchoring.write(place, by: author, reason: reason) }
     }
 
-    /// Makes a call again while it may succeed.
+    /// Makes a call again while it may succeed. A service that runs takes the partition back as soon as it finds itself fenced, at
+    /// times before the note is written.
     private func asking<Answer>(
         _ timeout: Duration,
         _ call: () throws(LogError) -> Answer
     ) throws(ServiceError) -> Answer {
         let isWorthWaiting = Self.until(timeout)
+        var mustStartOver = false
         while true {
             do throws(LogError) {
+                if mustStartOver { try anchoring.startOver() }
+                mustStartOver = false
                 return try call()
             } catch {
-                guard error.remedy == .retry, isWorthWaiting() else { throw .failed(error.message) }
+                guard error.remedy != .stop, isWorthWaiting() else { throw .failed(error.message) }
+                mustStartOver = mustStartOver || error.remedy == .startOver
             }
         }
     }

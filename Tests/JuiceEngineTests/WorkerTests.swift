@@ -157,4 +157,17 @@ import Testing
         #expect(answer.headers == [headers[0], headers[2]])
         #expect(answer.key.map { String(decoding: $0.view, as: UTF8.self) } == "main")
     }
+
+    /// What is written from then on is the worker's own, and would be fetched for nothing.
+    @Test func aCheckOfTheLogsStopsReadingTheJournal() {
+        let harness = Harness()
+        harness.cluster.order("a", "kiwi")
+        harness.run()
+        var opened: [String] = []
+        harness.log.trace = { if $0.hasPrefix("open ") { opened.append($0) } }
+        harness.cluster.now += 3_001
+        harness.run()
+        #expect(opened.count == 2)
+        #expect(opened.last == "open committed: ")
+    }
 }

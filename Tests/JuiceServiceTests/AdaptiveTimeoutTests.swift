@@ -24,18 +24,17 @@ import Testing
     /// Only connections lost since the last answer count.
     @Test func anAnswerForgivesALoss() {
         var timeout = AdaptiveTimeout()
-        timeout.answered(closedConnections: 1)
+        timeout.answered(after: .zero, closedConnections: 1)
         for _ in 0..<3 { timeout.timedOut(closedConnections: 1) }
         #expect(timeout.current == .seconds(8))
     }
 
-    @Test func answersShrinkItStepByStep() {
+    /// Otherwise a broker that is always slow would time out every other time.
+    @Test(arguments: [(1, 2), (1.1, 2.2), (3, 6), (5, 8), (0.01, 1)])
+    func itStaysTwiceAsLongAsTheLastAnswerTook(seconds: Double, next: Double) {
         var timeout = AdaptiveTimeout()
         for _ in 0..<3 { timeout.timedOut() }
-        let shrunk = (0..<4).map { _ in
-            timeout.answered()
-            return timeout.current
-        }
-        #expect(shrunk == [4, 2, 1, 1].map { .seconds($0) })
+        for _ in 0..<2 { timeout.answered(after: .seconds(seconds)) }
+        #expect(timeout.current == .seconds(next))
     }
 }

@@ -19,13 +19,16 @@ import Testing
             for name in [cluster.topics.orders, cluster.topics.restocks] {
                 broker.setLeader(1, of: TopicPartition(topic: name, partition: 0))
             }
-            // An answer proves nothing: the embedded broker shows those of aborted transactions, too.
+            // An answer proves nothing: the embedded broker shows those of aborted transactions, too. So does the journal
+            // there, and the service takes the second order for answered.
             let till = try Till(cluster)
             _ = try till.order()
             #expect(wait { events.committed.count == 1 })
             broker.takeDown(broker: 2)
             // New producers take the place of fenced ones.
             broker.fail(next: .endTransaction, with: [.producerFenced])
+            _ = try till.order()
+            #expect(wait(upTo: .seconds(20)) { events.takeovers == 2 }, "\(events.all.suffix(5))")
             _ = try till.order()
             #expect(wait(upTo: .seconds(20)) { events.committed.count == 2 }, "\(events.all.suffix(5))")
         }
@@ -43,4 +46,9 @@ import Testing
         let configuration = ServiceConfiguration(bootstrapServers: "a:9092", instanceID: "one")
         #expect(configuration.knowing(brokers: brokers).bootstrapServers == all)
     }
+}
+
+extension EventLog {
+    /// How often the worker has taken over its partitions.
+    fileprivate var takeovers: Int { all.count { if case .restored = $0 { true } else { false } } }
 }

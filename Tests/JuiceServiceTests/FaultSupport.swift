@@ -254,6 +254,5 @@ extension KafkaError.Code {
     static let unknownLeaderEpoch = Self(rawValue: 75)
     static let offsetNotAvailable = Self(rawValue: 78)
     static let groupMaxSizeReached = Self(rawValue: 81)
-    static let unstableOffsetCommit = Self(rawValue: 88)
     static let producerFenced = Self(rawValue: 90)
 }

@@ -194,8 +194,11 @@ let quietLogger: Logger = {
 ///
 /// - Returns: whether the condition holds.
 @discardableResult
-func wait(upTo timeout: Duration = .seconds(90), until condition: () -> Bool) -> Bool {
+func wait(
+    upTo timeout: Duration = .seconds(90),
+    until condition: () throws -> Bool
+) rethrows -> Bool {
     let deadline = ContinuousClock.now + timeout
-    while !condition(), ContinuousClock.now < deadline { Thread.sleep(forTimeInterval: 0.01) }
-    return condition()
+    while try !condition(), ContinuousClock.now < deadline { Thread.sleep(forTimeInterval: 0.01) }
+    return try condition()
 }

@@ -151,6 +151,18 @@ import Testing
         }
     }
 
+    /// It could write nothing any more.
+    @Test(arguments: [(["two/0"], 1), (["two/1", "another"], 0)])
+    func aPreparedSetIsDroppedIfSomebodyElseHasOneOfItsIDs(taken: [String], set: Int) async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+            let session = broker.session(names: ["one", "two"], setCount: 3)
+            session.prepare()
+            session.discardPrepared(Set(taken))
+            #expect(try session.initTransactions(timeout: .seconds(60)) == ["one/\(set)", "two/\(set)"])
+        }
+    }
+
     /// A client whose events nobody takes grows without limit.
     @Test func aPreparedSetIsPolled() async throws {
         try await onThread {

@@ -89,7 +89,7 @@ public protocol CommandLog: AnyObject {
     ///   - retention: how long answers are kept, in milliseconds. ``AnswerHorizon`` turns that into the time to read from.
     func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset]
 
-    /// Begins to read the changelogs at these positions, and stops any earlier reading.
+    /// Begins to read the changelogs at these positions, and stops any earlier reading. Without positions nothing is read.
     func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError)
 
     /// Returns the next records of the changelogs, and the partitions read to their ends.

@@ -14,26 +14,28 @@ public struct Anchoring<Log: CommandLog> {
     }
 
     private let log: Log
+    private let share: InputShare
+    private let rules: Takeover.Rules
     private let partition: Int32
     private var takeover: Takeover
+    /// Where the claim stands under which the note was first written. It may be committed although that failed.
+    private var attempt: Offset?
 
     /// - Parameters:
     ///   - log: of a process that is no member of the group.
     ///   - settings: with the name that the claim is to have.
     ///   - share: of one partition that stores live in.
     public init(log: Log, settings: WorkerSettings, share: InputShare) {
-        self.log = log
+        (self.log, self.share) = (log, share)
         partition = share.partitions.first ?? 0
-        takeover = Takeover(
-            share: share,
-            ids: [],
-            rules: Takeover.Rules(settings, encoder: AnswerEncoder(menu: settings.menu))
-        )
+        rules = Takeover.Rules(settings, encoder: AnswerEncoder(menu: settings.menu))
+        takeover = Takeover(share: share, ids: [], rules: rules)
     }
 
     /// What is known of the partition. Nothing is changed.
     ///
-    /// - Throws: ``LogError``; after ``LogError/Remedy/retry`` the same call goes on.
+    /// - Throws: ``LogError``; after ``LogError/Remedy/retry`` the same call goes on, after ``LogError/Remedy/startOver`` it does
+    ///   so once ``startOver()`` was called.
     public mutating func survey() throws(LogError) -> Survey {
         while !takeover.isSurveyed { try step() }
         guard let target = takeover.targets[partition], let extents = target.extents else {
@@ -45,15 +47,25 @@ public struct Anchoring<Log: CommandLog> {
         return Survey(positions: positions, extents: extents, group: target.tail.lastClaim?.owner.group)
     }
 
+    /// Begins anew, for example because the partition's owner has taken it back in the meantime.
+    public mutating func startOver() throws(LogError) {
+        try log.start(at: [])
+        takeover = Takeover(share: share, ids: [], rules: rules)
+    }
+
     /// Takes the partition over and writes the note, after ``survey()``.
     ///
-    /// - Throws: ``LogError``; after ``LogError/Remedy/retry`` the same call goes on, after another error nothing may be repeated
-    ///   without a look at the journal.
+    /// - Throws: ``LogError``, as ``survey()`` does.
     public mutating func write(_ place: InputPlace, by author: String, reason: String?) throws(LogError) {
+        let note = JournalNote.anchored(place, by: author, reason: reason)
         while !takeover.isOwner { try step() }
+        let claim = takeover.targets[partition]?.claim
+        // Nobody can write the first note any more. A second one would undo what was handled since.
+        if let attempt, let claim, try journal(from: attempt, to: claim, has: note) { return }
+        attempt = attempt ?? claim
         try log.begin()
         var output = Output(log)
-        try output.journal(partition, .anchored(place, by: author, reason: reason))
+        try output.journal(partition, note)
         while true {
             do throws(LogError) {
                 return try log.commit()
@@ -61,6 +73,25 @@ public struct Anchoring<Log: CommandLog> {
                 guard error.remedy == .retry else { throw error }
             }
         }
+    }
+
+    private func journal(from start: Offset, to end: Offset, has note: JournalNote) throws(LogError) -> Bool {
+        let position = ChangelogPosition(topic: .results, partition: partition, offset: start)
+        try log.openChangelog([position], isolation: .committed)
+        let begun = log.now
+        var next = start
+        while next < end {
+            let batch = try log.readChangelog()
+            guard batch.damages.isEmpty, log.now - begun < Takeover.longestRead else {
+                throw LogError(.stop, "the journal cannot be read up to offset \(end)")
+            }
+            for record in batch.records {
+                if let value = record.value, JournalNote(value) == note { return true }
+                next = max(next, record.offset + 1)
+            }
+            for reached in batch.ends { next = max(next, reached.offset) }
+        }
+        return false
     }
 
     private mutating func step() throws(LogError) {

@@ -14,7 +14,7 @@ struct LogCheck {
         case finish
     }
 
-    private enum Stage { case extents, openingJournals, journals, inputs, done }
+    private enum Stage { case extents, openingJournals, journals, closingJournals, inputs, done }
 
     private let partitions: [Int32]
     /// The journal ends of stopped partitions.
@@ -47,6 +47,8 @@ struct LogCheck {
                     .sorted { $0.partition < $1.partition }
             )
         case .journals: .readChangelog
+        // The log would go on to fetch all that is written from now on.
+        case .closingJournals: .openChangelog([])
         case .inputs: .readBack(ranges)
         case .done: .finish
         }
@@ -80,11 +82,14 @@ struct LogCheck {
                 }
         }
         stage = .openingJournals
-        if unread.isEmpty { finishedJournals() }
+        if unread.isEmpty { opened() }
     }
 
-    /// The journals are open.
-    mutating func opened() { stage = .journals }
+    /// The journals that have grown are open, if any.
+    mutating func opened() {
+        guard unread.isEmpty else { return stage = .journals }
+        stage = ranges.isEmpty ? .done : .inputs
+    }
 
     /// The next records of the journals.
     mutating func read(_ batch: ChangelogBatch) {
@@ -101,10 +106,8 @@ struct LogCheck {
         // The last stable offset will do: what is undecided there is this worker's, or nobody's.
         for end in batch.ends { unread[end.partition] = nil }
         for place in batch.damages.keys { unread[place.partition] = nil }
-        if unread.isEmpty { finishedJournals() }
+        if unread.isEmpty { stage = .closingJournals }
     }
-
-    private mutating func finishedJournals() { stage = ranges.isEmpty ? .done : .inputs }
 
     /// Ranges of the inputs were read again.
     mutating func compare(_ records: [CommandRecord], damaged: Set<InputPartition>, by reader: CommandReader)

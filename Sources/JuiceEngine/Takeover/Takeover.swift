@@ -108,7 +108,7 @@ struct Takeover {
     /// After so many claims in a row with others in between, the group should sort out who is the owner.
     private static let mostClaims = 5
     /// How long reading may find nothing, in milliseconds: a topic that was made anew meanwhile may never get as long again.
-    private static let longestRead: Timestamp = 30_000
+    static let longestRead: Timestamp = 30_000
 
     /// - Parameters:
     ///   - ids: the ids of producers that have claimed nothing yet; empty if they are still to be made.
@@ -340,23 +340,24 @@ extension Takeover {
     }
 
     /// The group takes this worker for a member.
-    mutating func confirmed() {
-        stage = .producers
-        if !ids.isEmpty { initialised(ids) }
-    }
+    mutating func confirmed() { fence(suspects) }
 
-    /// New producers are made.
+    /// New producers are made. That fences whoever had their ids when it wrote what was read here.
     mutating func initialised(_ ids: [String]) {
         self.ids = ids
-        fence(targets.values.reduce(into: Set()) { $0.formUnion($1.suspects) })
+        fence(suspects.subtracting(ids))
     }
 
+    private var suspects: Set<String> { targets.values.reduce(into: []) { $0.formUnion($1.suspects) } }
+
     private mutating func fence(_ suspects: Set<String>) {
-        if suspects.isDisjoint(with: ids) {
-            if suspects.isEmpty { beginClaims() } else { stage = .fencing(suspects) }
-        } else {
-            // Perhaps another process of the same name has some of these ids now, and this one the rest.
+        if ids.isEmpty || !suspects.isDisjoint(with: ids) {
+            // Another process of the same name may have claimed after these ids were taken over, and have some of them now.
             (ids, stage) = ([], .producers)
+        } else if suspects.isEmpty {
+            beginClaims()
+        } else {
+            stage = .fencing(suspects)
         }
     }
 

@@ -162,9 +162,10 @@ extension CommandInput {
         guard let given else { return nil }
         let topics = configuration.topics
         let metadata: ClusterMetadata
+        let start = ContinuousClock.now
         do throws(KafkaError) {
             metadata = try consumer.metadata(topics: topics.inputs, timeout: metadataTimeout.current)
-            metadataTimeout.answered()
+            metadataTimeout.answered(after: .now - start)
         } catch {
             if error.code == .timedOut { metadataTimeout.timedOut() }
             try report(error)

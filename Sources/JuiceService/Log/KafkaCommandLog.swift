@@ -182,6 +182,7 @@ extension KafkaCommandLog {
         guard let share = share ?? input?.share else {
             throw LogError(.startOver, "the partitions were given up")
         }
+        let start = ContinuousClock.now
         do throws(LogError) {
             var found = try logs.read(
                 partitions,
@@ -192,7 +193,7 @@ extension KafkaCommandLog {
             for index in found.extents.indices {
                 found.extents[index].rewound = rewound(in: found.extents[index])
             }
-            answered()
+            answered(after: .now - start)
             return found
         } catch {
             if error.remedy == .retry { timedOut() }
@@ -227,7 +228,7 @@ extension KafkaCommandLog {
         guard let input else { return }
         do throws(KafkaError) {
             try input.consumer.commit(offsets(positions))
-            answered()
+            watch.reached()
         } catch {
             if error.code.isHopeless { throw LogError(error) }
             // A stale member is told to join anew by its next poll.
@@ -301,7 +302,7 @@ extension KafkaCommandLog {
 
     func commit() throws(LogError) {
         try call { () throws(KafkaError) in try transactions.commit(timeout: Self.callTimeout) }
-        answered()
+        watch.reached()
     }
 
     private func call<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
@@ -315,10 +316,11 @@ extension KafkaCommandLog {
 
     /// Makes a lookup. If it times out, the next one may take longer.
     private func looking<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
-        try LogError.rethrowing { () throws(KafkaError) in
+        let start = ContinuousClock.now
+        return try LogError.rethrowing { () throws(KafkaError) in
             do throws(KafkaError) {
                 let result = try body()
-                answered()
+                answered(after: .now - start)
                 return result
             } catch {
                 if error.code == .timedOut { timedOut() }
@@ -331,8 +333,8 @@ extension KafkaCommandLog {
 
     private func timedOut() { lookupTimeout.timedOut(closedConnections: closedConnections) }
 
-    private func answered() {
-        lookupTimeout.answered(closedConnections: closedConnections)
+    private func answered(after time: Duration) {
+        lookupTimeout.answered(after: time, closedConnections: closedConnections)
         // A slow broker may never answer a probe in time, so every answer counts.
         watch.reached()
     }

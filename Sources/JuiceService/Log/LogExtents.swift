@@ -47,12 +47,8 @@ struct LogExtents {
             leaderless[partition] = places(of: partition, share).first { leaders[$0] == nil }?.topic
         }
         let all = partitions.filter { leaderless[$0] == nil }.flatMap { places(of: $0, share) }
-        do throws(KafkaError) {
-            watermarks = try consumer.watermarks(of: all, timeout: timeout)
-        } catch {
-            // The leader does not know the partition yet, or no longer. If the topic is gone, its metadata tells.
-            if error.code == .unknownTopicOrPartition { throw LogError(.retry, error.description) }
-            throw LogError(error)
+        watermarks = try LogError.rethrowing { () throws(KafkaError) in
+            try consumer.watermarks(of: all, timeout: timeout)
         }
         let moved = Set(all.filter { self.leaders[$0] != nil && self.leaders[$0] != leaders[$0] })
         let isDisturbed = closedConnections != self.closedConnections

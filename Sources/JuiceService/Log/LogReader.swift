@@ -42,6 +42,7 @@ final class LogReader {
 
     func open(_ positions: [ChangelogPosition], isolation: Isolation) throws(KafkaError) {
         try close()
+        guard !positions.isEmpty else { return }
         let partitions = positions.map {
             TopicPartition(topic: configuration.topics[$0.topic], partition: $0.partition)
         }

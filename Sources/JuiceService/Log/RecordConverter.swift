@@ -36,7 +36,7 @@ struct RecordConverter<Topic: Sendable & Hashable> {
         for (index, element) in batch.enumerated() {
             switch element {
             case .record(let record):
-                guard let topic = topic(of: record) else { continue }
+                guard let topic = topic(record.topicIdentity, named: record.topic) else { continue }
                 if !damaged.isEmpty,
                     damaged.contains(TopicPartition(topic: record.topic, partition: record.partition))
                 {
@@ -73,10 +73,12 @@ struct RecordConverter<Topic: Sendable & Hashable> {
         return (records, ends, damages)
     }
 
-    private mutating func topic(of record: ConsumedRecord) -> Topic? {
-        if let last, last.identity == record.topicIdentity { return last.topic }
-        guard let topic = topics[record.topic] else { return nil }
-        last = (record.topicIdentity, topic)
+    /// The topic with an identity of librdkafka's. Its name, which would have to be copied, is asked for only if the last record
+    /// was of another one.
+    mutating func topic(_ identity: OpaquePointer?, named name: @autoclosure () -> String) -> Topic? {
+        if let last, last.identity == identity { return last.topic }
+        guard let topic = topics[name()] else { return nil }
+        last = (identity, topic)
         return topic
     }
 }

@@ -51,8 +51,10 @@ struct TopicPreparation: Sendable {
         defer { reader.close() }
         let start = ContinuousClock.now
         var isWaiting = false
+        // Each attempt begins with the first question again, and a slow broker must have time to answer the last one.
+        var timeout = AdaptiveTimeout(shortest: .seconds(2))
         while stop.age == nil {
-            switch attempt(admin, reader) {
+            switch attempt(admin, reader, timeout: timeout.current) {
             case .success(let ready):
                 watch.reached()
                 return ready
@@ -70,6 +72,7 @@ struct TopicPreparation: Sendable {
                 stop.wait(for: .milliseconds(200))
             case .failure(.kafka(let error)) where error.remedy == .retry:
                 watch.failed(error)
+                if error.code == .timedOut { timeout.timedOut() }
                 stop.wait(for: .milliseconds(200))
             case .failure(.kafka(let error)):
                 throw .failed(error.description + error.code.neededRights)
@@ -100,9 +103,9 @@ struct TopicPreparation: Sendable {
         case kafka(KafkaError)
     }
 
-    private func attempt(_ admin: Admin, _ reader: Consumer) -> Result<Ready, Failure> {
+    private func attempt(_ admin: Admin, _ reader: Consumer, timeout: Duration) -> Result<Ready, Failure> {
         do throws(KafkaError) {
-            return try prepare(admin, reader).mapError(Failure.service)
+            return try prepare(admin, reader, timeout: timeout).mapError(Failure.service)
         } catch {
             return .failure(.kafka(error))
         }
@@ -110,9 +113,9 @@ struct TopicPreparation: Sendable {
 
     private func prepare(
         _ admin: Admin,
-        _ reader: Consumer
+        _ reader: Consumer,
+        timeout: Duration
     ) throws(KafkaError) -> Result<Ready, ServiceError> {
-        let timeout = Duration.seconds(2)
         if let plan {
             let created = try admin.create(plan.topics, timeout: .seconds(4))
             for name in created {

@@ -251,5 +251,7 @@ extension KafkaError.Code {
         .unstableOffsetCommit, Self(RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE),
         Self(RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE), Self(RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE),
         Self(RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR), Self(RD_KAFKA_RESP_ERR_NOT_CONTROLLER),
+        // The client's or the broker's metadata is older than the last election.
+        Self(RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH), Self(RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH),
     ]
 }

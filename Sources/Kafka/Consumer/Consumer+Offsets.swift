@@ -91,7 +91,14 @@ extension Consumer {
         // librdkafka reports an error for an empty list.
         guard !times.isEmpty else { return [:] }
         let code = list.withPointer { rd_kafka_offsets_for_times(handle.pointer, $0, timeout.milliseconds) }
-        if let error = KafkaError(code) { throw error }
-        return try list.offsets().compactMapValues { $0 }
+        do throws(KafkaError) {
+            if let error = KafkaError(code) { throw error }
+            return try list.offsets().compactMapValues { $0 }
+        } catch {
+            guard error.code == .unknownTopicOrPartition else { throw error }
+            // The broker that the cluster names as the leader does not know the partition yet, or no longer. If the topic is
+            // gone, its metadata tells.
+            throw KafkaError(code: error.code, message: error.message, isRetriable: true)
+        }
     }
 }

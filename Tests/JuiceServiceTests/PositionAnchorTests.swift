@@ -1,0 +1,66 @@
+import BrokerFaults
+import JuiceMessages
+import Kafka
+import TestSupport
+import Testing
+
+@testable import JuiceService
+
+@Suite(.concurrencyLimited) struct PositionAnchorTests {
+    private static let success = KafkaError.Code(rawValue: 0)
+
+    /// A service that runs takes the partition back, and fences the anchor while it claims, or while it writes the note. Then
+    /// nothing is written, or the note is there although its commit seemed to fail.
+    static let fences = [
+        Fault("claim", .endTransaction, [.producerFenced]),
+        Fault("note", .produce, [success, .producerFenced]),
+        Fault("note that is there", .endTransaction, [success, .producerFenced]),
+        Fault("both", .endTransaction, [.producerFenced, success, .producerFenced]),
+    ]
+
+    @Test(arguments: fences) func itBeginsAnewWhenItIsFenced(fence: Fault) async throws {
+        let cluster = try await TestCluster.single { cluster in
+            try cluster.leaveSomeStock()
+            for _ in 0..<3 { _ = try Till(cluster).order() }
+        }
+        try await onThread {
+            let broker = try #require(cluster.broker)
+            var configuration = cluster.serviceConfiguration()
+            configuration.group = "former"
+            let anchor = try PositionAnchor(
+                configuration: configuration,
+                topic: .orders,
+                partition: 0,
+                author: "somebody",
+                timeout: .seconds(60),
+                logger: quietLogger
+            )
+            let move = try anchor.look(.latest, timeout: .seconds(60))
+            #expect(move == PositionAnchor.Move(from: 0, to: 3, log: 0..<3))
+            broker.fail(next: fence.request, with: fence.codes)
+            try anchor.move(to: move.to, by: "somebody", reason: "a test", timeout: .seconds(60))
+            #expect(broker.pendingFailures(of: fence.request) == 0)
+            let place = InputPlace(topic: .orders, partition: nil, offset: 3)
+            let note = JournalNote.anchored(place, by: "somebody", reason: "a test")
+            #expect(try cluster.journal().filter { $0 == note }.count == 1)
+        }
+    }
+}
+
+extension TestCluster {
+    /// The notes in the journal of partition 0.
+    fileprivate func journal() throws -> [JournalNote] {
+        let reader = try Consumer(
+            configuration: serviceConfiguration().logEndConsumer,
+            hooks: ClientHooks(logger: quietLogger)
+        )
+        let place = TopicPartition(topic: topics.results, partition: 0)
+        let end = try reader.endOffsets(of: [place], timeout: .seconds(60))[place] ?? 0
+        var notes: [JournalNote] = []
+        try reader.read([place: 0..<end], timeout: .seconds(60)) { record in
+            if let value = record.value, let note = JournalNote(value) { notes.append(note) }
+            return true
+        }
+        return notes
+    }
+}
