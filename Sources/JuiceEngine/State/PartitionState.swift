@@ -40,11 +40,17 @@ package final class PartitionState {
     static let recordsPerNote = 1_000
 
     /// Takes a state of before up again, under a new claim. Nobody else has written to the journal meanwhile.
-    func resume(claim: Offset, ids: [String]) {
+    ///
+    /// - Returns: whether the stock topic has lost records, and all of it is to be written again.
+    func resume(claim: Offset, ids: [String], _ extents: PartitionExtents) -> Bool {
         (self.claim, self.ids) = (claim, ids)
+        see(extents)
+        let hasLostStock = rewound.remove(.stock) != nil
+        if hasLostStock { applied.stores.rewriteAll() }
         applied.recordsSinceNote = Self.recordsPerNote
         (committedRecordsSinceNote, notedAt) = (Self.recordsPerNote, .min / 2)
         owesStock = applied.stores.hasUnwritten
+        return hasLostStock
     }
 
     /// Compares the ends of journal and stock, which only grow, with those of before.

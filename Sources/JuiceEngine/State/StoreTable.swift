@@ -149,6 +149,11 @@ package struct StoreTable {
         unwritten.append(index)
     }
 
+    /// The stock topic has lost records, and lacks all stores that ever changed.
+    mutating func rewriteAll() {
+        for index in 0..<count where revisions[index] > 0 { markUnwritten(index) }
+    }
+
     /// Reverts every change since the last commit.
     mutating func undo() {
         for (position, change) in changes.enumerated() {

@@ -93,6 +93,8 @@ struct Takeover {
     private(set) var refusals: [Refusal] = []
     /// Where the journals ended when they were looked at last.
     private(set) var journalEnds: [Int32: Offset] = [:]
+    /// Partitions whose stock is to be written again, since its topic has lost records.
+    private(set) var rewritten: [Int32] = []
     private var claimAttempts = 0
     /// The most partitions that are claimed in one transaction.
     private let claimLimit: Int
@@ -415,45 +417,43 @@ extension Takeover {
         isOwner = true
         claims = targets.compactMapValues(\.claim)
         for partition in partitions {
-            if let fault = lossFault(of: partition) {
-                refuse(partition, fault)
-                continue
-            }
-            guard let target = targets[partition], let state = kept[partition], let extents = target.extents,
-                let claim = target.claim, target.isUnchanged(since: state),
-                // An input may have got partitions.
+            guard let state = kept[partition], let target = targets[partition], let extents = target.extents,
+                let claim = target.claim
+            else { continue }
+            // An input may have got partitions.
+            if target.isUnchanged(since: state),
                 Set(state.committed.all.map(\.key)) == Set(share.inputs(of: partition))
-            else {
+            {
+                if state.resume(claim: claim, ids: ids, extents) { rewritten.append(partition) }
+            } else {
+                let fault = lossFault(of: state, target.tail, extents)
                 kept[partition] = nil
-                continue
+                if let fault { refuse(partition, fault) }
             }
-            state.resume(claim: claim, ids: ids)
-            state.see(extents)
         }
         stage = targets.values.contains { kept[$0.partition] == nil } ? .starts : .evidence
         if case .evidence = stage { beginEvidence() }
     }
 
-    /// The fault of a partition whose stock lacks records, or whose journal lacks even this worker's last claim. A journal that
-    /// only lost its end says how far the inputs are handled, and what was lost is answered again.
-    private func lossFault(of partition: Int32) -> PartitionFault? {
-        guard let state = kept[partition], let target = targets[partition], let extents = target.extents
-        else {
-            return nil
-        }
-        let lost: (PartitionFault.Kind, name: String, end: Offset)
+    /// The fault of a partition whose stock lacks records that no state in memory makes good, or whose journal lacks even this
+    /// worker's last claim. A journal that only lost its end says how far the inputs are handled, and what was lost is answered
+    /// again.
+    private func lossFault(of state: PartitionState, _ tail: JournalTail, _ extents: PartitionExtents)
+        -> PartitionFault?
+    {
+        let lost: (kind: PartitionFault.Kind, name: String, end: Offset)
         if state.rewound.contains(.stock) {
             lost = (.stock, "stock", extents.stock.upperBound)
-        } else if state.rewound.contains(.results), target.tail.lastClaim?.offset != state.claim {
+        } else if state.rewound.contains(.results), tail.lastClaim?.offset != state.claim {
             lost = (.journal, "results", extents.results.upperBound)
         } else {
             return nil
         }
         return PartitionFault(
-            lost.0,
+            lost.kind,
             at: lost.end,
-            "\(lost.name) [\(partition)] ends at offset \(lost.end), and lacks records that were written or read before: the topic"
-                + " was made anew, or lost its end",
+            "\(lost.name) [\(state.partition)] ends at offset \(lost.end), and lacks records that were written or read before: the"
+                + " topic was made anew, or lost its end",
             anchors: state.positions
         )
     }

@@ -411,6 +411,8 @@ extension Worker {
             state.undo()
             kept[state.partition] = state
         }
+        // If the journal is lost, nothing else will say how far the inputs were handled.
+        publish()
         partitions = PartitionTable()
     }
 
@@ -495,6 +497,7 @@ extension Worker {
         for refusal in takeover.refusals {
             stop(refusal.partition, refusal.fault, journalEnd: takeover.journalEnds[refusal.partition] ?? 0)
         }
+        for partition in takeover.rewritten { onEvent(.stockRewritten(partition)) }
         timers.tookOver(at: now)
         trouble.claimed()
         let held = held

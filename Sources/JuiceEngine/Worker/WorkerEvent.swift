@@ -22,6 +22,8 @@ public enum WorkerEvent: Sendable {
     case partitionFailing(Int32, PartitionFault)
     /// A partition that was failing works again.
     case partitionRecovered(Int32)
+    /// A partition's stock topic was made anew, or has lost its end. The worker writes all of it again, from memory.
+    case stockRewritten(Int32)
     /// The worker gave up. It takes no further step.
     case failed(LogError)
     /// The worker left its group.

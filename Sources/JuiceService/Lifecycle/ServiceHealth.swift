@@ -148,7 +148,7 @@ extension ServiceHealth {
             case .partitionFailing(let partition, let fault):
                 worker.failingPartitions[partition] = fault.reason
             case .partitionRecovered(let partition): worker.failingPartitions[partition] = nil
-            case .started, .retrying: break
+            case .started, .retrying, .stockRewritten: break
             }
             state.workers[number] = worker
         }

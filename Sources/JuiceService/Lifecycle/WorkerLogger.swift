@@ -82,6 +82,11 @@ struct WorkerLogger {
         case .partitionRecovered(let partition):
             failing.remove(partition)
             logger.notice("partition works again", metadata: ["partition": "\(partition)"])
+        case .stockRewritten(let partition):
+            logger.warning(
+                "the stock topic was made anew, or lost its end: all of the partition's stock is written again",
+                metadata: ["partition": "\(partition)", "topic": "\(configuration.topics.stock)"]
+            )
         case .failed(let error):
             logDeadLetters()
             logger.critical("\(error.message)")
@@ -143,7 +148,7 @@ struct WorkerLogger {
         case _ where fault.anchors.isEmpty:
             return "docs/OPERATIONS.md#topics-made-anew says what can be done"
         case .stock, .journal, .input:
-            return commands.joined(separator: ", and ")
+            return commands.joined(separator: " && ")
                 + " (first with --dry-run, which shows what is skipped and what is read again). See docs/OPERATIONS.md#anchors"
         }
     }

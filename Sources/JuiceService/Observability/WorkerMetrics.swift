@@ -96,7 +96,7 @@ final class WorkerMetrics: Sendable {
                 $0.lag.removeAll()
             }
             stoppedPartitions.record(0)
-        case .started, .retrying, .startingOver, .failed: break
+        case .started, .retrying, .startingOver, .stockRewritten, .failed: break
         }
     }
 
