@@ -68,6 +68,18 @@ struct WorkerLogger {
                 "starting over with new producers and restored state: \(error.message)"
             )
             isStartingOver = true
+        case .partitionStopped, .partitionFailing, .partitionRecovered, .stockRewritten: logPartition(event)
+        case .failed(let error):
+            logDeadLetters()
+            logger.critical("\(error.message)")
+        case .left:
+            logDeadLetters()
+            logger.info("left the consumer group")
+        }
+    }
+
+    private mutating func logPartition(_ event: WorkerEvent) {
+        switch event {
         case .partitionStopped(let partition, let fault):
             logger.critical(
                 "partition stopped, its commands wait: \(fault.reason). To go on: \(mend(partition, fault))",
@@ -87,12 +99,7 @@ struct WorkerLogger {
                 "the stock topic was made anew, or lost its end: all of the partition's stock is written again",
                 metadata: ["partition": "\(partition)", "topic": "\(configuration.topics.stock)"]
             )
-        case .failed(let error):
-            logDeadLetters()
-            logger.critical("\(error.message)")
-        case .left:
-            logDeadLetters()
-            logger.info("left the consumer group")
+        default: break
         }
     }
 
