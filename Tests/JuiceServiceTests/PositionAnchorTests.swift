@@ -18,6 +18,17 @@ import Testing
         Fault("both", .endTransaction, [.producerFenced, success, .producerFenced]),
     ]
 
+    private static func anchor(_ configuration: ServiceConfiguration) throws -> PositionAnchor {
+        try PositionAnchor(
+            configuration: configuration,
+            topic: .orders,
+            partition: 0,
+            author: "somebody",
+            timeout: .seconds(60),
+            logger: quietLogger
+        )
+    }
+
     @Test(arguments: fences) func itBeginsAnewWhenItIsFenced(fence: Fault) async throws {
         let cluster = try await TestCluster.single { cluster in
             try cluster.leaveSomeStock()
@@ -27,14 +38,7 @@ import Testing
             let broker = try #require(cluster.broker)
             var configuration = cluster.serviceConfiguration()
             configuration.group = "former"
-            let anchor = try PositionAnchor(
-                configuration: configuration,
-                topic: .orders,
-                partition: 0,
-                author: "somebody",
-                timeout: .seconds(60),
-                logger: quietLogger
-            )
+            let anchor = try Self.anchor(configuration)
             let move = try anchor.look(.latest, timeout: .seconds(60))
             #expect(move == PositionAnchor.Move(from: 0, to: 3, log: 0..<3))
             broker.fail(next: fence.request, with: fence.codes)
@@ -45,13 +49,49 @@ import Testing
             #expect(try cluster.journal().filter { $0 == note }.count == 1)
         }
     }
+
+    /// A service that is busy finds itself fenced at once.
+    @Test(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run this on"))
+    func itMovesThePositionBesideAService() async throws {
+        let cluster = try await onThread { () -> TestCluster in
+            try .real(try #require(realBroker), partitionCount: 1)
+        }
+        let configuration = cluster.serviceConfiguration()
+        try await withRunningService(configuration) { _ in
+            let producer = try cluster.makeProducer()
+            for round in 0..<5 {
+                try producer.send(
+                    (0..<1000).map { number in
+                        let order = #"{"orderId":"\#(round)-\#(number)","juice":"kiwi"}"#
+                        return .init(
+                            topic: cluster.topics.orders,
+                            partition: 0,
+                            key: nil,
+                            value: Array(order.utf8)
+                        )
+                    }
+                )
+                let anchor = try Self.anchor(configuration)
+                let move = try anchor.look(.earliest, timeout: .seconds(60))
+                try anchor.move(to: move.to, by: "\(round)", reason: nil, timeout: .seconds(60))
+            }
+            let last = try cluster.read(cluster.topics.results, partitionCount: 1) {
+                $0.last?.text.contains(#""orderId":"4-999""#) ?? false
+            }
+            #expect(last.last?.text.contains(#""orderId":"4-999""#) == true)
+            let authors = try cluster.journal().compactMap { note in
+                if case .anchored(_, let author, _) = note { author } else { nil }
+            }
+            #expect(authors == (0..<5).map(String.init))
+        }
+    }
 }
 
 extension TestCluster {
     /// The notes in the journal of partition 0.
     fileprivate func journal() throws -> [JournalNote] {
         let reader = try Consumer(
-            configuration: serviceConfiguration().logEndConsumer,
+            configuration: serviceConfiguration().changelogConsumer,
             hooks: ClientHooks(logger: quietLogger)
         )
         let place = TopicPartition(topic: topics.results, partition: 0)
