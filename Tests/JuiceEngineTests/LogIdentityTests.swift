@@ -229,6 +229,19 @@ import Testing
         #expect(harness.held.partitions == 1)
     }
 
+    /// In a new journal, somebody else's claim may stand where the state's claim stood.
+    @Test func aStateIsNotResumedInANewJournal() {
+        let harness = Harness(cluster)
+        for id in ["a", "b"] { cluster.order(id, "banana") }
+        harness.run()
+        cluster[.results, 0].clear()
+        cluster.claim()
+        for _ in 0..<20 { cluster.send(.results, partition: 0, key: nil, value: #"{"type":"later"}"#) }
+        cluster.group.rebalance()
+        harness.run()
+        #expect(harness.fault?.kind == .journal)
+    }
+
     // MARK: - Two groups
 
     @Test func onlyOneOfTwoGroupsGoesOn() {

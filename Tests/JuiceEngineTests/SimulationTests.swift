@@ -7,6 +7,12 @@ import Testing
 /// Each test computes for many seconds. They run one at a time on a thread of their own, so that other tests can proceed.
 @Suite(.serialized) struct SimulationTests {
     private static let seedCount: UInt64 = 300
+    /// Seeds that find what few of them find. After a change of the simulation `simulate --flaw NAME` tells another one.
+    private static let rareFinds: [Flaw: UInt64] = [
+        .fenceAfterClaim: 129, .claimWithoutSince: 532, .undecidedClaimsNotRead: 454,
+        .claimedOncePerAssignment: 1_895,
+        .notesAndForwardsInOneFlush: 164, .notRewound: 71, .stateKeptBlindly: 357,
+    ]
 
     @Test func everyCommandHasOneAnswerWhateverFails() async throws {
         let failures = try await onThread {
@@ -20,7 +26,8 @@ import Testing
 
     /// An auditor that finds nothing proves nothing. Each of these engines works well most of the time.
     @Test(arguments: Flaw.allCases) func aFlawedEngineIsFoundOut(flaw: Flaw) async throws {
-        let seed = try await onThread { (0..<Self.seedCount).first { !Self.faults($0, flaw: flaw).isEmpty } }
+        let seeds = [Self.rareFinds[flaw]].compactMap(\.self) + Array(0..<Self.seedCount)
+        let seed = try await onThread { seeds.first { !Self.faults($0, flaw: flaw).isEmpty } }
         #expect(seed != nil, "no seed found it")
     }
 

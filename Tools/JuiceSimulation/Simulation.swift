@@ -313,7 +313,7 @@ extension Simulation {
         endTrouble()
         // Long enough for all that is done now and then.
         let least = scenario.storage == nil && scenario.rivals.isEmpty ? 10 : 150
-        for round in 0..<(500 + 20 * scenario.steps) {
+        for round in 0..<(1_000 + 2 * scenario.steps) {
             time += 1
             // Fast enough for partitions that are set aside to be tried again.
             cluster.now += 100

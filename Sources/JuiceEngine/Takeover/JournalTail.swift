@@ -21,6 +21,7 @@ struct JournalTail {
     /// The last claim that is committed.
     struct LastClaim {
         let offset: Offset
+        let ids: [String]
         let owner: JournalOwner
     }
 
@@ -44,6 +45,11 @@ struct JournalTail {
     /// Where the last position note stands: whoever wrote it had fenced all that was named before, but for itself.
     var lastNote: Offset? { notes.last }
 
+    /// Whether the last claim is the one that a state belongs to. In a journal that was made anew, another one may stand there.
+    func hasClaim(of state: PartitionState) -> Bool {
+        lastClaim.map { $0.offset == state.claim && $0.ids == state.ids } ?? false
+    }
+
     /// Adds a committed record.
     mutating func addCommitted(_ entry: JournalEntry, at offset: Offset) {
         switch entry {
@@ -66,12 +72,13 @@ struct JournalTail {
             for (topic, next) in note.next { move(topic, nil, to: next) }
             for (input, next) in note.added { positions[input] = next }
             if lastClaim.map({ $0.offset < note.claim }) ?? true {
-                lastClaim = LastClaim(offset: note.claim, owner: JournalOwner(ids: note.ids))
+                lastClaim = LastClaim(offset: note.claim, ids: note.ids, owner: JournalOwner(ids: note.ids))
             }
             namings.append(Naming(offset: offset, ids: note.ids))
         case .claim(let claim):
             lastClaim = LastClaim(
                 offset: offset,
+                ids: claim.ids,
                 owner: JournalOwner(group: claim.group, instance: claim.instance)
             )
             // In a journal that was made anew or cut while the claim was on its way, `since` lies beyond the claim.

@@ -444,7 +444,7 @@ extension Takeover {
         let lost: (kind: PartitionFault.Kind, name: String, end: Offset)
         if state.rewound.contains(.stock) {
             lost = (.stock, "stock", extents.stock.upperBound)
-        } else if state.rewound.contains(.results), tail.lastClaim?.offset != state.claim {
+        } else if state.rewound.contains(.results), !tail.hasClaim(of: state) {
             lost = (.journal, "results", extents.results.upperBound)
         } else {
             return nil

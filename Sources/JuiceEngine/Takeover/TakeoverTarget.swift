@@ -141,7 +141,7 @@ struct TakeoverTarget {
 
     /// Whether nobody has written to the journal since a state was the last that it says.
     func isUnchanged(since state: PartitionState) -> Bool {
-        guard !hasNews, tail.lastClaim?.offset == state.claim, !state.rewound.contains(.results) else {
+        guard !hasNews, tail.hasClaim(of: state), !state.rewound.contains(.results) else {
             return false
         }
         return tail.positions.all.allSatisfy { state.committed[$0.key] == $0.value }
