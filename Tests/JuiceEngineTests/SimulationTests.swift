@@ -10,7 +10,7 @@ import Testing
     /// Seeds that find what few of them find. After a change of the simulation `simulate --flaw NAME` tells another one.
     private static let rareFinds: [Flaw: UInt64] = [
         .fenceAfterClaim: 129, .claimWithoutSince: 532, .undecidedClaimsNotRead: 454,
-        .claimedOncePerAssignment: 1_895,
+        .claimedOncePerAssignment: 4_127,
         .notesAndForwardsInOneFlush: 164, .notRewound: 71, .stateKeptBlindly: 357,
     ]
 
