@@ -114,5 +114,6 @@ final class DiscardingLog: CommandLog {
     func flush() throws(LogError) {}
     func commit() throws(LogError) {}
     func name(of topic: InputTopic) -> String { "" }
+    func writtenStockEnd(of partition: Int32) -> Offset { 0 }
     func leave() {}
 }

@@ -16,9 +16,12 @@ import Testing
     }
 
     /// What a worker stops for that takes the partition over now.
-    private func stop(of member: String = "second") -> PartitionFault? {
-        let harness = Harness(cluster, member: member)
-        harness.run()
+    private func stop(
+        of member: String = "second",
+        window: DuplicateWindow = .standard
+    ) -> PartitionFault? {
+        let harness = Harness(cluster, member: member, window: window)
+        harness.run(limit: 10_000)
         defer { harness.log.leave() }
         return harness.fault
     }
@@ -198,21 +201,31 @@ import Testing
         #expect(cluster.values(.stock).last?.contains(#""revision":2"#) == true)
     }
 
-    /// Nobody has the stock in memory that another worker changed meanwhile.
-    @Test func aStockThatNobodyHasInMemoryStopsThePartition() {
-        let harness = Harness(cluster, member: "first")
-        for id in ["a", "b"] { cluster.order(id, "banana") }
-        harness.run()
-        cluster.group.remove("first")
-        let second = Harness(cluster, member: "second")
-        cluster.order("c", "kiwi")
-        second.run()
+    /// All of it is made from the answers, as long as none has expired. Otherwise only the last of them would be read.
+    @Test(arguments: [true, false]) func aStockThatNobodyHasInMemoryIsMadeFromTheAnswers(hasExpired: Bool) {
+        let harness = Harness(cluster, member: "first", window: DuplicateWindow(age: 3_600_000, count: 100))
+        for id in ["a", "b"] { cluster.order(id, "banana", store: "early") }
+        for id in 0..<3_000 { cluster.restock("\(id)", #""set":{"kiwi":\#(id)}"#) }
+        harness.run(limit: 10_000)
+        harness.log.leave()
         cluster[.stock, 0].clear()
-        cluster.group.remove("second")
-        harness.run()
-        #expect(harness.fault?.kind == .stock)
-        #expect(harness.fault?.reason.contains("lost its end") == true)
-        #expect(harness.fault?.anchors.map(\.offset) == [2, 0])
+        if hasExpired { cluster[.results, 0].start = 5 }
+
+        let fault = stop(window: DuplicateWindow(age: 3_600_000, count: 100))
+        guard hasExpired else {
+            #expect(fault == nil)
+            let stock = cluster.values(.stock)
+            #expect(stock.contains { $0.contains(#""store":"early","revision":2"#) })
+            #expect(
+                stock.contains {
+                    $0.contains(#""store":"gangnam","revision":3000"#) && $0.contains(#""kiwi":2999"#)
+                }
+            )
+            return
+        }
+        #expect(fault?.kind == .stock)
+        #expect(fault?.reason.contains("lost its end") == true)
+        #expect(fault?.anchors.map(\.offset) == [2])
     }
 
     /// What was read of a log is gone before the rest of it: it was made anew in between.

@@ -123,6 +123,10 @@ package final class SimulatedLog: CommandLog {
 
     package func name(of topic: InputTopic) -> String { "juice.\(topic)" }
 
+    package func writtenStockEnd(of partition: Int32) -> Offset {
+        written.end(of: SimulatedCluster.Place(topic: .stock, partition: partition)) ?? 0
+    }
+
     package func leave() {
         trace?("leave")
         if let membership, cluster.groups[group].isMember(membership) { cluster.groups[group].remove(member) }

@@ -189,6 +189,9 @@ final class WrittenOffsets {
         last[place] = offset
     }
 
+    /// The offset after the last record.
+    func end(of place: SimulatedCluster.Place) -> Offset? { last[place].map { $0 + 1 } }
+
     /// A partition that was found to lack records since this was asked last.
     func takeNews() -> SimulatedCluster.Place? {
         defer { news = nil }

@@ -114,6 +114,9 @@ public protocol CommandLog: AnyObject {
     /// An input topic's name in Kafka, for the headers of dead letters.
     func name(of topic: InputTopic) -> String
 
+    /// The offset after the last stock record that was written to a partition, committed or not; 0 if none was.
+    func writtenStockEnd(of partition: Int32) -> Offset
+
     /// Leaves the consumer group and closes all clients. No call follows.
     func leave()
 }

@@ -76,14 +76,17 @@ package final class PartitionState {
     ///
     /// It says what is committed, so it is the first record of its transaction. A reader that begins at the last note but one
     /// finds every change that the stock may lack: the stock is written one transaction after the change.
-    func dueNote(at now: Timestamp, interval: Timestamp) -> JournalNote? {
+    ///
+    /// - Parameter stockEnd: up to where this worker has written stock, 0 if it has not.
+    func dueNote(at now: Timestamp, interval: Timestamp, stockEnd: @autoclosure () -> Offset) -> JournalNote?
+    {
         guard !owesStock, applied.recordsSinceNote >= Self.recordsPerNote || isNoteOld(at: now, interval)
         else { return nil }
         return .position(
             JournalPosition(
                 next: committed.ofHome,
                 added: committed.added,
-                stock: seenStock,
+                stock: max(seenStock, stockEnd()),
                 claim: claim,
                 ids: ids,
                 forwarded: applied.forwards.committed

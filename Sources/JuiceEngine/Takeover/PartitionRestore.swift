@@ -29,6 +29,8 @@ struct PartitionRestore {
     private var hasRecords = false
     /// Whether an operator has moved a position.
     private var isAnchored = false
+    /// Whether the stock topic ends before what the journal says it reached. Then only answers from the beginning on tell all.
+    private(set) var hasLostStock = false
     /// Where the journal is read from, and the claims that were read.
     private var start: Offset = 0
     private var claims: Set<Offset> = []
@@ -216,7 +218,8 @@ struct PartitionRestore {
         for (topic, next) in note.next { applied.positions[topic, partition] = next }
         for (input, next) in note.added { applied.positions[input] = next }
         applied.forwards.restore(note.forwarded)
-        if note.stock > extents.stock.upperBound {
+        hasLostStock = hasLostStock || note.stock > extents.stock.upperBound
+        if hasLostStock, start > 0 {
             found(
                 PartitionFault(
                     .stock,

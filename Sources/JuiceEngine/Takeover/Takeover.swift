@@ -476,8 +476,15 @@ extension Takeover {
     /// The first answer of each partition that a repeat may still ask for.
     mutating func found(answerStarts: [Int32: Offset]) {
         for partition in partitions {
-            guard kept[partition] == nil, let extents = targets[partition]?.extents else { continue }
+            guard let extents = targets[partition]?.extents else { continue }
             targets[partition]?.answerStart = answerStarts[partition] ?? extents.results.upperBound
+        }
+        readStock()
+    }
+
+    private mutating func readStock() {
+        for partition in partitions {
+            guard kept[partition] == nil, let extents = targets[partition]?.extents else { continue }
             targets[partition]?.restore = PartitionRestore(
                 extents,
                 share: share,
@@ -492,6 +499,8 @@ extension Takeover {
     private mutating func finishJournal(now: Timestamp) {
         let further = partitions.filter { targets[$0]?.readJournalFurther(window: rules.window) ?? false }
         if !further.isEmpty { return isOpen = false }
+        let incomplete = partitions.filter { targets[$0]?.mustRestoreFromAnswers() ?? false }
+        if !incomplete.isEmpty { return readStock() }
         for partition in partitions {
             guard let claim = targets[partition]?.claim, let start = targets[partition]?.journalStart else {
                 continue

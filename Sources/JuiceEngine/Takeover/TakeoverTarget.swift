@@ -30,6 +30,8 @@ struct TakeoverTarget {
     private var hasNews = false
     var answerStart: Offset = 0
     private var answerSpan: Offset = 0
+    /// Whether all of the journal is to be read, since the stock topic has lost records.
+    private var needsAllAnswers = false
     private(set) var journalStart: Offset?
     var restore: PartitionRestore?
     var evidence: LogEvidence?
@@ -159,7 +161,8 @@ struct TakeoverTarget {
         // A window that is full by count has large transactions, which leave few markers between the records.
         if answerSpan == 0 { answerSpan = Offset(window.count) + Offset(window.count / 4) + 1 }
         let needed = tail.notes.count == 2 ? tail.notes[0] : results.lowerBound
-        let start = max(results.lowerBound, min(needed, max(answerStart, claim - answerSpan)))
+        let latest = needsAllAnswers ? results.lowerBound : min(needed, max(answerStart, claim - answerSpan))
+        let start = max(results.lowerBound, latest)
         journalStart = start
         restore?.beginJournal(at: start, window: window)
         read(.results, start..<claim)
@@ -173,6 +176,16 @@ struct TakeoverTarget {
         answerSpan *= 2
         readJournal(window: window)
         return reading != nil
+    }
+
+    /// Restores anew from all answers, if the stock topic has lost records that they may make good.
+    mutating func mustRestoreFromAnswers() -> Bool {
+        guard let restore, restore.hasLostStock, !needsAllAnswers, journalStart ?? 0 > results.lowerBound
+        else {
+            return false
+        }
+        needsAllAnswers = true
+        return true
     }
 
     mutating func restore(

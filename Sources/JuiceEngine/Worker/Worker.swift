@@ -244,7 +244,11 @@ extension Worker {
             summary.storesWritten += state.applied.stores.unwrittenCount
             try output.writeStock(of: state, encoder: processor.encoder)
             guard homes.isEmpty || homes.contains(state.partition),
-                let note = state.dueNote(at: now, interval: settings.noteInterval)
+                let note = state.dueNote(
+                    at: now,
+                    interval: settings.noteInterval,
+                    stockEnd: log.writtenStockEnd(of: state.partition)
+                )
             else { continue }
             try output.journal(state.partition, note)
             state.noted(at: now)

@@ -305,6 +305,11 @@ extension KafkaCommandLog {
         watch.reached()
     }
 
+    func writtenStockEnd(of partition: Int32) -> Offset {
+        transactions.writtenEnd(of: TopicPartition(topic: configuration.topics.stock, partition: partition))
+            ?? 0
+    }
+
     private func call<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
         do throws(LogError) {
             return try LogError.rethrowing(body)

@@ -22,6 +22,8 @@ final class ObservedLog<Base: CommandLog>: CommandLog {
 
     func name(of topic: InputTopic) -> String { base.name(of: topic) }
 
+    func writtenStockEnd(of partition: Int32) -> Offset { base.writtenStockEnd(of: partition) }
+
     func leave() {
         dropTransaction()
         base.leave()

@@ -95,6 +95,9 @@ public final class TransactionSession {
         written.takeLoss(of: place, endingAt: end)
     }
 
+    /// The offset after the last record that is known to be written to a partition, committed or not; nil if there is none.
+    public func writtenEnd(of place: TopicPartition) -> Offset? { written.end(of: place) }
+
     /// Begins to make the next set without waiting, so that a later ``initTransactions(timeout:)`` is quick. Does nothing if that
     /// has begun.
     public func prepare() {

@@ -36,6 +36,11 @@ final class WrittenOffsets: Sendable {
         }
     }
 
+    /// The offset after the last record that was written; nil if none was.
+    func end(of place: TopicPartition) -> Offset? {
+        state.withLock { state in state.last[place].map { $0 + 1 } }
+    }
+
     /// A partition that was found to lack what was written to it since this was asked last.
     func takeNews() -> TopicPartition? {
         state.withLock { state in
