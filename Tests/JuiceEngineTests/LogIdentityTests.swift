@@ -142,6 +142,22 @@ import Testing
         #expect(stop(of: "third") == nil)
     }
 
+    /// After a restart nobody else knows how far the inputs were handled.
+    @Test func theGroupIsToldWhatALostJournalSaid() {
+        let harness = Harness(cluster)
+        cluster.order("a", "kiwi")
+        harness.run()
+        cluster.order("b", "banana")
+        harness.run()
+        #expect(cluster.committed(.orders) != 2)
+        cluster[.results, 0].clear()
+        cluster.restock("c", #""add":{"kiwi":1}"#)
+        harness.run()
+        #expect(harness.fault?.kind == .journal)
+        #expect(harness.fault?.anchors.map(\.offset) == [2, 0])
+        #expect(cluster.committed(.orders) == 2)
+    }
+
     /// Somebody else wrote on in the new log before anybody looked, without a claim.
     @Test(arguments: [
         #"{"type":"position","orders":1,"restocks":0,"stock":0,"claim":5,"ids":["gone/0/0/0/0"]}"#,

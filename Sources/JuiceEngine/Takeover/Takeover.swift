@@ -93,6 +93,8 @@ struct Takeover {
     private(set) var refusals: [Refusal] = []
     /// Where the journals ended when they were looked at last.
     private(set) var journalEnds: [Int32: Offset] = [:]
+    /// How far the inputs were handled that journals no longer tell of. After a restart, only the group can say it.
+    private(set) var forgotten: [InputPosition] = []
     /// Partitions whose stock is to be written again, since its topic has lost records.
     private(set) var rewritten: [Int32] = []
     private var claimAttempts = 0
@@ -350,7 +352,13 @@ extension Takeover {
         fence(suspects.subtracting(ids))
     }
 
-    private var suspects: Set<String> { targets.values.reduce(into: []) { $0.formUnion($1.suspects) } }
+    /// The ids under which somebody may still write, this worker's former self included: a journal may have lost its claim.
+    private var suspects: Set<String> {
+        targets.values.reduce(into: []) { suspects, target in
+            suspects.formUnion(target.suspects)
+            suspects.formUnion(kept[target.partition]?.ids ?? [])
+        }
+    }
 
     private mutating func fence(_ suspects: Set<String>) {
         if ids.isEmpty || !suspects.isDisjoint(with: ids) {
@@ -428,7 +436,10 @@ extension Takeover {
             } else {
                 let fault = lossFault(of: state, target.tail, extents)
                 kept[partition] = nil
-                if let fault { refuse(partition, fault) }
+                if let fault {
+                    forgotten += fault.kind == .journal ? state.positions : []
+                    refuse(partition, fault)
+                }
             }
         }
         stage = targets.values.contains { kept[$0.partition] == nil } ? .starts : .evidence

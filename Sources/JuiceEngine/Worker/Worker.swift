@@ -415,8 +415,6 @@ extension Worker {
             state.undo()
             kept[state.partition] = state
         }
-        // If the journal is lost, nothing else will say how far the inputs were handled.
-        publish()
         partitions = PartitionTable()
     }
 
@@ -498,6 +496,7 @@ extension Worker {
         }
         (partitions, kept, stopped) = (reading, aside, [:])
         claims.merge(takeover.claims) { $1 }
+        if !takeover.forgotten.isEmpty { log.publish(takeover.forgotten) }
         for refusal in takeover.refusals {
             stop(refusal.partition, refusal.fault, journalEnd: takeover.journalEnds[refusal.partition] ?? 0)
         }
