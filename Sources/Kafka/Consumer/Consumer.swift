@@ -192,7 +192,7 @@ public final class Consumer {
 
     /// Stops reading and leaves the group, if it is in one. Closing again does nothing.
     ///
-    /// It waits for brokers, but no longer than ``ClientEnd`` says: what takes longer is left behind.
+    /// It waits for brokers, but not for long: what takes longer is left behind.
     public func close() {
         guard !isClosed else { return }
         isClosed = true

@@ -2,7 +2,7 @@ import CRdKafka
 
 /// A producer without transactions: each record is written and confirmed individually.
 ///
-/// It belongs to one thread. For records that must become visible together use ``TransactionalProducer``.
+/// It belongs to one thread. For records that must become visible together use ``TransactionSession``.
 public final class Producer {
     private let handle: ClientHandle
     private var topics: [String: ProducerTopic] = [:]

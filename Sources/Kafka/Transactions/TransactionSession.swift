@@ -90,7 +90,9 @@ public final class TransactionSession {
     /// Whether a partition lacks records that the session has written: its topic was made anew, or it has lost its end. Says so
     /// once. The transaction that first meets such a loss fails, so that nothing is committed behind it.
     ///
-    /// - Parameter end: where the partition ends, what is undecided included.
+    /// - Parameters:
+    ///   - place: a partition.
+    ///   - end: where it ends, what is undecided included.
     public func takeLoss(of place: TopicPartition, endingAt end: Offset) -> Bool {
         written.takeLoss(of: place, endingAt: end)
     }
