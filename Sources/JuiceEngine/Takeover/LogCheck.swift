@@ -71,11 +71,10 @@ struct LogCheck {
             guard let state = partitions[partition] else { continue }
             state.compare(extent)
             if end != state.seenResults { unread[partition] = first..<end }
-            mustTakeOver = mustTakeOver || !state.rewound.isEmpty
             claims[partition] = state.claim
             evidence[partition] = LogEvidence(since: state, in: extent)
             mustTakeOver =
-                mustTakeOver
+                mustTakeOver || !state.rewound.isEmpty
                 || state.positions.contains { position in
                     let input = InputPartition(topic: position.topic, partition: position.partition)
                     return extent.inputs[input].map { $0.upperBound < position.offset } ?? false

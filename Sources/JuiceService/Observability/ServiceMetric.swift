@@ -45,7 +45,7 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
         case .transactionDuration: "Time from the beginning of a transaction to its confirmed commit."
         case .answerLatency: "Time from a command's credible timestamp to the confirmed commit of its answer."
         case .committedOffset:
-            "Next offset to read of an input partition: every record before it is answered."
+            "Next offset to read of an input partition: every record before it is handled."
         case .consumerLag:
             "Records of an input partition that are not answered yet, markers included."
         case .assignedPartitions: "Partitions that a worker has restored and reads."
