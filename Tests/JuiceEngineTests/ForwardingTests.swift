@@ -225,6 +225,34 @@ import Testing
         )
     }
 
+    /// An order that was cancelled before it came has an answer that nothing remembers, once the cancel is forgotten.
+    @Test func aSecondCopyIsToldByItsPlaceWhenItsAnswerIsForgotten() {
+        let harness = Harness(
+            SimulatedCluster(partitionCount: 2),
+            window: DuplicateWindow(age: 60_000, count: 1)
+        )
+        let cluster = harness.cluster
+        let store = cluster.store(in: 1)
+        let source = RecordHeader(name: "juice.forwarded.from", value: "0/0")
+        cluster.cancel("a", store: store, partition: 1, timestamp: cluster.now - 1_000)
+        for round in 0..<2 {
+            cluster.send(
+                .orders,
+                partition: 1,
+                key: store,
+                value: #"{"orderId":"a","juice":"kiwi"}"#,
+                headers: [source]
+            )
+            cluster.order("other \(round)", "banana", store: store, partition: 1)
+            harness.run()
+        }
+        #expect(
+            cluster.answers(partition: 1) == [
+                "cancelled a", "rejected a", "juiceMade other 0", "juiceMade other 1",
+            ]
+        )
+    }
+
     /// Anybody can write the header. A forged one must not keep others' commands from being answered.
     @Test func aForgedSourceSuppressesNoOtherCommand() {
         let harness = Harness(SimulatedCluster(partitionCount: 2))

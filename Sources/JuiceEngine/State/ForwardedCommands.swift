@@ -37,10 +37,10 @@ struct ForwardedCommands {
         reachesBack: Bool
     ) -> Bool {
         guard let last = last[source], offset <= last else { return false }
-        guard isRemembered else { return !reachesBack }
         let entry = Entry(source: source, offset: offset, command: command.low)
+        if pending.contains(entry) || latest.contains(entry) { return true }
         // A repeat behind a forged place is a repeat.
-        return pending.contains(entry) || latest.contains(entry)
+        return !isRemembered && !reachesBack
     }
 
     /// A command was answered.
