@@ -144,8 +144,9 @@ extension ServiceConfiguration {
     /// The consumer that reads the changelog at assignment.
     var changelogConsumer: KafkaConfiguration {
         KafkaConfiguration([
-            // Each partition is read to its end, which is reported only after a fetch has waited there.
-            "fetch.wait.max.ms": "10",
+            // Each partition is read to its end, which is reported only after a fetch has waited there. And a broker answers one
+            // request of a connection after the other, so a dozen lookups wait for such a fetch, too.
+            "fetch.wait.max.ms": "1",
             // A worker that restores answers no commands: fetch large pieces, and enough of them to keep the reader busy.
             "fetch.message.max.bytes": "4194304",
             "queued.min.messages": "400000",

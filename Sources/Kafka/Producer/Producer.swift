@@ -112,6 +112,8 @@ public final class Producer {
     /// Purges undelivered records and calls all outstanding completions.
     private func purgeUndelivered() {
         rd_kafka_purge(handle.pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
+        // With nothing to tell, the poll would wait for all of its time.
+        guard rd_kafka_outq_len(handle.pointer) > 0 else { return }
         handle.poll(timeout: .milliseconds(100))
     }
 
