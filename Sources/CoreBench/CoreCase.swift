@@ -174,35 +174,34 @@ extension CoreCase {
 
 extension CoreCase {
     private static func remember(_ workload: OrderWorkload) -> CoreCase {
-        var memory = DuplicateMemory(window: workload.window)
-        let maker = JuiceMaker(menu: OrderWorkload.menu)
-        var store = FruitStore(menu: OrderWorkload.menu)
+        var memory = DuplicateMemory(window: workload.window, valueLimit: 4 << 20)
         let ids = OrderIDs()
+        var buffer = OutputBuffer()
+        var store = FruitStore(menu: OrderWorkload.menu)
         var content = AnswerContent()
-        content.make(.single(OrderItem(juice: 1, quantity: 1)), by: maker, from: &store)
+        content.make(
+            .single(OrderItem(juice: 1, quantity: 1)),
+            by: JuiceMaker(menu: OrderWorkload.menu),
+            from: &store
+        )
+        let head = AnswerHead(.order, id: ids.id(of: 0), store: BorrowedText(workload.key(of: 0)), offset: 0)
+        AnswerEncoder(menu: OrderWorkload.menu).write(content, head, into: &buffer)
         var next = 0
-        func remember(
-            _ numbers: Range<Int>,
-            in memory: inout DuplicateMemory,
-            _ content: inout AnswerContent
-        ) {
+        func remember(_ numbers: Range<Int>, in memory: inout DuplicateMemory) {
             for number in numbers {
                 let id = ids.id(of: number)
                 let key = BorrowedText(workload.key(of: number))
                 let fingerprint = CommandFingerprint(.order, store: key, id: id)
-                content.revision = number
-                guard memory.firstAnswer(to: fingerprint, sentAt: 0) == nil,
-                    let compact = CompactAnswer(content)
-                else { continue }
-                memory.remember(.order, fingerprint, compact, sentAt: 0)
-                if number % 1000 == 0 { memory.commit(at: 0) }
+                guard memory.firstAnswer(to: fingerprint, sentAt: 0) == nil else { continue }
+                memory.remember(.order, fingerprint, buffer.unsafeBytes, at: number % 1000, sentAt: 0)
+                if number % 1000 == 999 { memory.commit(at: 0, from: Offset(number - 999)) }
             }
         }
         return CoreCase(
             name: "remember",
             summary: "look an order up in the duplicate memory, and keep its answer"
         ) { count in
-            remember(next..<next + count, in: &memory, &content)
+            remember(next..<next + count, in: &memory)
             next += count
         }
     }

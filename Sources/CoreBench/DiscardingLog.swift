@@ -10,6 +10,8 @@ final class DiscardingLog: CommandLog {
     private(set) var producedBytes = 0
     private var claims: [(partition: Int32, value: UnsafeRawBufferPointer)] = []
     private var isClaimed = false
+    /// Where the last transaction's answers stand. There is one partition.
+    private var journalled: Range<Offset> = 0..<0
 
     init(workload: OrderWorkload, partitionCount: Int32) {
         self.workload = workload
@@ -60,7 +62,9 @@ final class DiscardingLog: CommandLog {
     /// All but the claims is forgotten: the engine reads those back.
     func produce(_ record: OutputRecord) throws(LogError) {
         producedBytes += record.value?.count ?? 0
-        guard !isClaimed, record.topic == .results, let value = record.value else { return }
+        guard record.topic == .results, let value = record.value else { return }
+        journalled = journalled.lowerBound..<journalled.upperBound + 1
+        guard !isClaimed else { return }
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: value.count, alignment: 1)
         copy.copyMemory(from: value)
         claims.append((record.partition, UnsafeRawBufferPointer(copy)))
@@ -110,10 +114,11 @@ final class DiscardingLog: CommandLog {
     func confirmMembership(_ positions: [InputPosition]) throws(LogError) {}
     func publish(_ positions: [InputPosition]) {}
     func start(at positions: [InputPosition]) throws(LogError) {}
-    func begin() throws(LogError) {}
+    func begin() throws(LogError) { journalled = journalled.upperBound..<journalled.upperBound }
     func flush() throws(LogError) {}
     func commit() throws(LogError) {}
     func name(of topic: InputTopic) -> String { "" }
+    func writtenResults(of partition: Int32) -> Range<Offset> { journalled }
     func writtenStockEnd(of partition: Int32) -> Offset { 0 }
     func leave() {}
 }

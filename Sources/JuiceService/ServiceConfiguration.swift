@@ -30,6 +30,11 @@ public struct ServiceConfiguration: Sendable {
     public var maxBatch: Int
     /// How long, and how many at most, commands are remembered to detect repeats.
     public var duplicateWindow: DuplicateWindow
+    /// The most bytes of each partition's latest answers in memory, and as many of older ones that were read back.
+    public var answerBytes: Int
+
+    /// The standard ``answerBytes``: some 20,000 answers.
+    public static let standardAnswerBytes = 4 << 20
 
     /// A configuration; only the brokers and the instance's name have no default.
     public init(
@@ -43,7 +48,8 @@ public struct ServiceConfiguration: Sendable {
         kafkaProperties: [String: String] = [:],
         capabilities: BrokerCapabilities = .full,
         maxBatch: Int = 40_000,
-        duplicateWindow: DuplicateWindow = .standard
+        duplicateWindow: DuplicateWindow = .standard,
+        answerBytes: Int = ServiceConfiguration.standardAnswerBytes
     ) {
         self.bootstrapServers = bootstrapServers
         self.group = group
@@ -56,6 +62,7 @@ public struct ServiceConfiguration: Sendable {
         self.capabilities = capabilities
         self.maxBatch = maxBatch
         self.duplicateWindow = duplicateWindow
+        self.answerBytes = answerBytes
     }
 }
 

@@ -18,13 +18,16 @@ final class Harness {
         member: String = "one",
         group: Int = 0,
         maxBatch: Int = 100,
-        window: DuplicateWindow = .standard
+        window: DuplicateWindow = .standard,
+        answerBytes: Int = 4 << 20
     ) {
         self.cluster = cluster
         let recorder = Recorder()
         self.recorder = recorder
         let log = SimulatedLog(cluster: cluster, member: member, group: group)
-        worker = SimulatedWorker(log, maxBatch: maxBatch, window: window) { recorder.events.append($0) }
+        worker = SimulatedWorker(log, maxBatch: maxBatch, window: window, answerBytes: answerBytes) {
+            recorder.events.append($0)
+        }
     }
 
     var log: SimulatedLog { worker.log }

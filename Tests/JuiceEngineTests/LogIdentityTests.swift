@@ -316,7 +316,7 @@ import Testing
 
 extension Harness {
     /// Why the first partition that stopped did.
-    fileprivate var fault: PartitionFault? {
+    var fault: PartitionFault? {
         events.lazy.compactMap { if case .partitionStopped(_, let fault) = $0 { fault } else { nil } }.first
     }
 }

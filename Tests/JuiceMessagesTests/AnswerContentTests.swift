@@ -54,39 +54,4 @@ import Testing
         content.fruits.set(edit, left: try FruitStore(levels: [0, 0, 11, 0, 0]))
         #expect(levels(content) == ["2: 11"])
     }
-
-    /// What fits into a compact answer, and what does not.
-    @Test(
-        arguments: [
-            (.single(6), [10, 10, 10, 10, 10]), (.single(6), [10, 10, 10, 0, 2]),
-            (.single(6), [10, 10, 10, 1, 1]),
-            (.single(0, 100), [FruitStore.maximumLevel, 0, 0, 0, 0]), (.basket((6, 1)), [0, 0, 0, 1, 2]),
-            (.basket((0, 2000), (4, 1)), [10, 10, 10, 10, 10]),
-            (
-                .basket((0, 2000), (1, 2000), (2, 2000), (3, 2000), (4, 2000), (5, 2000), (6, 2000)),
-                Array(repeating: FruitStore.maximumLevel, count: 5)
-            ),
-        ] as [(JuiceOrder, [Int])],
-        [0, 17, Int.max]
-    )
-    func whatIsPackedIsUnpacked(order: (JuiceOrder, levels: [Int]), revision: Int) throws {
-        let samples = AnswerSamples(revision: revision)
-        let answers = [
-            try samples.order(order.0, levels: order.levels),
-            try samples.cancel(order.0, levels: [0, 1, 2, 3, 4]),
-            try samples.cancel(nil, levels: order.levels),
-            try samples.restock([(1, order.levels[0]), (4, 3)]),
-        ]
-        for answer in answers {
-            let content = try #require(answer.content)
-            var numbers = NumberArray()
-            #expect(content.pack(into: &numbers))
-            var unpacked = try samples.content(.single(1), levels: [0, 0, 0, 0, 0])
-            let isOfMenu = unpacked.unpack(content.kind, from: &numbers, by: samples.maker)
-            #expect(isOfMenu)
-            #expect(samples.text(unpacked, of: answer) == answer.value)
-            #expect(unpacked.revision == content.revision)
-            #expect(levels(unpacked) == levels(content))
-        }
-    }
 }

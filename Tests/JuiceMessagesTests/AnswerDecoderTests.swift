@@ -61,12 +61,11 @@ import Testing
         ]
         var answers = try written.map { sample in
             try withHead(sample.command, id: id, store: store) { head in
-                try decode(
-                    JuiceMessagesTests.written {
-                        guard let content = sample.content else { return }
-                        samples.encoder.write(content, duplicate ? head.duplicate : head, into: &$0)
-                    }
-                )
+                let first = JuiceMessagesTests.written {
+                    guard let content = sample.content else { return }
+                    samples.encoder.write(content, head, into: &$0)
+                }
+                return try decode(duplicate ? repeated(first, for: head) : first)
             }
         }
         let rejections: [(CommandKind, Rejection)] = [
@@ -75,11 +74,10 @@ import Testing
         ]
         for (kind, rejection) in rejections {
             let answer = try withHead(kind, id: id, store: store) { head in
-                try decode(
-                    JuiceMessagesTests.written {
-                        samples.encoder.write(rejection, duplicate ? head.duplicate : head, into: &$0)
-                    }
-                )
+                let first = JuiceMessagesTests.written {
+                    samples.encoder.write(rejection, head, into: &$0)
+                }
+                return try decode(duplicate ? repeated(first, for: head) : first)
             }
             answers.append(answer)
         }

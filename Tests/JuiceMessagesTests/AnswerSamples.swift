@@ -4,7 +4,7 @@ import SeededRandom
 
 @testable import JuiceMessages
 
-/// An answer as an encoder first wrote it, and as it is remembered.
+/// An answer as an encoder first wrote it.
 struct AnswerSample {
     let command: CommandKind
     let id: String
@@ -14,7 +14,12 @@ struct AnswerSample {
     let value: String
     let content: AnswerContent?
 
-    var compact: CompactAnswer? { content.flatMap { CompactAnswer($0) } }
+    /// The answer to a repeat at a place.
+    func repeated(at offset: Int64, from: ForwardSource? = nil) -> String {
+        JuiceMessagesTests.withHead(command, id: id, store: store, offset: offset, from: from) { head in
+            JuiceMessagesTests.repeated(value, for: head)
+        }
+    }
 }
 
 /// Orders, cancels and restocks of one menu, carried out and answered.
@@ -193,25 +198,7 @@ func withHead<Result>(
     }
 }
 
-extension AnswerSample {
-    /// Calls `body` with the head of the answer, valid during the call.
-    func withHead<Result>(_ body: (AnswerHead) throws -> Result) rethrows -> Result {
-        try JuiceMessagesTests.withHead(command, id: id, store: store, offset: offset, from: from, body)
-    }
-}
-
-extension AnswerSamples {
-    /// What a content is written as.
-    func text(_ content: AnswerContent, of sample: AnswerSample, isDuplicate: Bool = false) -> String {
-        sample.withHead { head in
-            written { encoder.write(content, isDuplicate ? head.duplicate : head, into: &$0) }
-        }
-    }
-
-    /// What a compact answer is written as; `nil` if it cannot be one of the menu.
-    func text(_ answer: CompactAnswer, of sample: AnswerSample, isDuplicate: Bool = false) -> String? {
-        var content = AnswerContent()
-        guard content.unpack(answer, by: maker) else { return nil }
-        return text(content, of: sample, isDuplicate: isDuplicate)
-    }
+/// The answer to a repeat with this head.
+func repeated(_ first: String, for head: AnswerHead) -> String {
+    written { buffer in [UInt8](first).withUnsafeBytes { buffer.append(repeating: $0, for: head) } }
 }

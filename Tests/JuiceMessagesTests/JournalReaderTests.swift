@@ -6,53 +6,33 @@ import Testing
 @testable import JuiceMessages
 
 @Suite struct JournalReaderTests {
-    private func read<Result>(
-        _ value: String,
-        menu: Menu = .standard,
-        language: Language = .english,
-        _ body: (RememberedAnswer) throws -> Result
-    ) throws -> Result {
-        let reader = JournalReader(encoder: AnswerEncoder(menu: menu, language: language))
-        var content = AnswerContent()
+    private func read<Result>(_ value: String, _ body: (JournalAnswer) throws -> Result) throws -> Result {
+        let reader = JournalReader(menu: .standard)
         return try withExtendedLifetime(reader) {
-            try [UInt8](value).withUnsafeBytes { try body(try reader.answer($0, &content)) }
+            try [UInt8](value).withUnsafeBytes { try body(try reader.answer($0)) }
         }
-    }
-
-    private func hasContent(_ value: String, menu: Menu = .standard) throws -> Bool {
-        try read(value, menu: menu) { $0.hasContent }
     }
 
     @Test(arguments: Language.allCases, [1, 5, 12])
     func randomAnswersAreReadBack(language: Language, fruits: Int) throws {
         var generator = SeededGenerator(seed: 20_240_902)
         for menu in [.standard, try RandomSamples.menu(fruits: fruits, &generator)] {
-            var leftover = AnswerContent()
             let samples = AnswerSamples(menu: menu, language: language)
-            let reader = JournalReader(encoder: samples.encoder)
-            let stranger = JournalReader(
-                encoder: AnswerEncoder(menu: menu, language: language == .english ? .korean : .english)
-            )
+            // What is read depends on no menu.
+            let reader = JournalReader(menu: .standard)
             for _ in 0..<1_000 {
                 let sample = try samples.random(&generator)
-                let expected = try #require(sample.content)
-                for isDuplicate in [false, true] {
-                    let value = samples.text(expected, of: sample, isDuplicate: isDuplicate)
+                let values = [sample.value, sample.repeated(at: sample.offset, from: sample.from)]
+                for (value, isDuplicate) in zip(values, [false, true]) {
                     try [UInt8](value).withUnsafeBytes { bytes in
-                        // What an earlier record left must not matter.
-                        var content = leftover
-                        let answer = try reader.answer(bytes, &content)
+                        let answer = try reader.answer(bytes)
                         #expect(answer.head.command == sample.command)
                         #expect(answer.head.offset == sample.offset)
                         #expect(answer.head.from == sample.from)
-                        #expect(answer.revision == expected.revision)
+                        #expect(answer.revision == sample.content?.revision)
                         #expect(String(answer.head.id) == sample.id)
                         #expect(String(answer.head.store) == sample.store)
                         #expect(answer.head.isDuplicate == isDuplicate)
-                        #expect(answer.hasContent)
-                        #expect(content.isSame(as: expected))
-                        leftover = content
-                        #expect(try !stranger.answer(bytes, &content).hasContent)
                     }
                 }
             }
@@ -62,13 +42,13 @@ import Testing
     /// What restores the stock: whatever the language, and whether the command was a repeat or not.
     @Test func theLevelsOfTheAnswerReadLastAreAtHand() throws {
         func levels(_ value: String, _ menu: Menu = .standard) throws -> [String] {
-            let reader = JournalReader(encoder: AnswerEncoder(menu: menu))
-            var (content, levels) = (AnswerContent(), [String]())
+            let reader = JournalReader(menu: menu)
+            var levels: [String] = []
             // An answer without levels does not keep those of the one before.
             for value in [GoldenAnswers.restocked[.english], value] {
                 levels = []
                 try [UInt8](value).withUnsafeBytes { bytes in
-                    _ = try reader.read(bytes, into: &content)
+                    _ = try reader.read(bytes)
                     reader.forEachLevel { levels.append("\(menu.fruits[$0].id) \($1)") }
                 }
             }
@@ -100,191 +80,39 @@ import Testing
             (GoldenAnswers.cancelledNothing, .cancel), (GoldenAnswers.rejectedOrder, .first),
             (GoldenAnswers.rejectedRestock, .first), (GoldenAnswers.rejectedCancel, .first),
             (GoldenAnswers.rejectedCancelledOrder, .afterCancel),
-        ] as [(Bilingual, RememberedAnswer.Role)]
+        ] as [(Bilingual, JournalAnswer.Role)]
     )
-    func whatItMeansForRepeatsDependsOnNoLanguage(answers: Bilingual, role: RememberedAnswer.Role) throws {
+    func whatItMeansForRepeatsDependsOnNoLanguage(answers: Bilingual, role: JournalAnswer.Role) throws {
         for value in answers.texts { #expect(try read(value) { $0.role } == role) }
     }
 
     @Test(arguments: CommandKind.allCases)
-    func aRejectionNeedsATemplate(command: CommandKind) throws {
+    func aRejectionSaysWhatItAnswers(command: CommandKind) throws {
         try read(AnswerSamples().rejection(of: command).value) { answer in
             #expect(answer.head.command == command)
             #expect(answer.head.id == BorrowedText("1"))
             #expect(answer.head.store == BorrowedText("main"))
             #expect(!answer.head.isDuplicate)
-            #expect(!answer.hasContent)
         }
     }
 
-    @Test func anAnswerByAnotherMenuNeedsATemplate() throws {
-        let fruits = Menu.standard.fruits
-        func menu(_ name: String = "kiwi juice", kiwis: Int = 3, id: String = "kiwi") throws -> Menu {
-            let juice = { (id: String, name: String, recipe: JuiceSpec.Recipe) in
-                JuiceSpec(id: id, name: LocalizedName(english: name, korean: name), recipe: recipe)
-            }
-            return try Menu(
-                fruits: fruits.reversed(),
-                juices: [juice("mango", "mango juice", ["mango": 3]), juice(id, name, ["kiwi": kiwis])]
-            )
-        }
-        let made = try AnswerSamples().order(.single(2), levels: [10, 10, 10, 10, 10])
-        let short = try AnswerSamples().order(.single(2, 5), levels: [10, 10, 10, 10, 10])
-        for answer in [made, short] {
-            // Only the bytes count: juices and fruits may have other places.
-            #expect(try hasContent(answer.value, menu: menu()))
-            #expect(try !hasContent(answer.value, menu: menu(kiwis: 4)))
-            #expect(try !hasContent(answer.value, menu: menu(id: "green")))
-        }
-        #expect(try !hasContent(made.value, menu: menu("green juice")))
-        // The fruits come in another order.
-        let restock = try AnswerSamples().restock([(0, 1), (1, 2)])
-        #expect(try !hasContent(restock.value, menu: menu()))
-        #expect(try hasContent(AnswerSamples().restock([(0, 1)]).value, menu: menu()))
-    }
-
+    /// Whoever wrote it, an answer is given again as it is, but for the place.
     @Test(
         arguments: [
-            // As the service writes it, to show that what is changed below makes the difference.
-            (
-                #"{"type":"restocked","restockId":"r","store":"s","offset":1,"left":{"kiwi":8},"message":"restocked: kiwi 8"}"#,
-                true
-            ),
-            (
-                #"{"type":"restocked","restockId":"r","store":"s","offset":1,"left":{"kiwi":8},"message":"restocked: kiwi 8"} "#,
-                false
-            ),
-            (
-                #"{"type":"restocked","restockId":"r","store":"s","offset":1,"left":{"kiwi":8},"message":"restocked: kiwi 9"}"#,
-                false
-            ),
-            (
-                #"{"type":"restocked","restockId":"r","store":"s","offset":1,"left":{"kiwi":-8},"message":"restocked: kiwi -8"}"#,
-                false
-            ),
-            (
-                #"{"type":"restocked","restockId":"r","store":"s","offset":1,"left":{"kiwi":1000000001},"#
-                    + #""message":"restocked: kiwi 1000000001"}"#, false
-            ),
-            (
-                #"{"type":"restocked","restockId":"r","store":"s","offset":1,"left":{"kiwi":8.0},"message":"restocked: kiwi 8"}"#,
-                false
-            ),
-            (
-                #"{"type":"restocked","restockId":"r","store":"s","offset":1,"left":{},"message":"restocked: "}"#,
-                false
-            ),
-            (
-                #"{"type":"restocked","restockId":"r","store":"s","offset":1,"left":{"plum":8},"message":"restocked: plum 8"}"#,
-                false
-            ),
-            (
-                #"{"type":"restocked","restockId":"r","store":"s","offset":1,"left":[],"message":"restocked: kiwi 8"}"#,
-                false
-            ),
-            (
-                #"{"type":"restocked","restockId":"r","store":"s","offset":1,"message":"restocked: kiwi 8"}"#,
-                false
-            ),
-            (
-                #"{"type":"restocked","orderId":"r","store":"s","offset":1,"left":{"kiwi":8},"message":"restocked: kiwi 8"}"#,
-                false
-            ),
-            (
-                #"{"type":"restocked","restockId":"r","store":"s","offset":1,"left":{"kiwi":8},"message":"restocked: kiwi 8","x":1}"#,
-                false
-            ),
-            (#"{"type":"juiceMade","orderId":"o","store":"s","offset":1}"#, false),
-            (
-                #"{"type":"juiceMade","orderId":"o","store":"s","offset":1,"juice":"kiwi","quantity":1,"left":{"kiwi":"7"}}"#,
-                false
-            ),
-            (
-                #"{"type":"outOfStock","orderId":"o","store":"s","offset":1,"juice":"kiwi","quantity":1,"missing":[7]}"#,
-                false
-            ),
-            (
-                #"{"type":"outOfStock","orderId":"o","store":"s","offset":1,"juice":"kiwi","quantity":1,"missing":[]}"#,
-                false
-            ),
-            (
-                #"{"type":"outOfStock","orderId":"o","store":"s","offset":1,"juice":"plum","quantity":1,"missing":[]}"#,
-                false
-            ),
-            (
-                #"{"type":"outOfStock","orderId":"o","store":"s","offset":1,"juice":"kiwi","quantity":9223372036854775807,"#
-                    + #""missing":[{"fruit":"kiwi","inStock":9223372036854775807}]}"#, false
-            ),
-            (#"{"type":"smoothieMade","orderId":"o","store":"s","offset":1}"#, false),
-            (
-                #"{"type":"restocked","restockId":"r","store":"s","offset":1,"left":{"kiwi":8},"revision":9,"message":"restocked: kiwi 8"}"#,
-                true
-            ),
-            (
-                #"{"type":"restocked","restockId":"r","store":"s","offset":1,"left":{"mango":8},"revision":9,"message":"restocked: kiwi 8"}"#,
-                false
-            ),
-            (
-                #"{"type":"restocked","restockId":"r","store":"s","offset":1,"revision":9,"left":{"kiwi":8},"message":"restocked: kiwi 8"}"#,
-                false
-            ),
-            (
-                #"{"type":"cancelled","orderId":"o","store":"s","offset":1,"returned":{},"left":{},"message":"cancelled: nothing returned"}"#,
-                true
-            ),
-            (
-                #"{"type":"cancelled","orderId":"o","store":"s","offset":1,"returned":{},"left":{},"revision":9,"#
-                    + #""message":"cancelled: nothing returned"}"#, false
-            ),
-            (
-                #"{"type":"cancelled","orderId":"o","store":"s","offset":1,"returned":{"kiwi":1},"left":{"kiwi":2},"revision":9,"#
-                    + #""message":"cancelled: kiwi 1 returned"}"#, true
-            ),
-            // The levels are those of the fruits that were returned, each of which is named once.
-            (
-                #"{"type":"cancelled","orderId":"o","store":"s","offset":1,"returned":{"kiwi":1},"left":{"mango":2},"revision":9,"#
-                    + #""message":"cancelled: kiwi 1 returned"}"#, false
-            ),
-            (
-                #"{"type":"cancelled","orderId":"o","store":"s","offset":1,"returned":{"kiwi":1,"kiwi":1},"#
-                    + #""left":{"kiwi":2,"kiwi":2},"revision":9,"message":"cancelled: kiwi 1, kiwi 1 returned"}"#,
-                false
-            ),
-            (
-                #"{"type":"juiceMade","orderId":"o","store":"s","offset":1,"items":[{"juice":"kiwi","quantity":1}],"#
-                    + #""used":{"kiwi":3},"left":{"kiwi":7},"revision":9,"message":"juice made: kiwi juice"}"#,
-                true
-            ),
-            (
-                #"{"type":"juiceMade","orderId":"o","store":"s","offset":1,"items":[{"juice":"kiwi","quantity":2001}],"#
-                    + #""used":{"kiwi":6003},"left":{"kiwi":7},"revision":9,"message":"juice made: 2001 × kiwi juice"}"#,
-                false
-            ),
-            (
-                #"{"type":"juiceMade","orderId":"o","store":"s","offset":1,"items":[],"used":{},"left":{},"revision":9,"message":"m"}"#,
-                false
-            ),
-            (#"{"type":"outOfStock","orderId":"o","store":"s","offset":1,"items":[7],"missing":[]}"#, false),
+            ("", ""), (#","from":"3/42""#, ""), ("", #","from":"0/7""#),
+            (#","from":"3/42""#, #","from":"0/7""#),
+        ],
+        [
+            "", #","left":{"plum":8.5},"message":"고객님"} "#, #","x":[1,{"offset":1,"from":"1/1"}]}"#,
         ]
     )
-    func onlyWhatIsWrittenTheSameWayHasAContent(value: String, isContent: Bool) throws {
-        #expect(try hasContent(value) == isContent)
-        // What is not can be given again by its template, at the place of the repeat.
-        let again = try read(value) { answer in
-            written { buffer in
-                [UInt8](value).withUnsafeBytes { bytes in
-                    var numbers: [Int] = []
-                    let head = answer.head
-                    let template = AnswerTemplate(of: bytes, head, numbers: &numbers)
-                    template.write(
-                        AnswerHead(head.command, id: head.id, store: head.store, offset: 77),
-                        numbers: numbers,
-                        into: &buffer
-                    )
-                }
-            }
+    func anAnswerIsGivenAgainToTheByte(sources: (first: String, again: String), rest: String) throws {
+        let first = #"{"type":"smoothieMade","orderId":"o\"1","store":"s","offset":1"#
+        let again = #"{"type":"smoothieMade","duplicate":true,"orderId":"o\"1","store":"s","offset":1234567"#
+        let source = sources.again.isEmpty ? nil : ForwardSource(partition: 0, offset: 7)
+        withHead(.order, id: "o\"1", store: "s", offset: 1_234_567, from: source) { head in
+            #expect(repeated(first + sources.first + rest, for: head) == again + sources.again + rest)
         }
-        #expect(try read(again) { $0.head.isDuplicate && $0.head.offset == 77 })
     }
 
     @Test(
@@ -333,7 +161,7 @@ import Testing
         #expect(error?.description == problem)
     }
 
-    /// A template would put the place of the repeat elsewhere, or give a member twice.
+    /// The answer to a repeat would have its place elsewhere, or a member twice.
     @Test(
         arguments: [
             #"{"orderId":"o","type":"rejected","store":"s","offset":1}"#,
@@ -377,20 +205,16 @@ import Testing
     }
 
     private func entry(_ value: String) throws -> JournalEntry {
-        let reader = JournalReader(encoder: AnswerEncoder(menu: .standard))
-        var content = AnswerContent()
-        return try [UInt8](value).withUnsafeBytes { try reader.read($0, into: &content) }
+        let reader = JournalReader(menu: .standard)
+        return try [UInt8](value).withUnsafeBytes { try reader.read($0) }
     }
 }
 
 private struct Unexpected: Error {}
 
 extension JournalReader {
-    fileprivate func answer(
-        _ value: UnsafeRawBufferPointer,
-        _ content: inout AnswerContent
-    ) throws -> RememberedAnswer {
-        guard case .answer(let answer) = try read(value, into: &content) else { throw Unexpected() }
+    fileprivate func answer(_ value: UnsafeRawBufferPointer) throws -> JournalAnswer {
+        guard case .answer(let answer) = try read(value) else { throw Unexpected() }
         return answer
     }
 }

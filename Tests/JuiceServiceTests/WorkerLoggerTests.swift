@@ -53,18 +53,6 @@ import Testing
         #expect(recorder.all.count == 3)
     }
 
-    @Test func answersForgottenEarlyAreToldOnceAMinute() {
-        var log = makeLog()
-        var summary = TransactionSummary()
-        summary.forgottenEarly = 7
-        for _ in 0..<10 { log.log(.committed(summary)) }
-        #expect(recorder.all.count == 1)
-        #expect(recorder.all.last?.hasPrefix("warning 7 first answers forgotten before") == true)
-        clock.now += .seconds(60)
-        log.log(.committed(summary))
-        #expect(recorder.all.last?.hasPrefix("warning 70 first answers forgotten before") == true)
-    }
-
     @Test(arguments: [WorkerEvent.left, .failed(LogError(.stop, "a test"))])
     func whatWasHeldBackIsToldAtTheEnd(end: WorkerEvent) {
         var log = makeLog()

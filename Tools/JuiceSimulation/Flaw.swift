@@ -79,6 +79,8 @@ package enum Flaw: String, CaseIterable, Sendable {
     case cancelReturnsTwice
     /// Cancels that came before their orders are not restored at assignment, so the orders are made when they come.
     case earlyCancelForgotten
+    /// A repeat gets what the answer before its own says.
+    case answerOfAnotherCommand
     /// A store is restored with the revision before its last, which is given to another change.
     case revisionRepeats
     /// A basket is made if there is enough for each of its items alone.

@@ -16,6 +16,8 @@ struct Scenario {
     let storeCount: Int
     let maxBatch: Int
     var window: DuplicateWindow
+    /// The bytes of answers that are at hand: at times so few that nearly all repeats need theirs read back.
+    let answerBytes: Int
     let noteInterval: Timestamp
     let longestRead: Int
     let clocks: ClientClocks
@@ -117,5 +119,6 @@ struct Scenario {
         repeated = rate(30)
         foreign = isTidy ? 0 : rate(40)
         poison = isTidy ? 0 : rate(8)
+        answerBytes = random.pick([0, 600, 4 << 20]) ?? 0
     }
 }

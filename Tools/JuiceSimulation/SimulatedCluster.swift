@@ -243,7 +243,7 @@ extension SimulatedCluster {
     }
 
     /// Delivers a record that is under way.
-    func deliver() {
+    package func deliver() {
         sending.removeAll { !$0.hasQueue }
         random.pick(sending)?.deliver()
     }

@@ -138,6 +138,10 @@ extension SimulatedFlaws {
         upTo next: Offset
     ) -> [(offset: Offset, record: Record)] {
         guard flaw != nil else { return records }
+        if flaw == .answerOfAnotherCommand, hasClaimed, place.topic == .results {
+            return records.map { offset, record in (offset, withRestOfAnother(record, at: offset, of: place))
+            }
+        }
         var restored = records.compactMap { offset, record in
             self.restored(record, at: offset, of: place).map { (offset, $0) }
         }
@@ -211,6 +215,23 @@ extension SimulatedFlaws {
             let head = text.firstRange(of: /,"(order|restock)Id":/)
         else { return record }
         return revised(record, text[..<head.lowerBound] + #","duplicate":true"# + text[head.lowerBound...])
+    }
+
+    /// An answer that says of its command what the one before it says of its own.
+    private func withRestOfAnother(_ record: Record, at offset: Offset, of place: Place) -> Record {
+        func cut(_ record: Record) -> (head: Substring, rest: Substring)? {
+            guard record.key != nil, let text = record.value.map(Self.text),
+                let head = text.firstRange(of: /,"offset":[0-9]+/)
+            else { return nil }
+            return (text[..<head.upperBound], text[head.upperBound...])
+        }
+        let before = cluster[place].readCommitted().records.last {
+            $0.offset < offset && $0.record.key != nil
+        }
+        guard let (head, _) = cut(record), let (_, rest) = before.flatMap({ cut($0.record) }) else {
+            return record
+        }
+        return revised(record, String(head + rest))
     }
 
     /// What the cancel returned that a record answers; nil for another answer.

@@ -92,7 +92,8 @@ extension SimulatedLog {
         _ partition: Int32,
         _ offset: Offset
     ) -> LogRecord<Source> {
-        lentRecords.append(record)
+        // A batch of commands outlasts the reading of changelogs.
+        if topic is ChangelogTopic { lentChanges.append(record) } else { lentRecords.append(record) }
         return LogRecord(
             topic: topic,
             partition: partition,
@@ -278,7 +279,7 @@ extension SimulatedLog {
             var batch: [ChangelogBatch.Record] = []
             var ends: [ChangelogPosition] = []
             var damages: [ChangelogPosition: String] = [:]
-            lentRecords = []
+            lentChanges = []
             guard !cluster.isDown else { return ChangelogBatch(records: [], ends: []) }
             point = .journalRead
             for (place, (topic, position)) in changelog.sorted(by: { $0.key < $1.key }) {

@@ -94,6 +94,7 @@ extension SimulatedLog {
             turn = [1 - turn, turn].first { producers[$0].isReady } ?? 1 - turn
             if producers[turn].epoch == nil { try takeOver(producers[turn]) }
             producers[turn].begin()
+            written.begin()
             isClaiming = false
             (producedCount, writtenAt) = (0, nil)
             flaws.began()

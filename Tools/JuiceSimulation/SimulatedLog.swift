@@ -72,6 +72,8 @@ package final class SimulatedLog: CommandLog {
     var changelog: [SimulatedCluster.Place: (topic: ChangelogTopic, next: Offset)] = [:]
     var isolation = Isolation.committed
     var lentRecords: [SimulatedPartition.Record] = []
+    /// The records of changelogs that were read last.
+    var lentChanges: [SimulatedPartition.Record] = []
     /// What the worker did last, if a pause may do harm now.
     var point: Point?
 
@@ -122,6 +124,10 @@ package final class SimulatedLog: CommandLog {
     package var now: Timestamp { cluster.now }
 
     package func name(of topic: InputTopic) -> String { "juice.\(topic)" }
+
+    package func writtenResults(of partition: Int32) -> Range<Offset> {
+        written.transaction(in: SimulatedCluster.Place(topic: .results, partition: partition))
+    }
 
     package func writtenStockEnd(of partition: Int32) -> Offset {
         written.end(of: SimulatedCluster.Place(topic: .stock, partition: partition)) ?? 0

@@ -14,6 +14,7 @@ package final class SimulatedWorker {
         _ log: SimulatedLog,
         maxBatch: Int = 100,
         window: DuplicateWindow = .standard,
+        answerBytes: Int = 4 << 20,
         noteInterval: Timestamp = 24 * 3_600_000,
         onEvent: @escaping (WorkerEvent) -> Void = { _ in }
     ) {
@@ -27,6 +28,7 @@ package final class SimulatedWorker {
             group: "group-\(log.group)",
             instance: log.member,
             window: window,
+            answerBytes: answerBytes,
             maxBatch: maxBatch,
             noteInterval: noteInterval
         )

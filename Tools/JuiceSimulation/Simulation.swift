@@ -96,6 +96,7 @@ extension Simulation {
             log,
             maxBatch: scenario.maxBatch,
             window: scenario.window,
+            answerBytes: scenario.answerBytes,
             noteInterval: scenario.noteInterval
         ) { [reports, trace, cluster] event in
             trace?("    \(name): \(event)")

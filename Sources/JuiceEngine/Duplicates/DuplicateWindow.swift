@@ -20,8 +20,4 @@ public struct DuplicateWindow: Sendable, Equatable {
     /// Longer than the window, because a repeat sent within it may reach Kafka after it: clients give up delivering a record
     /// after two minutes (Java) or five (librdkafka).
     public var retention: Timestamp { age + min(age, 300_000) }
-
-    /// The budget for what a partition's first answers need besides their 42 bytes, in bytes. Beyond it the oldest answers are
-    /// forgotten.
-    public var extraBytes: Int { max(1 << 20, 48 * count) }
 }

@@ -99,7 +99,7 @@ package final class PartitionState {
 
     /// A note was written.
     func noted(at now: Timestamp) {
-        applied.recordsSinceNote = 0
+        (applied.recordsSinceNote, applied.journalled) = (0, 1)
         notedAt = now
     }
 
@@ -107,14 +107,22 @@ package final class PartitionState {
 
     /// Keeps what was applied.
     ///
-    /// - Returns: how many answers were forgotten early for lack of memory.
-    func commit(at time: Timestamp) -> Int {
+    /// - Parameter records: where the transaction's records stand in the journal.
+    /// - Throws: ``LogError`` if others wrote in between. Then only the journal tells where each answer stands.
+    func commit(at time: Timestamp, _ records: Range<Offset>) throws(LogError) {
+        guard records.count == applied.journalled else {
+            throw LogError(
+                .startOver,
+                "results [\(partition)] has records of others among the last transaction's \(applied.journalled): \(records)"
+            )
+        }
         applied.stores.commit()
         committed = applied.positions
         applied.forwards.commit()
         committedRecordsSinceNote = applied.recordsSinceNote
         owesStock = false
-        return applied.duplicates.commit(at: time)
+        applied.duplicates.commit(at: time, from: records.lowerBound)
+        applied.journalled = 0
     }
 
     /// Reverts what was applied since the last commit.
@@ -123,7 +131,7 @@ package final class PartitionState {
         applied.duplicates.undo()
         applied.positions = committed
         applied.forwards.undo()
-        applied.recordsSinceNote = committedRecordsSinceNote
+        (applied.recordsSinceNote, applied.journalled) = (committedRecordsSinceNote, 0)
         applied.answered.undo(to: committed)
     }
 }
@@ -141,6 +149,8 @@ package struct AppliedState {
     var answered: AnsweredCommands
     /// How many records the journal has got since its last position note.
     var recordsSinceNote = 0
+    /// How many records the open transaction adds to the journal.
+    var journalled = 0
 
     /// The partition's number.
     var partition: Int32 { positions.home }
@@ -151,16 +161,46 @@ package struct AppliedState {
         stores.prefetch(command.storeKey)
     }
 
-    /// Marks a record as applied.
-    ///
-    /// - Returns: false if it already was, as for a record that is read again.
-    mutating func advance(past record: CommandRecord) -> Bool {
-        guard let next = positions[record.topic, record.partition], record.offset >= next else {
-            return false
-        }
-        positions[record.topic, record.partition] = record.offset + 1
-        return true
+    /// Whether a record was not applied yet. One that is read again was.
+    func isNew(_ record: CommandRecord) -> Bool {
+        positions[record.topic, record.partition].map { record.offset >= $0 } ?? false
     }
+
+    /// Marks a record as applied, and journalled.
+    mutating func applied(_ record: CommandRecord) {
+        positions[record.topic, record.partition] = record.offset + 1
+        recordsSinceNote += 1
+        journalled += 1
+    }
+
+    /// Remembers the first answer to a command, which is written now.
+    mutating func remember(
+        _ fingerprint: CommandFingerprint,
+        _ command: ReceivedCommand,
+        _ value: borrowing OutputBuffer,
+        isCancelled: Bool = false,
+        sentAt time: Timestamp
+    ) {
+        duplicates.remember(
+            command.head.command,
+            fingerprint,
+            value.unsafeBytes,
+            at: journalled,
+            isCancelled: isCancelled,
+            sentAt: time
+        )
+    }
+
+    /// What is remembered of a command.
+    func answers(to command: ReceivedCommand, sentAt time: Timestamp) -> RememberedAnswers {
+        RememberedAnswers(
+            first: duplicates.firstAnswer(to: command.fingerprint, sentAt: time),
+            rejectedCancel: command.rejectedCancel.flatMap { duplicates.firstAnswer(to: $0, sentAt: time) }
+        )
+    }
+
+    /// Whether an answer need not be read back.
+    func isAtHand(_ answer: DuplicateMemory.FirstAnswer?) -> Bool { answer.map(duplicates.hasValue) ?? true }
 
     /// Whether a forwarded command is here for the second time. Then it gets no answer.
     mutating func isCopy(_ command: ReceivedCommand, _ topic: InputTopic, sentAt time: Timestamp) -> Bool {
@@ -176,6 +216,14 @@ package struct AppliedState {
         if !isCopy { forwards.append(command.fingerprint, from: partition, source.offset) }
         return isCopy
     }
+}
+
+/// What is remembered of a command's id.
+struct RememberedAnswers {
+    /// The first answer, or that to the cancel that took the order back.
+    let first: DuplicateMemory.FirstAnswer?
+    /// The answer to a cancel that was rejected. Only a cancel asks for it.
+    let rejectedCancel: DuplicateMemory.FirstAnswer?
 }
 
 /// The next offset to read of each input partition that belongs to one partition that stores live in.

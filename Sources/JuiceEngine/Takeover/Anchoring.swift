@@ -28,7 +28,7 @@ public struct Anchoring<Log: CommandLog> {
     public init(log: Log, settings: WorkerSettings, share: InputShare) {
         (self.log, self.share) = (log, share)
         partition = share.partitions.first ?? 0
-        rules = Takeover.Rules(settings, encoder: AnswerEncoder(menu: settings.menu))
+        rules = Takeover.Rules(settings)
         takeover = Takeover(share: share, ids: [], rules: rules)
     }
 

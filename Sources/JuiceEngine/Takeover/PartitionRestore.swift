@@ -37,12 +37,12 @@ struct PartitionRestore {
 
     private static let mostReserved: Offset = 1_000_000
 
-    init(_ extents: PartitionExtents, share: InputShare, menu: Menu, window: DuplicateWindow) {
+    init(_ extents: PartitionExtents, share: InputShare, menu: Menu, duplicates: DuplicateMemory) {
         (self.extents, self.share) = (extents, share)
         initial = FruitStore(menu: menu)
         applied = AppliedState(
             stores: StoreTable(menu: menu),
-            duplicates: DuplicateMemory(window: window),
+            duplicates: duplicates,
             positions: InputPositions(home: extents.partition),
             answered: AnsweredCommands(home: extents.partition)
         )
@@ -108,8 +108,8 @@ struct PartitionRestore {
     // MARK: - Journal
 
     /// Begins to read the journal, perhaps anew from further back.
-    mutating func beginJournal(at start: Offset, window: DuplicateWindow) {
-        applied.duplicates = DuplicateMemory(window: window)
+    mutating func beginJournal(at start: Offset, duplicates: DuplicateMemory) {
+        applied.duplicates = duplicates
         applied.positions = InputPositions(home: partition)
         applied.forwards = ForwardedCommands()
         applied.answered = AnsweredCommands(home: partition)
@@ -119,8 +119,7 @@ struct PartitionRestore {
 
     /// Applies an answer.
     mutating func apply(
-        _ answer: RememberedAnswer,
-        _ content: AnswerContent,
+        _ answer: JournalAnswer,
         _ record: ChangelogBatch.Record,
         _ value: UnsafeRawBufferPointer,
         by reader: JournalReader,
@@ -129,44 +128,27 @@ struct PartitionRestore {
         let head = answer.head
         let topic: InputTopic = head.command == .restock ? .restocks : .orders
         moved(topic, partition, past: head.offset)
-        let command = CommandFingerprint(
-            head.command == .cancel ? .order : head.command,
-            store: head.store,
-            id: head.id
-        )
+        let command = CommandFingerprint(head.command.ofID, store: head.store, id: head.id)
         if let source = head.from {
             let partition = InputPartition(topic: topic, partition: source.partition)
             applied.forwards.append(command, from: partition, source.offset)
         }
         applied.answered.append(topic, head.offset, .command(command.low))
         if answer.revision > 0, !head.isDuplicate { applyChange(answer, record, by: reader) }
-        remember(answer, command, content, value, at: min(record.timestamp ?? now, now))
-    }
-
-    private mutating func remember(
-        _ answer: RememberedAnswer,
-        _ order: CommandFingerprint,
-        _ content: AnswerContent,
-        _ value: UnsafeRawBufferPointer,
-        at time: Timestamp
-    ) {
-        let head = answer.head
-        guard !head.isDuplicate, answer.role != .afterCancel else { return }
-        let isRejectedCancel = head.command == .cancel && answer.role != .cancel
-        let compact =
-            answer.hasContent
-            ? applied.duplicates.pack(content, orElse: value, head) : applied.duplicates.pack(value, head)
+        guard let remembered = answer.remembered else { return }
         applied.duplicates.restore(
             head.command,
-            isRejectedCancel ? CommandFingerprint(.cancel, store: head.store, id: head.id) : order,
-            compact,
-            answeredAt: time
+            remembered,
+            value,
+            at: record.offset,
+            isCancelled: answer.role == .cancel,
+            answeredAt: min(record.timestamp ?? now, now)
         )
     }
 
     /// Takes a change that the stock topic lacks from its answer.
     private mutating func applyChange(
-        _ answer: RememberedAnswer,
+        _ answer: JournalAnswer,
         _ record: ChangelogBatch.Record,
         by reader: JournalReader
     ) {
@@ -191,14 +173,8 @@ struct PartitionRestore {
     /// Applies a note.
     mutating func apply(_ note: JournalNote, at offset: Offset) {
         switch note {
-        case .forwarded(let place, let owner): handled(place, .forwarded(to: owner))
-        case .deadLetter(let place, let code):
-            // Others may be commands.
-            let isCommand = [DeadLetterReason.misplaced.code, DeadLetterReason.unanswerable.code].contains(
-                code
-            )
-            handled(place, isCommand ? nil : .noCommand)
-        case .copy(let place): handled(place, nil)
+        case .forwarded(let place, _), .deadLetter(let place, _), .copy(let place):
+            handled(place, note.answered)
         case .position(let note):
             apply(note, at: offset)
         case .anchored(let place, _, _):

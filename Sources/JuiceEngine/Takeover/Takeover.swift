@@ -41,21 +41,24 @@ struct Takeover {
 
     /// What takeovers have in common.
     struct Rules {
-        init(_ settings: WorkerSettings, encoder: AnswerEncoder) {
-            (menu, window) = (settings.menu, settings.window)
+        init(_ settings: WorkerSettings) {
+            (menu, window, answerBytes) = (settings.menu, settings.window, settings.answerBytes)
             (group, instance) = (settings.group, settings.instance)
-            reader = JournalReader(encoder: encoder)
+            reader = JournalReader(menu: settings.menu)
             stock = StockRestorer(menu: settings.menu)
             commands = CommandReader(menu: settings.menu, partitionCount: settings.partitionCount)
         }
 
         let menu: Menu
         let window: DuplicateWindow
+        private let answerBytes: Int
         let group: String
         let instance: String
         let reader: JournalReader
         let stock: StockRestorer
         let commands: CommandReader
+
+        var newMemory: DuplicateMemory { DuplicateMemory(window: window, valueLimit: answerBytes) }
     }
 
     enum Stage {
@@ -105,7 +108,6 @@ struct Takeover {
     private(set) var isOwner = false
     /// Where the claims stand, once they are.
     private(set) var claims: [Int32: Offset] = [:]
-    private var content = AnswerContent()
     /// When something was read last.
     private var readAt: Timestamp?
 
@@ -282,14 +284,14 @@ extension Takeover {
         }
         if case .journal = stage { recordCount += run.count }
         for record in run {
-            guard let value = record.value, let entry = try? rules.reader.read(value, into: &content) else {
+            guard let value = record.value, let entry = try? rules.reader.read(value) else {
                 continue
             }
             switch stage {
             case .tail: target.addCommitted(entry, at: record.offset)
             case .claims: target.addUncommitted(entry, at: record.offset)
             case .between: target.addBetween(entry, at: record.offset, ids: ids)
-            case .journal: target.restore(entry, content, record, value, by: rules.reader, now: now)
+            case .journal: target.restore(entry, record, value, by: rules.reader, now: now)
             case .explaining: target.explain(entry)
             default: break
             }
@@ -318,7 +320,7 @@ extension Takeover {
         case .stock:
             for partition in partitions {
                 targets[partition]?.restore?.finishedStock()
-                targets[partition]?.readJournal(window: rules.window)
+                targets[partition]?.readJournal(by: rules)
             }
             enter(.journal)
         case .journal: finishJournal(now: now)
@@ -500,7 +502,7 @@ extension Takeover {
                 extents,
                 share: share,
                 menu: rules.menu,
-                window: rules.window
+                duplicates: rules.newMemory
             )
             targets[partition]?.readStock()
         }
@@ -508,7 +510,7 @@ extension Takeover {
     }
 
     private mutating func finishJournal(now: Timestamp) {
-        let further = partitions.filter { targets[$0]?.readJournalFurther(window: rules.window) ?? false }
+        let further = partitions.filter { targets[$0]?.readJournalFurther(by: rules) ?? false }
         if !further.isEmpty { return isOpen = false }
         let incomplete = partitions.filter { targets[$0]?.mustRestoreFromAnswers() ?? false }
         if !incomplete.isEmpty { return readStock() }

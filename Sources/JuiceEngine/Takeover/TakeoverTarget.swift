@@ -156,25 +156,25 @@ struct TakeoverTarget {
 
     /// Begins to read the journal from where repeats may ask for answers, and from before the last changes that the stock may
     /// lack.
-    mutating func readJournal(window: DuplicateWindow) {
+    mutating func readJournal(by rules: Takeover.Rules) {
         guard let claim else { return }
         // A window that is full by count has large transactions, which leave few markers between the records.
-        if answerSpan == 0 { answerSpan = Offset(window.count) + Offset(window.count / 4) + 1 }
+        if answerSpan == 0 { answerSpan = Offset(rules.window.count) + Offset(rules.window.count / 4) + 1 }
         let needed = tail.notes.count == 2 ? tail.notes[0] : results.lowerBound
         let latest = needsAllAnswers ? results.lowerBound : min(needed, max(answerStart, claim - answerSpan))
         let start = max(results.lowerBound, latest)
         journalStart = start
-        restore?.beginJournal(at: start, window: window)
+        restore?.beginJournal(at: start, duplicates: rules.newMemory)
         read(.results, start..<claim)
     }
 
     /// Begins again from further back if there were too few answers: markers and aborted records take offsets, too.
-    mutating func readJournalFurther(window: DuplicateWindow) -> Bool {
+    mutating func readJournalFurther(by rules: Takeover.Rules) -> Bool {
         guard let restore, let start = journalStart, start > max(answerStart, results.lowerBound),
-            restore.applied.duplicates.count < window.count
+            restore.applied.duplicates.count < rules.window.count
         else { return false }
         answerSpan *= 2
-        readJournal(window: window)
+        readJournal(by: rules)
         return reading != nil
     }
 
@@ -190,14 +190,13 @@ struct TakeoverTarget {
 
     mutating func restore(
         _ entry: JournalEntry,
-        _ content: AnswerContent,
         _ record: ChangelogBatch.Record,
         _ value: UnsafeRawBufferPointer,
         by reader: JournalReader,
         now: Timestamp
     ) {
         switch entry {
-        case .answer(let answer): restore?.apply(answer, content, record, value, by: reader, now: now)
+        case .answer(let answer): restore?.apply(answer, record, value, by: reader, now: now)
         case .note(let note): restore?.apply(note, at: record.offset)
         case .unknown(let place?): restore?.applyUnknown(place)
         case .unknown(nil): break

@@ -1,22 +1,28 @@
 /// The commands of one transaction.
 struct Batch {
     /// The records in order of reading, with consecutive records of one partition as one run.
-    private(set) var runs: [ArraySlice<CommandRecord>] = []
+    let runs: [ArraySlice<CommandRecord>]
     /// Each partition's first record.
     private(set) var firsts: [ArraySlice<CommandRecord>] = []
     /// The number of records.
     let count: Int
 
     init(_ records: [CommandRecord] = []) {
-        count = records.count
+        var runs: [ArraySlice<CommandRecord>] = []
         var rest = records[...]
         while let partition = rest.first?.partition {
             let run = rest.prefix { $0.partition == partition }
-            if !runs.contains(where: { $0.first?.partition == partition }) {
-                firsts.append(run.prefix(1))
-            }
             runs.append(run)
             rest = rest[run.endIndex...]
+        }
+        self.init(runs: runs)
+    }
+
+    init(runs: [ArraySlice<CommandRecord>]) {
+        self.runs = runs
+        count = runs.reduce(0) { $0 + $1.count }
+        for run in runs where !firsts.contains(where: { $0.first?.partition == run.first?.partition }) {
+            firsts.append(run.prefix(1))
         }
     }
 

@@ -10,13 +10,11 @@ import JuiceMessages
 /// content into one buffer, both of which are used again.
 final class CommandProcessor {
     let encoder: AnswerEncoder
-    let maker: JuiceMaker
+    private let maker: JuiceMaker
     /// Two, used in turn: the next record is read before the present one is answered.
     private let readers: [CommandReader]
     private let relay: Relay
-    let decoder = AnswerDecoder()
-    /// How to treat the records; ``Trouble/Treatment/whole`` for a batch of several.
-    var treatment = Trouble.Treatment.whole
+    private let decoder = AnswerDecoder()
 
     /// - Parameter partitionCount: how many partitions the stores are spread over.
     init(menu: Menu, language: Language, partitionCount: Int32) {
@@ -31,16 +29,17 @@ final class CommandProcessor {
     ///
     /// Each record is read one ahead, and its store and its place among the duplicates are prefetched meanwhile: among a
     /// million stores and ids they are rarely in the caches.
+    ///
+    /// - Returns: how many of the records are done with. The next one is a repeat whose answer is not at hand.
     func process(
         _ records: ArraySlice<CommandRecord>,
         at time: Timestamp,
         state: inout AppliedState,
-        output: inout Output<some CommandLog>,
-        summary: inout TransactionSummary
-    ) throws(LogError) {
+        output: inout Output<some CommandLog>
+    ) throws(LogError) -> Int {
         // Not as a slice: accessing an element would copy it and count its references.
         try records.withUnsafeBufferPointer { (records) throws(LogError) in
-            try process(records, at: time, state: &state, output: &output, summary: &summary)
+            try process(records, at: time, state: &state, output: &output)
         }
     }
 
@@ -48,100 +47,37 @@ final class CommandProcessor {
         _ records: UnsafeBufferPointer<CommandRecord>,
         at time: Timestamp,
         state: inout AppliedState,
-        output: inout Output<some CommandLog>,
-        summary: inout TransactionSummary
-    ) throws(LogError) {
-        guard !records.isEmpty else { return }
-        var answer = AnswerContent()
+        output: inout Output<some CommandLog>
+    ) throws(LogError) -> Int {
+        guard !records.isEmpty else { return 0 }
         var ahead = read(records, at: records.startIndex, state)
         for index in records.indices {
             let next = index + 1 < records.endIndex ? read(records, at: index + 1, state) : .end
             // Moved, not copied.
             let reading = exchange(&ahead, with: next)
-            guard state.advance(past: records[index]) else { continue }
-            let sent = CommandTime.effective(records[index].timestamp, readAt: time)
+            let record = records[index]
+            guard state.isNew(record) else { continue }
+            let sent = CommandTime.effective(record.timestamp, readAt: time)
+            let note: JournalNote?
             switch consume reading {
-            case .undecodable(let reason):
-                let note = try deadLetter(records[index], because: reason, &output, &summary)
-                if records[index].partition == state.partition {
-                    state.answered.append(records[index].topic, records[index].offset, .noCommand)
-                }
-                try output.journal(state.partition, note)
             case .command(let command, let content):
-                try respond(
-                    to: command,
-                    content,
-                    records[index],
-                    sentAt: sent,
-                    &state,
-                    &answer,
-                    &output,
-                    &summary
-                )
+                let known = state.answers(to: command, sentAt: sent)
+                guard state.isAtHand(known.first), state.isAtHand(known.rejectedCancel) else { return index }
+                note = try respond(to: command, content, known, record, sentAt: sent, &state, &output)
+            case .undecodable(let reason): note = try relay.deadLetter(record, because: reason, &output)
             case .misrouted(let owner):
-                let note =
-                    treatment.isDeadLetter
-                    ? try deadLetter(records[index], because: .unanswerable, &output, &summary)
-                    : try relay.forward(
-                        records[index],
-                        sentAt: sent,
-                        to: owner,
-                        treatment,
-                        output: &output,
-                        summary: &summary
-                    )
-                if case .forwarded(_, let owner) = note, records[index].partition == state.partition {
-                    state.answered.append(records[index].topic, records[index].offset, .forwarded(to: owner))
+                note = try relay.forward(record, sentAt: sent, to: owner, &output)
+            case .end: return records.count
+            }
+            if let note {
+                if let content = note.answered, record.partition == state.partition {
+                    state.answered.append(record.topic, record.offset, content)
                 }
                 try output.journal(state.partition, note)
-            case .end:
-                return
             }
-            state.recordsSinceNote += 1
+            state.applied(record)
         }
-    }
-
-    /// Answers a command, unless it is here for the second time, or the log has refused its answer.
-    @inline(__always)
-    private func respond(
-        to command: ReceivedCommand,
-        _ content: consuming CommandContent,
-        _ record: CommandRecord,
-        sentAt time: Timestamp,
-        _ state: inout AppliedState,
-        _ answer: inout AnswerContent,
-        _ output: inout Output<some CommandLog>,
-        _ summary: inout TransactionSummary
-    ) throws(LogError) {
-        guard !treatment.isDeadLetter else {
-            let note = try deadLetter(record, because: .unanswerable, &output, &summary)
-            return try output.journal(state.partition, note)
-        }
-        var command = command
-        let headers = output.log.headers(of: record)
-        if !headers.isEmpty {
-            command.setSource(from: headers)
-            if state.isCopy(command, record.topic, sentAt: time) {
-                summary.copies += 1
-                return try output.journal(state.partition, .copy(relay.place(of: record)))
-            }
-        }
-        write(command, content, sentAt: time, state: &state, &answer, into: &output.buffer, summary: &summary)
-        state.answered.append(record.topic, record.offset, .command(command.fingerprint.low))
-        try output.journal(
-            state.partition,
-            key: command.head.store,
-            headers: treatment == .whole ? headers.ofTraces : []
-        )
-    }
-
-    private func deadLetter(
-        _ record: CommandRecord,
-        because reason: DeadLetterReason,
-        _ output: inout Output<some CommandLog>,
-        _ summary: inout TransactionSummary
-    ) throws(LogError) -> JournalNote {
-        try relay.deadLetter(record, because: reason, treatment, output: &output, summary: &summary)
+        return records.count
     }
 
     @inline(__always)
@@ -157,6 +93,62 @@ final class CommandProcessor {
         }
         return reading
     }
+
+    /// The offsets of answers that must be read back before these records can be answered.
+    func missing(
+        for records: ArraySlice<CommandRecord>,
+        at time: Timestamp,
+        _ state: AppliedState,
+        most: Int
+    ) -> Set<Offset> {
+        var missing: Set<Offset> = []
+        for record in records where state.isNew(record) {
+            guard missing.count < most else { break }
+            guard case .command(let command, _) = readers[0].read(record) else { continue }
+            let sent = CommandTime.effective(record.timestamp, readAt: time)
+            let known = state.answers(to: command, sentAt: sent)
+            for case let answer? in [known.first, known.rejectedCancel] where !state.isAtHand(answer) {
+                missing.insert(answer.offset)
+            }
+        }
+        return missing
+    }
+
+    /// Answers a command.
+    ///
+    /// - Returns: the note of it for the journal if it gets no answer, since it is here for the second time, or the log has refused
+    ///   its answer.
+    @inline(__always)
+    private func respond(
+        to command: ReceivedCommand,
+        _ content: consuming CommandContent,
+        _ known: RememberedAnswers,
+        _ record: CommandRecord,
+        sentAt time: Timestamp,
+        _ state: inout AppliedState,
+        _ output: inout Output<some CommandLog>
+    ) throws(LogError) -> JournalNote? {
+        if output.treatment.isDeadLetter {
+            return try relay.deadLetter(record, because: .unanswerable, &output)
+        }
+        var command = command
+        let headers = output.log.headers(of: record)
+        if !headers.isEmpty {
+            command.setSource(from: headers)
+            if state.isCopy(command, record.topic, sentAt: time) {
+                output.summary.copies += 1
+                return .copy(relay.place(of: record))
+            }
+        }
+        write(command, content, known, sentAt: time, &state, &output)
+        state.answered.append(record.topic, record.offset, .command(command.fingerprint.low))
+        try output.journal(
+            state.partition,
+            key: command.head.store,
+            headers: output.treatment == .whole ? headers.ofTraces : []
+        )
+        return nil
+    }
 }
 
 // MARK: - Answers
@@ -166,73 +158,49 @@ extension CommandProcessor {
     private func write(
         _ command: ReceivedCommand,
         _ content: consuming CommandContent,
+        _ known: RememberedAnswers,
         sentAt time: Timestamp,
-        state: inout AppliedState,
-        _ answer: inout AnswerContent,
-        into buffer: inout OutputBuffer,
-        summary: inout TransactionSummary
+        _ state: inout AppliedState,
+        _ output: inout Output<some CommandLog>
     ) {
-        buffer.removeAll()
-        let first = state.duplicates.firstAnswer(to: command.fingerprint, sentAt: time)
+        output.buffer.removeAll()
         if command.head.command == .cancel {
-            writeCancel(
-                command,
-                of: first,
-                sentAt: time,
-                state: &state,
-                &answer,
-                into: &buffer,
-                summary: &summary
-            )
-        } else if let first {
-            if command.head.command == .order, state.duplicates.isCancelled(first) {
-                // Not remembered: the cancel stays what is known of the id.
-                encoder.write(Rejection.cancelled, command.head, into: &buffer)
-                summary.rejected += 1
-            } else {
-                repeatAnswer(first, to: command, state.duplicates, &answer, into: &buffer, &summary)
-            }
+            writeCancel(command, known, sentAt: time, &state, &output)
+        } else if let first = known.first, first.isCancelled {
+            // Not remembered: the cancel stays what is known of the id.
+            encoder.write(Rejection.cancelled, command.head, into: &output.buffer)
+            output.summary.rejected += 1
+        } else if let first = known.first {
+            repeatAnswer(first, to: command, state.duplicates, &output)
         } else {
-            let compact = writeFirst(command, content, state: &state, &answer, into: &buffer, &summary)
-            state.duplicates.remember(command.head.command, command.fingerprint, compact, sentAt: time)
+            writeFirst(command, content, &state.stores, &output)
+            state.remember(command.fingerprint, command, output.buffer, sentAt: time)
         }
     }
 
-    func repeatAnswer(
-        _ first: CompactAnswer,
+    private func repeatAnswer(
+        _ first: DuplicateMemory.FirstAnswer,
         to command: ReceivedCommand,
         _ duplicates: borrowing DuplicateMemory,
-        _ answer: inout AnswerContent,
-        into buffer: inout OutputBuffer,
-        _ summary: inout TransactionSummary
+        _ output: inout Output<some CommandLog>
     ) {
-        let head = command.head.duplicate
-        if !duplicates.write(first, head, into: &buffer),
-            duplicates.unpack(first, into: &answer, by: maker)
-        {
-            encoder.write(answer, head, into: &buffer)
-        }
-        summary.duplicates += 1
+        duplicates.withValue(of: first) { output.buffer.append(repeating: $0, for: command.head) }
+        output.summary.duplicates += 1
     }
 
-    /// - Returns: the answer, as it is to be remembered.
-    func writeFirst(
+    private func writeFirst(
         _ command: ReceivedCommand,
         _ content: consuming CommandContent,
-        state: inout AppliedState,
-        _ answer: inout AnswerContent,
-        into buffer: inout OutputBuffer,
-        _ summary: inout TransactionSummary
-    ) -> CompactAnswer {
+        _ stores: inout StoreTable,
+        _ output: inout Output<some CommandLog>
+    ) {
         do throws(Rejection) {
-            try carryOut(content, on: command.storeKey, &state.stores, &answer, &summary)
+            try carryOut(content, on: command.storeKey, &stores, &output)
+            encoder.write(output.answer, command.head, into: &output.buffer)
         } catch {
-            encoder.write(error, command.head, into: &buffer)
-            summary.rejected += 1
-            return state.duplicates.pack(buffer.unsafeBytes, command.head)
+            encoder.write(error, command.head, into: &output.buffer)
+            output.summary.rejected += 1
         }
-        encoder.write(answer, command.head, into: &buffer)
-        return state.duplicates.pack(answer, orElse: buffer.unsafeBytes, command.head)
     }
 
     /// Changes the store, and sets the answer.
@@ -240,13 +208,12 @@ extension CommandProcessor {
         _ content: consuming CommandContent,
         on store: ByteKeyTable.Key,
         _ stores: inout StoreTable,
-        _ answer: inout AnswerContent,
-        _ summary: inout TransactionSummary
+        _ output: inout Output<some CommandLog>
     ) throws(Rejection) {
         switch consume content {
-        case .make(let order): make(order, from: store, &stores, &answer, &summary)
-        case .apply(let edit): try apply(edit, to: store, &stores, &answer, &summary)
-        case .cancel: try cancel(on: store, &stores, &answer, &summary)
+        case .make(let order): make(order, from: store, &stores, &output)
+        case .apply(let edit): try apply(edit, to: store, &stores, &output)
+        case .cancel: try cancel(on: store, &stores, &output)
         case .reject(let rejection): throw rejection
         }
     }
@@ -255,16 +222,15 @@ extension CommandProcessor {
         _ order: JuiceOrder,
         from store: ByteKeyTable.Key,
         _ stores: inout StoreTable,
-        _ answer: inout AnswerContent,
-        _ summary: inout TransactionSummary
+        _ output: inout Output<some CommandLog>
     ) {
-        answer.revision = stores.update(store) { fruits in
-            switch answer.make(order, by: maker, from: &fruits) {
+        output.answer.revision = stores.update(store) { fruits in
+            switch output.answer.make(order, by: maker, from: &fruits) {
             case .made:
-                summary.juicesMade += 1
+                output.summary.juicesMade += 1
                 return true
             case .outOfStock:
-                summary.outOfStock += 1
+                output.summary.outOfStock += 1
                 return false
             }
         }
@@ -274,14 +240,91 @@ extension CommandProcessor {
         _ edit: StockEdit,
         to store: ByteKeyTable.Key,
         _ stores: inout StoreTable,
-        _ answer: inout AnswerContent,
-        _ summary: inout TransactionSummary
+        _ output: inout Output<some CommandLog>
     ) throws(Rejection) {
-        answer.kind = .restocked
-        answer.revision = try stores.change(store) { (fruits) throws(StockEditError) in
+        output.answer.kind = .restocked
+        output.answer.revision = try stores.change(store) { (fruits) throws(StockEditError) in
             try fruits.apply(edit)
-            answer.fruits.set(edit, left: fruits)
+            output.answer.fruits.set(edit, left: fruits)
         }
-        summary.restocked += 1
+        output.summary.restocked += 1
+    }
+}
+
+// MARK: - Cancels
+
+extension CommandProcessor {
+    private func writeCancel(
+        _ command: ReceivedCommand,
+        _ known: RememberedAnswers,
+        sentAt time: Timestamp,
+        _ state: inout AppliedState,
+        _ output: inout Output<some CommandLog>
+    ) {
+        if let first = known.first, first.isCancelled {
+            return repeatAnswer(first, to: command, state.duplicates, &output)
+        }
+        if let rejected = known.rejectedCancel {
+            return repeatAnswer(rejected, to: command, state.duplicates, &output)
+        }
+        setFruits(of: known.first, state.duplicates, &output.answer)
+        let cancelled = output.summary.cancelled
+        writeFirst(command, .cancel, &state.stores, &output)
+        let isCancelled = output.summary.cancelled > cancelled
+        let fingerprint = isCancelled ? nil : command.rejectedCancel
+        state.remember(
+            fingerprint ?? command.fingerprint,
+            command,
+            output.buffer,
+            isCancelled: isCancelled,
+            sentAt: time
+        )
+    }
+
+    /// Sets the answer's fruits to those that an order took: none if it is not known, or was not made. Fruits that are not on the
+    /// present menu cannot be put back.
+    private func setFruits(
+        of order: DuplicateMemory.FirstAnswer?,
+        _ duplicates: borrowing DuplicateMemory,
+        _ answer: inout AnswerContent
+    ) {
+        answer.fruits.removeAll()
+        guard let order, let read = duplicates.withValue(of: order, { try? decoder.decode($0) }),
+            case .juiceMade(_, let used, _) = read?.outcome
+        else { return }
+        for used in used {
+            guard let fruit = maker.menu.fruitIndex(id: used.fruit) else { continue }
+            answer.fruits.add(FruitTally.Line(fruit: fruit, amount: used.amount, level: 0))
+        }
+    }
+
+    /// Puts the answer's fruits back.
+    private func cancel(
+        on store: ByteKeyTable.Key,
+        _ stores: inout StoreTable,
+        _ output: inout Output<some CommandLog>
+    ) throws(Rejection) {
+        output.answer.kind = .cancelled
+        output.answer.revision = 0
+        if output.answer.fruits.count > 0 {
+            output.answer.revision = try stores.change(store) { (fruits) throws(StockEditError) in
+                try fruits.putBack(&output.answer.fruits)
+            }
+        }
+        output.summary.cancelled += 1
+    }
+}
+
+extension JournalNote {
+    /// What it tells of the record, as evidence that the log is still the same; nil if the record may be a command all the same, or
+    /// the note is of none.
+    var answered: AnsweredCommands.Content? {
+        switch self {
+        case .forwarded(_, let owner): .forwarded(to: owner)
+        case .deadLetter(_, let code):
+            [DeadLetterReason.misplaced.code, DeadLetterReason.unanswerable.code].contains(code)
+                ? nil : .noCommand
+        case .copy, .position, .claim, .anchored: nil
+        }
     }
 }

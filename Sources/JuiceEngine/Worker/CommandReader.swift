@@ -11,8 +11,12 @@ struct ReceivedCommand {
     init(_ kind: CommandKind, store: BorrowedText, id: BorrowedText, offset: Offset) {
         head = AnswerHead(kind, id: id, store: store, offset: offset)
         storeKey = ByteKeyTable.Key(store.bytes)
-        // A cancel is looked up, and remembered, in the place of its order.
-        fingerprint = CommandFingerprint(kind == .cancel ? .order : kind, store: store, id: id)
+        fingerprint = CommandFingerprint(kind.ofID, store: store, id: id)
+    }
+
+    /// What the answer to a cancel is remembered by if the cancel is rejected; nil for other commands.
+    var rejectedCancel: CommandFingerprint? {
+        head.command == .cancel ? CommandFingerprint(.cancel, store: head.store, id: head.id) : nil
     }
 
     /// Sets where it was read first, if it was forwarded.
@@ -23,6 +27,24 @@ struct ReceivedCommand {
             )
         else { return }
         head = AnswerHead(head.command, id: head.id, store: head.store, offset: head.offset, from: source)
+    }
+}
+
+extension CommandKind {
+    /// A cancel is looked up, and remembered, in the place of its order.
+    var ofID: CommandKind { self == .cancel ? .order : self }
+}
+
+extension JournalAnswer {
+    /// What it is remembered by; nil for an answer that only repeats another, or tells of a cancel.
+    var remembered: CommandFingerprint? {
+        guard !head.isDuplicate, role != .afterCancel else { return nil }
+        let isRejectedCancel = head.command == .cancel && role != .cancel
+        return CommandFingerprint(
+            isRejectedCancel ? .cancel : head.command.ofID,
+            store: head.store,
+            id: head.id
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 import JuiceMessages
 
-/// Writes what a batch results in to the log, record by record, from one reused buffer.
+/// Writes what a batch results in to the log, record by record, and counts it.
 ///
 /// Forwarded commands and dead letters are not the journal's, and a transaction can be torn: a late request of an earlier one may
 /// commit the first part of it alone. So they are flushed before the notes that tell of them are written, and all records of
@@ -71,13 +71,20 @@ struct Output<Log: CommandLog>: ~Copyable {
     }
 
     let log: Log
-    /// The value of the record being written.
+    /// How to treat the records; ``Trouble/Treatment/whole`` for a batch of several.
+    let treatment: Trouble.Treatment
+    /// What is written so far.
+    var summary = TransactionSummary()
+    /// The answer being written, and the value of its record. Both are used again for the next one.
+    var answer = AnswerContent()
     var buffer = OutputBuffer()
     private(set) var heldBack = HeldBack()
     /// Whether anything was handed on that has to be flushed first.
     private(set) var mustFlush = false
 
-    init(_ log: Log) { self.log = log }
+    init(_ log: Log, _ treatment: Trouble.Treatment = .whole) {
+        (self.log, self.treatment) = (log, treatment)
+    }
 
     /// Writes a record of the journal, with the buffer as its value.
     ///
@@ -110,6 +117,7 @@ struct Output<Log: CommandLog>: ~Copyable {
 
     /// Writes the stock of every store that the stock topic lacks changes of. The open transaction must not have changed any.
     mutating func writeStock(of state: PartitionState, encoder: AnswerEncoder) throws(LogError) {
+        summary.storesWritten += state.applied.stores.unwrittenCount
         try state.applied.stores.forEachUnwritten { (store, levels, revision) throws(LogError) in
             buffer.removeAll()
             encoder.stock(store: store, revision: revision, levels: levels, into: &buffer)

@@ -19,13 +19,12 @@ struct Relay {
         _ record: CommandRecord,
         sentAt time: Timestamp,
         to owner: Int32,
-        _ treatment: Trouble.Treatment,
-        output: inout Output<some CommandLog>,
-        summary: inout TransactionSummary
+        _ output: inout Output<some CommandLog>
     ) throws(LogError) -> JournalNote {
+        if output.treatment.isDeadLetter { return try deadLetter(record, because: .unanswerable, &output) }
         let headers = output.log.headers(of: record)
         guard !headers.contains(where: { $0.name == HeaderName.forwardedFrom }) else {
-            return try deadLetter(record, because: .misplaced, treatment, output: &output, summary: &summary)
+            return try deadLetter(record, because: .misplaced, &output)
         }
         let origin = RecordHeader(
             name: HeaderName.forwardedFrom,
@@ -37,12 +36,12 @@ struct Relay {
                 partition: owner,
                 key: record.key,
                 value: record.value,
-                headers: (treatment == .whole ? headers : headers.ofTraces) + [origin],
+                headers: (output.treatment == .whole ? headers : headers.ofTraces) + [origin],
                 // The topic may refuse timestamps that are too old.
-                timestamp: treatment == .whole ? time : nil
+                timestamp: output.treatment == .whole ? time : nil
             )
         )
-        summary.forwarded += 1
+        output.summary.forwarded += 1
         return .forwarded(place(of: record), to: owner)
     }
 
@@ -52,9 +51,7 @@ struct Relay {
     func deadLetter(
         _ record: CommandRecord,
         because reason: DeadLetterReason,
-        _ treatment: Trouble.Treatment,
-        output: inout Output<some CommandLog>,
-        summary: inout TransactionSummary
+        _ output: inout Output<some CommandLog>
     ) throws(LogError) -> JournalNote {
         let reasons = [
             RecordHeader(name: HeaderName.errorCode, value: reason.code),
@@ -63,7 +60,7 @@ struct Relay {
             RecordHeader(name: HeaderName.sourcePartition, value: String(record.partition)),
             RecordHeader(name: HeaderName.sourceOffset, value: String(record.offset)),
         ]
-        let letter = contents(of: record, output.log.headers(of: record), treatment)
+        let letter = contents(of: record, output.log.headers(of: record), output.treatment)
         try output.handOn(
             OutputRecord(
                 topic: .deadLetters,
@@ -73,14 +70,14 @@ struct Relay {
                 headers: letter.headers + reasons
             )
         )
-        summary.deadLetters += 1
-        if summary.firstDeadLetter == nil {
+        output.summary.deadLetters += 1
+        if output.summary.firstDeadLetter == nil {
             let position = InputPosition(
                 topic: record.topic,
                 partition: record.partition,
                 offset: record.offset
             )
-            summary.firstDeadLetter = DeadLetter(position: position, reason: reason)
+            output.summary.firstDeadLetter = DeadLetter(position: position, reason: reason)
         }
         return .deadLetter(place(of: record), code: reason.code)
     }

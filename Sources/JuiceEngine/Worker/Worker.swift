@@ -13,6 +13,8 @@ import JuiceMessages
 /// There is one way to recover from errors: undo in memory, make new producers, and take the partitions over anew.
 ///
 /// ```
+///                         ┌─────────── readingBack ◀──────────┐ some repeats need older answers
+///                         ▼                                   │
 /// starting ─▶ polling ─▶ beginning ─▶ processing ─▶ flushing ─▶ committing ─▶ polling
 ///               │ ▲                  └───────────────┬───────────────┘
 ///    assigned   ▼ │                                  ▼ failed
@@ -42,6 +44,7 @@ public struct Worker<Log: CommandLog> {
         case processing(Batch)
         case flushing(Output<Log>.HeldBack)
         case committing
+        case readingBack(AnswerReadBack)
         case startingOver
         case stopped
         case failed(LogError)
@@ -71,8 +74,12 @@ public struct Worker<Log: CommandLog> {
     private var mismatches: [InputMismatch] = []
     /// Recent failures, and what follows from them for the next batch.
     private var trouble: Trouble
+    /// Commands that were polled, and wait until the answers are read back that some of them repeat.
+    private var rest = Batch()
     private var timers = WorkerTimers()
     private var summary = TransactionSummary()
+    /// Answers that were read back since the last transaction.
+    private var answersReadBack = 0
     private var begunAt: Timestamp = 0
     /// Failed calls since the last that succeeded.
     private var failedCalls = 0
@@ -100,7 +107,7 @@ public struct Worker<Log: CommandLog> {
             language: settings.language,
             partitionCount: settings.partitionCount
         )
-        rules = Takeover.Rules(settings, encoder: processor.encoder)
+        rules = Takeover.Rules(settings)
     }
 
     /// What it holds in memory.
@@ -108,8 +115,7 @@ public struct Worker<Log: CommandLog> {
         HeldState(
             partitions: partitions.reduce(0) { count, _ in count + 1 },
             stores: partitions.reduce(0) { $0 + $1.applied.stores.count },
-            commands: partitions.reduce(0) { $0 + $1.applied.duplicates.count },
-            extraBytes: partitions.reduce(0) { $0 + $1.applied.duplicates.extraBytes }
+            commands: partitions.reduce(0) { $0 + $1.applied.duplicates.count }
         )
     }
 
@@ -154,7 +160,10 @@ public struct Worker<Log: CommandLog> {
             phase = .committing
         case .committing:
             try log.commit()
-            keepChanges()
+            try keepChanges()
+        case .readingBack(let readBack):
+            if isStopping { return leave() }
+            try advance(readBack)
         case .startingOver: return try startOver()
         case .stopped: return .stopped
         case .failed(let error): return .failed(error)
@@ -180,7 +189,7 @@ public struct Worker<Log: CommandLog> {
                 onEvent(.partitionFailing(failing.partition, failing.fault))
             }
             keepStates()
-            unclaimedIDs = []
+            (unclaimedIDs, rest) = ([], Batch())
             if case .starting = phase {} else { phase = .startingOver }
             // A refused record needs no pause: halving the batch isolates it.
             return error.subject == .record ? .worked : .backOff(attempt: trouble.failures)
@@ -235,13 +244,11 @@ public struct Worker<Log: CommandLog> {
 
 extension Worker {
     private mutating func process(_ batch: Batch) throws(LogError) {
-        summary = TransactionSummary()
-        processor.treatment = trouble.treatment
-        var output = Output(log)
+        var output = Output(log, trouble.treatment)
+        (output.summary.answersReadBack, answersReadBack) = (answersReadBack, 0)
         let now = log.now
         let homes = Set(batch.partitions.map { $0 % settings.partitionCount })
         for state in partitions {
-            summary.storesWritten += state.applied.stores.unwrittenCount
             try output.writeStock(of: state, encoder: processor.encoder)
             guard homes.isEmpty || homes.contains(state.partition),
                 let note = state.dueNote(
@@ -255,18 +262,29 @@ extension Worker {
         }
         // The first record of every partition goes first, so that the log can add all partitions to the transaction at once. In
         // its run the record is skipped, since it is already applied.
-        for records in batch.firsts + batch.runs {
+        var waiting: Set<Int32> = []
+        var rest: [ArraySlice<CommandRecord>] = []
+        for (index, records) in (batch.firsts + batch.runs).enumerated() {
             guard let partition = records.first?.partition,
                 let state = partitions[partition % settings.partitionCount]
             else { continue }
-            try processor.process(records, at: now, state: &state.applied, output: &output, summary: &summary)
+            var left = records
+            if !waiting.contains(state.partition) {
+                let count = try processor.process(records, at: now, state: &state.applied, output: &output)
+                left = records.dropFirst(count)
+            }
+            guard !left.isEmpty else { continue }
+            waiting.insert(state.partition)
+            if index >= batch.firsts.count { rest.append(left) }
         }
+        self.rest = Batch(runs: rest)
+        summary = output.summary
         phase = output.mustFlush ? .flushing(output.heldBack) : .committing
     }
 
-    private mutating func keepChanges() {
+    private mutating func keepChanges() throws(LogError) {
         let now = log.now
-        for state in partitions { summary.forgottenEarly += state.commit(at: now) }
+        for state in partitions { try state.commit(at: now, log.writtenResults(of: state.partition)) }
         timers.committed(at: now, commands: summary.commands)
         onEvent(.committed(summary))
         // A transaction without commands proves nothing; those that failed may fail again.
@@ -275,7 +293,67 @@ extension Worker {
                 onEvent(.partitionRecovered(partition))
             }
         }
-        phase = .polling
+        if rest.count > 0 { readBack(at: now) } else { phase = .polling }
+    }
+}
+
+// MARK: - Reading answers back
+
+extension Worker {
+    /// Begins to read the answers that the rest of the batch waits for.
+    private mutating func readBack(at now: Timestamp) {
+        var wanted: [Int32: Set<Offset>] = [:]
+        // Before it is asked what is missing: a cancel may need two answers at once.
+        for partition in rest.partitions {
+            partitions[partition % settings.partitionCount]?.applied.duplicates.beginReadBack()
+        }
+        for records in rest.runs {
+            guard let partition = records.first?.partition,
+                let state = partitions[partition % settings.partitionCount]
+            else { continue }
+            let most = AnswerReadBack.most - (wanted[state.partition]?.count ?? 0)
+            let missing = processor.missing(for: records, at: now, state.applied, most: most)
+            if !missing.isEmpty { wanted[state.partition, default: []].formUnion(missing) }
+        }
+        phase = .readingBack(AnswerReadBack(wanted))
+    }
+
+    private mutating func advance(_ readBack: AnswerReadBack) throws(LogError) {
+        var readBack = readBack
+        switch readBack.action {
+        case .openChangelog(let positions):
+            try log.openChangelog(positions, isolation: .committed)
+            readBack.opened()
+        case .readChangelog:
+            try readBack.read(try log.readChangelog(), into: partitions, by: rules.reader, now: log.now)
+        case .finish: return try finish(readBack)
+        }
+        phase = .readingBack(readBack)
+    }
+
+    private mutating func finish(_ readBack: AnswerReadBack) throws(LogError) {
+        if let (partition, offset) = readBack.lost.min(by: { $0.key < $1.key }) {
+            // It expired, or only the journal tells where it stands.
+            for partition in readBack.lost.keys { partitions[partition] = nil }
+            throw LogError(
+                .startOver,
+                "the answer at offset \(offset) of results [\(partition)] is not there"
+            )
+        }
+        answersReadBack += readBack.count
+        phase = .beginning(rest)
+        guard !readBack.damages.isEmpty else { return }
+        for (partition, damage) in readBack.damages {
+            let fault = PartitionFault(
+                .journal,
+                at: damage.offset,
+                "results [\(partition)]: \(damage.reason)",
+                anchors: partitions[partition]?.positions ?? []
+            )
+            stop(partition, fault, journalEnd: partitions[partition]?.seenResults ?? 0)
+        }
+        try log.start(at: partitions.flatMap(\.positions))
+        (rest, phase) = (Batch(), .polling)
     }
 }
 

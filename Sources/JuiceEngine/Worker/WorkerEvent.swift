@@ -94,8 +94,6 @@ public struct HeldState: Sendable, Equatable {
     public let stores: Int
     /// Their commands whose repeats are known.
     public let commands: Int
-    /// The memory for the texts of answers to them, in bytes.
-    public let extraBytes: Int
 }
 
 /// A record that became a dead letter, and why.
@@ -130,8 +128,8 @@ public struct TransactionSummary: Sendable, Equatable {
     public var copies = 0
     /// Stores whose stock was written.
     public var storesWritten = 0
-    /// Answers that were forgotten before the window was over, because the texts of answers reached their memory limit.
-    public var forgottenEarly = 0
+    /// Answers that were read back from the journal, before it, for repeats in it.
+    public var answersReadBack = 0
 
     /// The summary of an empty transaction.
     public init() {}

@@ -15,6 +15,8 @@ public struct WorkerSettings {
     public var instance: String
     /// How long repeats of a command are known.
     public var window: DuplicateWindow
+    /// The most bytes of each partition's latest answers that are kept, so that repeats of them need not be read back.
+    public var answerBytes: Int
     /// The most commands in one transaction.
     public var maxBatch: Int
     /// After so many milliseconds without one, a position note is written even if nothing happens, so that the last one does not
@@ -29,6 +31,7 @@ public struct WorkerSettings {
         group: String,
         instance: String,
         window: DuplicateWindow = .standard,
+        answerBytes: Int = 4 << 20,
         maxBatch: Int = 10_000,
         noteInterval: Timestamp = 24 * 3_600_000
     ) {
@@ -38,6 +41,7 @@ public struct WorkerSettings {
         self.group = group
         self.instance = instance
         self.window = window
+        self.answerBytes = answerBytes
         self.maxBatch = maxBatch
         self.noteInterval = noteInterval
     }

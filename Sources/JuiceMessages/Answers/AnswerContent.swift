@@ -2,8 +2,7 @@ import JuiceMaker
 
 /// What an answer says, in numbers: everything but the command's id and store, and the language.
 ///
-/// The one form between an outcome and its JSON: an encoder writes it, a ``CompactAnswer`` packs it, and a
-/// ``JournalReader`` reads it. Juices and fruits are indices of the menu.
+/// The one form between an outcome and its JSON, which an ``AnswerEncoder`` writes. Juices and fruits are indices of the menu.
 ///
 /// Made to be kept and set again for each command, so that it allocates only while it grows to the longest recipe.
 public struct AnswerContent: Sendable {

@@ -3,7 +3,7 @@ import JuiceMaker
 /// Writes the answers and the stock records of one menu, as JSON without spaces.
 ///
 /// Every method appends one record to a buffer; once the buffer has grown to its size, answering an order allocates no
-/// memory. An answer given again to a repeat has `"duplicate":true` after its type.
+/// memory.
 ///
 /// A class, because copying its tables for a call would cost more than the shortest answer's pieces.
 public final class AnswerEncoder: Sendable {
@@ -14,7 +14,7 @@ public final class AnswerEncoder: Sendable {
     private let fragments: Fragments
     private let fruits: [FruitFragments]
     private let juices: [JuiceFragments]
-    private let types: TypeFragments.OfKinds
+    private let beginnings: BeginningFragments
     private let phrases: PhraseFragments
     private let stock: StockTemplate
 
@@ -25,7 +25,7 @@ public final class AnswerEncoder: Sendable {
         var fragments = Fragments()
         juices = menu.juices.indices.map { JuiceFragments(juice: $0, phrasebook, &fragments) }
         fruits = menu.fruits.indices.map { FruitFragments(fruit: $0, phrasebook, &fragments) }
-        types = TypeFragments.OfKinds(&fragments)
+        beginnings = BeginningFragments(&fragments)
         phrases = PhraseFragments(phrasebook, &fragments)
         stock = StockTemplate(menu: menu)
         self.fragments = fragments
@@ -45,7 +45,7 @@ public final class AnswerEncoder: Sendable {
 
     /// Writes the answer to a command that had no effect.
     public func write(_ rejection: Rejection, _ head: AnswerHead, into buffer: inout OutputBuffer) {
-        buffer.append(type: Self.rejectedType, isDuplicate: head.isDuplicate)
+        buffer.append(type: Self.rejectedType)
         buffer.append(membersOf: head)
         if head.command == .cancel { buffer.append(#","cancel":true"#) }
         buffer.append(#","reason":"#)
@@ -75,7 +75,7 @@ extension AnswerEncoder {
         _ head: AnswerHead,
         into buffer: inout OutputBuffer
     ) {
-        begin(types.juiceMade, head, into: &buffer)
+        begin(beginnings.juiceMade, head, into: &buffer)
         append(content.order, into: &buffer)
         appendAmounts(of: content, after: { $0.firstUsed }, into: &buffer)
         appendLevels(of: content, after: { $0.firstLeftAfterAmounts }, into: &buffer)
@@ -102,7 +102,7 @@ extension AnswerEncoder {
         _ head: AnswerHead,
         into buffer: inout OutputBuffer
     ) {
-        begin(types.outOfStock, head, into: &buffer)
+        begin(beginnings.outOfStock, head, into: &buffer)
         append(content.order, into: &buffer)
         var following = 0
         for place in 0..<content.fruits.count where content.fruits[place].isShort {
@@ -126,7 +126,7 @@ extension AnswerEncoder {
         _ head: AnswerHead,
         into buffer: inout OutputBuffer
     ) {
-        begin(types.restocked, head, into: &buffer)
+        begin(beginnings.restocked, head, into: &buffer)
         appendLevels(of: content, after: { $0.firstLeft }, into: &buffer)
         appendRevision(of: content, into: &buffer)
         append(phrases.restocked, into: &buffer)
@@ -139,7 +139,7 @@ extension AnswerEncoder {
         _ head: AnswerHead,
         into buffer: inout OutputBuffer
     ) {
-        begin(types.cancelled, head, into: &buffer)
+        begin(beginnings.cancelled, head, into: &buffer)
         guard content.fruits.count > 0 else { return append(phrases.cancelledNothing, into: &buffer) }
         appendAmounts(of: content, after: { $0.firstReturned }, into: &buffer)
         appendLevels(of: content, after: { $0.firstLeftAfterAmounts }, into: &buffer)
@@ -154,8 +154,8 @@ extension AnswerEncoder {
 
 extension AnswerEncoder {
     /// What all answers begin with.
-    private func begin(_ type: TypeFragments, _ head: AnswerHead, into buffer: inout OutputBuffer) {
-        append(type.beginning(of: head), into: &buffer)
+    private func begin(_ beginning: Fragment, _ head: AnswerHead, into buffer: inout OutputBuffer) {
+        append(beginning, into: &buffer)
         buffer.append(idAndPlaceOf: head)
     }
 

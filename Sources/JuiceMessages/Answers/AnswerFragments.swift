@@ -154,41 +154,25 @@ extension Fragments {
     }
 }
 
-/// How answers of one type begin, up to the id.
-struct TypeFragments {
-    /// `{"type":"juiceMade","orderId":"`
-    private let first: Fragment
-    /// `{"type":"juiceMade","duplicate":true,"orderId":"`
-    private let duplicate: Fragment
+/// How answers begin, up to the id: `{"type":"juiceMade","orderId":"`.
+struct BeginningFragments {
+    let juiceMade: Fragment
+    let outOfStock: Fragment
+    let restocked: Fragment
+    let cancelled: Fragment
 
-    /// The beginnings of all answers.
-    struct OfKinds {
-        let juiceMade: TypeFragments
-        let outOfStock: TypeFragments
-        let restocked: TypeFragments
-        let cancelled: TypeFragments
-
-        init(_ fragments: inout Fragments) {
-            juiceMade = TypeFragments(.juiceMade, &fragments)
-            outOfStock = TypeFragments(.outOfStock, &fragments)
-            restocked = TypeFragments(.restocked, &fragments)
-            cancelled = TypeFragments(.cancelled, &fragments)
-        }
-    }
-
-    private init(_ kind: AnswerContent.Kind, _ fragments: inout Fragments) {
-        func beginning(isDuplicate: Bool) -> Fragment {
+    init(_ fragments: inout Fragments) {
+        func beginning(_ kind: AnswerContent.Kind) -> Fragment {
             fragments.add {
-                $0.append(type: kind.type, isDuplicate: isDuplicate)
+                $0.append(type: kind.type)
                 $0.append(idFieldOf: kind.command)
             }
         }
-        first = beginning(isDuplicate: false)
-        duplicate = beginning(isDuplicate: true)
+        juiceMade = beginning(.juiceMade)
+        outOfStock = beginning(.outOfStock)
+        restocked = beginning(.restocked)
+        cancelled = beginning(.cancelled)
     }
-
-    /// The beginning of a first answer, or of one that is given again.
-    func beginning(of head: AnswerHead) -> Fragment { head.isDuplicate ? duplicate : first }
 }
 
 extension OutputBuffer {

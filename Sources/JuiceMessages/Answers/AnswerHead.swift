@@ -10,7 +10,7 @@ public struct AnswerHead {
     public let offset: Int64
     /// Where the command was read first, if it was forwarded.
     public let from: ForwardSource?
-    /// Whether the command was a repeat, and this is its first answer given again.
+    /// Whether the command was a repeat, and this is its first answer given again. Only an answer that is read can say so.
     public internal(set) var isDuplicate = false
 
     /// The head of a first answer.
@@ -27,23 +27,15 @@ public struct AnswerHead {
         self.offset = offset
         self.from = from
     }
-
-    /// The head of the same answer, given again to a repeat.
-    public var duplicate: AnswerHead {
-        var head = self
-        head.isDuplicate = true
-        return head
-    }
 }
 
-// The members that all answers begin with, in the pieces in which they are written: `{"type":"rejected","duplicate":true`,
-// then `,"orderId":"`, and then the rest, such as `pos-7-000123","store":"gangnam","offset":1234,"from":"3/42"`.
+// The members that all answers begin with, in the pieces in which they are written: `{"type":"rejected"`, then `,"orderId":"`, and
+// then the rest, such as `pos-7-000123","store":"gangnam","offset":1234,"from":"3/42"`.
 extension OutputBuffer {
-    mutating func append(type: StaticString, isDuplicate: Bool) {
+    mutating func append(type: StaticString) {
         append(#"{"type":""#)
         append(type)
         append("\"")
-        if isDuplicate { append(AnswerHead.duplicateMember) }
     }
 
     mutating func append(idFieldOf command: CommandKind) {
@@ -58,22 +50,66 @@ extension OutputBuffer {
     }
 
     mutating func append(idAndPlaceOf head: AnswerHead) {
+        append(idAndStoreOf: head)
+        append(placeOf: head)
+    }
+
+    private mutating func append(idAndStoreOf head: AnswerHead) {
         append(escaped: head.id)
         append(#"","store":""#)
         append(escaped: head.store)
         append(#"","offset":"#)
+    }
+
+    private mutating func append(placeOf head: AnswerHead) {
         append(decimal: Int(head.offset))
         guard let from = head.from else { return }
-        append(#","from":""#)
+        append(AnswerHead.sourceBeginning)
         append(decimal: Int(from.partition))
         append("/")
         append(decimal: Int(from.offset))
         append("\"")
     }
+
+    /// Appends the answer to a repeat: the first one again, whatever menu, language or version wrote it, with `"duplicate":true`
+    /// after its type, and with the repeat's own offset and source.
+    ///
+    /// - Parameters:
+    ///   - first: the value of the first answer, as a ``JournalReader`` accepts it.
+    ///   - head: the head of the answer to the repeat.
+    public mutating func append(repeating first: UnsafeRawBufferPointer, for head: AnswerHead) {
+        // The type is the first member of every answer, and no type has a comma in it.
+        let type = first.firstIndex(of: UInt8(ascii: ",")) ?? first.endIndex
+        append(UnsafeRawBufferPointer(rebasing: first[..<type]))
+        append(AnswerHead.duplicateMember)
+        let start = count
+        append(idFieldOf: head.command)
+        append(idAndStoreOf: head)
+        // The same id and store take as many bytes there.
+        var rest = first[type...].dropFirst(count - start).drop { $0.isDigit }
+        append(placeOf: head)
+        if UnsafeRawBufferPointer(rebasing: rest).begins(with: BorrowedText(AnswerHead.sourceBeginning).bytes)
+        {
+            rest = rest.dropFirst(AnswerHead.sourceBeginning.utf8CodeUnitCount)
+            rest = rest.drop { $0 != UInt8(ascii: "\"") }.dropFirst()
+        }
+        append(UnsafeRawBufferPointer(rebasing: rest))
+    }
 }
 
 extension AnswerHead {
     static var duplicateMember: StaticString { #","duplicate":true"# }
+    fileprivate static var sourceBeginning: StaticString { #","from":""# }
+}
+
+extension UnsafeRawBufferPointer {
+    func begins(with bytes: UnsafeRawBufferPointer) -> Bool {
+        count >= bytes.count && UnsafeRawBufferPointer(rebasing: self[..<bytes.count]).hasSameBytes(as: bytes)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isDigit: Bool { UInt8(ascii: "0") <= self && self <= UInt8(ascii: "9") }
 }
 
 /// The members that any answer may have, found in one pass.

@@ -14,9 +14,6 @@ struct WorkerLogger {
     private var heldBack: (first: DeadLetter, count: Int)?
     /// A client with write access can cause thousands of dead letters, which must not become as many lines.
     private var deadLetterLines = Spacing(.seconds(1))
-    /// How many answers were forgotten early since the last line about it.
-    private var forgottenEarly = 0
-    private var forgottenLines = Spacing(.seconds(60))
     /// After this many failed attempts in a row, about five seconds with their pauses, somebody should look.
     private static let attemptsBeforeWarning = 12
 
@@ -55,7 +52,6 @@ struct WorkerLogger {
                 (isRetrying, isStartingOver) = (false, false)
             }
             if let letter = summary.firstDeadLetter { add(letter, of: summary.deadLetters) }
-            if summary.forgottenEarly > 0 { addForgotten(summary.forgottenEarly) }
             logger.trace("committed", metadata: Self.metadata(summary))
         case .retrying(let error, let attempt):
             // A few are normal, for example while a predecessor's transaction is being decided.
@@ -120,18 +116,6 @@ struct WorkerLogger {
                 "offset": "\(letter.position.offset)",
             ]
         )
-    }
-
-    private mutating func addForgotten(_ count: Int) {
-        forgottenEarly += count
-        guard forgottenLines.isDue(at: now()) else { return }
-        logger.warning(
-            """
-            \(forgottenEarly) first answers forgotten before the duplicate window says so: the texts of answers take all the \
-            memory that they may. More of it comes with a larger --duplicate-ids
-            """
-        )
-        forgottenEarly = 0
     }
 
     private func place(_ partition: Int32, _ fault: PartitionFault) -> Logger.Metadata {

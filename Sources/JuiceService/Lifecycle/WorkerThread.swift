@@ -45,6 +45,7 @@ struct WorkerThread: Sendable {
                 group: configuration.group,
                 instance: configuration.instanceID,
                 window: configuration.duplicateWindow,
+                answerBytes: configuration.answerBytes,
                 maxBatch: configuration.maxBatch,
                 noteInterval: topics.noteInterval
             )

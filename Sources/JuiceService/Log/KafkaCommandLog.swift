@@ -305,6 +305,12 @@ extension KafkaCommandLog {
         watch.reached()
     }
 
+    func writtenResults(of partition: Int32) -> Range<Offset> {
+        transactions.writtenRange(
+            of: TopicPartition(topic: configuration.topics.results, partition: partition)
+        )
+    }
+
     func writtenStockEnd(of partition: Int32) -> Offset {
         transactions.writtenEnd(of: TopicPartition(topic: configuration.topics.stock, partition: partition))
             ?? 0

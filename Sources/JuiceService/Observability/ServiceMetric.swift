@@ -18,8 +18,7 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
     case stoppedPartitions = "juice_stopped_partitions"
     case stores = "juice_stores"
     case rememberedCommands = "juice_remembered_commands"
-    case answerTextBytes = "juice_answer_text_bytes"
-    case forgottenAnswers = "juice_forgotten_answers_total"
+    case answersReadBack = "juice_answers_read_back_total"
     case restoreDuration = "juice_restore_duration_seconds"
     case restoredRecords = "juice_restored_records_total"
     case restoreRemaining = "juice_restore_remaining_records"
@@ -53,11 +52,8 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
             "Partitions that a worker does not read: somebody has to mend them, or their transactions only fail."
         case .stores: "Stores held in memory: those that were ever changed."
         case .rememberedCommands: "Commands whose repeats are known."
-        case .answerTextBytes:
-            "Memory for what remembered answers need besides their 42 bytes: texts, and the numbers of baskets; "
-                + "per partition, 48 bytes for each of --duplicate-ids at most."
-        case .forgottenAnswers:
-            "First answers forgotten before their window was over, for want of memory for the texts of answers."
+        case .answersReadBack:
+            "First answers read back from the results, since a repeat asked for one that was not in memory."
         case .restoreDuration: "Time from an assignment to the first command that can be read under it."
         case .restoredRecords: "Stock records and answers read to restore state."
         case .restoreRemaining:

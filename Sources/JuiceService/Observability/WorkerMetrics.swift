@@ -33,8 +33,7 @@ final class WorkerMetrics: Sendable {
     private let stoppedPartitions: Gauge
     private let stores: Gauge
     private let rememberedCommands: Gauge
-    private let answerTextBytes: Gauge
-    private let forgottenAnswers: Counter
+    private let answersReadBack: Counter
     private let restoreDuration: Timer
     private let restoredRecords: Counter
     private let restoreRemaining: Gauge
@@ -59,8 +58,7 @@ final class WorkerMetrics: Sendable {
         stoppedPartitions = factory.gauge(.stoppedPartitions, ofWorker)
         stores = factory.gauge(.stores, ofWorker)
         rememberedCommands = factory.gauge(.rememberedCommands, ofWorker)
-        answerTextBytes = factory.gauge(.answerTextBytes, ofWorker)
-        forgottenAnswers = factory.counter(.forgottenAnswers)
+        answersReadBack = factory.counter(.answersReadBack)
         restoreDuration = factory.timer(.restoreDuration)
         restoredRecords = factory.counter(.restoredRecords)
         restoreRemaining = factory.gauge(.restoreRemaining, ofWorker)
@@ -71,8 +69,7 @@ final class WorkerMetrics: Sendable {
         )
         state = Mutex(State(lag: ConsumerLag(topics: topics, factory: factory)))
         for gauge in [
-            assignedPartitions, stoppedPartitions, stores, rememberedCommands, answerTextBytes,
-            restoreRemaining,
+            assignedPartitions, stoppedPartitions, stores, rememberedCommands, restoreRemaining,
         ] { gauge.record(0) }
     }
 
@@ -115,7 +112,7 @@ final class WorkerMetrics: Sendable {
             (restocked, summary.restocked), (cancelled, summary.cancelled),
             (rejected, summary.rejected), (duplicates, summary.duplicates),
             (deadLetters, summary.deadLetters),
-            (forwards, summary.forwarded), (forgottenAnswers, summary.forgottenEarly),
+            (forwards, summary.forwarded), (answersReadBack, summary.answersReadBack),
         ]
         for (counter, count) in counts where count > 0 { counter.increment(by: count) }
     }
@@ -125,7 +122,6 @@ final class WorkerMetrics: Sendable {
         assignedPartitions.record(held.partitions)
         stores.record(held.stores)
         rememberedCommands.record(held.commands)
-        answerTextBytes.record(held.extraBytes)
     }
 
     /// Records a client's statistics, a JSON document of librdkafka's. May be called on any thread.

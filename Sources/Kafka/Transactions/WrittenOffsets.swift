@@ -1,7 +1,7 @@
 import CRdKafka
 import Synchronization
 
-/// Where the records that a session wrote came to stand, to notice a topic that was made anew or has lost its end: what is written
+/// Where the records that a session wrote came to stand. It tells a topic that was made anew or has lost its end: what is written
 /// later comes to a lower offset. Nothing else tells, since brokers take it.
 final class WrittenOffsets: Sendable {
     /// Records that came to one partition together.
@@ -15,6 +15,8 @@ final class WrittenOffsets: Sendable {
 
     private struct State {
         var last: [TopicPartition: Offset] = [:]
+        /// The same of the last transaction, from its first record on.
+        var transaction: [TopicPartition: Range<Offset>] = [:]
         var rewound: Set<TopicPartition> = []
         var news: TopicPartition?
     }
@@ -33,7 +35,19 @@ final class WrittenOffsets: Sendable {
                 state.news = place
             }
             state.last[place] = offsets.upperBound
+            let first = state.transaction[place]?.lowerBound ?? offsets.lowerBound
+            state.transaction[place] = min(first, offsets.lowerBound)..<offsets.upperBound + 1
         }
+    }
+
+    /// A transaction begins.
+    func begin() {
+        state.withLock { state in state.transaction.removeAll(keepingCapacity: true) }
+    }
+
+    /// From the first record of the last transaction to after its last; empty if there are none.
+    func transaction(in place: TopicPartition) -> Range<Offset> {
+        state.withLock { state in state.transaction[place] ?? 0..<0 }
     }
 
     /// The offset after the last record that was written; nil if none was.

@@ -38,6 +38,7 @@ struct EffectiveSettings {
             (.workers, "\(configuration.workers)"),
             (.duplicateWindow, "\(configuration.duplicateWindow.age / 1000)"),
             (.duplicateIDs, "\(configuration.duplicateWindow.count)"),
+            (.answerBytes, "\(configuration.answerBytes)"),
             (.http, plan.http?.description),
             (.readyFile, settings.string(.readyFile)),
             (.createTopics, "\(plan.createsTopics)"),

@@ -46,13 +46,24 @@ struct ServiceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            How many orders, cancels and restocks per partition are remembered for that; 42 bytes of memory each, 90 in \
-            the worst case. (default: 1000000)
+            How many orders, cancels and restocks per partition are remembered for that; 30 bytes of memory each. \
+            (default: 1000000)
             """,
             valueName: "count"
         )
     )
     var duplicateIds: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            How many bytes of each partition's latest answers are kept in memory, and as many of older ones that \
+            repeats asked for. Others are read from the results again. (default: 4194304)
+            """,
+            valueName: "bytes"
+        )
+    )
+    var answerBytes: Int?
 }
 
 /// The options for creating topics.
@@ -96,7 +107,8 @@ extension ServiceConfiguration {
             menu: try settings.menu(),
             language: try settings.language(),
             kafkaProperties: kafkaProperties,
-            duplicateWindow: try DuplicateWindow(settings)
+            duplicateWindow: try DuplicateWindow(settings),
+            answerBytes: try settings.integer(.answerBytes, in: 0...1 << 40) ?? Self.standardAnswerBytes
         )
     }
 

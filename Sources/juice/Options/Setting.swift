@@ -18,6 +18,7 @@ enum Setting: String, CaseIterable, Sendable {
     case workers
     case duplicateWindow = "duplicate-window"
     case duplicateIDs = "duplicate-ids"
+    case answerBytes = "answer-bytes"
     case readyFile = "ready-file"
     case http
     case adminHTTP = "admin-http"

@@ -29,7 +29,8 @@ final class ObservedWorker {
                 language: .english,
                 partitionCount: partitionCount,
                 group: "group",
-                instance: "one"
+                instance: "one",
+                answerBytes: 0
             ),
             onEvent: { metrics.record($0) }
         )

@@ -16,6 +16,8 @@ import Testing
         worker.order("a", "kiwi")
         worker.send("no JSON")
         worker.run()
+        // Only the last answer is at hand.
+        #expect(worker.count(.answersReadBack) == 1)
         let results = ["juice_made", "out_of_stock", "restocked", "rejected"]
         #expect(results.map { worker.count(.commands, [("result", $0)]) } == [1, 1, 0, 1])
         #expect(worker.count(.duplicates) == 1)
@@ -102,10 +104,6 @@ import Testing
         worker.run()
         #expect(worker.gauge(.stores) == 1)
         #expect(worker.gauge(.rememberedCommands) == 1)
-        #expect(worker.gauge(.answerTextBytes) == 0)
-        worker.order("b", "durian")
-        worker.run()
-        #expect((worker.gauge(.answerTextBytes) ?? 0) > 100)
         #expect(worker.gauge(.restoreRemaining) == 0)
     }
 

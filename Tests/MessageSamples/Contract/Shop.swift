@@ -121,8 +121,12 @@ final class Shop {
         of head: AnswerHead,
         _ write: (AnswerEncoder, AnswerHead, inout OutputBuffer) -> Void
     ) -> [String] {
-        encoders.map { encoder in written { write(encoder, head, &$0) } }
-            + [written { write(encoders[0], head.duplicate, &$0) }]
+        let first = encoders.map { encoder in written { write(encoder, head, &$0) } }
+        return first + [
+            [UInt8](first[0].utf8).withUnsafeBytes { bytes in
+                written { $0.append(repeating: bytes, for: head) }
+            }
+        ]
     }
 }
 

@@ -1,20 +1,14 @@
 import JuiceMaker
 import JuiceMessages
 
-/// Any bytes are an answer, a note of the journal, or are refused. An answer can be remembered and given again.
+/// Any bytes are an answer, a note of the journal, or are refused. An answer can be given again.
 public final class AnswerCheck: InvariantCheck {
     private let decoder = AnswerDecoder()
-    private let reader: JournalReader
-    private let second: JournalReader
-    private let encoder = AnswerEncoder(menu: .standard)
-    private let maker = JuiceMaker(menu: .standard)
-    private var content = AnswerContent()
+    private let reader = JournalReader(menu: .standard)
+    private let second = JournalReader(menu: .standard)
 
-    /// A check by the built-in menu, in English.
-    public init() {
-        reader = JournalReader(encoder: encoder)
-        second = JournalReader(encoder: encoder)
-    }
+    /// A check by the built-in menu.
+    public init() {}
 
     /// Checks the bytes as a record of the journal.
     public func check(_ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
@@ -27,7 +21,7 @@ public final class AnswerCheck: InvariantCheck {
 
         let entry: JournalEntry
         do throws(MalformedMessage) {
-            entry = try reader.read(value, into: &content)
+            entry = try reader.read(value)
         } catch {
             return
         }
@@ -48,10 +42,6 @@ public final class AnswerCheck: InvariantCheck {
             try require(decoded.isDuplicate == head.isDuplicate, "another duplicate: \(decoded)")
             try require(decoded.revision ?? 0 == answer.revision, "another revision: \(decoded)")
             try checkLevels(of: decoded)
-        }
-        if answer.hasContent {
-            try require(decoded != nil, "a content of what is no answer")
-            try check(content, head, value)
         }
         if !head.isDuplicate { try checkRepeat(of: answer, value) }
     }
@@ -82,71 +72,12 @@ public final class AnswerCheck: InvariantCheck {
         try require(levels == (answer.revision == nil ? [] : known), "other levels: \(levels)")
     }
 
-    /// The content of an answer by this project, as it is remembered; nil if it needs a template.
-    func content(of value: [UInt8]) throws(InvariantViolation) -> AnswerContent? {
-        try check(value)
-        do {
-            guard
-                case .answer(let answer) = try value.withUnsafeBytes({ try reader.read($0, into: &content) })
-            else { return nil }
-            return answer.hasContent ? content : nil
-        } catch {
-            throw InvariantViolation(description: "\(error): \(String(decoding: value, as: UTF8.self))")
-        }
-    }
-
-    private func check(_ value: [UInt8]) throws(InvariantViolation) {
-        // The standard library's method forgets the type of what its closure throws.
-        try value.withUnsafeBytes { bytes in
-            Result { () throws(InvariantViolation) in try check(bytes) }
-        }.get()
-    }
-
-    // It can be packed, and what is unpacked is written the same way.
-    private func check(
-        _ packed: AnswerContent,
-        _ head: AnswerHead,
-        _ value: UnsafeRawBufferPointer
-    ) throws(InvariantViolation) {
-        var numbers = NumberArray()
-        try require(packed.pack(into: &numbers), "a content that cannot be packed")
-        var content = AnswerContent()
-        let isOfMenu = content.unpack(packed.kind, from: &numbers, by: maker)
-        try require(isOfMenu, "not of the menu it was packed under")
-        if let compact = CompactAnswer(packed) {
-            var compacted = AnswerContent()
-            try require(compacted.unpack(compact, by: maker), "not of the menu it was packed under")
-            try require(compacted.isSame(as: content), "packed in two ways it is not the same")
-        }
-        let first = AnswerHead(
-            head.command,
-            id: head.id,
-            store: head.store,
-            offset: head.offset,
-            from: head.from
-        )
-        for other in [first, first.duplicate] {
-            let again = bytes { encoder.write(content, other, into: &$0) }
-            if other.isDuplicate == head.isDuplicate {
-                try require(
-                    again.elementsEqual(value),
-                    "written differently: \(String(decoding: again, as: UTF8.self))"
-                )
-            } else {
-                let isDuplicate = try decoder.decodeOwn(again).isDuplicate
-                try require(isDuplicate == other.isDuplicate, "not marked as a duplicate")
-            }
-        }
-    }
-
-    // Its template must give the same answer again, marked as a duplicate, with the repeat's own place.
+    // It must be the same answer, marked as a duplicate, with the repeat's own place.
     private func checkRepeat(
-        of answer: RememberedAnswer,
+        of answer: JournalAnswer,
         _ value: UnsafeRawBufferPointer
     ) throws(InvariantViolation) {
-        var numbers: [Int] = []
-        let template = AnswerTemplate(of: value, answer.head, numbers: &numbers)
-        let again = bytes { template.write(answer.head, numbers: numbers, into: &$0) }
+        let again = bytes { $0.append(repeating: value, for: answer.head) }
         let end = value.firstIndex(of: UInt8(ascii: ",")) ?? value.endIndex
         let marked = value[..<end] + Array(#","duplicate":true"#.utf8) + value[end...]
         try require(
@@ -155,15 +86,12 @@ public final class AnswerCheck: InvariantCheck {
         )
         let (head, from) = (answer.head, ForwardSource(partition: .max, offset: 9))
         let other = AnswerHead(head.command, id: head.id, store: head.store, offset: 7, from: from)
-        let atOther = bytes { template.write(other, numbers: numbers, into: &$0) }
+        let atOther = bytes { $0.append(repeating: value, for: other) }
         let isSame = atOther.withUnsafeBytes { bytes in
-            var content = AnswerContent()
-            guard case .answer(let read)? = try? second.read(bytes, into: &content) else { return false }
+            guard case .answer(let read)? = try? second.read(bytes) else { return false }
             return read.head.isDuplicate && read.head.command == head.command
                 && read.head.id == head.id && read.head.store == head.store
-                && read.head.offset == 7 && read.head.from == from
-                && read.hasContent == answer.hasContent && read.revision == answer.revision
-                && (!read.hasContent || content.isSame(as: self.content))
+                && read.head.offset == 7 && read.head.from == from && read.revision == answer.revision
         }
         try require(isSame, "not the same answer again: \(String(decoding: atOther, as: UTF8.self))")
     }

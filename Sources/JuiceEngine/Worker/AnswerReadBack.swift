@@ -1,0 +1,134 @@
+import JuiceMessages
+
+/// Reads first answers back from the journals, for repeats that cannot be answered without them: a state machine without access to
+/// the log.
+///
+/// The answers that are wanted of a partition are read in order. What stands between two of them is read over if there is little of
+/// it, and is kept as long as there is room: the next repeats probably want it.
+struct AnswerReadBack {
+    enum Action: Equatable {
+        case openChangelog([ChangelogPosition])
+        case readChangelog
+        case finish
+    }
+
+    private enum Stage { case opening, reading, closing, done }
+
+    /// What is still wanted of each partition, from the last to the next.
+    private var wanted: [Int32: [Offset]]
+    /// The partitions that are being read.
+    private var reading: Set<Int32> = []
+    private var stage = Stage.opening
+    /// When something was read last.
+    private var readAt: Timestamp?
+    /// How many were read back.
+    private(set) var count = 0
+    /// Partitions that lack an answer at the place where it stood.
+    private(set) var lost: [Int32: Offset] = [:]
+    /// Partitions with damage at the place of an answer.
+    private(set) var damages: [Int32: (offset: Offset, reason: String)] = [:]
+
+    /// The most answers that are read back of a partition at a time.
+    static let most = 4_096
+    /// Opening a partition anew costs about as much as reading over so many records.
+    private static let longestGap: Offset = 4_096
+    /// How long reading may find nothing, in milliseconds: the other partitions wait for it.
+    private static let longestWait: Timestamp = 5_000
+
+    init(_ wanted: [Int32: Set<Offset>]) {
+        self.wanted = wanted.mapValues { $0.sorted(by: >) }
+        if wanted.isEmpty { stage = .done }
+    }
+
+    var action: Action {
+        switch stage {
+        case .opening:
+            .openChangelog(
+                wanted.compactMap { partition, offsets in
+                    offsets.last.map { ChangelogPosition(topic: .results, partition: partition, offset: $0) }
+                }.sorted { $0.partition < $1.partition }
+            )
+        case .reading: .readChangelog
+        // The log would go on to fetch all that is written from now on.
+        case .closing: .openChangelog([])
+        case .done: .finish
+        }
+    }
+
+    /// The journals are open, or closed.
+    mutating func opened() {
+        guard case .opening = stage else { return stage = .done }
+        (stage, reading) = (.reading, Set(wanted.keys))
+    }
+
+    /// The next records of the journals, which become part of the states.
+    ///
+    /// - Throws: ``LogError`` if nothing comes for long.
+    mutating func read(
+        _ batch: ChangelogBatch,
+        into partitions: PartitionTable,
+        by reader: JournalReader,
+        now: Timestamp
+    ) throws(LogError) {
+        if !batch.records.isEmpty || readAt == nil { readAt = now }
+        if let readAt, now - readAt > Self.longestWait {
+            throw LogError(.startOver, "the answers that repeats ask for cannot be read")
+        }
+        let read = reading
+        for record in batch.records where read.contains(record.partition) {
+            guard let state = partitions[record.partition] else { continue }
+            let isWanted = take(record)
+            var isAnswer = false
+            if let value = record.value, case .answer(let answer) = try? reader.read(value),
+                let command = answer.remembered
+            {
+                isAnswer = state.applied.duplicates.addReadBack(
+                    value,
+                    at: record.offset,
+                    of: command,
+                    isWanted: isWanted
+                )
+            }
+            if isWanted, !isAnswer { lose(record.partition, record.offset) }
+        }
+        for (place, reason) in batch.damages where reading.contains(place.partition) {
+            damages[place.partition] = (place.offset, reason)
+            end(place.partition)
+        }
+        for end in batch.ends where reading.contains(end.partition) {
+            if let next = wanted[end.partition]?.last, next < end.offset { lose(end.partition, next) }
+        }
+        if reading.isEmpty { stage = wanted.isEmpty ? .closing : .opening }
+    }
+
+    /// - Returns: whether a record is wanted.
+    private mutating func take(_ record: ChangelogBatch.Record) -> Bool {
+        let partition = record.partition
+        guard reading.contains(partition), let next = wanted[partition]?.last, record.offset >= next else {
+            return false
+        }
+        guard record.offset == next else {
+            lose(partition, next)
+            return false
+        }
+        count += 1
+        wanted[partition]?.removeLast()
+        if let next = wanted[partition]?.last {
+            // Read on from there.
+            if next - record.offset > Self.longestGap { reading.remove(partition) }
+        } else {
+            end(partition)
+        }
+        return true
+    }
+
+    private mutating func lose(_ partition: Int32, _ offset: Offset) {
+        lost[partition] = offset
+        end(partition)
+    }
+
+    private mutating func end(_ partition: Int32) {
+        wanted[partition] = nil
+        reading.remove(partition)
+    }
+}
