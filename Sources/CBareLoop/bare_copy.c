@@ -157,10 +157,8 @@ static int produce(copy *copy, rd_kafka_topic_t *output, ssize_t count, rd_kafka
             const rd_kafka_message_t *record = copy->records[end];
             copy->copies[end] = (rd_kafka_message_t){
                 .payload = record->payload, .len = record->len, .key = record->key, .key_len = record->key_len};
-            if (copy->answers) {
-                copy->copies[end].payload = answer(copy, end);
-                copy->copies[end].len = copy->plan->answer_size;
-            }
+            copy->copies[end].payload = answer(copy, end);
+            copy->copies[end].len = copy->plan->answer_size;
         }
         int wanted = (int)(end - start);
         int done = rd_kafka_produce_batch(output, partition, RD_KAFKA_MSG_F_COPY, &copy->copies[start], wanted);
@@ -186,7 +184,7 @@ static int commit(copy *copy, ssize_t count) {
 
     rd_kafka_topic_partition_list_t *offsets = rd_kafka_topic_partition_list_new(8);
     int failed = produce(copy, output, count, offsets);
-    if (!failed)
+    if (!failed && copy->plan->sends_offsets)
         failed = bare_check(
             copy->client, "sending offsets",
             rd_kafka_send_offsets_to_transaction(producer, offsets, copy->membership, TIMEOUT_MS));
@@ -198,8 +196,8 @@ static int commit(copy *copy, ssize_t count) {
 static int run(copy *copy) {
     copy->records = calloc(copy->plan->max_batch, sizeof *copy->records);
     copy->copies = calloc(copy->plan->max_batch, sizeof *copy->copies);
-    if (copy->plan->answer_size) copy->answers = malloc(copy->plan->max_batch * copy->plan->answer_size);
-    if (!copy->records || !copy->copies || (copy->plan->answer_size && !copy->answers))
+    copy->answers = malloc(copy->plan->max_batch * copy->plan->answer_size + 1);
+    if (!copy->records || !copy->copies || !copy->answers)
         return bare_fail(copy->client, "out of memory");
     /* The producers first: otherwise the consumer would prefetch while they initialise. */
     for (int turn = 0; turn < PRODUCERS; turn++)

@@ -14,19 +14,21 @@ package struct BareLoop {
         properties = connection.properties.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    /// Ends ``copy(from:to:group:answerSize:onReady:)``. Safe to call in a signal handler.
+    /// Ends ``copy(from:to:group:answerSize:sendsOffsets:onReady:)``. Safe to call in a signal handler.
     package static func stop() { bare_copy_stop() }
 
     /// Writes one record for each record read, exactly once, until ``stop()``.
     ///
     /// - Parameters:
-    ///   - answerSize: the size of each written value, in bytes; 0 copies the values.
+    ///   - answerSize: the size of each written value, in bytes.
+    ///   - sendsOffsets: whether each transaction sends the group's offsets, as Kafka's own recipe asks.
     ///   - onReady: called when partitions are assigned.
     package func copy(
         from input: String,
         to output: String,
         group: String,
         answerSize: Int,
+        sendsOffsets: Bool,
         onReady: @escaping () -> Void
     ) throws(Failure) {
         try withExtendedLifetime(Callback(onReady)) { callback throws(Failure) in
@@ -39,7 +41,8 @@ package struct BareLoop {
                         output_topic: texts[3],
                         // The same batch size as the service.
                         max_batch: ServiceConfiguration(bootstrapServers: "", instanceID: "").maxBatch,
-                        answer_size: answerSize
+                        answer_size: answerSize,
+                        sends_offsets: sendsOffsets ? 1 : 0
                     )
                     return bare_copy(
                         &plan,

@@ -174,17 +174,22 @@ extension BenchSite {
 
     /// Starts the bare loop from one topic to another.
     ///
-    /// - Parameter answerSize: the size of each written value, in bytes; nil copies the values.
+    /// - Parameters:
+    ///   - answerSize: the size of each written value, in bytes.
+    ///   - sendsOffsets: whether each transaction sends the group's offsets, as Kafka's own recipe asks.
     func startBareLoop(
         from input: String,
         to output: String,
         group: String,
-        answerSize: Int? = nil
+        answerSize: Int,
+        sendsOffsets: Bool
     ) throws(Failure) -> BenchChild {
         try start(
-            answerSize == nil ? "the bare copy" : "the bare loop",
-            ["bench", "bare-copy", "--input", input, "--output", output, "--group", group]
-                + (answerSize.map { ["--answer-size", "\($0)"] } ?? []),
+            "the bare loop",
+            [
+                "bench", "bare-copy", "--input", input, "--output", output, "--group", group,
+                "--answer-size", "\(answerSize)",
+            ] + (sendsOffsets ? [] : ["--no-offsets"]),
             readyFile: makePath("ready")
         )
     }

@@ -37,8 +37,10 @@ typedef struct {
     const char *output_topic;
     /* The most records in a transaction. */
     size_t max_batch;
-    /* The size of each written value: the record's value, truncated or padded with spaces. 0 copies it unchanged. */
+    /* The size of each written value: the record's value, truncated or padded with spaces. */
     size_t answer_size;
+    /* Whether each transaction sends the group's offsets. Without them the loop begins anew after a restart. */
+    int sends_offsets;
 } bare_copy_plan;
 
 /*

@@ -47,8 +47,8 @@ struct EndToEndMeasurement {
         let title = "round \(number) of \(plan.rounds)"
         let topics = try site.makeServiceTopics("\(number)", partitions: plan.partitions)
         let bare = try site.makeTopic("\(number).bare", partitions: plan.partitions)
-        let copy = try site.makeTopic("\(number).copy", partitions: plan.partitions)
-        defer { site.delete(topics: topics.all + [bare, copy]) }
+        let least = try site.makeTopic("\(number).least", partitions: plan.partitions)
+        defer { site.delete(topics: topics.all + [bare, least]) }
         try fill(topics.orders, title)
 
         let results = try inTurns(number, Contender.allCases) { contender in
@@ -56,7 +56,7 @@ struct EndToEndMeasurement {
                 switch contender {
                 case .service: topics.results
                 case .bare: bare
-                case .copy: copy
+                case .least: least
                 }
             return try measure(
                 output,
@@ -66,19 +66,18 @@ struct EndToEndMeasurement {
                 switch contender {
                 case .service:
                     try site.startService(topics, group: group, initialStock: plan.initialStock)
-                case .bare:
+                case .bare, .least:
                     try site.startBareLoop(
                         from: topics.orders,
-                        to: bare,
+                        to: output,
                         group: group,
-                        answerSize: answerSize
+                        answerSize: answerSize,
+                        sendsOffsets: contender == .bare
                     )
-                case .copy:
-                    try site.startBareLoop(from: topics.orders, to: copy, group: group)
                 }
             }
         }
-        return EndToEndReport.Round(service: results[0], bare: results[1], copy: results[2])
+        return EndToEndReport.Round(service: results[0], bare: results[1], least: results[2])
     }
 
     private func fill(_ topic: String, _ title: String) throws {

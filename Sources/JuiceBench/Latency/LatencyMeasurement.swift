@@ -48,10 +48,11 @@ struct LatencyMeasurement {
                 return switch contender {
                 case .service: try service(number, title)
                 case .bare: try bareLoop("\(number).bare", answerSize: answerSize, title)
-                case .copy: try bareLoop("\(number).copy", answerSize: nil, title)
+                case .least:
+                    try bareLoop("\(number).least", answerSize: answerSize, sendsOffsets: false, title)
                 }
             }
-            return LatencyReport.Round(service: results[0], bare: results[1], copy: results[2])
+            return LatencyReport.Round(service: results[0], bare: results[1], least: results[2])
         }
         return LatencyReport(
             machine: site.machine,
@@ -71,7 +72,12 @@ struct LatencyMeasurement {
         return try measure(child, from: topics.orders, to: topics.results, title)
     }
 
-    private func bareLoop(_ name: String, answerSize: Int?, _ title: String) throws -> LatencyFigures {
+    private func bareLoop(
+        _ name: String,
+        answerSize: Int,
+        sendsOffsets: Bool = true,
+        _ title: String
+    ) throws -> LatencyFigures {
         let input = try site.makeTopic("\(name).orders", partitions: plan.partitions)
         let output = try site.makeTopic("\(name).results", partitions: plan.partitions)
         defer { site.delete(topics: [input, output]) }
@@ -79,7 +85,8 @@ struct LatencyMeasurement {
             from: input,
             to: output,
             group: input + ".group",
-            answerSize: answerSize
+            answerSize: answerSize,
+            sendsOffsets: sendsOffsets
         )
         defer { site.stop(child) }
         try site.waitUntilReady(child)

@@ -16,17 +16,23 @@ extension Bench {
         @Option var output: String
         @Option var group: String
         @Option var readyFile: String
-        /// The size of each written value, in bytes; 0 copies the values.
-        @Option var answerSize = 0
+        /// The size of each written value, in bytes.
+        @Option var answerSize: Int
+        /// Whether transactions are to lack the group's offsets.
+        @Flag var noOffsets = false
         @OptionGroup var kafka: KafkaOptions
 
         func run() throws {
             let ready = try ReadyFile(path: readyFile)
             signal(SIGTERM) { _ in BareLoop.stop() }
             try BareLoop(Connection(Settings(kafka)))
-                .copy(from: input, to: output, group: group, answerSize: answerSize) {
-                    ready.create()
-                }
+                .copy(
+                    from: input,
+                    to: output,
+                    group: group,
+                    answerSize: answerSize,
+                    sendsOffsets: !noOffsets
+                ) { ready.create() }
         }
     }
 
