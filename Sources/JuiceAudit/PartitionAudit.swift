@@ -455,7 +455,8 @@ extension PartitionAudit {
         }
         // Where a journal begins, the group may have said how far the input was handled. Later, only markers may be in between.
         guard next == nil, isWhole, !hasRecords else { return try move(input, to: said, record) }
-        inputs[input].start = inputs[input].cursor.first
+        // What is before that has no note, whatever became of it.
+        inputs[input].start = said
         findings.counts.skipped += try pass(input, to: said, handledAt: record.timestamp, isMissing: false)
         inputs[input].next = said
     }
