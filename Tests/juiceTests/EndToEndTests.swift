@@ -69,8 +69,13 @@ struct EndToEndTests {
     // MARK: - Helpers
 
     private func seesTheStock(_ connection: Connection, _ deadline: Deadline) throws {
-        let stock = try StockReader(connection, store: nil, deadline: deadline)
+        // It follows the answers a moment later.
+        var stock = try StockReader(connection, store: nil, deadline: deadline)
         try stock.readAll(idleTimeout: deadline.remaining)
+        while stock.latest.isEmpty, deadline.remaining > .zero {
+            stock = try StockReader(connection, store: nil, deadline: deadline)
+            try stock.readAll(idleTimeout: deadline.remaining)
+        }
         #expect(stock.latest.map(\.record.store) == ["강남"])
         let levels = stock.latest.first?.record.stock.map(\.amount)
         #expect(levels == [16, 10, 10, 8, 6])

@@ -21,6 +21,8 @@ package final class PartitionState {
     /// When the last position note was written. At first none was under this claim: one is due, so that the next owner need not
     /// read far.
     private var notedAt = Timestamp.min / 2
+    /// When stock was written last.
+    private var stockWrittenAt = Timestamp.min / 2
     /// Whether a transaction that wrote stock must be committed before a note may vouch for it.
     private var owesStock: Bool
 
@@ -75,7 +77,7 @@ package final class PartitionState {
     /// The note of where the partition stands, if one is due.
     ///
     /// It says what is committed, so it is the first record of its transaction. A reader that begins at the last note but one
-    /// finds every change that the stock may lack: the stock is written one transaction after the change.
+    /// finds every change that the stock may lack: the transaction of each note also writes all stock that changed before it.
     ///
     /// - Parameter stockEnd: up to where this worker has written stock, 0 if it has not.
     func dueNote(at now: Timestamp, interval: Timestamp, stockEnd: @autoclosure () -> Offset) -> JournalNote?
@@ -102,6 +104,19 @@ package final class PartitionState {
         (applied.recordsSinceNote, applied.journalled) = (0, 1)
         notedAt = now
     }
+
+    // MARK: - Stock
+
+    /// How long changes of the stock may wait to be written, in milliseconds, while commands keep coming.
+    private static let stockInterval: Timestamp = 250
+
+    /// Whether the stock topic is to get the changes that it lacks now. It also gets them with each note, so that a reader that
+    /// begins at the last note but one finds the others in the answers.
+    func isStockDue(at now: Timestamp) -> Bool {
+        owesStock || !(stockWrittenAt..<stockWrittenAt + Self.stockInterval ~= now)
+    }
+
+    func wroteStock(at now: Timestamp) { stockWrittenAt = now }
 
     // MARK: - The end of a transaction
 

@@ -30,6 +30,8 @@ package struct StoreTable {
     /// Stores whose committed state the stock topic does not have yet.
     private var unwritten: [Int] = []
     private var isUnwritten: [Bool] = []
+    /// Whether the open transaction writes them.
+    private var isWriting = false
 
     init(menu: Menu) {
         initial = FruitStore(menu: menu)
@@ -123,6 +125,7 @@ package struct StoreTable {
     mutating func forEachUnwritten<Failure: Error>(
         _ body: (BorrowedText, FruitStore, Int) throws(Failure) -> Void
     ) throws(Failure) {
+        isWriting = true
         for index in unwritten {
             load(index)
             try names.withKey(at: index) { (name) throws(Failure) in
@@ -131,10 +134,14 @@ package struct StoreTable {
         }
     }
 
-    /// Keeps the changes, which are now to be written to the stock topic. What was to be written before is written.
+    /// Keeps the changes, which are now to be written to the stock topic. If the transaction wrote what was to be written before,
+    /// that is done.
     mutating func commit() {
-        for index in unwritten { isUnwritten[index] = false }
-        unwritten.removeAll(keepingCapacity: true)
+        if isWriting {
+            for index in unwritten { isUnwritten[index] = false }
+            unwritten.removeAll(keepingCapacity: true)
+            isWriting = false
+        }
         for change in changes {
             isChanged[change.index] = false
             markUnwritten(change.index)
@@ -156,6 +163,7 @@ package struct StoreTable {
 
     /// Reverts every change since the last commit.
     mutating func undo() {
+        isWriting = false
         for (position, change) in changes.enumerated() {
             let (place, saved) = (place(of: change.index), position * initial.fruitCount)
             for fruit in 0..<initial.fruitCount { levels[place + fruit] = undoLevels[saved + fruit] }

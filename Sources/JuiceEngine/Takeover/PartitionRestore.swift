@@ -3,7 +3,7 @@ import JuiceMessages
 
 /// Rebuilds the state of one partition: first the stock, then what the journal says beyond it.
 ///
-/// The stock topic is a view that may lag behind the journal, since it is written a transaction later. So the changes that it
+/// The stock topic is a view that may lag behind the journal, since it is written some transactions later. So the changes that it
 /// lacks are taken from the answers. A change that neither has is a fault: one of the topics is not the one that it was.
 struct PartitionRestore {
     /// A restored state, which belongs to this worker's claim.

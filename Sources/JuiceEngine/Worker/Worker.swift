@@ -249,14 +249,19 @@ extension Worker {
         let now = log.now
         let homes = Set(batch.partitions.map { $0 % settings.partitionCount })
         for state in partitions {
-            try output.writeStock(of: state, encoder: processor.encoder)
-            guard homes.isEmpty || homes.contains(state.partition),
-                let note = state.dueNote(
+            let mayNote = homes.isEmpty || homes.contains(state.partition)
+            let note =
+                mayNote
+                ? state.dueNote(
                     at: now,
                     interval: settings.noteInterval,
                     stockEnd: log.writtenStockEnd(of: state.partition)
-                )
-            else { continue }
+                ) : nil
+            if note != nil || batch.count == 0 || state.isStockDue(at: now) {
+                try output.writeStock(of: state, encoder: processor.encoder)
+                state.wroteStock(at: now)
+            }
+            guard let note else { continue }
             try output.journal(state.partition, note)
             state.noted(at: now)
         }
