@@ -208,15 +208,8 @@ import Testing
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
         let store = cluster.store(in: 1)
-        let source = RecordHeader(name: "juice.forwarded.from", value: "0/0")
         for _ in 0..<2 {
-            cluster.send(
-                .orders,
-                partition: 1,
-                key: store,
-                value: #"{"orderId":"a","juice":"kiwi"}"#,
-                headers: [source]
-            )
+            cluster.forwardedOrder("a", from: "0/0", store: store)
         }
         harness.run()
         #expect(cluster.answers(partition: 1) == ["juiceMade a"])
@@ -233,16 +226,9 @@ import Testing
         )
         let cluster = harness.cluster
         let store = cluster.store(in: 1)
-        let source = RecordHeader(name: "juice.forwarded.from", value: "0/0")
         cluster.cancel("a", store: store, partition: 1, timestamp: cluster.now - 1_000)
         for round in 0..<2 {
-            cluster.send(
-                .orders,
-                partition: 1,
-                key: store,
-                value: #"{"orderId":"a","juice":"kiwi"}"#,
-                headers: [source]
-            )
+            cluster.forwardedOrder("a", from: "0/0", store: store)
             cluster.order("other \(round)", "banana", store: store, partition: 1)
             harness.run()
         }
@@ -258,14 +244,7 @@ import Testing
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
         let store = cluster.store(in: 1)
-        let forged = RecordHeader(name: "juice.forwarded.from", value: "0/1000000")
-        cluster.send(
-            .orders,
-            partition: 1,
-            key: store,
-            value: #"{"orderId":"x","juice":"kiwi"}"#,
-            headers: [forged]
-        )
+        cluster.forwardedOrder("x", from: "0/1000000", store: store)
         harness.run()
         cluster.order("x", "kiwi", store: store, partition: 0)
         harness.run()
@@ -285,5 +264,18 @@ import Testing
             if case .partitionStopped(0, let fault) = event { fault } else { nil }
         }
         #expect(faults.first?.reason.contains("belongs in partition 1 of 2") == true)
+    }
+}
+
+extension SimulatedCluster {
+    /// Sends an order to partition 1 whose header says that it was read first at a place.
+    fileprivate func forwardedOrder(_ id: String, from place: String, store: String) {
+        send(
+            .orders,
+            partition: 1,
+            key: store,
+            value: #"{"orderId":"\#(id)","juice":"kiwi"}"#,
+            headers: [RecordHeader(name: "juice.forwarded.from", value: place)]
+        )
     }
 }
