@@ -18,6 +18,8 @@ final class CommandInput {
     private var given: [TopicPartition]?
     /// Since when topics are missing.
     private var waitingSince: ContinuousClock.Instant?
+    /// When this member last joined again for want of orders.
+    private var rejoinedAt: ContinuousClock.Instant?
     /// Places that cannot be read, which are still to be told.
     private var damages: [(InputPosition, String)] = []
     /// How long to wait for the topics' partition counts.
@@ -32,6 +34,7 @@ final class CommandInput {
 
     /// A topic that was made anew, or that a broker does not know yet, is there again by then.
     private static let longestAbsence = Duration.seconds(30)
+    private static let rejoinInterval = Duration.seconds(5)
     /// An error that recurs after this long is logged again.
     private static let errorLogInterval = Duration.seconds(60)
 
@@ -177,10 +180,15 @@ extension CommandInput {
             try waitForMissingTopics(metadata.topics.lazy.compactMap(\.error).first)
             return nil
         }
-        (self.given, waitingSince) = (nil, nil)
         watch.reached()
+        let givenOrders = given.filter { $0.topic == topics.orders }.map(\.partition)
+        guard !givenOrders.isEmpty || given.isEmpty || orders < restocks else {
+            try rejoinForOrders()
+            return nil
+        }
+        (self.given, waitingSince) = (nil, nil)
         let share = InputShare(
-            orders: given.filter { $0.topic == topics.orders }.map(\.partition),
+            orders: givenOrders,
             partitionCount: partitionCount,
             orderCount: Int32(clamping: orders),
             restockCount: Int32(clamping: restocks)
@@ -197,6 +205,15 @@ extension CommandInput {
             return logger.warning("waiting for another assignment: \(reason)")
         }
         if .now - waitingSince > Self.longestAbsence { throw LogError(.stop, reason) }
+    }
+
+    /// The member has joined without the orders, which were away: the range assignor gives whoever has restocks orders as well.
+    /// librdkafka does not join again for a topic that comes back while it joins.
+    private func rejoinForOrders() throws(LogError) {
+        guard rejoinedAt.map({ .now - $0 > Self.rejoinInterval }) ?? true else { return }
+        rejoinedAt = .now
+        logger.notice("joining the group again: \(configuration.topics.orders) was away at the last time")
+        try LogError.rethrowing(member.rejoin)
     }
 
     private func warnOfAddedPartitions(_ count: Int) {

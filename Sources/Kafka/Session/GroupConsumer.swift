@@ -25,6 +25,7 @@ public final class GroupConsumer {
     public let consumer: Consumer
     /// Whether the group has assigned partitions that it has not revoked.
     public private(set) var hasAssignment = false
+    private let topics: [String]
 
     /// Joins the group that `group.id` names.
     ///
@@ -34,6 +35,7 @@ public final class GroupConsumer {
         configuration: KafkaConfiguration,
         hooks: ClientHooks
     ) throws(KafkaError) {
+        self.topics = topics
         consumer = try Consumer(configuration: configuration, hooks: hooks)
         try consumer.subscribe(to: topics)
     }
@@ -53,6 +55,9 @@ public final class GroupConsumer {
     public func start(at offsets: [TopicPartition: Offset]) throws(KafkaError) {
         try consumer.assign(offsets)
     }
+
+    /// Asks the group for another assignment, which comes as events. What the member has is revoked first.
+    public func rejoin() throws(KafkaError) { try consumer.subscribe(to: topics) }
 
     /// Leaves the group. A static member (`group.instance.id`) keeps its assignment until the session times out.
     public func close() { consumer.close() }
