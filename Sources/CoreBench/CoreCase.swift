@@ -194,7 +194,7 @@ extension CoreCase {
                 let fingerprint = CommandFingerprint(.order, store: key, id: id)
                 guard memory.firstAnswer(to: fingerprint, sentAt: 0) == nil else { continue }
                 memory.remember(.order, fingerprint, buffer.unsafeBytes, at: number % 1000, sentAt: 0)
-                if number % 1000 == 999 { memory.commit(at: 0, from: Offset(number - 999)) }
+                if number % 1000 == 999 { memory.commit(at: 0, [Offset(number - 999)..<Offset(number + 1)]) }
             }
         }
         return CoreCase(

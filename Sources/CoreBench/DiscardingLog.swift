@@ -118,7 +118,7 @@ final class DiscardingLog: CommandLog {
     func flush() throws(LogError) {}
     func commit() throws(LogError) {}
     func name(of topic: InputTopic) -> String { "" }
-    func writtenResults(of partition: Int32) -> Range<Offset> { journalled }
+    func writtenResults(of partition: Int32) -> [Range<Offset>] { [journalled] }
     func writtenStockEnd(of partition: Int32) -> Offset { 0 }
     func leave() {}
 }

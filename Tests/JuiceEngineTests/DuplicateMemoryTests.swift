@@ -47,10 +47,14 @@ private final class JournalledMemory {
     }
 
     func commit(at time: Timestamp) {
-        // A note, a marker, or somebody else's record.
-        journal += ["-"]
-        memory.commit(at: time, from: Offset(journal.count))
-        journal += open
+        var records: [Range<Offset>] = []
+        // Before the first and between the others: a note, a marker, or somebody else's record.
+        for half in [open.prefix(open.count / 2), open.dropFirst(open.count / 2)] where !half.isEmpty {
+            journal += ["-"]
+            records.append(Offset(journal.count)..<Offset(journal.count + half.count))
+            journal += half
+        }
+        memory.commit(at: time, records)
         open = []
     }
 
@@ -200,7 +204,7 @@ private final class JournalledMemory {
         let value = UnsafeRawBufferPointer(start: nil, count: 0)
         // As many as there are, and a batch that is not committed yet.
         for id in 0..<1_010_000 { memory.remember(.order, command(id), value, at: id, sentAt: 0) }
-        memory.commit(at: 0, from: 1 << 40)
+        memory.commit(at: 0, [1 << 40..<1 << 40 + 1_010_000])
         #expect(memory.count == 1_000_000)
         #expect(memory.firstAnswer(to: command(10_000), sentAt: 0)?.offset == Offset(1 << 40 + 10_000))
         #expect(memory.firstAnswer(to: command(1_009_999), sentAt: 0)?.offset == Offset(1 << 40 + 1_009_999))
@@ -214,7 +218,7 @@ private final class JournalledMemory {
         let value = UnsafeRawBufferPointer(start: nil, count: 0)
         for (id, start) in [5, 1 << 30, 1 << 31 + 4, 1 << 31 + 6, 1 << 33].enumerated() {
             memory.remember(.order, command(id), value, at: 0, sentAt: 0)
-            memory.commit(at: 0, from: Offset(start))
+            memory.commit(at: 0, [Offset(start)..<Offset(start + 1)])
             #expect(memory.firstAnswer(to: command(id), sentAt: 0)?.offset == Offset(start))
             let known = (0...id).filter { memory.firstAnswer(to: command($0), sentAt: 0) != nil }
             #expect(known == [[0], [0, 1], [0, 1, 2], [1, 2, 3], [4]][id])

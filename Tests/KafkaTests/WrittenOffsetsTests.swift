@@ -13,6 +13,15 @@ import Testing
         #expect(!offsets.takeLoss(of: place, endingAt: 7))
     }
 
+    @Test func recordsOfATransactionMayHaveMarkersBetweenThem() {
+        offsets.add(0...4, to: place)
+        offsets.begin()
+        #expect(offsets.transaction(in: place).isEmpty)
+        offsets.add(6...7, to: place)
+        offsets.add(9...9, to: place)
+        #expect(offsets.transaction(in: place) == [6..<8, 9..<10])
+    }
+
     @Test func recordsAtLowerOffsetsAreALossThatIsToldOnce() {
         offsets.add(0...4, to: place)
         offsets.add(0...9, to: TopicPartition(topic: "results", partition: 2))

@@ -125,7 +125,7 @@ package final class SimulatedLog: CommandLog {
 
     package func name(of topic: InputTopic) -> String { "juice.\(topic)" }
 
-    package func writtenResults(of partition: Int32) -> Range<Offset> {
+    package func writtenResults(of partition: Int32) -> [Range<Offset>] {
         written.transaction(in: SimulatedCluster.Place(topic: .results, partition: partition))
     }
 

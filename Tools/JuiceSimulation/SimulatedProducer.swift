@@ -178,7 +178,7 @@ extension SimulatedProducer {
 /// Where the records that a worker wrote came to stand.
 final class WrittenOffsets {
     private var last: [SimulatedCluster.Place: Offset] = [:]
-    private var transaction: [SimulatedCluster.Place: Range<Offset>] = [:]
+    private var transaction: [SimulatedCluster.Place: [Range<Offset>]] = [:]
     private var rewound: Set<SimulatedCluster.Place> = []
     private var news: SimulatedCluster.Place?
 
@@ -188,13 +188,13 @@ final class WrittenOffsets {
             news = place
         }
         last[place] = offset
-        transaction[place] = min(transaction[place]?.lowerBound ?? offset, offset)..<offset + 1
+        transaction[place, default: []].append(offset..<offset + 1)
     }
 
     func begin() { transaction = [:] }
 
-    /// From the first record of the last transaction to after its last.
-    func transaction(in place: SimulatedCluster.Place) -> Range<Offset> { transaction[place] ?? 0..<0 }
+    /// Where the records of the last transaction stand.
+    func transaction(in place: SimulatedCluster.Place) -> [Range<Offset>] { transaction[place] ?? [] }
 
     /// The offset after the last record.
     func end(of place: SimulatedCluster.Place) -> Offset? { last[place].map { $0 + 1 } }

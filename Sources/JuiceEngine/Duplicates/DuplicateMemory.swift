@@ -214,19 +214,32 @@ package struct DuplicateMemory {
     ///
     /// Nothing is forgotten before a commit, since an undo could not restore it.
     ///
-    /// - Parameter start: where the first of the transaction's records stands in the journal.
-    package mutating func commit(at time: Timestamp, from start: Offset) {
-        forgetFar(from: start)
-        if first == uncommitted, first < next {
-            firstOffset = start + Offset(ring[first & (ring.count - 1)].place)
-        }
-        for number in uncommitted..<next {
-            ring[number & (ring.count - 1)].place &+= UInt32(truncatingIfNeeded: start)
-        }
+    /// - Parameter records: where the transaction's records stand in the journal: at least those that were remembered.
+    package mutating func commit(at time: Timestamp, _ records: [Range<Offset>]) {
+        place(in: records)
         ages.advance(to: time)
         let kept = ages.firstToKeep(of: first..<next)
         keepAll()
         while first < kept { forgetOldest() }
+    }
+
+    /// Replaces places in the transaction by those in the journal.
+    private mutating func place(in records: [Range<Offset>]) {
+        guard uncommitted < next, var run = records.first else { return }
+        var rest = records.dropFirst()
+        // The place in the transaction of the run's first record.
+        var start = 0
+        forgetFar(from: run.lowerBound)
+        for number in uncommitted..<next {
+            let place = Int(ring[number & (ring.count - 1)].place)
+            while place - start >= run.count, let following = rest.popFirst() {
+                start += run.count
+                run = following
+            }
+            let offset = run.lowerBound + Offset(place - start)
+            if number == first { firstOffset = offset }
+            ring[number & (ring.count - 1)].place = UInt32(truncatingIfNeeded: offset)
+        }
     }
 
     /// Forgets what was remembered since the last commit.

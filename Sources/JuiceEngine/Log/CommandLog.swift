@@ -114,9 +114,9 @@ public protocol CommandLog: AnyObject {
     /// An input topic's name in Kafka, for the headers of dead letters.
     func name(of topic: InputTopic) -> String
 
-    /// Where the records of the last transaction stand in the results: from the first of them to after the last. There are
-    /// more offsets than records if others wrote in between. Empty if there are none.
-    func writtenResults(of partition: Int32) -> Range<Offset>
+    /// Where the records of the last transaction stand in the results, in the order in which they were written. Markers of earlier
+    /// transactions may stand between them.
+    func writtenResults(of partition: Int32) -> [Range<Offset>]
 
     /// The offset after the last stock record that was written to a partition, committed or not; 0 if none was.
     func writtenStockEnd(of partition: Int32) -> Offset

@@ -123,12 +123,13 @@ package final class PartitionState {
     /// Keeps what was applied.
     ///
     /// - Parameter records: where the transaction's records stand in the journal.
-    /// - Throws: ``LogError`` if others wrote in between. Then only the journal tells where each answer stands.
-    func commit(at time: Timestamp, _ records: Range<Offset>) throws(LogError) {
-        guard records.count == applied.journalled else {
+    /// - Throws: ``LogError`` if that is not known of all. Then only the journal tells where each answer stands.
+    func commit(at time: Timestamp, _ records: [Range<Offset>]) throws(LogError) {
+        let known = records.reduce(0) { $0 + $1.count }
+        guard known == applied.journalled else {
             throw LogError(
                 .startOver,
-                "results [\(partition)] has records of others among the last transaction's \(applied.journalled): \(records)"
+                "results [\(partition)]: brokers said of only \(known) of \(applied.journalled) records where they stand"
             )
         }
         applied.stores.commit()
@@ -136,7 +137,7 @@ package final class PartitionState {
         applied.forwards.commit()
         committedRecordsSinceNote = applied.recordsSinceNote
         owesStock = false
-        applied.duplicates.commit(at: time, from: records.lowerBound)
+        applied.duplicates.commit(at: time, records)
         applied.journalled = 0
     }
 

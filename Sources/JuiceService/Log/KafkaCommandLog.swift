@@ -305,8 +305,8 @@ extension KafkaCommandLog {
         watch.reached()
     }
 
-    func writtenResults(of partition: Int32) -> Range<Offset> {
-        transactions.writtenRange(
+    func writtenResults(of partition: Int32) -> [Range<Offset>] {
+        transactions.writtenRanges(
             of: TopicPartition(topic: configuration.topics.results, partition: partition)
         )
     }

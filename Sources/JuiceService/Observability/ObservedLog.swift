@@ -22,7 +22,7 @@ final class ObservedLog<Base: CommandLog>: CommandLog {
 
     func name(of topic: InputTopic) -> String { base.name(of: topic) }
 
-    func writtenResults(of partition: Int32) -> Range<Offset> { base.writtenResults(of: partition) }
+    func writtenResults(of partition: Int32) -> [Range<Offset>] { base.writtenResults(of: partition) }
 
     func writtenStockEnd(of partition: Int32) -> Offset { base.writtenStockEnd(of: partition) }
 

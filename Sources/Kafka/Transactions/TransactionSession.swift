@@ -100,9 +100,9 @@ public final class TransactionSession {
     /// The offset after the last record that is known to be written to a partition, committed or not; nil if there is none.
     public func writtenEnd(of place: TopicPartition) -> Offset? { written.end(of: place) }
 
-    /// Where the records of the last transaction stand in a partition: from the first of them to after the last, other records in
-    /// between included. Empty if there are none.
-    public func writtenRange(of place: TopicPartition) -> Range<Offset> { written.transaction(in: place) }
+    /// Where the records of the last transaction stand in a partition, in the order in which they were written. Markers of earlier
+    /// transactions may stand between them.
+    public func writtenRanges(of place: TopicPartition) -> [Range<Offset>] { written.transaction(in: place) }
 
     /// Begins to make the next set without waiting, so that a later ``initTransactions(timeout:)`` is quick. Does nothing if that
     /// has begun.

@@ -279,7 +279,9 @@ private final class Deliveries: ClientContext, @unchecked Sendable {
         state.withLock { state in
             if let error {
                 state.failure = state.failure ?? error
-            } else if let run = state.run, run.topic == topic, run.partition == partition, run.last < offset {
+            } else if let run = state.run, run.topic == topic, run.partition == partition,
+                run.last + 1 == offset
+            {
                 state.run?.last = offset
             } else if offset >= 0 {
                 if let run = state.run { written?.add(run) }

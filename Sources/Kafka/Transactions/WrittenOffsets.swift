@@ -4,7 +4,7 @@ import Synchronization
 /// Where the records that a session wrote came to stand. It tells a topic that was made anew or has lost its end: what is written
 /// later comes to a lower offset. Nothing else tells, since brokers take it.
 final class WrittenOffsets: Sendable {
-    /// Records that came to one partition together.
+    /// Records that came to one partition together, with no others in between.
     struct Run {
         /// Where librdkafka's topic is in memory.
         let topic: UInt
@@ -15,8 +15,8 @@ final class WrittenOffsets: Sendable {
 
     private struct State {
         var last: [TopicPartition: Offset] = [:]
-        /// The same of the last transaction, from its first record on.
-        var transaction: [TopicPartition: Range<Offset>] = [:]
+        /// Where all records of the last transaction stand.
+        var transaction: [TopicPartition: [Range<Offset>]] = [:]
         var rewound: Set<TopicPartition> = []
         var news: TopicPartition?
     }
@@ -35,8 +35,7 @@ final class WrittenOffsets: Sendable {
                 state.news = place
             }
             state.last[place] = offsets.upperBound
-            let first = state.transaction[place]?.lowerBound ?? offsets.lowerBound
-            state.transaction[place] = min(first, offsets.lowerBound)..<offsets.upperBound + 1
+            state.transaction[place, default: []].append(Range(offsets))
         }
     }
 
@@ -45,9 +44,9 @@ final class WrittenOffsets: Sendable {
         state.withLock { state in state.transaction.removeAll(keepingCapacity: true) }
     }
 
-    /// From the first record of the last transaction to after its last; empty if there are none.
-    func transaction(in place: TopicPartition) -> Range<Offset> {
-        state.withLock { state in state.transaction[place] ?? 0..<0 }
+    /// Where the records of the last transaction stand, in the order in which they were written.
+    func transaction(in place: TopicPartition) -> [Range<Offset>] {
+        state.withLock { state in state.transaction[place] ?? [] }
     }
 
     /// The offset after the last record that was written; nil if none was.
