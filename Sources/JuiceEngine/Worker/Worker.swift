@@ -327,7 +327,8 @@ extension Worker {
         var readBack = readBack
         switch readBack.action {
         case .openChangelog(let positions):
-            try log.openChangelog(positions, isolation: .committed)
+            // They are known to be committed, and this reads in smaller pieces.
+            try log.openChangelog(positions, isolation: .uncommitted)
             readBack.opened()
         case .readChangelog:
             try readBack.read(try log.readChangelog(), into: partitions, by: rules.reader, now: log.now)
