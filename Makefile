@@ -183,10 +183,10 @@ soak: setup ## Run 10,000 transactions and 100 rebalances: memory and threads mu
 	@$(MAKE) --no-print-directory built
 	@$(DEBUG)/soak
 
-bench: build ## Measure the service against a bare loop in C on a real broker (BOOTSTRAP=host:port; about 5 minutes)
+bench: build ## Measure the service against a bare loop in C on a real broker (BOOTSTRAP=host:port; about 6 minutes)
 	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make bench BOOTSTRAP=host:port"; exit 64; }
 	@juice="$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/juice" && $$juice bench core && \
-		for what in end-to-end "latency --rate 100" "latency --rate 1000" restore; do \
+		for what in end-to-end "latency --rate 100" "latency --rate 1000" restore repeats; do \
 			echo && $$juice bench $$what --bootstrap-servers "$(BOOTSTRAP)" || exit $$?; \
 		done
 

@@ -101,6 +101,14 @@ struct BenchRealBrokerTests {
         }
     }
 
+    @Test func repeats() async throws {
+        try await withSite { site in
+            let plan = RepeatsPlan(orders: 20_000, stores: 100, partitions: 2, rounds: 1)
+            let report = try RepeatsMeasurement(site: site, plan: plan).report()
+            #expect(report.rounds.allSatisfy { $0.inOrderRatio > 0 && $0.scatteredRatio > 0 })
+        }
+    }
+
     @Test func anInterruptionEndsIt() async throws {
         try await withSite(isInterrupted: true) { site in
             let plan = EndToEndPlan(

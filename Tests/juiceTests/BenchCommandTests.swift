@@ -13,6 +13,7 @@ struct BenchCommandTests {
         ["bench", "end-to-end", "--partitions", "64", "--replication-factor", "3", "--json", "--check"],
         ["bench", "latency", "--rate", "100", "--duration", "5", "--rounds", "1"],
         ["bench", "restore", "--stores", "1000000", "--no-json"],
+        ["bench", "repeats", "--orders", "100000", "--rounds", "1", "--json"],
         ["bench", "core", "--orders", "1000", "--stores", "1", "--rounds", "1", "--json", "--check"],
         ["bench", "bare-read", "--topic", "t", "--partitions", "1"],
     ])
@@ -39,6 +40,7 @@ struct BenchCommandTests {
     @Test func everyMeasurementShowsExamples() {
         let commands: [any ParsableCommand.Type] = [
             Bench.self, Bench.Core.self, Bench.EndToEnd.self, Bench.Latency.self, Bench.Restore.self,
+            Bench.Repeats.self,
         ]
         for command in commands {
             #expect(command.configuration.discussion.contains("Examples:\n  juice bench "), "\(command)")

@@ -52,6 +52,12 @@ struct BenchReportTests {
         #expect(report.goals.map(\.isMet) == [true, true, true])
     }
 
+    @Test func repeatsAreComparedWithNewOrders() throws {
+        let report = try BenchSamples.repeats()
+        #expect(report.medians.inOrderRatio == 0.5 && report.medians.scatteredRatio == 0.02)
+        #expect(report.goals.map(\.isMet) == [true])
+    }
+
     @Test func jsonHasItsDocumentedMembers() throws {
         let reports: [(any BenchReport, String, round: Set<String>, medians: Set<String>)] = [
             (
@@ -72,12 +78,19 @@ struct BenchReportTests {
                 ],
                 ["storesPerSecond", "readPerSecond", "speedRatio", "bytesPerStore", "firstAnswerSeconds"]
             ),
+            (
+                try BenchSamples.repeats(), "repeats",
+                ["new", "inOrder", "scattered", "inOrderRatio", "scatteredRatio"],
+                ["new", "inOrder", "scattered", "inOrderRatio", "scatteredRatio"]
+            ),
         ]
         for (report, name, round, medians) in reports {
             let parsed = try JSONSerialization.jsonObject(with: Data(try JSONText.indented(report).utf8))
             let json = try #require(parsed as? [String: Any])
             let common: Set = ["benchmark", "machine", "settings", "rounds", "medians", "goals"]
-            #expect(Set(json.keys) == common.union(name == "restore" ? [] : ["answerBytes"]))
+            #expect(
+                Set(json.keys) == common.union(["restore", "repeats"].contains(name) ? [] : ["answerBytes"])
+            )
             #expect(json["benchmark"] as? String == name)
             let machine = json["machine"] as? [String: Any]
             #expect(Set(machine?.keys ?? [:].keys) == ["cores", "system", "brokers", "librdkafka", "juice"])

@@ -55,6 +55,18 @@ enum BenchSamples {
         )
     }
 
+    static func repeats() throws -> RepeatsReport {
+        let rates: [Double] = [1000, 500, 20]
+        let measured = rates.map {
+            Throughput(ordersPerSecond: $0, cpuMicrosecondsPerOrder: 3, residentBytes: 150e6)
+        }
+        return RepeatsReport(
+            machine: machine,
+            settings: try RepeatsPlan(settings([.rounds: "1"])),
+            rounds: [.init(new: measured[0], inOrder: measured[1], scattered: measured[2])]
+        )
+    }
+
     static func restore() throws -> RestoreReport {
         RestoreReport(
             machine: machine,

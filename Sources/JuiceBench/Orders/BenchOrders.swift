@@ -30,6 +30,12 @@ package struct BenchOrders {
         return (Self.store(Int.random(in: 0..<stores, using: &random)), value)
     }
 
+    /// An order that is the same whenever its number is asked for.
+    mutating func again(number: Int) -> (key: [UInt8], value: [UInt8]) {
+        random = SeededGenerator(seed: UInt64(number))
+        return next(number: number)
+    }
+
     /// The id of the store with this number.
     static func store(_ number: Int) -> [UInt8] {
         var key = Array("store-0000000".utf8)
