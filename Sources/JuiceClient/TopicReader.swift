@@ -114,7 +114,7 @@ package final class TopicReader {
         if batch.count == Self.mostRecords {
             fullPolls += 1
             if fullPolls % Self.pollsToFetchOn == 0 {
-                consumer.fetchOn(from: started, timeout: .milliseconds(50))
+                consumer.fetchOn(from: started)
             }
         }
         var ends: [Int32: Offset] = [:]

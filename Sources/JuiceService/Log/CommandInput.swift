@@ -91,7 +91,7 @@ final class CommandInput {
             // librdkafka pauses fetching while its queue holds `queued.min.messages`. Resuming it here keeps the queue smaller
             // than a second's worth of records, at some 500 bytes each.
             if wait == .briefly, batch.count == maxRecords {
-                consumer.fetchOn(from: startedPartitions, timeout: .milliseconds(50))
+                consumer.fetchOn(from: startedPartitions)
             }
             return .success(try convert(batch))
         }

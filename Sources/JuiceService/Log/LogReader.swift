@@ -11,8 +11,6 @@ final class LogReader {
     /// Sees past undecided transactions.
     let uncommitted: Consumer
     private var changelog: (consumer: Consumer, partitions: [TopicPartition])?
-    /// Whether the changelog's last poll returned records, so that librdkafka's queue may have been full.
-    private var mayBePaused = false
     private var changelogConverter: RecordConverter<ChangelogTopic>
     private var inputConverter: RecordConverter<InputTopic>
     /// The bytes of the inputs' records read last.
@@ -50,7 +48,6 @@ final class LogReader {
         }
         let consumer = isolation == .committed ? committed : uncommitted
         changelog = (consumer, partitions)
-        mayBePaused = false
         changelogConverter.begin()
         try consumer.assign(Dictionary(uniqueKeysWithValues: zip(partitions, positions.map(\.offset))))
     }
@@ -67,11 +64,11 @@ final class LogReader {
         guard let (consumer, partitions) = changelog else { return ChangelogBatch(records: [], ends: []) }
         var elements = try consumer.poll(maxRecords: 10_000, timeout: min(timeout, .milliseconds(10)))
         if elements.isEmpty {
-            // Fetching pauses when librdkafka's queue is full, so an empty poll after records makes it resume.
-            if mayBePaused { consumer.fetchOn(from: partitions, timeout: timeout) }
+            // By itself librdkafka takes some tenths of a second to look up a topic that is new to it, and to fetch on after its
+            // queue was full. A lookup makes it do both at once; its answer is not needed.
+            _ = try? consumer.endOffsets(of: partitions, timeout: .milliseconds(1))
             elements = try consumer.poll(maxRecords: 10_000, timeout: timeout)
         }
-        mayBePaused = !elements.isEmpty
         let (records, ends, damages) = try changelogConverter.convert(elements) {
             (_, error) throws(KafkaError) in
             if error.remedy != .retry { throw error }

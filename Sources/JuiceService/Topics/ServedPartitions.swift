@@ -27,6 +27,8 @@ struct ServedPartitions {
         for span in spans where !logs.isEmpty {
             let ranges = logs.mapValues { max($0.low, $0.high - min(span, $0.high))..<$0.high }
             try consumer.read(ranges, timeout: timeout) { record in
+                // An answer has its store for a key.
+                guard record.key == nil else { return true }
                 let partition = TopicPartition(topic: record.topic, partition: record.partition)
                 switch record.value.flatMap(JournalNote.init) {
                 case .claim(let claim):

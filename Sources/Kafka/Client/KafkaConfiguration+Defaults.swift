@@ -40,8 +40,9 @@ extension KafkaConfiguration {
 extension Consumer {
     /// Makes librdkafka resume fetching at once after its queue was full, by a request that wakes all leaders' threads. Does
     /// nothing if the installed version does not need it.
-    public func fetchOn(from partitions: [TopicPartition], timeout: Duration) {
+    public func fetchOn(from partitions: [TopicPartition]) {
         guard !KafkaConfiguration.fetchesOn else { return }
-        _ = try? endOffsets(of: partitions, timeout: timeout)
+        // The answer, which may come after that to a fetch, is not waited for.
+        _ = try? endOffsets(of: partitions, timeout: .milliseconds(1))
     }
 }
