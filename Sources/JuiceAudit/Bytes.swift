@@ -89,9 +89,18 @@ extension [UInt8] {
     mutating func add(quoted text: some Collection<UInt8>) {
         let (quote, escape) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
         append(quote)
-        if text.contains(where: { $0 == quote || $0 == escape }) {
+        if text.contains(where: { $0 == quote || $0 == escape || $0 < 0x20 }) {
             for byte in text {
-                append(contentsOf: byte == quote || byte == escape ? [escape, byte] : [byte])
+                switch byte {
+                case quote, escape: append(contentsOf: [escape, byte])
+                case UInt8(ascii: "\n"): add("\\n")
+                case UInt8(ascii: "\r"): add("\\r")
+                case UInt8(ascii: "\t"): add("\\t")
+                case 0..<0x20:
+                    add(byte < 0x10 ? "\\u000" : "\\u00")
+                    append(contentsOf: String(byte, radix: 16).utf8)
+                default: append(byte)
+                }
             }
         } else {
             append(contentsOf: text)

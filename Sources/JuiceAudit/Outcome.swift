@@ -22,7 +22,7 @@ struct Outcome {
     private let menu: AuditMenu
 
     /// Carries a command out.
-    init(of task: Command.Task, _ command: CommandKind, on before: StoreState, _ menu: AuditMenu) {
+    init(of task: Command.Task, _ command: Command, on before: StoreState, _ menu: AuditMenu) {
         (self.menu, after) = (menu, before)
         text.reserveCapacity(256)
         switch task {
@@ -45,9 +45,9 @@ struct Outcome {
         }
     }
 
-    private mutating func reject(_ reason: RejectionReason, _ command: CommandKind) {
+    private mutating func reject(_ reason: RejectionReason, _ command: Command) {
         (kind, self.reason, taken, text) = (.rejected, reason, [], [])
-        text.add(command == .cancel ? ",\"cancel\":true,\"reason\":" : ",\"reason\":")
+        text.add(command.kind == .cancel ? ",\"cancel\":true,\"reason\":" : ",\"reason\":")
         text.add(quoted: reason.rawValue.utf8)
     }
 
@@ -77,7 +77,7 @@ struct Outcome {
     }
 
     /// Adds amounts, all or nothing.
-    private mutating func add(_ amounts: [AuditMenu.Amount], to levels: [Int], _ command: CommandKind) {
+    private mutating func add(_ amounts: [AuditMenu.Amount], to levels: [Int], _ command: Command) {
         let before = after
         for amount in amounts {
             let (level, overflows) = levels[amount.fruit].addingReportingOverflow(amount.amount)

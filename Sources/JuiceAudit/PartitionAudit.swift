@@ -588,7 +588,7 @@ extension PartitionAudit {
             findings.counts.unjudged += 1
             return (Outcome(saidBy: json, on: before, rules.menu), nil)
         }
-        let outcome = Outcome(of: task, command.kind, on: before, rules.menu)
+        let outcome = Outcome(of: task, command, on: before, rules.menu)
         guard let text = answer.text(json) else {
             return (outcome, "has an answer that does not end with a message")
         }

@@ -21,6 +21,13 @@ import Testing
         return Array(value.utf8).withUnsafeBufferPointer { describe(reader.read($0, topic)) }
     }
 
+    /// Ids on a menu may be any text.
+    @Test func textsAreWrittenAsTheServiceWritesThem() {
+        var text: [UInt8] = []
+        text.add(quoted: "강\n\r\t\u{0}\u{1f} \"\\/".utf8)
+        #expect(String(decoding: text, as: UTF8.self) == #""강\n\r\t\u0000\u001f \"\\/""#)
+    }
+
     private static func nested(_ depth: Int) -> String {
         #"{"orderId":"a","x":"# + String(repeating: "[", count: depth - 1)
             + String(repeating: "]", count: depth - 1) + "}"

@@ -26,7 +26,7 @@ struct ReceivedCommand {
                 ForwardSource.init
             )
         else { return }
-        head = AnswerHead(head.command, id: head.id, store: head.store, offset: head.offset, from: source)
+        head.from = source
     }
 }
 

@@ -9,7 +9,7 @@ public struct AnswerHead {
     /// The command's offset in its topic, in the partition of the answer's own number.
     public let offset: Int64
     /// Where the command was read first, if it was forwarded.
-    public let from: ForwardSource?
+    public var from: ForwardSource?
     /// Whether the command was a repeat, and this is its first answer given again. Only an answer that is read can say so.
     public internal(set) var isDuplicate = false
 

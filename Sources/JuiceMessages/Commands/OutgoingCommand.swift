@@ -20,32 +20,23 @@ public struct OutgoingCommand: Sendable, Equatable {
         juice: String,
         quantity: Int = 1
     ) -> OutgoingCommand {
-        var buffer = OutputBuffer()
-        buffer.append(#"{"orderId":"#)
-        buffer.append(quoted: id)
-        buffer.append(#","juice":"#)
-        buffer.append(quoted: juice)
-        buffer.append(#","quantity":"#)
-        buffer.append(decimal: quantity)
-        buffer.append("}")
-        return OutgoingCommand(kind: .order, id: id, store: store, value: buffer.bytes)
+        OutgoingCommand(.order, id: id, store: store) { value in
+            value.append(",")
+            value.append(membersOf: OrderedJuice(juice: juice, quantity: quantity))
+        }
     }
 
     /// An order of a basket.
     public static func basket(id: String, store: String, _ items: [OrderedJuice]) -> OutgoingCommand {
-        var buffer = OutputBuffer()
-        buffer.append(#"{"orderId":"#)
-        buffer.append(quoted: id)
-        buffer.append(#","items":["#)
-        for (position, item) in items.enumerated() {
-            buffer.append(position == 0 ? #"{"juice":"# : #",{"juice":"#)
-            buffer.append(quoted: item.juice)
-            buffer.append(#","quantity":"#)
-            buffer.append(decimal: item.quantity)
-            buffer.append("}")
+        OutgoingCommand(.order, id: id, store: store) { value in
+            value.append(#","items":["#)
+            for (position, item) in items.enumerated() {
+                value.append(position == 0 ? "{" : ",{")
+                value.append(membersOf: item)
+                value.append("}")
+            }
+            value.append("]")
         }
-        buffer.append("]}")
-        return OutgoingCommand(kind: .order, id: id, store: store, value: buffer.bytes)
     }
 
     /// An order of one juice if there is one item, and of a basket otherwise.
@@ -56,11 +47,7 @@ public struct OutgoingCommand: Sendable, Equatable {
 
     /// A cancel of the order with this id.
     public static func cancel(id: String, store: String) -> OutgoingCommand {
-        var buffer = OutputBuffer()
-        buffer.append(#"{"orderId":"#)
-        buffer.append(quoted: id)
-        buffer.append(#","cancel":true}"#)
-        return OutgoingCommand(kind: .cancel, id: id, store: store, value: buffer.bytes)
+        OutgoingCommand(.cancel, id: id, store: store) { $0.append(#","cancel":true"#) }
     }
 
     /// A restock of these fruits.
@@ -70,20 +57,44 @@ public struct OutgoingCommand: Sendable, Equatable {
         _ kind: StockEdit.Kind,
         _ amounts: [FruitAmount]
     ) -> OutgoingCommand {
+        OutgoingCommand(.restock, id: id, store: store) { value in
+            switch kind {
+            case .add: value.append(#","add":{"#)
+            case .set: value.append(#","set":{"#)
+            }
+            for (position, entry) in amounts.enumerated() {
+                if position > 0 { value.append(",") }
+                value.append(quoted: entry.fruit)
+                value.append(":")
+                value.append(decimal: entry.amount)
+            }
+            value.append("}")
+        }
+    }
+
+    /// - Parameter members: appends what follows the id, each member with a comma before it.
+    private init(
+        _ kind: CommandKind,
+        id: String,
+        store: String,
+        members: (inout OutputBuffer) -> Void
+    ) {
         var buffer = OutputBuffer()
-        buffer.append(#"{"restockId":"#)
+        buffer.append("{\"")
+        buffer.append(kind.idField)
+        buffer.append("\":")
         buffer.append(quoted: id)
-        switch kind {
-        case .add: buffer.append(#","add":{"#)
-        case .set: buffer.append(#","set":{"#)
-        }
-        for (position, entry) in amounts.enumerated() {
-            if position > 0 { buffer.append(",") }
-            buffer.append(quoted: entry.fruit)
-            buffer.append(":")
-            buffer.append(decimal: entry.amount)
-        }
-        buffer.append("}}")
-        return OutgoingCommand(kind: .restock, id: id, store: store, value: buffer.bytes)
+        members(&buffer)
+        buffer.append("}")
+        (self.kind, self.id, self.store, value) = (kind, id, store, buffer.bytes)
+    }
+}
+
+extension OutputBuffer {
+    fileprivate mutating func append(membersOf item: OrderedJuice) {
+        append(#""juice":"#)
+        append(quoted: item.juice)
+        append(#","quantity":"#)
+        append(decimal: item.quantity)
     }
 }
