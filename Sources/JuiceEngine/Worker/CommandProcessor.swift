@@ -35,7 +35,7 @@ final class CommandProcessor {
         _ records: ArraySlice<CommandRecord>,
         at time: Timestamp,
         state: inout AppliedState,
-        output: inout Output<some CommandLog>
+        output: inout Output
     ) throws(LogError) -> Int {
         // Not as a slice: accessing an element would copy it and count its references.
         try records.withUnsafeBufferPointer { (records) throws(LogError) in
@@ -47,7 +47,7 @@ final class CommandProcessor {
         _ records: UnsafeBufferPointer<CommandRecord>,
         at time: Timestamp,
         state: inout AppliedState,
-        output: inout Output<some CommandLog>
+        output: inout Output
     ) throws(LogError) -> Int {
         guard !records.isEmpty else { return 0 }
         var ahead = read(records, at: records.startIndex, state)
@@ -126,7 +126,7 @@ final class CommandProcessor {
         _ record: CommandRecord,
         sentAt time: Timestamp,
         _ state: inout AppliedState,
-        _ output: inout Output<some CommandLog>
+        _ output: inout Output
     ) throws(LogError) -> JournalNote? {
         if output.treatment.isDeadLetter {
             return try relay.deadLetter(record, because: .unanswerable, &output)
@@ -161,7 +161,7 @@ extension CommandProcessor {
         _ known: RememberedAnswers,
         sentAt time: Timestamp,
         _ state: inout AppliedState,
-        _ output: inout Output<some CommandLog>
+        _ output: inout Output
     ) {
         output.buffer.removeAll()
         if command.head.command == .cancel {
@@ -182,7 +182,7 @@ extension CommandProcessor {
         _ first: DuplicateMemory.FirstAnswer,
         to command: ReceivedCommand,
         _ duplicates: borrowing DuplicateMemory,
-        _ output: inout Output<some CommandLog>
+        _ output: inout Output
     ) {
         duplicates.withValue(of: first) { output.buffer.append(repeating: $0, for: command.head) }
         output.summary.duplicates += 1
@@ -192,7 +192,7 @@ extension CommandProcessor {
         _ command: ReceivedCommand,
         _ content: consuming CommandContent,
         _ stores: inout StoreTable,
-        _ output: inout Output<some CommandLog>
+        _ output: inout Output
     ) {
         do throws(Rejection) {
             try carryOut(content, on: command.storeKey, &stores, &output)
@@ -208,7 +208,7 @@ extension CommandProcessor {
         _ content: consuming CommandContent,
         on store: ByteKeyTable.Key,
         _ stores: inout StoreTable,
-        _ output: inout Output<some CommandLog>
+        _ output: inout Output
     ) throws(Rejection) {
         switch consume content {
         case .make(let order): make(order, from: store, &stores, &output)
@@ -222,7 +222,7 @@ extension CommandProcessor {
         _ order: JuiceOrder,
         from store: ByteKeyTable.Key,
         _ stores: inout StoreTable,
-        _ output: inout Output<some CommandLog>
+        _ output: inout Output
     ) {
         output.answer.revision = stores.update(store) { fruits in
             switch output.answer.make(order, by: maker, from: &fruits) {
@@ -240,7 +240,7 @@ extension CommandProcessor {
         _ edit: StockEdit,
         to store: ByteKeyTable.Key,
         _ stores: inout StoreTable,
-        _ output: inout Output<some CommandLog>
+        _ output: inout Output
     ) throws(Rejection) {
         output.answer.kind = .restocked
         output.answer.revision = try stores.change(store) { (fruits) throws(StockEditError) in
@@ -259,7 +259,7 @@ extension CommandProcessor {
         _ known: RememberedAnswers,
         sentAt time: Timestamp,
         _ state: inout AppliedState,
-        _ output: inout Output<some CommandLog>
+        _ output: inout Output
     ) {
         if let first = known.first, first.isCancelled {
             return repeatAnswer(first, to: command, state.duplicates, &output)
@@ -302,7 +302,7 @@ extension CommandProcessor {
     private func cancel(
         on store: ByteKeyTable.Key,
         _ stores: inout StoreTable,
-        _ output: inout Output<some CommandLog>
+        _ output: inout Output
     ) throws(Rejection) {
         output.answer.kind = .cancelled
         output.answer.revision = 0

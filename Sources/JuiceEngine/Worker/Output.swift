@@ -5,7 +5,7 @@ import JuiceMessages
 /// Forwarded commands and dead letters are not the journal's, and a transaction can be torn: a late request of an earlier one may
 /// commit the first part of it alone. So they are flushed before the notes that tell of them are written, and all records of
 /// the journal that come after the first of them in the batch are held back until then.
-struct Output<Log: CommandLog>: ~Copyable {
+struct Output: ~Copyable {
     /// Records of the journal that are not written yet.
     struct HeldBack {
         private struct Record {
@@ -37,7 +37,7 @@ struct Output<Log: CommandLog>: ~Copyable {
         }
 
         /// Writes the records.
-        func write(to log: Log) throws(LogError) {
+        func write(to log: any CommandLog) throws(LogError) {
             for record in records {
                 try withBytes(of: record) { (key, value) throws(LogError) in
                     try log.produce(
@@ -70,7 +70,7 @@ struct Output<Log: CommandLog>: ~Copyable {
         }
     }
 
-    let log: Log
+    let log: any CommandLog
     /// How to treat the records; ``Trouble/Treatment/whole`` for a batch of several.
     let treatment: Trouble.Treatment
     /// What is written so far.
@@ -82,7 +82,7 @@ struct Output<Log: CommandLog>: ~Copyable {
     /// Whether anything was handed on that has to be flushed first.
     private(set) var mustFlush = false
 
-    init(_ log: Log, _ treatment: Trouble.Treatment = .whole) {
+    init(_ log: any CommandLog, _ treatment: Trouble.Treatment = .whole) {
         (self.log, self.treatment) = (log, treatment)
     }
 

@@ -19,7 +19,7 @@ struct Relay {
         _ record: CommandRecord,
         sentAt time: Timestamp,
         to owner: Int32,
-        _ output: inout Output<some CommandLog>
+        _ output: inout Output
     ) throws(LogError) -> JournalNote {
         if output.treatment.isDeadLetter { return try deadLetter(record, because: .unanswerable, &output) }
         let headers = output.log.headers(of: record)
@@ -51,7 +51,7 @@ struct Relay {
     func deadLetter(
         _ record: CommandRecord,
         because reason: DeadLetterReason,
-        _ output: inout Output<some CommandLog>
+        _ output: inout Output
     ) throws(LogError) -> JournalNote {
         let reasons = [
             RecordHeader(name: HeaderName.errorCode, value: reason.code),

@@ -42,7 +42,7 @@ public struct Worker<Log: CommandLog> {
         case checking(LogCheck)
         case beginning(Batch)
         case processing(Batch)
-        case flushing(Output<Log>.HeldBack)
+        case flushing(Output.HeldBack)
         case committing
         case readingBack(AnswerReadBack)
         case startingOver

@@ -36,14 +36,16 @@ public struct ByteKeyTable: Sendable {
     public struct Key {
         /// The key's bytes.
         public let bytes: UnsafeRawBufferPointer
-        fileprivate let hash: UInt32
+        /// Keyed per process, so that a sender cannot choose ids that collide.
+        public let hash: UInt32
 
         /// A key of these bytes, valid as long as they are.
         public init(_ bytes: UnsafeRawBufferPointer) {
-            self.bytes = bytes
-            // Keyed per process, so that a sender cannot choose ids that collide.
-            hash = UInt32(truncatingIfNeeded: SipHash.hash(bytes))
+            self.init(bytes, hash: UInt32(truncatingIfNeeded: SipHash.hash(bytes)))
         }
+
+        /// A key of these bytes, whose hash is known.
+        public init(_ bytes: UnsafeRawBufferPointer, hash: UInt32) { (self.bytes, self.hash) = (bytes, hash) }
     }
 
     /// Prefetches the slot of a key that is about to be looked up.
