@@ -15,7 +15,9 @@ import JuiceMessages
 /// 7. restores the state, and compares the inputs with what the journal says of them.
 ///
 /// docs/JOURNAL.md says why this is enough, and which failure each step prevents.
-struct Takeover {
+///
+/// A class, since what it restores is large: changing a copy would copy all of it with each batch that is read.
+final class Takeover {
     /// What to do next. The worker does it and returns the outcome by the function named alike.
     enum Action: Equatable {
         case findExtents([Int32])
@@ -200,14 +202,14 @@ struct Takeover {
         }.sorted { ($0.topic.rawValue, $0.partition) < ($1.topic.rawValue, $1.partition) }
     }
 
-    private mutating func refuse(_ partition: Int32, _ fault: PartitionFault) {
+    private func refuse(_ partition: Int32, _ fault: PartitionFault) {
         targets[partition] = nil
         kept[partition] = nil
         refusals.append(Refusal(partition: partition, fault: fault))
     }
 
     /// Goes on without these partitions, which cannot be taken over now.
-    mutating func leaveOut(_ partitions: some Sequence<Int32>) {
+    func leaveOut(_ partitions: some Sequence<Int32>) {
         for partition in partitions { targets[partition] = nil }
         if targets.isEmpty { stage = .done }
     }
@@ -217,7 +219,7 @@ struct Takeover {
 
 extension Takeover {
     /// The log says where the partitions' logs begin and end.
-    mutating func found(_ extents: [PartitionExtents]) {
+    func found(_ extents: [PartitionExtents]) {
         for extent in extents {
             targets[extent.partition]?.extents = extent
             kept[extent.partition]?.compare(extent)
@@ -234,9 +236,9 @@ extension Takeover {
     }
 
     /// The changelogs are open.
-    mutating func opened() { (isOpen, readAt) = (true, nil) }
+    func opened() { (isOpen, readAt) = (true, nil) }
 
-    private mutating func enter(_ stage: Stage) {
+    private func enter(_ stage: Stage) {
         self.stage = stage
         isOpen = false
         // There may be nothing to read.
@@ -246,7 +248,7 @@ extension Takeover {
     /// The next records of the changelogs.
     ///
     /// - Throws: ``LogError`` if another worker has claimed a partition since, or a topic was made anew.
-    mutating func read(_ batch: ChangelogBatch, now: Timestamp) throws(LogError) {
+    func read(_ batch: ChangelogBatch, now: Timestamp) throws(LogError) {
         if !batch.records.isEmpty || readAt == nil { readAt = now }
         if let readAt, now - readAt > Self.longestRead {
             throw LogError(.startOver, "results or stock do not reach as far as they did a moment ago")
@@ -272,7 +274,7 @@ extension Takeover {
         try finishReading(now: now)
     }
 
-    private mutating func apply(
+    private func apply(
         _ run: ArraySlice<ChangelogBatch.Record>,
         to target: inout TakeoverTarget,
         now: Timestamp
@@ -298,14 +300,14 @@ extension Takeover {
         }
     }
 
-    private mutating func advance() {
+    private func advance() {
         guard targets.values.allSatisfy({ $0.reading == nil }) else { return }
         // Nothing is read, so nothing is found that could throw.
         try? finishReading(now: 0)
     }
 
     /// All partitions are read as far as this stage needs.
-    private mutating func finishReading(now: Timestamp) throws(LogError) {
+    private func finishReading(now: Timestamp) throws(LogError) {
         guard !targets.isEmpty else { return stage = .done }
         switch stage {
         case .tail:
@@ -334,22 +336,22 @@ extension Takeover {
     }
 
     /// The group's committed offsets.
-    mutating func found(groupOffsets: [InputPartition: Offset]) {
+    func found(groupOffsets: [InputPartition: Offset]) {
         self.groupOffsets.merge(groupOffsets) { $1 }
         stage = .membership
         skipEmptyMembership()
     }
 
-    private mutating func skipEmptyMembership() {
+    private func skipEmptyMembership() {
         // There is nothing to commit that would not claim to have read something.
         if case .membership = stage, knownPositions.isEmpty { confirmed() }
     }
 
     /// The group takes this worker for a member.
-    mutating func confirmed() { fence(suspects) }
+    func confirmed() { fence(suspects) }
 
     /// New producers are made. That fences whoever had their ids when it wrote what was read here.
-    mutating func initialised(_ ids: [String]) {
+    func initialised(_ ids: [String]) {
         self.ids = ids
         fence(suspects.subtracting(ids))
     }
@@ -362,7 +364,7 @@ extension Takeover {
         }
     }
 
-    private mutating func fence(_ suspects: Set<String>) {
+    private func fence(_ suspects: Set<String>) {
         if ids.isEmpty || !suspects.isDisjoint(with: ids) {
             // Another process of the same name may have claimed after these ids were taken over, and have some of them now.
             (ids, stage) = ([], .producers)
@@ -373,7 +375,7 @@ extension Takeover {
         }
     }
 
-    private mutating func beginClaims() {
+    private func beginClaims() {
         unclaimed = partitions
         stage = unclaimed.isEmpty ? .done : .claiming(.begin)
     }
@@ -381,7 +383,7 @@ extension Takeover {
     /// The ids are fenced, but for these.
     ///
     /// - Returns: the partitions that must wait, since one of them may still write there.
-    mutating func fenced(but undecided: Set<String>) -> [Int32] {
+    func fenced(but undecided: Set<String>) -> [Int32] {
         let waiting = partitions.filter { partition in
             targets[partition].map { !undecided.isDisjoint(with: $0.suspects) } ?? false
         }
@@ -395,13 +397,13 @@ extension Takeover {
 
 extension Takeover {
     /// The transaction of the claims has begun.
-    mutating func begun() { stage = .claiming(.write) }
+    func begun() { stage = .claiming(.write) }
 
     /// The claims are written.
-    mutating func written() { stage = .claiming(.commit) }
+    func written() { stage = .claiming(.commit) }
 
     /// The claims are committed.
-    mutating func claimed() {
+    func claimed() {
         unclaimed.removeFirst(min(claimLimit, unclaimed.count))
         guard unclaimed.isEmpty else { return stage = .claiming(.begin) }
         claimAttempts += 1
@@ -409,7 +411,7 @@ extension Takeover {
     }
 
     /// All partitions are read up to the claims.
-    private mutating func finishBetween() throws(LogError) {
+    private func finishBetween() throws(LogError) {
         if let partition = partitions.first(where: { targets[$0]?.claim == nil }) {
             throw LogError(
                 .startOver,
@@ -487,7 +489,7 @@ extension Takeover {
 
 extension Takeover {
     /// The first answer of each partition that a repeat may still ask for.
-    mutating func found(answerStarts: [Int32: Offset]) {
+    func found(answerStarts: [Int32: Offset]) {
         for partition in partitions {
             guard let extents = targets[partition]?.extents else { continue }
             targets[partition]?.answerStart = answerStarts[partition] ?? extents.results.upperBound
@@ -495,7 +497,7 @@ extension Takeover {
         readStock()
     }
 
-    private mutating func readStock() {
+    private func readStock() {
         for partition in partitions {
             guard kept[partition] == nil, let extents = targets[partition]?.extents else { continue }
             targets[partition]?.restore = PartitionRestore(
@@ -509,7 +511,7 @@ extension Takeover {
         enter(.stock)
     }
 
-    private mutating func finishJournal(now: Timestamp) {
+    private func finishJournal(now: Timestamp) {
         let further = partitions.filter { targets[$0]?.readJournalFurther(by: rules) ?? false }
         if !further.isEmpty { return isOpen = false }
         let incomplete = partitions.filter { targets[$0]?.mustRestoreFromAnswers() ?? false }
@@ -533,7 +535,7 @@ extension Takeover {
         beginEvidence()
     }
 
-    private mutating func beginEvidence() {
+    private func beginEvidence() {
         for partition in partitions {
             if let state = kept[partition] { targets[partition]?.examine(state) }
         }
@@ -549,7 +551,7 @@ extension Takeover {
     }
 
     /// Ranges of the inputs were read again.
-    mutating func compare(_ records: [CommandRecord], damaged: Set<InputPartition>) {
+    func compare(_ records: [CommandRecord], damaged: Set<InputPartition>) {
         for partition in partitions where targets[partition]?.mismatch == nil {
             let evidence = targets[partition]?.evidence
             targets[partition]?.mismatch = evidence?.mismatch(
@@ -561,7 +563,7 @@ extension Takeover {
         compared()
     }
 
-    private mutating func compared() {
+    private func compared() {
         for partition in partitions {
             guard let target = targets[partition] else { continue }
             if target.mismatch == nil, let fault = target.explainedPositionFault {
@@ -589,7 +591,7 @@ extension Takeover {
     /// Does what is to be done next.
     ///
     /// - Returns: partitions that cannot be taken over now, and why.
-    mutating func perform(on log: some CommandLog) throws(LogError) -> [Refusal] {
+    func perform(on log: some CommandLog) throws(LogError) -> [Refusal] {
         switch action {
         case .findExtents(let partitions):
             let (extents, leaderless) = try log.extents(of: partitions)

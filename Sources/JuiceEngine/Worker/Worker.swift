@@ -549,14 +549,12 @@ extension Worker {
     /// Taking over can take long. So before each part of it the worker handles a rebalance or a request to stop.
     private mutating func advance(_ takeover: Takeover) throws(LogError) {
         if try handleRebalance() { return }
-        var takeover = takeover
         if case .finish = takeover.action { return try finish(takeover) }
         for waiting in try takeover.perform(on: log) {
             let isNews = trouble.setAside(waiting.partition, .leaderless, at: log.now)
             if isNews { onEvent(.partitionFailing(waiting.partition, waiting.fault)) }
         }
         try checkForRival(takeover)
-        phase = .takingOver(takeover)
     }
 
     /// Two groups on the same topics would take the partitions from each other for ever.
