@@ -72,7 +72,7 @@ struct RestoreReport: BenchReport, Equatable {
                 name: "start to first answer",
                 measured: medians.firstAnswerSeconds,
                 bound: .atMost,
-                limit: 1,
+                limit: 0.5,
                 unit: "s"
             ),
         ]

@@ -15,7 +15,7 @@ extension Bench {
                 A broker delays the first rebalance of a new group by group.initial.rebalance.delay.ms, by default 3 s: every \
                 start takes that much longer.
 
-                Goals: at most 200 bytes per store; at least half the speed of librdkafka alone; the first answer within 1 s.
+                Goals: at most 200 bytes per store; at least half the speed of librdkafka alone; the first answer within 0.5 s.
 
                 Examples:
                   juice bench restore --bootstrap-servers kafka:9092
