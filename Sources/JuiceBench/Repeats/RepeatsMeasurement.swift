@@ -3,7 +3,7 @@ import SeededRandom
 
 /// The settings of a measurement of repeats, whose first answers the service must read back from the journal.
 package struct RepeatsPlan: BrokerMeasurement, Encodable, Equatable {
-    /// How many repeats of scattered orders there are for each repeat in order.
+    /// How many repeats in order there are for each scattered one.
     private static let scatteredShare = 10
 
     let orders: Int

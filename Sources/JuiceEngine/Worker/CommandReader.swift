@@ -1,7 +1,9 @@
 import JuiceMaker
 import JuiceMessages
 
-/// What every command has. With what it asks for it takes less than 128 bytes, which are moved without a call.
+/// What every command has.
+///
+/// Together with its content it is smaller than 128 bytes, which the compiler copies inline; it copies more by calls of memcpy.
 struct ReceivedCommand {
     /// The head of its answer.
     private(set) var head: AnswerHead

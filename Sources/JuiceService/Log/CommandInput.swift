@@ -34,6 +34,7 @@ final class CommandInput {
 
     /// A topic that was made anew, or that a broker does not know yet, is there again by then.
     private static let longestAbsence = Duration.seconds(30)
+    /// If joining again brings no orders either, the next attempt comes after this long.
     private static let rejoinInterval = Duration.seconds(5)
     /// An error that recurs after this long is logged again.
     private static let errorLogInterval = Duration.seconds(60)
@@ -212,7 +213,8 @@ extension CommandInput {
     private func rejoinForOrders() throws(LogError) {
         guard rejoinedAt.map({ .now - $0 > Self.rejoinInterval }) ?? true else { return }
         rejoinedAt = .now
-        logger.notice("joining the group again: \(configuration.topics.orders) was away at the last time")
+        let orders = configuration.topics.orders
+        logger.notice("joining the group again: \(orders) was not available when this member joined")
         try LogError.rethrowing(member.rejoin)
     }
 
