@@ -4,11 +4,9 @@ import PackageDescription
 
 // The modules and what each may know: docs/ARCHITECTURE.md.
 let package = Package(
-    name: "juice-maker",
-    platforms: [.macOS(.v15)],
+    name: "juice-maker", platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "juice", targets: ["juice"]),
-        .library(name: "Kafka", targets: ["Kafka"]),
+        .executable(name: "juice", targets: ["juice"]), .library(name: "Kafka", targets: ["Kafka"]),
         .library(name: "JuiceMessages", targets: ["JuiceMessages"]),
         // For the fuzzer, which is a package of its own.
         .library(name: "MessageSamples", targets: ["MessageSamples"]),
@@ -25,19 +23,12 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
     targets: [
-        .systemLibrary(
-            name: "CRdKafka",
-            pkgConfig: "rdkafka",
-            providers: [.apt(["librdkafka-dev"]), .brew(["librdkafka"])]
-        ),
+        .systemLibrary(name: "CRdKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"]), .brew(["librdkafka"])]),
         .systemLibrary(name: "CPrefetch"),
 
         // What records are made of, for modules that must not know librdkafka.
         .target(name: "KafkaRecords"),
-        .target(
-            name: "Kafka",
-            dependencies: ["CRdKafka", "KafkaRecords", .product(name: "Logging", package: "swift-log")]
-        ),
+        .target(name: "Kafka", dependencies: ["CRdKafka", "KafkaRecords", .product(name: "Logging", package: "swift-log")]),
         .target(name: "JuiceMaker"),
         // Random numbers that a seed repeats, for simulated traffic and for tests.
         .target(name: "SeededRandom"),
@@ -49,18 +40,13 @@ let package = Package(
         .target(
             name: "JuiceService",
             dependencies: [
-                "Kafka", "JuiceMaker", "JuiceMessages", "JuiceEngine",
-                .product(name: "Logging", package: "swift-log"),
+                "Kafka", "JuiceMaker", "JuiceMessages", "JuiceEngine", .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
-            ]
-        ),
+            ]),
         // Metrics in the text that Prometheus scrapes. Knows neither Kafka nor juice.
-        .target(
-            name: "PrometheusMetrics",
-            dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]
-        ),
+        .target(name: "PrometheusMetrics", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]),
         // The HTTP server of all commands, and what a process shows of itself: health and metrics.
         .target(
             name: "JuiceHTTP",
@@ -72,8 +58,7 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-            ]
-        ),
+            ]),
         // The web page on top of the topics: one more client, which knows nothing of the service.
         .target(
             name: "JuiceKiosk",
@@ -85,20 +70,13 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             // Part of the program, so that it needs no folder beside it.
-            resources: [.embedInCode("Page")]
-        ),
+            resources: [.embedInCode("Page")]),
         // `juice restock-bot`: one more client of the topics, which knows nothing of the service.
         .target(
             name: "JuiceRestockBot",
-            dependencies: [
-                "Kafka", "JuiceMaker", "JuiceMessages", .product(name: "Metrics", package: "swift-metrics"),
-            ]
-        ),
+            dependencies: ["Kafka", "JuiceMaker", "JuiceMessages", .product(name: "Metrics", package: "swift-metrics")]),
         // How commands reach the topics: clients made for their settings, and errors for people.
-        .target(
-            name: "JuiceClient",
-            dependencies: ["Kafka", "JuiceMessages", .product(name: "Logging", package: "swift-log")]
-        ),
+        .target(name: "JuiceClient", dependencies: ["Kafka", "JuiceMessages", .product(name: "Logging", package: "swift-log")]),
         // The engine's work on an order, in pieces: what `juice bench core` and `make microbench` measure.
         .target(name: "CoreBench", dependencies: ["JuiceMaker", "JuiceMessages", "JuiceEngine"]),
         // The yardstick of `juice bench`: the same loop in plain C on librdkafka.
@@ -122,12 +100,10 @@ let package = Package(
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Hummingbird", package: "hummingbird"), .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
-            ]
-        ),
+            ]),
 
         // Faults of the embedded broker on purpose.
         .target(name: "BrokerFaults", dependencies: ["CRdKafka", "Kafka"], path: "Tests/BrokerFaults"),
@@ -136,21 +112,15 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "JuiceHTTP",
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
+                "JuiceHTTP", .product(name: "Hummingbird", package: "hummingbird"), .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            path: "Tests/TestSupport"
-        ),
+            ], path: "Tests/TestSupport"),
 
         // Knows the contract and nothing of the service, so that the one can be held against the other.
-        .target(name: "JuiceAudit"),
-        .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit"]),
+        .target(name: "JuiceAudit"), .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit"]),
         .testTarget(
             name: "JuiceBenchTests",
-            dependencies: ["JuiceBench", "JuiceClient", "JuiceMaker", "JuiceService", "Kafka", "TestSupport"]
-        ),
+            dependencies: ["JuiceBench", "JuiceClient", "JuiceMaker", "JuiceService", "Kafka", "TestSupport"]),
         .executableTarget(
             name: "torture",
             dependencies: [
@@ -164,10 +134,7 @@ let package = Package(
         ),
         .testTarget(
             name: "tortureTests",
-            dependencies: [
-                "JuiceAudit", "SeededRandom", "torture", .product(name: "NIOCore", package: "swift-nio"),
-            ]
-        ),
+            dependencies: ["JuiceAudit", "SeededRandom", "torture", .product(name: "NIOCore", package: "swift-nio")]),
         .target(
             name: "JuiceSimulation",
             dependencies: [
@@ -209,38 +176,27 @@ let package = Package(
             dependencies: [
                 "BrokerFaults", "Kafka", "JuiceService", .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            path: "Tools/kiosk-stage"
-        ),
+            ], path: "Tools/kiosk-stage"),
         .testTarget(
             name: "JuiceKioskTests",
             dependencies: [
-                "BrokerFaults", "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages",
-                "JuiceService", "Kafka", "TestSupport",
+                "BrokerFaults", "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages", "JuiceService", "Kafka", "TestSupport",
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ]
-        ),
-        .testTarget(name: "KafkaTests", dependencies: ["BrokerFaults", "CRdKafka", "Kafka", "TestSupport"]),
+            ]), .testTarget(name: "KafkaTests", dependencies: ["BrokerFaults", "CRdKafka", "Kafka", "TestSupport"]),
         .testTarget(
             name: "PrometheusMetricsTests",
-            dependencies: ["PrometheusMetrics", .product(name: "CoreMetrics", package: "swift-metrics")]
-        ),
+            dependencies: ["PrometheusMetrics", .product(name: "CoreMetrics", package: "swift-metrics")]),
         .testTarget(
             name: "JuiceHTTPTests",
             dependencies: [
                 "JuiceEngine", "JuiceHTTP", "JuiceService", "PrometheusMetrics", "TestSupport",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ]
-        ),
-        .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker", "SeededRandom"]),
+            ]), .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker", "SeededRandom"]),
         // Messages word for word and at random, and what must hold of any bytes: for the tests of encoders and decoders, for
         // the check of the schemas and for the fuzzer.
         .target(
-            name: "MessageSamples",
-            dependencies: ["JuiceMaker", "JuiceMessages", "SeededRandom"],
-            path: "Tests/MessageSamples"
-        ),
+            name: "MessageSamples", dependencies: ["JuiceMaker", "JuiceMessages", "SeededRandom"], path: "Tests/MessageSamples"),
         // Run by `make contract`.
         .executableTarget(
             name: "contract-samples",
@@ -251,22 +207,14 @@ let package = Package(
         ),
         // The Swift example of docs/INTEGRATION.md.
         .executableTarget(
-            name: "order-example",
-            dependencies: ["JuiceMessages", "Kafka", .product(name: "Logging", package: "swift-log")],
-            path: "Examples/swift"
-        ),
+            name: "order-example", dependencies: ["JuiceMessages", "Kafka", .product(name: "Logging", package: "swift-log")],
+            path: "Examples/swift"),
         .testTarget(
-            name: "JuiceMessagesTests",
-            dependencies: ["MessageSamples", "JuiceMaker", "JuiceMessages", "SeededRandom"],
-            exclude: ["Corpus"]
-        ),
+            name: "JuiceMessagesTests", dependencies: ["MessageSamples", "JuiceMaker", "JuiceMessages", "SeededRandom"],
+            exclude: ["Corpus"]),
         .testTarget(
             name: "JuiceEngineTests",
-            dependencies: [
-                "JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceSimulation", "SeededRandom",
-                "TestSupport",
-            ]
-        ),
+            dependencies: ["JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceSimulation", "SeededRandom", "TestSupport"]),
         .testTarget(
             name: "JuiceServiceTests",
             dependencies: [
@@ -274,12 +222,10 @@ let package = Package(
                 "JuiceMessages", "TestSupport",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
-            ]
-        ),
+            ]),
         .testTarget(
             name: "JuiceRestockBotTests",
-            dependencies: ["JuiceRestockBot", "Kafka", "JuiceMaker", "JuiceMessages", "PrometheusMetrics"]
-        ),
+            dependencies: ["JuiceRestockBot", "Kafka", "JuiceMaker", "JuiceMessages", "PrometheusMetrics"]),
         .testTarget(
             name: "juiceTests",
             dependencies: [

@@ -20,37 +20,24 @@ struct Order {
         let reader = try Reader(brokers: brokers, topic: prefix + "results")
         let producer = try Producer(
             configuration: KafkaConfiguration([
-                "bootstrap.servers": brokers,
-                "enable.idempotence": "true",
+                "bootstrap.servers": brokers, "enable.idempotence": "true",
                 // As in Java clients: straight to the store's partition.
                 "partitioner": "murmur2_random",
-            ]),
-            hooks: hooks
-        )
+            ]), hooks: hooks)
         for _ in 0..<3 {
             // Under the same id, so that it is carried out once, however often it arrives.
             _ = try? producer.send(
-                topic: prefix + "orders",
-                key: Array(command.store.utf8),
-                value: command.value,
-                timeout: .seconds(5)
-            )
-            if let answer = try reader.answer(to: command, within: .seconds(5)) {
-                return print(answer)
-            }
+                topic: prefix + "orders", key: Array(command.store.utf8), value: command.value, timeout: .seconds(5))
+            if let answer = try reader.answer(to: command, within: .seconds(5)) { return print(answer) }
         }
         throw Failure.noAnswer(id: command.id)
     }
 
     static func command(_ arguments: ArraySlice<String>, store: String) throws -> OutgoingCommand {
-        if arguments.first == "--cancel", arguments.count == 2, let id = arguments.last {
-            return .cancel(id: id, store: store)
-        }
+        if arguments.first == "--cancel", arguments.count == 2, let id = arguments.last { return .cancel(id: id, store: store) }
         let items = try arguments.map { argument in
             let parts = argument.split(separator: ":", maxSplits: 1)
-            guard let juice = parts.first, let quantity = parts.count > 1 ? Int(parts[1]) : 1 else {
-                throw Failure.usage
-            }
+            guard let juice = parts.first, let quantity = parts.count > 1 ? Int(parts[1]) : 1 else { throw Failure.usage }
             return OrderedJuice(juice: String(juice), quantity: quantity)
         }
         return .basket(id: UUID().uuidString, store: store, items)
@@ -92,8 +79,8 @@ struct Reader {
         while ContinuousClock.now < deadline {
             let batch = try consumer.poll(maxRecords: 100, timeout: deadline - ContinuousClock.now)
             for case .record(let record) in batch {
-                guard let value = record.value, let answer = try? decoder.decode(value),
-                    answer.command == command.kind, answer.id == command.id, answer.store == command.store
+                guard let value = record.value, let answer = try? decoder.decode(value), answer.command == command.kind,
+                    answer.id == command.id, answer.store == command.store
                 else { continue }
                 return String(decoding: value, as: UTF8.self)
             }

@@ -44,16 +44,9 @@ public struct CoreCase {
             ),
             remember(workload),
             CoreCase(
-                name: "engine",
-                summary: "everything the engine does for an order, in transactions of 10,000",
-                run: engine(workload)
+                name: "engine", summary: "everything the engine does for an order, in transactions of 10,000", run: engine(workload)
             ),
-            CoreCase(
-                name: "engine-basket",
-                summary: "the same for baskets of five juices",
-                heapRequests: 1,
-                run: engine(baskets)
-            ),
+            CoreCase(name: "engine-basket", summary: "the same for baskets of five juices", heapRequests: 1, run: engine(baskets)),
             restore(workload),
         ]
     }
@@ -71,9 +64,7 @@ extension CoreCase {
         return CoreCase(name: "decode", summary: "bytes to an order") { count in
             var sum = 0
             for number in next..<next + count {
-                if case .command(let order) = decoder.decodeOrder(workload.value(of: number)) {
-                    sum &+= order.id.bytes.count
-                }
+                if case .command(let order) = decoder.decodeOrder(workload.value(of: number)) { sum &+= order.id.bytes.count }
             }
             next += count
             keep(sum)
@@ -91,14 +82,11 @@ extension CoreCase {
             for number in numbers {
                 let store = workload.store(of: number)
                 let order = JuiceOrder.single(OrderItem(juice: number % juices, quantity: 1))
-                if case .made = maker.make(order, from: &stores[store], &tally) {
-                    sum &+= 1
-                }
+                if case .made = maker.make(order, from: &stores[store], &tally) { sum &+= 1 }
             }
             return sum
         }
-        return CoreCase(name: "apply", summary: "an order to a store's stock") {
-            count in
+        return CoreCase(name: "apply", summary: "an order to a store's stock") { count in
             keep(apply(next..<next + count, to: &stores, &tally))
             next += count
         }
@@ -119,12 +107,7 @@ extension CoreCase {
         func encode(_ numbers: Range<Int>) -> Int {
             var buffer = OutputBuffer()
             for number in numbers {
-                let head = AnswerHead(
-                    .order,
-                    id: id,
-                    store: BorrowedText(workload.key(of: number)),
-                    offset: Int64(number)
-                )
+                let head = AnswerHead(.order, id: id, store: BorrowedText(workload.key(of: number)), offset: Int64(number))
                 buffer.removeAll()
                 encoder.write(contents[number % contents.count], head, into: &buffer)
             }
@@ -137,18 +120,12 @@ extension CoreCase {
     }
 
     private static func decodeApplyEncode(_ workload: OrderWorkload) -> (Int) -> Void {
-        let (decoder, maker) = (
-            CommandDecoder(menu: OrderWorkload.menu), JuiceMaker(menu: OrderWorkload.menu)
-        )
+        let (decoder, maker) = (CommandDecoder(menu: OrderWorkload.menu), JuiceMaker(menu: OrderWorkload.menu))
         let encoder = AnswerEncoder(menu: OrderWorkload.menu)
         var stores = workload.makeStores()
         var content = AnswerContent()
         var next = 0
-        func answer(
-            _ numbers: Range<Int>,
-            from stores: inout [FruitStore],
-            _ content: inout AnswerContent
-        ) -> Int {
+        func answer(_ numbers: Range<Int>, from stores: inout [FruitStore], _ content: inout AnswerContent) -> Int {
             var buffer = OutputBuffer()
             for number in numbers {
                 guard case .command(let command) = decoder.decodeOrder(workload.value(of: number)),
@@ -179,11 +156,7 @@ extension CoreCase {
         var buffer = OutputBuffer()
         var store = FruitStore(menu: OrderWorkload.menu)
         var content = AnswerContent()
-        content.make(
-            .single(OrderItem(juice: 1, quantity: 1)),
-            by: JuiceMaker(menu: OrderWorkload.menu),
-            from: &store
-        )
+        content.make(.single(OrderItem(juice: 1, quantity: 1)), by: JuiceMaker(menu: OrderWorkload.menu), from: &store)
         let head = AnswerHead(.order, id: ids.id(of: 0), store: BorrowedText(workload.key(of: 0)), offset: 0)
         AnswerEncoder(menu: OrderWorkload.menu).write(content, head, into: &buffer)
         var next = 0
@@ -197,10 +170,7 @@ extension CoreCase {
                 if number % 1000 == 999 { memory.commit(at: 0, [Offset(number - 999)..<Offset(number + 1)]) }
             }
         }
-        return CoreCase(
-            name: "remember",
-            summary: "look an order up in the duplicate memory, and keep its answer"
-        ) { count in
+        return CoreCase(name: "remember", summary: "look an order up in the duplicate memory, and keep its answer") { count in
             remember(next..<next + count, in: &memory)
             next += count
         }
@@ -239,8 +209,7 @@ extension CoreCase {
         let value = buffer.bytes
         let restorer = StockRestorer(menu: menu)
         var sum = 0
-        return CoreCase(name: "restore", summary: "a stock record to a store") {
-            count in
+        return CoreCase(name: "restore", summary: "a stock record to a store") { count in
             value.withUnsafeBytes { bytes in
                 for _ in 0..<count {
                     if let restored = try? restorer.restore(bytes, key: key.bytes) {
@@ -283,9 +252,7 @@ private final class OrderIDs {
     }
 }
 
-private final class Counter {
-    var count = 0
-}
+private final class Counter { var count = 0 }
 
 /// Keeps the compiler from eliminating work whose result is unused.
 @inline(never)

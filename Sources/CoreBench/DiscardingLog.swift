@@ -34,15 +34,8 @@ final class DiscardingLog: CommandLog {
             let key = workload.key(of: number)
             records.append(
                 CommandRecord(
-                    topic: .orders,
-                    partition: Murmur2.partition(of: key, count: partitionCount),
-                    offset: Offset(number),
-                    timestamp: nil,
-                    key: key,
-                    value: workload.value(of: number),
-                    index: records.count
-                )
-            )
+                    topic: .orders, partition: Murmur2.partition(of: key, count: partitionCount), offset: Offset(number),
+                    timestamp: nil, key: key, value: workload.value(of: number), index: records.count))
         }
         next += records.count
         return .records(records, ends: [])
@@ -52,11 +45,8 @@ final class DiscardingLog: CommandLog {
 
     private var share: InputShare {
         InputShare(
-            orders: Array(0..<partitionCount),
-            partitionCount: partitionCount,
-            orderCount: partitionCount,
-            restockCount: partitionCount
-        )
+            orders: Array(0..<partitionCount), partitionCount: partitionCount, orderCount: partitionCount,
+            restockCount: partitionCount)
     }
 
     /// All but the claims is forgotten: the engine reads those back.
@@ -72,16 +62,11 @@ final class DiscardingLog: CommandLog {
 
     deinit { for (_, value) in claims { value.deallocate() } }
 
-    func extents(of partitions: [Int32]) throws(LogError) -> (
-        extents: [PartitionExtents], leaderless: [Int32: String]
-    ) {
+    func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
         let extents = partitions.map { partition in
             PartitionExtents(
-                partition: partition,
-                inputs: share.inputs(of: partition).reduce(into: [:]) { $0[$1] = 0..<0 },
-                results: 0..<(claims.isEmpty ? 0 : 1),
-                stock: 0..<0
-            )
+                partition: partition, inputs: share.inputs(of: partition).reduce(into: [:]) { $0[$1] = 0..<0 },
+                results: 0..<(claims.isEmpty ? 0 : 1), stock: 0..<0)
         }
         return (extents, [:])
     }
@@ -90,14 +75,7 @@ final class DiscardingLog: CommandLog {
         isClaimed = true
         let records = claims.enumerated().map { index, claim in
             ChangelogBatch.Record(
-                topic: .results,
-                partition: claim.partition,
-                offset: 0,
-                timestamp: nil,
-                key: nil,
-                value: claim.value,
-                index: index
-            )
+                topic: .results, partition: claim.partition, offset: 0, timestamp: nil, key: nil, value: claim.value, index: index)
         }
         return ChangelogBatch(records: records, ends: [])
     }
@@ -106,8 +84,7 @@ final class DiscardingLog: CommandLog {
         _ ranges: [InputPartition: Range<Offset>]
     ) throws(LogError) -> (records: [CommandRecord], damaged: Set<InputPartition>) { ([], []) }
     func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] { [:] }
-    func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset]
-    { [:] }
+    func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset] { [:] }
     func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {}
     func initTransactions() throws(LogError) -> [String] { ["bench"] }
     func fence(_ ids: Set<String>) throws(LogError) -> Set<String> { [] }

@@ -4,8 +4,7 @@ import JuiceMessages
 /// Orders as POS systems send them, as bytes in contiguous memory. Stores and juices are shuffled, but the same every time.
 public final class OrderWorkload {
     /// Plenty of all fruits except one, strawberries: their juices are out of stock, all others are made.
-    public static let menu =
-        (try? Menu.standard { $0.id == scarce ? $0.initialStock : 10_000 }) ?? Menu.standard
+    public static let menu = (try? Menu.standard { $0.id == scarce ? $0.initialStock : 10_000 }) ?? Menu.standard
     private static let scarce = "strawberry"
 
     /// How many orders there are, a power of two. Further ones repeat them under new ids.
@@ -41,9 +40,8 @@ public final class OrderWorkload {
         self.count = count
         self.storeCount = storeCount
         let juices = Self.menu.juices.map(\.id)
-        let plenty = Self.menu.juices.filter { juice in
-            juice.recipe.allSatisfy { Self.menu.fruits[$0.fruit].id != Self.scarce }
-        }.map(\.id)
+        let plenty = Self.menu.juices.filter { juice in juice.recipe.allSatisfy { Self.menu.fruits[$0.fruit].id != Self.scarce } }
+            .map(\.id)
         let longest = String(repeating: "x", count: juices.map(\.utf8.count).max() ?? 0)
         stride = Self.keyRoom + Self.value(number: 0, Array(repeating: longest, count: items)).count
         memory = .allocate(byteCount: count * stride, alignment: 8)
@@ -60,9 +58,7 @@ public final class OrderWorkload {
             let ordered = (first..<first + items).map { choice[$0 % choice.count] }
             let key = Array("store-\(store)".utf8)
             let value = Self.value(number: number, ordered)
-            let slot = UnsafeMutableRawBufferPointer(
-                rebasing: memory[number * stride..<(number + 1) * stride]
-            )
+            let slot = UnsafeMutableRawBufferPointer(rebasing: memory[number * stride..<(number + 1) * stride])
             slot.copyBytes(from: key)
             UnsafeMutableRawBufferPointer(rebasing: slot[Self.keyRoom...]).copyBytes(from: value)
             orders.append(Order(store: store, keyLength: key.count, valueLength: value.count))

@@ -15,8 +15,7 @@ struct Answer {
     init?(_ json: JSONReader) {
         var index = 1
         func member(_ name: StaticString, _ kind: JSONReader.Kind) -> Int? {
-            guard index < json.tokens.count, json.isName(index, name), json.tokens[index + 1].kind == kind
-            else { return nil }
+            guard index < json.tokens.count, json.isName(index, name), json.tokens[index + 1].kind == kind else { return nil }
             index += 2
             return index - 1
         }
@@ -39,9 +38,7 @@ struct Answer {
         while member < json.tokens.count, json.tokens[member + 1].next < json.tokens.count {
             (member, before) = (json.tokens[member + 1].next, member + 1)
         }
-        guard member < json.tokens.count, json.isName(member, "message"),
-            json.string(member + 1)?.isEmpty == false
-        else {
+        guard member < json.tokens.count, json.isName(member, "message"), json.string(member + 1)?.isEmpty == false else {
             return nil
         }
         return json.written(after: rest - 1, through: before)
@@ -62,9 +59,7 @@ extension JSONReader {
         guard let object = value(name), tokens[object].kind == .object else { return [] }
         var amounts: [AuditMenu.Amount] = []
         forEachMember(of: object) { name, value in
-            if let fruit = menu.fruit(text(name)), let amount = integer(value),
-                Contract.levels.contains(amount)
-            {
+            if let fruit = menu.fruit(text(name)), let amount = integer(value), Contract.levels.contains(amount) {
                 amounts.append(AuditMenu.Amount(fruit: fruit, amount: amount))
             }
             return true

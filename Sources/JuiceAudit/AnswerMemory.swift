@@ -44,11 +44,9 @@ struct AnswerMemory {
     /// What the service may do with a command. Beyond the window it may still know what it answered first, or not.
     ///
     /// - Parameter returned: what the answer to a cancel says it returned.
-    func tasks(
-        of command: Command,
-        at moment: SendTimes.Moment,
-        returned: @autoclosure () -> [AuditMenu.Amount]
-    ) -> (first: Command.Task, second: Command.Task?) {
+    func tasks(of command: Command, at moment: SendTimes.Moment, returned: @autoclosure () -> [AuditMenu.Amount]) -> (
+        first: Command.Task, second: Command.Task?
+    ) {
         guard let known = answers[command.remembered] else {
             guard mayHaveExpired(moment) else { return (command.task, nil) }
             switch command.kind {
@@ -59,8 +57,7 @@ struct AnswerMemory {
         }
         let isKnown = isRemembered(known, moment)
         switch (command.kind, known.kind) {
-        case (.order, .cancel):
-            return isKnown ? (.reject(.cancelled), nil) : (command.task, .reject(.cancelled))
+        case (.order, .cancel): return isKnown ? (.reject(.cancelled), nil) : (command.task, .reject(.cancelled))
         case (.cancel, _): return (.putBack(known.taken), isKnown ? nil : command.task)
         default: return (command.task, nil)
         }
@@ -76,10 +73,7 @@ struct AnswerMemory {
     /// Whether the service must recognise a repeat of a command.
     func isRemembered(_ first: FirstAnswer, _ repetition: SendTimes.Moment) -> Bool {
         let retention = rules.memoryWindow + min(rules.memoryWindow, Contract.longestDelay)
-        let passed = min(
-            repetition.answered &- first.moment.answered,
-            repetition.latest &- first.moment.latest
-        )
+        let passed = min(repetition.answered &- first.moment.answered, repetition.latest &- first.moment.latest)
         return repetition.sent &- first.moment.sent <= rules.memoryWindow && passed <= retention
             && number - first.number <= rules.memoryCount
     }
@@ -88,11 +82,7 @@ struct AnswerMemory {
     ///   - moment: when the command was sent, as a repeat.
     ///   - first: the same, as a first one.
     mutating func remember(
-        _ contents: UInt64,
-        at offset: Int64,
-        _ command: Command,
-        _ outcome: Outcome,
-        _ moment: SendTimes.Moment,
+        _ contents: UInt64, at offset: Int64, _ command: Command, _ outcome: Outcome, _ moment: SendTimes.Moment,
         first: SendTimes.Moment
     ) {
         // What an order gets that was cancelled before is not remembered: the cancel is.
@@ -103,18 +93,10 @@ struct AnswerMemory {
             answers[identity] = nil
             identity = command.remembered
             // Otherwise the order could be made again within its own window.
-            if let order = answers[identity], isRemembered(order, moment) {
-                first.sent = max(first.sent, order.moment.sent)
-            }
+            if let order = answers[identity], isRemembered(order, moment) { first.sent = max(first.sent, order.moment.sent) }
         }
         answers[identity] = FirstAnswer(
-            offset: offset,
-            contents: contents,
-            kind: command.kind,
-            taken: outcome.taken,
-            number: number,
-            moment: first
-        )
+            offset: offset, contents: contents, kind: command.kind, taken: outcome.taken, number: number, moment: first)
         number += 1
     }
 }

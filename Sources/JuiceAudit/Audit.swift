@@ -22,12 +22,8 @@ public struct Audit: Sendable {
     init(_ findings: Findings) {
         (faults, totals, counts) = (findings.list.faults, findings.list.counts, findings.counts)
         starts = findings.starts.sorted { $0.partition < $1.partition }
-        owners = findings.owners.sorted {
-            ($0.from.partition, $0.from.offset) < ($1.from.partition, $1.from.offset)
-        }
-        anchors = findings.anchors.sorted {
-            ($0.at.partition, $0.at.offset) < ($1.at.partition, $1.at.offset)
-        }
+        owners = findings.owners.sorted { ($0.from.partition, $0.from.offset) < ($1.from.partition, $1.from.offset) }
+        anchors = findings.anchors.sorted { ($0.at.partition, $0.at.offset) < ($1.at.partition, $1.at.offset) }
     }
 
     /// Audits all records of the five topics. They must be complete: no record expired, all commands answered, and no
@@ -133,8 +129,7 @@ public struct AuditCounts: Sendable, Hashable {
 
     mutating func add(_ other: AuditCounts) {
         for count: WritableKeyPath<AuditCounts, Int> in [
-            \.records, \.commands, \.answers, \.duplicates, \.forwarded, \.deadLetters, \.open, \.skipped,
-            \.unjudged, \.stores,
+            \.records, \.commands, \.answers, \.duplicates, \.forwarded, \.deadLetters, \.open, \.skipped, \.unjudged, \.stores,
             \.juicesMade, \.outOfStock, \.restocked, \.cancelled, \.rejected,
         ] { self[keyPath: count] += other[keyPath: count] }
     }
@@ -157,16 +152,10 @@ public struct AuditRules: Sendable {
 
     /// The rules of a service with these settings; the defaults are the service's.
     public init(
-        partitionCount: Int,
-        memoryWindow: Int64 = 3_600_000,
-        memoryCount: Int = 1_000_000,
-        topicPrefix: String = "juice.",
-        menu: AuditMenu = .builtIn,
-        allowsOpen: Bool = false
+        partitionCount: Int, memoryWindow: Int64 = 3_600_000, memoryCount: Int = 1_000_000, topicPrefix: String = "juice.",
+        menu: AuditMenu = .builtIn, allowsOpen: Bool = false
     ) {
-        (self.partitionCount, self.memoryWindow, self.memoryCount) = (
-            partitionCount, memoryWindow, memoryCount
-        )
+        (self.partitionCount, self.memoryWindow, self.memoryCount) = (partitionCount, memoryWindow, memoryCount)
         (self.topicPrefix, self.menu, self.allowsOpen) = (topicPrefix, menu, allowsOpen)
     }
 }

@@ -50,8 +50,7 @@ public struct AuditMenu: Sendable {
             Juice("strawberryBanana", [Amount(fruit: 0, amount: 10), Amount(fruit: 1, amount: 1)]),
             Juice("mango", [Amount(fruit: 4, amount: 3)]),
             Juice("mangoKiwi", [Amount(fruit: 4, amount: 2), Amount(fruit: 3, amount: 1)]),
-        ]
-    )
+        ])
 
     /// The place of the fruit with this id.
     func fruit(_ id: UnsafeBufferPointer<UInt8>) -> Int? { fruits.firstIndex { isSame(id, $0.id) } }

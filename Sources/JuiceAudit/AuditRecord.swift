@@ -12,11 +12,8 @@ public struct AuditRecord: Sendable, Hashable {
     public let headers: [AuditHeader]
 
     /// A record.
-    public init(offset: Int64, timestamp: Int64, key: [UInt8]?, value: [UInt8]?, headers: [AuditHeader] = [])
-    {
-        (self.offset, self.timestamp, self.key, self.value, self.headers) = (
-            offset, timestamp, key, value, headers
-        )
+    public init(offset: Int64, timestamp: Int64, key: [UInt8]?, value: [UInt8]?, headers: [AuditHeader] = []) {
+        (self.offset, self.timestamp, self.key, self.value, self.headers) = (offset, timestamp, key, value, headers)
     }
 }
 
@@ -37,9 +34,7 @@ extension [AuditHeader] {
         var room = Contract.mostTraceBytes
         let fitting = filter { header in
             let size = header.value?.count ?? 0
-            guard Contract.traceHeaders.contains(header.name),
-                size <= Swift.min(Contract.longestTraceHeader, room)
-            else {
+            guard Contract.traceHeaders.contains(header.name), size <= Swift.min(Contract.longestTraceHeader, room) else {
                 return false
             }
             room -= size
@@ -78,10 +73,7 @@ public struct AuditTopics: Sendable {
 
     /// The records of the five topics.
     public init(
-        orders: [[AuditRecord]],
-        restocks: [[AuditRecord]],
-        results: [[AuditRecord]],
-        stock: [[AuditRecord]],
+        orders: [[AuditRecord]], restocks: [[AuditRecord]], results: [[AuditRecord]], stock: [[AuditRecord]],
         deadLetters: [[AuditRecord]]
     ) {
         (self.orders, self.restocks, self.results) = (orders, restocks, results)

@@ -120,9 +120,7 @@ extension [UInt8] {
 
     /// Adds an object of fruits.
     mutating func add(
-        _ amounts: some Sequence<AuditMenu.Amount>,
-        _ menu: AuditMenu,
-        by amount: (AuditMenu.Amount) -> Int = \.amount
+        _ amounts: some Sequence<AuditMenu.Amount>, _ menu: AuditMenu, by amount: (AuditMenu.Amount) -> Int = \.amount
     ) {
         add("{")
         add(amounts) { text, part in

@@ -88,22 +88,17 @@ struct CommandReader {
     init(_ menu: AuditMenu) { self.menu = menu }
 
     /// What the service has to do with a record of this partition.
-    mutating func verdict(on record: AuditRecord, _ topic: AuditTopic, _ partition: Int, _ names: inout Names)
-        -> Verdict
-    {
+    mutating func verdict(on record: AuditRecord, _ topic: AuditTopic, _ partition: Int, _ names: inout Names) -> Verdict {
         guard let store = names.store(key: record.key) else { return .putAside([.badStore]) }
         return (record.value ?? []).withUnsafeBufferPointer { value in
             switch read(value, topic) {
             case .undecodable(let codes): return .putAside(codes)
             case .command where names.owners[store] != partition:
-                return record.isForwarded
-                    ? .putAside([.misplaced, .unanswerable]) : .forward(to: names.owners[store])
+                return record.isForwarded ? .putAside([.misplaced, .unanswerable]) : .forward(to: names.owners[store])
             case .command(let id, let kind, let task):
                 let identity = names.identity(kind, store: store, id: id)
                 let order = kind == .cancel ? names.identity(.order, store: store, id: id) : identity
-                return .answer(
-                    Command(kind: kind, store: store, identity: identity, remembered: order, task: task)
-                )
+                return .answer(Command(kind: kind, store: store, identity: identity, remembered: order, task: task))
             }
         }
     }
@@ -119,15 +114,11 @@ struct CommandReader {
     mutating func read(_ value: UnsafeBufferPointer<UInt8>, _ topic: AuditTopic) -> Reading {
         guard !value.isEmpty else { return .undecodable([.emptyValue]) }
         guard value.count <= Contract.longestValue else { return .undecodable([.tooLarge]) }
-        guard json.readObject(value) else {
-            return .undecodable(json.isTooDeep ? [.tooDeep, .notJSON] : [.notJSON])
-        }
+        guard json.readObject(value) else { return .undecodable(json.isTooDeep ? [.tooDeep, .notJSON] : [.notJSON]) }
         guard let value = json.value(topic.idField) else { return .undecodable([.missingID]) }
         guard !json.isRepeated(topic.idField) else { return .undecodable([.badID]) }
         guard json.tokens[value].kind != .null else { return .undecodable([.missingID]) }
-        guard let id = json.string(value), (1...Contract.longestName).contains(id.count) else {
-            return .undecodable([.badID])
-        }
+        guard let id = json.string(value), (1...Contract.longestName).contains(id.count) else { return .undecodable([.badID]) }
         do throws(Rejected) {
             if topic == .restocks { return .command(id: id, .restock, try restock()) }
             // None of a cancel's other members matters.
@@ -135,9 +126,7 @@ struct CommandReader {
             if cancel == .yes { return .command(id: id, .cancel, .putBack([])) }
             guard cancel == nil || cancel == .no else { throw Rejected(.badCommand) }
             return .command(id: id, .order, .make(try order()))
-        } catch {
-            return .command(id: id, topic == .restocks ? .restock : .order, .reject(error.reason))
-        }
+        } catch { return .command(id: id, topic == .restocks ? .restock : .order, .reject(error.reason)) }
     }
 
     /// Why a command is rejected.
@@ -188,9 +177,7 @@ struct CommandReader {
             singles[number] = order
             return order
         }
-        guard try field("quantity") == nil, json.tokens[items].kind == .array else {
-            throw Rejected(.badCommand)
-        }
+        guard try field("quantity") == nil, json.tokens[items].kind == .array else { throw Rejected(.badCommand) }
         let elements = json.elements(of: items)
         guard Contract.basketSizes.contains(elements.count) else { throw Rejected(.badCommand) }
         var lines: [Order.Item] = []
@@ -203,16 +190,10 @@ struct CommandReader {
 
     /// The juice and the quantity that an object names: a command, or an item of a basket.
     private func item(_ object: Int) throws(Rejected) -> Order.Item {
-        guard let value = try field("juice", of: object), let name = json.string(value) else {
-            throw Rejected(.badCommand)
-        }
+        guard let value = try field("juice", of: object), let name = json.string(value) else { throw Rejected(.badCommand) }
         guard let juice = menu.juice(name) else { throw Rejected(.unknownJuice) }
-        guard let value = try field("quantity", of: object) else {
-            return Order.Item(juice: juice, quantity: 1)
-        }
-        guard let quantity = json.integer(value), Contract.quantities.contains(quantity) else {
-            throw Rejected(.badQuantity)
-        }
+        guard let value = try field("quantity", of: object) else { return Order.Item(juice: juice, quantity: 1) }
+        guard let quantity = json.integer(value), Contract.quantities.contains(quantity) else { throw Rejected(.badQuantity) }
         return Order.Item(juice: juice, quantity: quantity)
     }
 }

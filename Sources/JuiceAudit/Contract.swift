@@ -84,8 +84,7 @@ struct Place: Hashable {
     /// write such a header itself, with any value.
     init?(_ header: [UInt8], in topic: AuditTopic) {
         let parts = header.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        guard parts.count == 2, let partition = JSONReader.integer(parts[0]),
-            let offset = JSONReader.integer(parts[1]),
+        guard parts.count == 2, let partition = JSONReader.integer(parts[0]), let offset = JSONReader.integer(parts[1]),
             0...Int(Int32.max) ~= partition, offset >= 0
         else { return nil }
         self.init(topic: topic, partition: partition, offset: Int64(offset))
@@ -100,8 +99,6 @@ struct Place: Hashable {
 
 extension Place: Comparable {
     static func < (first: Place, second: Place) -> Bool {
-        (first.topic.rawValue, first.partition, first.offset) < (
-            second.topic.rawValue, second.partition, second.offset
-        )
+        (first.topic.rawValue, first.partition, first.offset) < (second.topic.rawValue, second.partition, second.offset)
     }
 }

@@ -29,13 +29,7 @@ public struct Fault: Sendable, Hashable, CustomStringConvertible {
 
 extension Fault {
     init(_ category: Category, _ place: Place, _ problem: String) {
-        self.init(
-            category: category,
-            topic: place.topic,
-            partition: place.partition,
-            offset: place.offset,
-            problem: problem
-        )
+        self.init(category: category, topic: place.topic, partition: place.partition, offset: place.offset, problem: problem)
     }
 }
 
@@ -46,13 +40,7 @@ struct FaultList: Sendable {
 
     static let longest = 10_000
 
-    mutating func add(
-        _ category: Fault.Category,
-        _ topic: AuditTopic,
-        _ partition: Int,
-        _ offset: Int64?,
-        _ problem: String
-    ) {
+    mutating func add(_ category: Fault.Category, _ topic: AuditTopic, _ partition: Int, _ offset: Int64?, _ problem: String) {
         add(Fault(category: category, topic: topic, partition: partition, offset: offset, problem: problem))
     }
 

@@ -108,9 +108,7 @@ struct JSONReader {
 
     private mutating func literal(_ text: StaticString, _ kind: Kind) -> Bool {
         let end = position + text.utf8CodeUnitCount
-        guard end <= bytes.count, isSame(UnsafeBufferPointer(rebasing: bytes[position..<end]), text) else {
-            return false
-        }
+        guard end <= bytes.count, isSame(UnsafeBufferPointer(rebasing: bytes[position..<end]), text) else { return false }
         tokens.append(Token(kind: kind, end: end, next: tokens.count + 1))
         position = end
         return true
@@ -169,8 +167,7 @@ extension JSONReader {
             case "\"":
                 position += 1
                 var token = Token(kind: .string, next: tokens.count + 1)
-                (token.start, token.count) =
-                    escapedStart.map { ($0, unescapedEnd - $0) } ?? (start, position - 1 - start)
+                (token.start, token.count) = escapedStart.map { ($0, unescapedEnd - $0) } ?? (start, position - 1 - start)
                 (token.isUnescaped, token.end) = (escapedStart != nil, position)
                 tokens.append(token)
                 return true
@@ -197,8 +194,7 @@ extension JSONReader {
         let raw = UnsafeRawBufferPointer(bytes)
         while position + 8 <= raw.count {
             let word = raw.loadUnaligned(fromByteOffset: position, as: UInt64.self).littleEndian
-            let special =
-                word | (word &- ones &* 0x20) | zeros(word ^ ones &* 0x22) | zeros(word ^ ones &* 0x5C)
+            let special = word | (word &- ones &* 0x20) | zeros(word ^ ones &* 0x22) | zeros(word ^ ones &* 0x5C)
             let found = special & (ones &* 0x80)
             guard found == 0 else { return position += found.trailingZeroBitCount / 8 }
             position += 8
@@ -241,9 +237,7 @@ extension JSONReader {
     private mutating func hexadecimal() -> UInt32? {
         let digits = bytes.dropFirst(position).prefix(4)
         position += 4
-        guard digits.count == 4, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else {
-            return nil
-        }
+        guard digits.count == 4, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return nil }
         return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
     }
 }

@@ -39,8 +39,7 @@ struct Names {
         var hash: UInt32 = 0x9747_b28c ^ UInt32(truncatingIfNeeded: bytes.count)
         let tail = bytes.count & ~3
         for position in stride(from: 0, to: tail, by: 4) {
-            var word = UnsafeRawBufferPointer(bytes).loadUnaligned(fromByteOffset: position, as: UInt32.self)
-                .littleEndian
+            var word = UnsafeRawBufferPointer(bytes).loadUnaligned(fromByteOffset: position, as: UInt32.self).littleEndian
             word = word &* multiplier
             word ^= word >> 24
             hash = (hash &* multiplier) ^ (word &* multiplier)

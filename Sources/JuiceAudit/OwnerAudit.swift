@@ -14,8 +14,7 @@ struct OwnerAudit {
     ///
     /// - Returns: what is wrong with it.
     mutating func add(_ note: JSONReader, at moment: AuditMoment, partitionCount: Int) -> String? {
-        guard let (ids, _) = note.ids, let since = note.integer("since"),
-            let count = note.integer("partitions"),
+        guard let (ids, _) = note.ids, let since = note.integer("since"), let count = note.integer("partitions"),
             let group = note.string("group"), let instance = note.string("instance")
         else { return "the claim does not say whose it is" }
         if !claims.reversed().prefix(while: { $0.offset >= since }).contains(where: { $0.ids != ids }) {
@@ -23,25 +22,17 @@ struct OwnerAudit {
             begin(group, instance, at: moment)
         }
         claims.append((moment.offset, ids))
-        if !(0...moment.offset ~= Int64(since)) {
-            return "the claim's since is \(since), after the claim itself"
-        }
-        return count == partitionCount
-            ? nil : "the claim says that stores live in \(count) partitions, of \(partitionCount)"
+        if !(0...moment.offset ~= Int64(since)) { return "the claim's since is \(since), after the claim itself" }
+        return count == partitionCount ? nil : "the claim says that stores live in \(count) partitions, of \(partitionCount)"
     }
 
     /// Compares a position note with the owner's claim.
     mutating func check(_ note: JSONReader, at moment: AuditMoment, isWhole: Bool) -> String? {
-        guard let (ids, first) = note.ids, let claim = note.integer("claim") else {
-            return "it does not name its owner's claim"
-        }
+        guard let (ids, first) = note.ids, let claim = note.integer("claim") else { return "it does not name its owner's claim" }
         if self.claim == nil, !isWhole {
             // The claim has expired. The ids are GROUP/INSTANCE/WORKER/SET/INDEX, and a group may have slashes.
             (self.claim, self.ids) = (Int64(claim), ids)
-            let names = String(decoding: first, as: UTF8.self).split(
-                separator: "/",
-                omittingEmptySubsequences: false
-            ).dropLast(3)
+            let names = String(decoding: first, as: UTF8.self).split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
             begin(names.dropLast().joined(separator: "/"), String(names.last ?? ""), at: moment)
         }
         guard let owner = self.claim else { return "nobody has claimed the partition" }
@@ -68,8 +59,7 @@ struct OwnerAudit {
 extension JSONReader {
     /// Stands for the transactional ids of a note, with the first of them.
     fileprivate var ids: (UInt64, first: UnsafeBufferPointer<UInt8>)? {
-        let texts =
-            value("ids").flatMap { tokens[$0].kind == .array ? elements(of: $0) : nil }?.map(string) ?? []
+        let texts = value("ids").flatMap { tokens[$0].kind == .array ? elements(of: $0) : nil }?.map(string) ?? []
         guard let first = texts.first ?? nil, !texts.contains(where: { $0 == nil }) else { return nil }
         var digest = Digest()
         for case let text? in texts { digest.add(text) }

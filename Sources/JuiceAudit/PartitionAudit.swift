@@ -67,9 +67,7 @@ struct PartitionAudit {
         journal = RecordCursor(source, .results, partition)
         letters = RecordCursor(source, .deadLetters, partition)
         stock = StockAudit(RecordCursor(source, .stock, partition), rules.menu)
-        (memory, names, reader) = (
-            AnswerMemory(rules), Names(partitionCount: rules.partitionCount), CommandReader(rules.menu)
-        )
+        (memory, names, reader) = (AnswerMemory(rules), Names(partitionCount: rules.partitionCount), CommandReader(rules.menu))
         guard partition < rules.partitionCount else { return }
         let count = AuditTopic.inputs.map(source.partitionCount).max() ?? 0
         for number in stride(from: partition, to: max(count, partition + 1), by: rules.partitionCount) {
@@ -131,9 +129,7 @@ struct PartitionAudit {
 
 extension PartitionAudit {
     /// The record that a record of the journal is about; nil if there is none, which is counted or reported.
-    private mutating func take(_ offset: Int64, of input: Int, by record: AuditRecord, isCopy: Bool = false)
-        throws -> Reading?
-    {
+    private mutating func take(_ offset: Int64, of input: Int, by record: AuditRecord, isCopy: Bool = false) throws -> Reading? {
         if let problem = owner.checkData(isWhole: isWhole) { report(.wrong, record, problem) }
         hasRecords = true
         let place = inputs[input].place(offset)
@@ -143,8 +139,7 @@ extension PartitionAudit {
         }
         try move(input, to: offset, record)
         inputs[input].next = offset + 1
-        guard try inputs[input].cursor.nextOffset() == offset, let found = try inputs[input].cursor.next()
-        else {
+        guard try inputs[input].cursor.nextOffset() == offset, let found = try inputs[input].cursor.next() else {
             memory.forget(at: record.timestamp)
             if offset < inputs[input].cursor.first {
                 findings.counts.unjudged += 1
@@ -175,9 +170,7 @@ extension PartitionAudit {
         -> Int
     {
         var count = 0
-        while let next = try inputs[input].cursor.nextOffset(), next < offset,
-            let record = try inputs[input].cursor.next()
-        {
+        while let next = try inputs[input].cursor.nextOffset(), next < offset, let record = try inputs[input].cursor.next() {
             let reading = read(record, input, handledAt: time, isHandled: false)
             count += 1
             guard isMissing else { continue }
@@ -187,39 +180,24 @@ extension PartitionAudit {
         return count
     }
 
-    private mutating func read(_ record: AuditRecord, _ input: Int, handledAt time: Int64, isHandled: Bool)
-        -> Reading
-    {
+    private mutating func read(_ record: AuditRecord, _ input: Int, handledAt time: Int64, isHandled: Bool) -> Reading {
         findings.counts.records += 1
         let place = inputs[input].place(record.offset)
         let source = record.source(in: place.topic)
         if let source {
             let (contents, time) = (record.contents(without: 1), record.timestamp)
-            let copy = TransferAudit.Received(
-                place: place,
-                contents: contents,
-                timestamp: time,
-                isHandled: isHandled
-            )
+            let copy = TransferAudit.Received(place: place, contents: contents, timestamp: time, isHandled: isHandled)
             transfers.receive(copy, from: source, isLetter: false)
             if isHandled { sources[source] = true }
         }
         return Reading(
-            record: record,
-            place: place,
-            moment: inputs[input].times.read(record, at: time, after: transaction),
-            verdict: reader.verdict(on: record, place.topic, place.partition, &names),
-            source: source
-        )
+            record: record, place: place, moment: inputs[input].times.read(record, at: time, after: transaction),
+            verdict: reader.verdict(on: record, place.topic, place.partition, &names), source: source)
     }
 
     /// Reports a fault about a place, which may no longer count if an operator moves the position back behind it.
     private mutating func doubt(
-        _ place: Place,
-        _ category: Fault.Category,
-        _ record: AuditRecord?,
-        _ problem: String,
-        isAnswer: Bool = false
+        _ place: Place, _ category: Fault.Category, _ record: AuditRecord?, _ problem: String, isAnswer: Bool = false
     ) {
         let journal = record.map { Place(topic: .results, partition: partition, offset: $0.offset) }
         let fault = Fault(category, journal ?? place, problem)
@@ -242,8 +220,7 @@ extension PartitionAudit {
         switch reading.verdict {
         case .putAside(let codes): "no command (\(codes[0].rawValue))"
         case .forward(let owner): "a command of partition \(owner)"
-        case .answer(let command):
-            reader.describe(reading.record, reading.place.topic, store: names.stores[command.store])
+        case .answer(let command): reader.describe(reading.record, reading.place.topic, store: names.stores[command.store])
         }
     }
 
@@ -251,12 +228,8 @@ extension PartitionAudit {
     private mutating func finish(_ input: Int) throws {
         let (first, next) = (inputs[input].cursor.first, inputs[input].next)
         let start = inputs[input].start ?? first
-        let since =
-            isWhole && first == 0 ? .min : inputs[input].since.map { $0 &+ Contract.longestDelay } ?? .max
-        findings.judged[inputs[input].place(0)] = Findings.Judged(
-            offsets: start..<max(start, next ?? start),
-            since: since
-        )
+        let since = isWhole && first == 0 ? .min : inputs[input].since.map { $0 &+ Contract.longestDelay } ?? .max
+        findings.judged[inputs[input].place(0)] = Findings.Judged(offsets: start..<max(start, next ?? start), since: since)
         // If nothing is known of the position, all may have been handled.
         if next != nil || isWhole {
             let rest = try pass(input, to: .max, handledAt: .max, isMissing: !rules.allowsOpen)
@@ -270,9 +243,7 @@ extension PartitionAudit {
 
 extension PartitionAudit {
     private mutating func judgeNote(_ record: AuditRecord) throws {
-        if record.key != nil || !record.headers.isEmpty {
-            report(.wrong, record, "the note has a key or headers")
-        }
+        if record.key != nil || !record.headers.isEmpty { report(.wrong, record, "the note has a key or headers") }
         if json.isType("claim") {
             let problem = owner.add(json, at: moment(record), partitionCount: rules.partitionCount)
             if let problem { report(.wrong, record, problem) }
@@ -284,9 +255,7 @@ extension PartitionAudit {
             let offset = json.integer("offset").map(Int64.init), 0..<Int64.max ~= offset
         else {
             let known: [StaticString] = ["forwarded", "deadLetter", "copy", "anchored"]
-            if known.contains(where: json.isType) {
-                report(.wrong, record, "the note is of no place that is journalled here")
-            }
+            if known.contains(where: json.isType) { report(.wrong, record, "the note is of no place that is journalled here") }
             return
         }
         if json.isType("anchored") { return try judgeAnchor(offset, input, record) }
@@ -301,34 +270,21 @@ extension PartitionAudit {
 
     private mutating func judgeForward(_ reading: Reading, _ record: AuditRecord) {
         guard case .forward(let owner) = reading.verdict else {
-            return doubt(
-                reading.place,
-                .wrong,
-                record,
-                "it forwards \(reading.place.description): \(describe(reading))"
-            )
+            return doubt(reading.place, .wrong, record, "it forwards \(reading.place.description): \(describe(reading))")
         }
-        if json.integer("to") != owner {
-            report(.wrong, record, "\(reading.place.description) belongs to partition \(owner)")
-        }
+        if json.integer("to") != owner { report(.wrong, record, "\(reading.place.description) belongs to partition \(owner)") }
         let sent = TransferAudit.Sent(
-            contents: [reading.record.contents()],
-            timestamp: reading.record.timestamp,
-            owner: owner,
-            notedAt: record.timestamp
-        )
+            contents: [reading.record.contents()], timestamp: reading.record.timestamp, owner: owner, notedAt: record.timestamp)
         transfers.send(sent, from: reading.place, isLetter: false)
     }
 
     private mutating func judgeLetter(_ reading: Reading, _ record: AuditRecord) throws {
-        let codes: [DeadLetterCode] =
-            if case .putAside(let codes) = reading.verdict { codes } else { [.unanswerable] }
+        let codes: [DeadLetterCode] = if case .putAside(let codes) = reading.verdict { codes } else { [.unanswerable] }
         let code = json.string("code") ?? ""
         findings.counts.deadLetters += 1
         guard codes.contains(where: { $0.rawValue == code }) else {
             send(nil, reading.place, record)
-            let problem =
-                "it puts \(reading.place.description) aside as \(quoted(code.utf8)): \(describe(reading))"
+            let problem = "it puts \(reading.place.description) aside as \(quoted(code.utf8)): \(describe(reading))"
             return doubt(reading.place, .wrong, record, problem)
         }
         send(reading.record.letters(code), reading.place, record)
@@ -338,11 +294,7 @@ extension PartitionAudit {
 
     /// The journal says that there is a letter.
     private func send(_ contents: [UInt64]?, _ place: Place, _ record: AuditRecord) {
-        transfers.send(
-            TransferAudit.Sent(contents: contents, notedAt: record.timestamp),
-            from: place,
-            isLetter: true
-        )
+        transfers.send(TransferAudit.Sent(contents: contents, notedAt: record.timestamp), from: place, isLetter: true)
     }
 
     /// Reads the next letter, and returns whose it is; nil at the end.
@@ -357,12 +309,7 @@ extension PartitionAudit {
                 continue
             }
             let (contents, time) = (record.contents(without: 5, code), record.timestamp)
-            let letter = TransferAudit.Received(
-                place: place,
-                contents: contents,
-                timestamp: time,
-                isHandled: true
-            )
+            let letter = TransferAudit.Received(place: place, contents: contents, timestamp: time, isHandled: true)
             transfers.receive(letter, from: source, isLetter: true)
             return source
         }
@@ -372,32 +319,18 @@ extension PartitionAudit {
     /// A record is a second copy only if one that was forwarded from the same place was handled here.
     private mutating func judgeCopy(_ reading: Reading, _ input: Int, _ record: AuditRecord) {
         guard let source = reading.source else {
-            return doubt(
-                reading.place,
-                .wrong,
-                record,
-                "it takes \(reading.place.description) for a copy: \(describe(reading))"
-            )
+            return doubt(reading.place, .wrong, record, "it takes \(reading.place.description) for a copy: \(describe(reading))")
         }
         let last = inputs[input].sources[source.name] ?? (hasPosition ? -1 : .max)
-        guard sources[source] == nil, isWhole && !sources.hasForgotten || source.offset > last else {
-            return
-        }
-        let problem =
-            "\(describe(reading)) is taken for a second copy of \(source.description), and there was no first"
+        guard sources[source] == nil, isWhole && !sources.hasForgotten || source.offset > last else { return }
+        let problem = "\(describe(reading)) is taken for a second copy of \(source.description), and there was no first"
         doubt(reading.place, .missing, nil, problem)
     }
 
     private mutating func judgeAnchor(_ offset: Int64, _ input: Int, _ record: AuditRecord) throws {
         var anchor = AuditAnchor(
-            at: moment(record),
-            topic: inputs[input].cursor.topic,
-            partition: inputs[input].cursor.partition,
-            from: inputs[input].next,
-            to: offset,
-            by: json.string("by") ?? "",
-            reason: json.string("reason")
-        )
+            at: moment(record), topic: inputs[input].cursor.topic, partition: inputs[input].cursor.partition,
+            from: inputs[input].next, to: offset, by: json.string("by") ?? "", reason: json.string("reason"))
         if let next = inputs[input].next ?? (isWhole ? inputs[input].cursor.first : nil), next <= offset {
             anchor.skipped = try pass(input, to: offset, handledAt: record.timestamp, isMissing: false)
         } else {
@@ -419,16 +352,12 @@ extension PartitionAudit {
     }
 
     private mutating func judgePosition(_ record: AuditRecord) throws {
-        if let problem = owner.check(json, at: moment(record), isWhole: isWhole) {
-            report(.wrong, record, problem)
-        }
+        if let problem = owner.check(json, at: moment(record), isWhole: isWhole) { report(.wrong, record, problem) }
         if json.integer("stock") ?? -1 < 0 { report(.wrong, record, "it does not say where the stock ends") }
         let (added, forwarded) = (json.offsets("added"), json.offsets("forwarded"))
         for input in inputs.indices {
             let (name, topic) = (inputs[input].name, inputs[input].cursor.topic)
-            let said =
-                input < 2
-                ? json.integer(topic == .orders ? "orders" : "restocks").map(Int64.init) : added[name]
+            let said = input < 2 ? json.integer(topic == .orders ? "orders" : "restocks").map(Int64.init) : added[name]
             if let said {
                 try judge(position: said, input, record)
             } else if let next = inputs[input].next {
@@ -447,11 +376,7 @@ extension PartitionAudit {
     private mutating func judge(position said: Int64, _ input: Int, _ record: AuditRecord) throws {
         let next = inputs[input].next
         if let next, said < next {
-            return report(
-                .wrong,
-                record,
-                "its position in \(inputs[input].name) is \(said), should be \(next)"
-            )
+            return report(.wrong, record, "its position in \(inputs[input].name) is \(said), should be \(next)")
         }
         // Where a journal begins, the group may have said how far the input was handled. Later, only markers may be in between.
         guard next == nil, isWhole, !hasRecords else { return try move(input, to: said, record) }
@@ -468,27 +393,17 @@ extension PartitionAudit {
     private mutating func judge(_ answer: Answer, _ record: AuditRecord) throws {
         findings.counts.answers += 1
         let input = answer.kind == .restock ? 1 : 0
-        guard let reading = try take(answer.offset, of: input, by: record) else {
-            return followAnswer(ifAhead: true)
-        }
-        guard case .answer(let command) = reading.verdict,
-            isSame(json.text(answer.store), names.stores[command.store]),
+        guard let reading = try take(answer.offset, of: input, by: record) else { return followAnswer(ifAhead: true) }
+        guard case .answer(let command) = reading.verdict, isSame(json.text(answer.store), names.stores[command.store]),
             names.identity(answer.kind, store: command.store, id: json.text(answer.id)) == command.identity
         else {
             memory.forget(at: record.timestamp)
-            doubt(
-                reading.place,
-                .wrong,
-                record,
-                "it answers \(reading.place.description), which is \(describe(reading))"
-            )
+            doubt(reading.place, .wrong, record, "it answers \(reading.place.description), which is \(describe(reading))")
             return followAnswer()
         }
         findings.counts.commands += 1
         if let source = reading.source { inputs[input].sources[source.name] = source.offset }
-        if let problem = problem(of: answer, record, reading, names.stores[command.store]) {
-            blame(reading, record, problem)
-        }
+        if let problem = problem(of: answer, record, reading, names.stores[command.store]) { blame(reading, record, problem) }
         if answer.isDuplicate {
             findings.counts.duplicates += 1
             judgeDuplicate(answer, record, command, reading)
@@ -497,64 +412,36 @@ extension PartitionAudit {
         }
     }
 
-    private mutating func blame(
-        _ reading: Reading,
-        _ record: AuditRecord,
-        _ problem: String,
-        _ category: Fault.Category = .wrong
-    ) {
+    private mutating func blame(_ reading: Reading, _ record: AuditRecord, _ problem: String, _ category: Fault.Category = .wrong) {
         doubt(reading.place, category, record, "\(describe(reading)) \(problem)", isAnswer: true)
     }
 
     /// What is wrong with what surrounds an answer.
-    private func problem(of answer: Answer, _ record: AuditRecord, _ reading: Reading, _ store: [UInt8])
-        -> String?
-    {
+    private func problem(of answer: Answer, _ record: AuditRecord, _ reading: Reading, _ store: [UInt8]) -> String? {
         if record.key != store { return "has an answer whose key is not its store" }
         let asked = reading.record.headers
         if !asked.isEmpty || !record.headers.isEmpty, asked.traces != record.headers.traces {
             return "has an answer whose trace headers are not the command's"
         }
-        let (from, source) = (
-            answer.from.map { String(decoding: json.text($0), as: UTF8.self) }, reading.source?.header
-        )
-        return from == source
-            ? nil : "is answered as from \(from ?? "nowhere"), should be \(source ?? "nowhere")"
+        let (from, source) = (answer.from.map { String(decoding: json.text($0), as: UTF8.self) }, reading.source?.header)
+        return from == source ? nil : "is answered as from \(from ?? "nowhere"), should be \(source ?? "nowhere")"
     }
 
-    private mutating func judgeDuplicate(
-        _ answer: Answer,
-        _ record: AuditRecord,
-        _ command: Command,
-        _ reading: Reading
-    ) {
+    private mutating func judgeDuplicate(_ answer: Answer, _ record: AuditRecord, _ command: Command, _ reading: Reading) {
         guard let first = memory.firstAnswer(to: command), first.kind == command.kind else {
             if memory.mayHaveExpired(reading.moment) { return findings.counts.unjudged += 1 }
             return blame(reading, record, "is answered as a duplicate, and is none")
         }
-        if answer.contents(json) != first.contents {
-            blame(reading, record, "is answered otherwise than at \(first.offset)")
-        }
+        if answer.contents(json) != first.contents { blame(reading, record, "is answered otherwise than at \(first.offset)") }
     }
 
-    private mutating func judgeFirst(
-        _ answer: Answer,
-        _ record: AuditRecord,
-        _ command: Command,
-        _ reading: Reading
-    ) {
+    private mutating func judgeFirst(_ answer: Answer, _ record: AuditRecord, _ command: Command, _ reading: Reading) {
         let first = memory.firstAnswer(to: command)
         let contents = answer.contents(json)
-        let tasks = memory.tasks(
-            of: command,
-            at: reading.moment,
-            returned: json.amounts("returned", rules.menu)
-        )
+        let tasks = memory.tasks(of: command, at: reading.moment, returned: json.amounts("returned", rules.menu))
         var before = state(of: command.store)
         if before.revision == nil, let revision = json.integer("revision") {
-            before =
-                revision == 1
-                ? newStore(isKnown: true) : StoreState(levels: before.levels, revision: revision &- 1)
+            before = revision == 1 ? newStore(isKnown: true) : StoreState(levels: before.levels, revision: revision &- 1)
         }
         var (outcome, difference) = carryOut(tasks.first, command, before, answer)
         if difference != nil, let second = tasks.second {
@@ -578,48 +465,33 @@ extension PartitionAudit {
     }
 
     /// What a task results in, and how the answer differs from that.
-    private mutating func carryOut(
-        _ task: Command.Task,
-        _ command: Command,
-        _ before: StoreState,
-        _ answer: Answer
-    ) -> (outcome: Outcome, difference: String?) {
+    private mutating func carryOut(_ task: Command.Task, _ command: Command, _ before: StoreState, _ answer: Answer) -> (
+        outcome: Outcome, difference: String?
+    ) {
         guard before.decides(task) else {
             findings.counts.unjudged += 1
             return (Outcome(saidBy: json, on: before, rules.menu), nil)
         }
         let outcome = Outcome(of: task, command, on: before, rules.menu)
-        guard let text = answer.text(json) else {
-            return (outcome, "has an answer that does not end with a message")
-        }
+        guard let text = answer.text(json) else { return (outcome, "has an answer that does not end with a message") }
         let type = json.text(answer.type)
-        if isSame(text, outcome.text), type.elementsEqual(outcome.kind.rawValue.utf8) {
-            return (outcome, nil)
-        }
-        let (said, should) = (
-            String(decoding: text, as: UTF8.self), String(decoding: outcome.text, as: UTF8.self)
-        )
-        return (
-            outcome, "is \(String(decoding: type, as: UTF8.self))\(said), should be \(outcome.kind)\(should)"
-        )
+        if isSame(text, outcome.text), type.elementsEqual(outcome.kind.rawValue.utf8) { return (outcome, nil) }
+        let (said, should) = (String(decoding: text, as: UTF8.self), String(decoding: outcome.text, as: UTF8.self))
+        return (outcome, "is \(String(decoding: type, as: UTF8.self))\(said), should be \(outcome.kind)\(should)")
     }
 
     /// Nobody knows whether the answer is right. What it says of the stock counts.
     ///
     /// - Parameter ifAhead: whether it must be of a later revision, as it is not if it only stands there twice.
     private mutating func followAnswer(ifAhead: Bool = false) {
-        guard let store = json.value("store").flatMap(json.string).flatMap({ names.store($0) }),
-            names.owners[store] == partition
+        guard let store = json.value("store").flatMap(json.string).flatMap({ names.store($0) }), names.owners[store] == partition
         else { return }
         let (before, claimed) = (state(of: store), json.claimed(from: state(of: store), rules.menu))
         if !ifAhead || claimed.revision ?? 0 > before.revision ?? -1 { set(claimed, of: store) }
     }
 
     private func newStore(isKnown: Bool) -> StoreState {
-        StoreState(
-            levels: rules.menu.fruits.map { isKnown ? $0.initialLevel : -1 },
-            revision: isKnown ? 0 : nil
-        )
+        StoreState(levels: rules.menu.fruits.map { isKnown ? $0.initialLevel : -1 }, revision: isKnown ? 0 : nil)
     }
 
     private func state(of store: Int) -> StoreState {

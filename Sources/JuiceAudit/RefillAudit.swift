@@ -105,14 +105,7 @@ public struct RefillAudit: Sendable {
                     let name = Name(store: key, id: id)
                     let outcome: Outcome = json.text("type") == "restocked" ? .made : .rejected
                     if let first = answered[name] {
-                        judgeAgain(
-                            name,
-                            first,
-                            record,
-                            partition,
-                            outcome == .made ? Array(left.keys) : [],
-                            &store
-                        )
+                        judgeAgain(name, first, record, partition, outcome == .made ? Array(left.keys) : [], &store)
                     } else {
                         answered[name] = record.timestamp
                         judge(name, sent[name], record, partition, outcome, &store)
@@ -128,16 +121,9 @@ public struct RefillAudit: Sendable {
     /// Judges a refill that was answered before, at `time`. The service makes a copy again that lay unread for longer than it
     /// remembers, and that is not the bots' fault.
     private mutating func judgeAgain(
-        _ name: Name,
-        _ time: Int64,
-        _ record: AuditRecord,
-        _ partition: Int,
-        _ fruits: [String],
-        _ store: inout Store
+        _ name: Name, _ time: Int64, _ record: AuditRecord, _ partition: Int, _ fruits: [String], _ store: inout Store
     ) {
-        if record.timestamp - time <= rules.memory {
-            report(.doubled, partition, record, "\(name.id) is carried out again")
-        }
+        if record.timestamp - time <= rules.memory { report(.doubled, partition, record, "\(name.id) is carried out again") }
         forgotten += 1
         for fruit in fruits { store.fruits[fruit]?.refill() }
     }
@@ -147,12 +133,7 @@ public struct RefillAudit: Sendable {
 
     /// Judges the refill of an answer whose levels are already applied.
     private mutating func judge(
-        _ name: Name,
-        _ amounts: [String: Int]?,
-        _ record: AuditRecord,
-        _ partition: Int,
-        _ outcome: Outcome,
-        _ store: inout Store
+        _ name: Name, _ amounts: [String: Int]?, _ record: AuditRecord, _ partition: Int, _ outcome: Outcome, _ store: inout Store
     ) {
         guard let amounts, let origin = Int64(name.id.dropFirst(rules.prefix(partition).count)) else {
             return report(.wrong, partition, record, "\(name.id) was never sent")
@@ -195,12 +176,7 @@ public struct RefillAudit: Sendable {
         }
     }
 
-    private mutating func report(
-        _ category: Fault.Category,
-        _ partition: Int,
-        _ record: AuditRecord,
-        _ problem: String
-    ) {
+    private mutating func report(_ category: Fault.Category, _ partition: Int, _ record: AuditRecord, _ problem: String) {
         list.add(category, .results, partition, record.offset, problem)
     }
 }
@@ -246,8 +222,7 @@ extension JSONReader {
         guard let array = value("missing"), tokens[array].kind == .array else { return missing }
         var element = array + 1
         while element < tokens[array].next {
-            if let fruit = value("fruit", of: element).flatMap(string),
-                let level = value("inStock", of: element).flatMap(integer),
+            if let fruit = value("fruit", of: element).flatMap(string), let level = value("inStock", of: element).flatMap(integer),
                 let needed = value("needed", of: element).flatMap(integer)
             {
                 missing.append((String(decoding: fruit, as: UTF8.self), level, needed))

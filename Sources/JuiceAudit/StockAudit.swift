@@ -28,19 +28,15 @@ struct StockAudit {
     /// Reads ahead.
     mutating func read(_ names: inout Names) throws {
         while count < Self.mostWaiting, let record = try cursor.next() {
-            if let problem = read(record, &names) {
-                list.add(.wrong, .stock, cursor.partition, record.offset, problem)
-            }
+            if let problem = read(record, &names) { list.add(.wrong, .stock, cursor.partition, record.offset, problem) }
         }
     }
 
     private mutating func read(_ record: AuditRecord, _ names: inout Names) -> String? {
         guard let value = record.value, let key = record.key else { return "it has no key or no value" }
         return value.withUnsafeBufferPointer { value in
-            guard json.readObject(value), json.elements(of: 0).count == 6,
-                let name = json.value("store").flatMap(json.string),
-                let store = names.store(name), let revision = json.integer("revision"),
-                let stock = json.value("stock")
+            guard json.readObject(value), json.elements(of: 0).count == 6, let name = json.value("store").flatMap(json.string),
+                let store = names.store(name), let revision = json.integer("revision"), let stock = json.value("stock")
             else { return "it is not the stock of a store" }
             let subject = { "store \(quoted(name)), revision \(revision)" }
             if names.owners[store] != cursor.partition {
@@ -52,9 +48,7 @@ struct StockAudit {
             }
             var digest = Digest()
             digest.add(json.written(after: stock - 1, through: stock))
-            waiting[store].records.append(
-                Written(offset: record.offset, revision: revision, stock: digest.value)
-            )
+            waiting[store].records.append(Written(offset: record.offset, revision: revision, stock: digest.value))
             count += 1
             return key == names.stores[store] ? nil : "\(subject()): its key is another store"
         }
@@ -73,20 +67,13 @@ struct StockAudit {
                 waiting[store].records.removeFirst(waiting[store].reached - 1)
                 waiting[store].reached = 1
             }
-            guard written.revision == revision, !all.contains(where: { state.levels[$0.fruit] < 0 }) else {
-                continue
-            }
+            guard written.revision == revision, !all.contains(where: { state.levels[$0.fruit] < 0 }) else { continue }
             var (text, digest) = ([UInt8](), Digest())
             text.add(":")
             text.add(all, menu) { state.levels[$0.fruit] }
             text.withUnsafeBufferPointer { digest.add($0) }
             guard written.stock != digest.value else { continue }
-            report(
-                written,
-                store,
-                "its stock should be \(String(decoding: text.dropFirst(), as: UTF8.self))",
-                names
-            )
+            report(written, store, "its stock should be \(String(decoding: text.dropFirst(), as: UTF8.self))", names)
         }
     }
 
@@ -99,12 +86,7 @@ struct StockAudit {
                 let (records, reached) = waiting[store]
                 for written in records[reached...] {
                     guard let last = revision(store), written.revision > last else { continue }
-                    report(
-                        written,
-                        store,
-                        last == 0 ? "the store was never changed" : "there were \(last) changes",
-                        names
-                    )
+                    report(written, store, last == 0 ? "the store was never changed" : "there were \(last) changes", names)
                 }
                 waiting[store] = (Array(records.suffix(1)), 1)
             }

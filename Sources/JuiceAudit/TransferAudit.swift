@@ -60,9 +60,7 @@ final class TransferAudit: Sendable {
     func send(_ sent: Sent, from place: Place, isLetter: Bool) {
         let origin = Origin(place: place, isLetter: isLetter)
         state.withLock { state in
-            guard state.matched[origin] == nil, state.sent.updateValue(sent, forKey: origin) == nil else {
-                return
-            }
+            guard state.matched[origin] == nil, state.sent.updateValue(sent, forKey: origin) == nil else { return }
             if !isLetter { state.forwarded += 1 }
             state.match(origin)
         }
@@ -72,9 +70,7 @@ final class TransferAudit: Sendable {
     func receive(_ received: Received, from place: Place, isLetter: Bool) {
         let origin = Origin(place: place, isLetter: isLetter)
         state.withLock { state in
-            if let match = state.matched[origin] {
-                return state.judge(received, match.sent, origin, match.handled)
-            }
+            if let match = state.matched[origin] { return state.judge(received, match.sent, origin, match.handled) }
             state.received[origin, default: []].append(received)
             state.match(origin)
         }
@@ -96,36 +92,22 @@ final class TransferAudit: Sendable {
             if sent.notedAt <= owner.map({ findings.judged[$0]?.since ?? .max }) ?? state.lettersSince {
                 findings.counts.unjudged += 1
             } else {
-                let problem = owner.map {
-                    "it was forwarded to partition \($0.partition), which has no such copy"
-                }
+                let problem = owner.map { "it was forwarded to partition \($0.partition), which has no such copy" }
                 state.report(.missing, origin.place, origin.place, problem ?? "it has no such dead letter")
             }
         }
-        for (origin, received) in state.received.sorted(by: { $0.key.place < $1.key.place })
-        where origin.isLetter {
-            guard findings.judged[origin.place.ofPartition]?.offsets.contains(origin.place.offset) ?? true
-            else { continue }
+        for (origin, received) in state.received.sorted(by: { $0.key.place < $1.key.place }) where origin.isLetter {
+            guard findings.judged[origin.place.ofPartition]?.offsets.contains(origin.place.offset) ?? true else { continue }
             for letter in received {
-                state.report(
-                    .wrong,
-                    letter.place,
-                    origin.place,
-                    "\(origin.place.description) was not to be put aside"
-                )
+                state.report(.wrong, letter.place, origin.place, "\(origin.place.description) was not to be put aside")
             }
         }
         for (origin, fault) in state.faults {
             // Where an operator moved the position back, another record may be at the place by now.
             let isMoved = findings.anchors.contains {
-                $0.topic == origin.topic && $0.partition == origin.partition
-                    && $0.to <= min(origin.offset, $0.from ?? 0)
+                $0.topic == origin.topic && $0.partition == origin.partition && $0.to <= min(origin.offset, $0.from ?? 0)
             }
-            if isMoved, fault.category != .doubled {
-                findings.counts.unjudged += 1
-            } else {
-                findings.list.add(fault)
-            }
+            if isMoved, fault.category != .doubled { findings.counts.unjudged += 1 } else { findings.list.add(fault) }
         }
         findings.counts.forwarded += state.forwarded
         findings.counts.records -= state.copies
@@ -143,36 +125,22 @@ extension TransferAudit.State {
     }
 
     fileprivate mutating func judge(
-        _ record: TransferAudit.Received,
-        _ sent: TransferAudit.Sent,
-        _ origin: TransferAudit.Origin,
-        _ handled: Place
+        _ record: TransferAudit.Received, _ sent: TransferAudit.Sent, _ origin: TransferAudit.Origin, _ handled: Place
     ) {
         let isRight = record.isRight(for: sent)
         if origin.isLetter {
             if !isRight {
-                report(
-                    .wrong,
-                    record.place,
-                    origin.place,
-                    "\(origin.place.description) is put aside otherwise than it must be"
-                )
+                report(.wrong, record.place, origin.place, "\(origin.place.description) is put aside otherwise than it must be")
             }
         } else if isRight {
             copies += 1
             guard record.isHandled, record.place != handled else { return }
-            let problem =
-                "it was forwarded from \(origin.place.description), and handled before as \(handled.description)"
+            let problem = "it was forwarded from \(origin.place.description), and handled before as \(handled.description)"
             report(.doubled, record.place, origin.place, problem)
         }
     }
 
-    fileprivate mutating func report(
-        _ category: Fault.Category,
-        _ place: Place,
-        _ origin: Place,
-        _ problem: String
-    ) {
+    fileprivate mutating func report(_ category: Fault.Category, _ place: Place, _ origin: Place, _ problem: String) {
         faults.append((origin, Fault(category, place, problem)))
     }
 }
@@ -205,15 +173,11 @@ extension AuditRecord {
     /// What the letter of the record may hold. A record that came compressed may be too large for the broker when it is written
     /// uncompressed: then the letter is cut, or keeps nothing.
     func letters(_ code: String) -> [UInt64] {
-        let size = headers.reduce((key?.count ?? 0) + (value?.count ?? 0)) {
-            $0 + $1.name.utf8.count + ($1.value?.count ?? 0)
-        }
+        let size = headers.reduce((key?.count ?? 0) + (value?.count ?? 0)) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
         let header = AuditHeader(Contract.truncatedFrom, Array("\(size)".utf8))
         let cut = [Contract.truncatedHalf, 0].map { half in
             let (key, value) = (key.map { Array($0.prefix(half)) }, value.map { Array($0.prefix(half)) })
-            return AuditRecord(offset: 0, timestamp: 0, key: key, value: value, headers: [header]).contents(
-                code
-            )
+            return AuditRecord(offset: 0, timestamp: 0, key: key, value: value, headers: [header]).contents(code)
         }
         return [contents(code)] + (size > 2 * Contract.truncatedHalf ? cut : [])
     }
@@ -224,17 +188,12 @@ extension AuditRecord {
         // names before them.
         let own = headers.suffix(5).reduce(into: [:]) { $0[$1.name] = $1.value ?? [] }
         guard let topic = own[Contract.sourceTopic], let code = own[Contract.errorCode],
-            let input = AuditTopic.inputs.first(where: {
-                (rules.topicPrefix + $0.rawValue).utf8.elementsEqual(topic)
-            }),
+            let input = AuditTopic.inputs.first(where: { (rules.topicPrefix + $0.rawValue).utf8.elementsEqual(topic) }),
             let partition = own[Contract.sourcePartition].flatMap({ JSONReader.integer($0) }),
             let offset = own[Contract.sourceOffset].flatMap({ JSONReader.integer($0) }),
             own[Contract.errorMessage]?.isEmpty == false
         else { return nil }
-        return (
-            Place(topic: input, partition: partition, offset: Int64(offset)),
-            String(decoding: code, as: UTF8.self)
-        )
+        return (Place(topic: input, partition: partition, offset: Int64(offset)), String(decoding: code, as: UTF8.self))
     }
 
     /// Whether `juice dead-letters resend` wrote it beside a letter that it sent again.

@@ -24,29 +24,18 @@ package struct BareLoop {
     ///   - sendsOffsets: whether each transaction sends the group's offsets, as Kafka's own recipe asks.
     ///   - onReady: called when partitions are assigned.
     package func copy(
-        from input: String,
-        to output: String,
-        group: String,
-        answerSize: Int,
-        sendsOffsets: Bool,
-        onReady: @escaping () -> Void
+        from input: String, to output: String, group: String, answerSize: Int, sendsOffsets: Bool, onReady: @escaping () -> Void
     ) throws(Failure) {
         try withExtendedLifetime(Callback(onReady)) { callback throws(Failure) in
             try run { client in
                 withCStrings([bootstrapServers, group, input, output]) { texts in
                     var plan = bare_copy_plan(
-                        bootstrap_servers: texts[0],
-                        group: texts[1],
-                        input_topic: texts[2],
-                        output_topic: texts[3],
+                        bootstrap_servers: texts[0], group: texts[1], input_topic: texts[2], output_topic: texts[3],
                         // The same batch size as the service.
-                        max_batch: ServiceConfiguration(bootstrapServers: "", instanceID: "").maxBatch,
-                        answer_size: answerSize,
-                        sends_offsets: sendsOffsets ? 1 : 0
-                    )
+                        max_batch: ServiceConfiguration(bootstrapServers: "", instanceID: "").maxBatch, answer_size: answerSize,
+                        sends_offsets: sendsOffsets ? 1 : 0)
                     return bare_copy(
-                        &plan,
-                        &client,
+                        &plan, &client,
                         { opaque in
                             guard let opaque else { return }
                             Unmanaged<Callback>.fromOpaque(opaque).takeUnretainedValue().body()
@@ -65,11 +54,7 @@ package struct BareLoop {
         var result = bare_read_result()
         try run { client in
             withCStrings([bootstrapServers, topic]) { texts in
-                var plan = bare_read_plan(
-                    bootstrap_servers: texts[0],
-                    topic: texts[1],
-                    partition_count: partitions
-                )
+                var plan = bare_read_plan(bootstrap_servers: texts[0], topic: texts[1], partition_count: partitions)
                 return bare_read(&plan, &client, &result)
             }
         }
@@ -88,17 +73,12 @@ package struct BareLoop {
         let names = properties.map { $0.name }
         let values = properties.map { $0.value }
         let status = withCStrings(names + values) { texts in
-            let pairs = names.indices.map {
-                bare_property(name: texts[$0], value: texts[names.count + $0])
-            }
+            let pairs = names.indices.map { bare_property(name: texts[$0], value: texts[names.count + $0]) }
             return pairs.withUnsafeBufferPointer { pairs in
                 reason.withUnsafeMutableBufferPointer { reason in
                     var client = bare_client(
-                        properties: pairs.baseAddress,
-                        property_count: pairs.count,
-                        error: reason.baseAddress,
-                        error_size: reason.count
-                    )
+                        properties: pairs.baseAddress, property_count: pairs.count, error: reason.baseAddress,
+                        error_size: reason.count)
                     return loop(&client)
                 }
             }

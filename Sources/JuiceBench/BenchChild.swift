@@ -17,22 +17,14 @@ final class BenchChild {
     ///   - readyFile: the file that it creates once it is ready.
     ///   - log: the file for its output.
     /// - Throws: ``Failure`` if it cannot be started.
-    init(
-        _ name: String,
-        executable: String,
-        arguments: [String],
-        readyFile: String? = nil,
-        log: String
-    ) throws(Failure) {
+    init(_ name: String, executable: String, arguments: [String], readyFile: String? = nil, log: String) throws(Failure) {
         self.name = name
         self.readyFile = readyFile
         self.log = log
         var strings = ([executable] + arguments).map { strdup($0) } + [nil]
         defer { for string in strings { free(string) } }
         processID = bare_spawn(executable, &strings, log)
-        guard processID > 0 else {
-            throw Failure(.software, "cannot run \(executable): \(String(cString: strerror(errno)))")
-        }
+        guard processID > 0 else { throw Failure(.software, "cannot run \(executable): \(String(cString: strerror(errno)))") }
     }
 
     deinit { kill() }
@@ -73,10 +65,8 @@ final class BenchChild {
     func failure(_ what: String) -> Failure {
         let lines = output.split(separator: "\n").suffix(15).map { String($0).printable }
         return Failure(
-            .software,
-            "\(name) \(what)",
-            hint: lines.isEmpty ? "it wrote no log" : "its log ends:\n" + lines.joined(separator: "\n")
-        )
+            .software, "\(name) \(what)",
+            hint: lines.isEmpty ? "it wrote no log" : "its log ends:\n" + lines.joined(separator: "\n"))
     }
 
     /// Waits until it ends.

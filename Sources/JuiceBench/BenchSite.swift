@@ -41,21 +41,15 @@ package final class BenchSite {
     ///   - isInterrupted: whether the user wants to end the measurement.
     /// - Throws: `Failure` if no broker answers, or only an embedded one.
     package init(
-        _ connection: Connection,
-        topicPrefix: String = TopicNames.standardPrefix,
-        replicationFactor: Int? = nil,
-        configFile: String? = nil,
-        executable: String? = nil,
-        onProgress: @escaping (BenchProgress) -> Void,
+        _ connection: Connection, topicPrefix: String = TopicNames.standardPrefix, replicationFactor: Int? = nil,
+        configFile: String? = nil, executable: String? = nil, onProgress: @escaping (BenchProgress) -> Void,
         isInterrupted: @escaping () -> Bool
     ) throws(Failure) {
         self.connection = connection
         if case .embedded = connection.origin {
             throw Failure(
-                .unavailable,
-                "the broker at \(connection.bootstrapServers) is an embedded one, on which measurements mean nothing",
-                hint: "set --bootstrap-servers to a real broker"
-            )
+                .unavailable, "the broker at \(connection.bootstrapServers) is an embedded one, on which measurements mean nothing",
+                hint: "set --bootstrap-servers to a real broker")
         }
         guard let executable = executable ?? Bundle.main.executablePath else {
             throw Failure(.software, "the path of this executable is unknown")
@@ -109,22 +103,14 @@ extension BenchSite {
     /// - Parameter name: the name of the set of topics; part of each topic's name.
     func makeServiceTopics(_ name: String, partitions: Int) throws(Failure) -> TopicNames {
         let names = TopicNames(prefix: prefix + name + ".")
-        let plan = TopicPlan(
-            names: names,
-            partitionCount: partitions,
-            replicationFactor: replicationFactor
-        )
+        let plan = TopicPlan(names: names, partitionCount: partitions, replicationFactor: replicationFactor)
         try make(plan.topics)
         return names
     }
 
     /// Creates one topic with the broker's default settings.
     func makeTopic(_ name: String, partitions: Int) throws(Failure) -> String {
-        let topic = Admin.NewTopic(
-            name: prefix + name,
-            partitionCount: partitions,
-            replicationFactor: replicationFactor
-        )
+        let topic = Admin.NewTopic(name: prefix + name, partitionCount: partitions, replicationFactor: replicationFactor)
         try make([topic])
         return topic.name
     }
@@ -141,9 +127,7 @@ extension BenchSite {
         do throws(KafkaError) {
             try admin.delete(topics: names, timeout: .seconds(30))
             topicNames.subtract(names)
-        } catch {
-            onProgress(.warning("topics are left behind, \(names[0]) among them: \(error.message)"))
-        }
+        } catch { onProgress(.warning("topics are left behind, \(names[0]) among them: \(error.message)")) }
     }
 }
 
@@ -153,18 +137,12 @@ extension BenchSite {
     /// Starts `juice serve` on these topics.
     ///
     /// - Parameter initialStock: of each fruit; nil keeps the menu's.
-    func startService(
-        _ topics: TopicNames,
-        group: String,
-        initialStock: Int? = nil
-    ) throws(Failure) -> BenchChild {
+    func startService(_ topics: TopicNames, group: String, initialStock: Int? = nil) throws(Failure) -> BenchChild {
         let prefix = String(topics.orders.dropLast("orders".count))
         return try start(
             "the service",
-            ["serve", "--topic-prefix", prefix, "--group", group, "--instance-id", "bench"]
-                + (try menu(initialStock)) + (configFile.map { ["--config", $0] } ?? []),
-            readyFile: makePath("ready")
-        )
+            ["serve", "--topic-prefix", prefix, "--group", group, "--instance-id", "bench"] + (try menu(initialStock))
+                + (configFile.map { ["--config", $0] } ?? []), readyFile: makePath("ready"))
     }
 
     private func menu(_ initialStock: Int?) throws(Failure) -> [String] {
@@ -199,19 +177,11 @@ extension BenchSite {
         try start("the bare read", ["bench", "bare-read", "--topic", topic, "--partitions", "\(partitions)"])
     }
 
-    private func start(
-        _ name: String,
-        _ arguments: [String],
-        readyFile: String? = nil
-    ) throws(Failure) -> BenchChild {
+    private func start(_ name: String, _ arguments: [String], readyFile: String? = nil) throws(Failure) -> BenchChild {
         let child = try BenchChild(
-            name,
-            executable: executable,
+            name, executable: executable,
             arguments: arguments + ["--bootstrap-servers", connection.bootstrapServers]
-                + (readyFile.map { ["--ready-file", $0] } ?? []),
-            readyFile: readyFile,
-            log: makePath("log")
-        )
+                + (readyFile.map { ["--ready-file", $0] } ?? []), readyFile: readyFile, log: makePath("log"))
         children.append(child)
         return child
     }

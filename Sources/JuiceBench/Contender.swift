@@ -20,11 +20,7 @@ enum Contender: CaseIterable {
 /// Calls `body` for each item, starting with another item each round, so that the effects of being first or last even out.
 ///
 /// - Returns: the results in the order of `things`.
-func inTurns<Thing, Result>(
-    _ round: Int,
-    _ things: [Thing],
-    _ body: (Thing) throws -> Result
-) rethrows -> [Result] {
+func inTurns<Thing, Result>(_ round: Int, _ things: [Thing], _ body: (Thing) throws -> Result) rethrows -> [Result] {
     let first = (round - 1) % things.count
     let turned = try (things[first...] + things[..<first]).map(body)
     let back = things.count - first

@@ -11,18 +11,14 @@ package struct FigureTable {
     /// One text per column; `-` for an unknown figure.
     package private(set) var rows: [[String]] = []
 
-    init(_ columns: [(title: String, alignment: Alignment)]) {
-        self.columns = columns
-    }
+    init(_ columns: [(title: String, alignment: Alignment)]) { self.columns = columns }
 
     /// A column of row titles, followed by columns of figures.
     init(figures titles: [String]) {
         self.init(titles.enumerated().map { ($1, $0 == 0 ? .left : .right) })
     }
 
-    mutating func add(_ cells: [Cell]) {
-        rows.append(cells.map(\.text))
-    }
+    mutating func add(_ cells: [Cell]) { rows.append(cells.map(\.text)) }
 
     struct Cell {
         fileprivate let text: String
@@ -66,7 +62,6 @@ package enum Figure {
             digits.indices.flatMap { index in
                 let isFirstOfThree = index > 0 && (digits.count - index) % 3 == 0
                 return isFirstOfThree ? [",", digits[index]] : [digits[index]]
-            }
-        )
+            })
     }
 }

@@ -18,15 +18,11 @@ package struct Goal: Equatable {
     package var unit = ""
 
     /// Whether the goal is met; nil if nothing was measured.
-    package var isMet: Bool? {
-        measured.map { bound == .atLeast ? $0 >= limit : $0 <= limit }
-    }
+    package var isMet: Bool? { measured.map { bound == .atLeast ? $0 >= limit : $0 <= limit } }
 }
 
 extension Goal: Encodable {
-    private enum Key: String, CodingKey {
-        case name, measured, bound, limit, unit, met
-    }
+    private enum Key: String, CodingKey { case name, measured, bound, limit, unit, met }
 
     /// Encodes the goal with the member `met`, which is absent if nothing was measured.
     package func encode(to encoder: any Encoder) throws {

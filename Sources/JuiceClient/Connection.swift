@@ -35,11 +35,8 @@ package struct Connection: Sendable {
 
     /// Creates a connection. It does not contact the brokers.
     package init(
-        bootstrapServers: String,
-        origin: Origin = .configured,
-        topics: TopicNames = TopicNames(),
-        properties: [String: String] = [:],
-        logger: Logger
+        bootstrapServers: String, origin: Origin = .configured, topics: TopicNames = TopicNames(),
+        properties: [String: String] = [:], logger: Logger
     ) {
         self.bootstrapServers = bootstrapServers
         (self.origin, self.topics, self.properties, self.logger) = (origin, topics, properties, logger)
@@ -109,14 +106,11 @@ extension Connection {
             "transaction.timeout.ms": "10000", "linger.ms": "0",
             // Let the broker enforce the limit.
             "message.max.bytes": "100000000",
-        ])
-        .merging(base.properties)
+        ]).merging(base.properties)
         // A record that arrived compressed may be too large without compression.
         return TransactionSession(
-            ids: { _ in [id] },
-            topics: topics.map { ($0, ["compression.type": "zstd"]) },
-            client: { [hooks] _ in (configuration, hooks) }
-        )
+            ids: { _ in [id] }, topics: topics.map { ($0, ["compression.type": "zstd"]) },
+            client: { [hooks] _ in (configuration, hooks) })
     }
 
     /// Creates an admin client.
@@ -130,9 +124,7 @@ extension Connection {
             "client.id": "juice-cli", "reconnect.backoff.max.ms": "1000",
             // A broker would create a missing topic with its own defaults; ours need specific settings.
             "allow.auto.create.topics": "false",
-        ])
-        .merging(properties)
-        .merging(["bootstrap.servers": bootstrapServers])
+        ]).merging(properties).merging(["bootstrap.servers": bootstrapServers])
     }
 
     private var hooks: ClientHooks {
@@ -146,11 +138,7 @@ extension Connection {
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/configuration``.
     package func made<Client>(_ make: () throws(KafkaError) -> Client) throws(Failure) -> Client {
-        do throws(KafkaError) {
-            return try make()
-        } catch {
-            throw Failure(.configuration, error.message)
-        }
+        do throws(KafkaError) { return try make() } catch { throw Failure(.configuration, error.message) }
     }
 }
 
@@ -189,11 +177,7 @@ extension Connection {
 extension Connection {
     /// Calls Kafka, and turns an error into a message for the user.
     package func ask<Answer>(_ call: () throws(KafkaError) -> Answer) throws(Failure) -> Answer {
-        do throws(KafkaError) {
-            return try call()
-        } catch {
-            throw failure(error)
-        }
+        do throws(KafkaError) { return try call() } catch { throw failure(error) }
     }
 
     /// Asks with a consumer, and again while the error is one that passes: a new topic may not have leaders yet.
@@ -217,19 +201,12 @@ extension Connection {
         switch error.code {
         case .unknownTopicOrPartition, .unknownTopic, .unknownPartition:
             Failure(
-                .configuration,
-                "the topics do not exist: \(error.message)",
-                hint: "`juice topics create` creates them, `juice topics check` shows what is missing"
-            )
+                .configuration, "the topics do not exist: \(error.message)",
+                hint: "`juice topics create` creates them, `juice topics check` shows what is missing")
         case .invalidArgument: Failure(.configuration, error.message)
         case _ where error.code.isDenial:
-            Failure(
-                .software,
-                error.description,
-                hint: "docs/SECURITY.md lists the permissions that each command needs"
-            )
-        case _ where error.remedy == .retry || error.code == .timedOut || lastClientError.value != nil:
-            unavailable
+            Failure(.software, error.description, hint: "docs/SECURITY.md lists the permissions that each command needs")
+        case _ where error.remedy == .retry || error.code == .timedOut || lastClientError.value != nil: unavailable
         default: Failure(.software, error.description)
         }
     }
@@ -242,26 +219,14 @@ extension Connection {
         let message = "no Kafka broker answers at \(bootstrapServers)"
         switch origin {
         case _ where isRefused:
-            return Failure(
-                .unavailable,
-                "no connection to \(bootstrapServers): \(lastClientError.value?.message ?? "")"
-            )
+            return Failure(.unavailable, "no connection to \(bootstrapServers): \(lastClientError.value?.message ?? "")")
         case .configured where lastClientError.value?.suspectsConfiguration ?? false:
             return Failure(.unavailable, message, hint: lastClientError.value?.message)
-        case .configured:
-            return Failure(.unavailable, message)
+        case .configured: return Failure(.unavailable, message)
         case .embedded(let processID):
-            return Failure(
-                .unavailable,
-                message,
-                hint: "it should be the embedded broker of process \(processID)"
-            )
+            return Failure(.unavailable, message, hint: "it should be the embedded broker of process \(processID)")
         case .fallback:
-            return Failure(
-                .unavailable,
-                message,
-                hint: "set --bootstrap-servers, or start an embedded broker with `juice serve`"
-            )
+            return Failure(.unavailable, message, hint: "set --bootstrap-servers, or start an embedded broker with `juice serve`")
         }
     }
 }

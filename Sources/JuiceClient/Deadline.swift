@@ -3,9 +3,7 @@ package struct Deadline {
     private let end: ContinuousClock.Instant
 
     /// A deadline `duration` from now.
-    package init(after duration: Duration) {
-        end = .now + duration
-    }
+    package init(after duration: Duration) { end = .now + duration }
 
     /// Whether the deadline has passed.
     package var isOver: Bool { ContinuousClock.now >= end }

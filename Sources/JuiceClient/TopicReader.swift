@@ -31,11 +31,7 @@ package final class TopicReader {
     ///   - end: which offsets ``watermarks`` has as the ends.
     ///   - fetchWait: how long a broker may wait for records, in milliseconds; nil leaves it to the connection.
     package init(
-        _ connection: Connection,
-        topic: String,
-        of store: String? = nil,
-        upTo end: End = .lastStableOffset,
-        fetchWait: Int? = nil,
+        _ connection: Connection, topic: String, of store: String? = nil, upTo end: End = .lastStableOffset, fetchWait: Int? = nil,
         deadline: Deadline
     ) throws(Failure) {
         self.topic = topic
@@ -49,12 +45,7 @@ package final class TopicReader {
     }
 
     /// A reader with a client of its own for what another reader has looked up.
-    package init(
-        _ connection: Connection,
-        topic: String,
-        watermarks: [Int32: Watermarks],
-        deadline: Deadline
-    ) throws(Failure) {
+    package init(_ connection: Connection, topic: String, watermarks: [Int32: Watermarks], deadline: Deadline) throws(Failure) {
         (self.topic, self.connection, self.watermarks) = (topic, connection, watermarks)
         let consumer = try connection.consumer()
         self.consumer = consumer
@@ -66,11 +57,7 @@ package final class TopicReader {
     }
 
     private static func watermarks(
-        _ connection: Connection,
-        _ consumer: Consumer,
-        topic: String,
-        of store: String?,
-        deadline: Deadline
+        _ connection: Connection, _ consumer: Consumer, topic: String, of store: String?, deadline: Deadline
     ) throws(Failure) -> [Int32: Watermarks] {
         try connection.ask(consumer, until: deadline) { () throws(KafkaError) in
             var partitions = try consumer.partitions(of: [topic], timeout: deadline.remaining)
@@ -78,9 +65,7 @@ package final class TopicReader {
                 // Stores live in the partitions of the stock topic. Other topics may have got more since.
                 let stock = [connection.topics.stock]
                 let count = try consumer.partitions(of: stock, timeout: deadline.remaining).count
-                let home = Array(store.utf8).withUnsafeBytes {
-                    Murmur2.partition(of: $0, count: Int32(clamping: max(1, count)))
-                }
+                let home = Array(store.utf8).withUnsafeBytes { Murmur2.partition(of: $0, count: Int32(clamping: max(1, count))) }
                 partitions.removeAll { $0.partition != home }
             }
             let watermarks = try consumer.watermarks(of: partitions, timeout: deadline.remaining)
@@ -96,9 +81,7 @@ package final class TopicReader {
     }
 
     /// Reads what follows the ends in ``watermarks``.
-    package func startAtEnds() throws(Failure) {
-        try start(at: watermarks.mapValues(\.high))
-    }
+    package func startAtEnds() throws(Failure) { try start(at: watermarks.mapValues(\.high)) }
 
     /// Calls `body` with each available record, after waiting up to `timeout` for the first one.
     ///
@@ -113,9 +96,7 @@ package final class TopicReader {
         }
         if batch.count == Self.mostRecords {
             fullPolls += 1
-            if fullPolls % Self.pollsToFetchOn == 0 {
-                consumer.fetchOn(from: started)
-            }
+            if fullPolls % Self.pollsToFetchOn == 0 { consumer.fetchOn(from: started) }
         }
         var ends: [Int32: Offset] = [:]
         for element in batch {
@@ -147,14 +128,9 @@ package final class TopicReader {
             let ends = try poll(timeout: deadline.step()) { record throws(Failure) in
                 hasRead = true
                 if ranges[record.partition]?.contains(record.offset) ?? false { try body(record) }
-                unread.passed(
-                    TopicPartition(topic: topic, partition: record.partition),
-                    next: record.offset + 1
-                )
+                unread.passed(TopicPartition(topic: topic, partition: record.partition), next: record.offset + 1)
             }
-            for (partition, next) in ends {
-                unread.passed(TopicPartition(topic: topic, partition: partition), next: next)
-            }
+            for (partition, next) in ends { unread.passed(TopicPartition(topic: topic, partition: partition), next: next) }
             if hasRead || !ends.isEmpty {
                 deadline = Deadline(after: idleTimeout)
             } else if deadline.isOver {
@@ -181,8 +157,7 @@ package final class TopicReader {
         let starts = try starts(since: time, timeout: idleTimeout)
         let later = ranges.map { ($0, $1.clamped(to: (starts[$0] ?? $1.upperBound)..<Offset.max)) }
         var begun: Set<Int32> = []
-        try read(Dictionary(uniqueKeysWithValues: later), idleTimeout: idleTimeout) {
-            record throws(Failure) in
+        try read(Dictionary(uniqueKeysWithValues: later), idleTimeout: idleTimeout) { record throws(Failure) in
             guard begun.contains(record.partition) || record.timestamp ?? time >= time else { return }
             begun.insert(record.partition)
             try body(record)

@@ -11,24 +11,16 @@ public enum AdminRoutes {
     /// - `GET /health/live`: 200 while the process makes progress, else 503 with the reasons.
     /// - `GET /health/ready`: 200 while it does its work, else 503 with the reasons.
     /// - `GET /metrics`: the metrics in Prometheus' text format.
-    public static func router(
-        liveness: @escaping Reasons,
-        readiness: @escaping Reasons,
-        metrics: PrometheusRegistry
-    ) -> Router<BasicRequestContext> {
+    public static func router(liveness: @escaping Reasons, readiness: @escaping Reasons, metrics: PrometheusRegistry) -> Router<
+        BasicRequestContext
+    > {
         let router = Router(options: .autoGenerateHeadEndpoints)
-        router.get("/health/live") { _, _ in
-            HealthAnswer(reasons: liveness(), yes: "alive", no: "stuck").response
-        }
-        router.get("/health/ready") { _, _ in
-            HealthAnswer(reasons: readiness(), yes: "ready", no: "not ready").response
-        }
+        router.get("/health/live") { _, _ in HealthAnswer(reasons: liveness(), yes: "alive", no: "stuck").response }
+        router.get("/health/ready") { _, _ in HealthAnswer(reasons: readiness(), yes: "ready", no: "not ready").response }
         router.get("/metrics") { _, _ in
             Response(
-                status: .ok,
-                headers: [.contentType: PrometheusRegistry.contentType],
-                body: ResponseBody(byteBuffer: ByteBuffer(string: metrics.text()))
-            )
+                status: .ok, headers: [.contentType: PrometheusRegistry.contentType],
+                body: ResponseBody(byteBuffer: ByteBuffer(string: metrics.text())))
         }
         return router
     }
@@ -48,8 +40,7 @@ private struct HealthAnswer {
         Response(
             status: reasons.isEmpty ? .ok : .serviceUnavailable,
             headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: json))
-        )
+            body: ResponseBody(byteBuffer: ByteBuffer(string: json)))
     }
 
     /// Built by hand to fix the order of the members, because people read it.

@@ -13,15 +13,9 @@ public struct HTTPAddress: Sendable, Equatable, CustomStringConvertible {
 
     /// Parses `host:port`, with an IPv6 address as `[::1]:8080`; nil for anything else.
     public init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            return nil
-        }
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
         var host = text[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            host = host.dropFirst().dropLast()
-        } else if host.contains(":") {
-            return nil
-        }
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() } else if host.contains(":") { return nil }
         guard !host.isEmpty, !host.contains(where: \.isWhitespace) else { return nil }
         self.init(host: String(host), port: Int(port))
     }

@@ -21,9 +21,7 @@ public enum HTTPMetric: String, CaseIterable, Sendable {
 /// Records a server's metrics through swift-metrics.
 public final class HTTPMetrics: Sendable {
     /// Why the server closed a connection; the value of the `reason` label.
-    enum Reason: String, CaseIterable {
-        case refused, displaced, slow
-    }
+    enum Reason: String, CaseIterable { case refused, displaced, slow }
 
     private let connections: Gauge
     private let ended: [Reason: Counter]
@@ -34,11 +32,8 @@ public final class HTTPMetrics: Sendable {
         ended = Dictionary(
             uniqueKeysWithValues: Reason.allCases.map { reason in
                 let label = HTTPMetric.endedConnections.rawValue
-                return (
-                    reason, Counter(label: label, dimensions: [("reason", reason.rawValue)], factory: factory)
-                )
-            }
-        )
+                return (reason, Counter(label: label, dimensions: [("reason", reason.rawValue)], factory: factory))
+            })
     }
 
     /// Records how many connections are open.

@@ -25,12 +25,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     ///   - logger: receives the address and errors.
     ///   - onListening: called with the bound address once the server accepts connections.
     public init(
-        _ responder: Responder,
-        at address: HTTPAddress,
-        limits: ConnectionLimits,
-        metrics: HTTPMetrics = HTTPMetrics(),
-        logger: Logger,
-        onListening: @escaping @Sendable (HTTPAddress) async -> Void = { _ in }
+        _ responder: Responder, at address: HTTPAddress, limits: ConnectionLimits, metrics: HTTPMetrics = HTTPMetrics(),
+        logger: Logger, onListening: @escaping @Sendable (HTTPAddress) async -> Void = { _ in }
     ) {
         self.responder = responder
         self.address = address
@@ -51,21 +47,12 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         let application = Application(
             responder: responder,
             server: HTTPServerBuilder { [limits, metrics] responder in
-                LimitedHTTPChannel(
-                    http: HTTP1Channel(responder: responder),
-                    pool: pool,
-                    limits: limits,
-                    metrics: metrics
-                )
+                LimitedHTTPChannel(http: HTTP1Channel(responder: responder), pool: pool, limits: limits, metrics: metrics)
             },
             configuration: .init(
                 address: .hostname(address.host, port: address.port),
                 // A connection is refused shortly after it was accepted. This is a hard limit also for that moment.
-                availableConnectionsDelegate: .maximum(
-                    limits.connections + 2 * limits.refusals,
-                    logger: quiet
-                )
-            ),
+                availableConnectionsDelegate: .maximum(limits.connections + 2 * limits.refusals, logger: quiet)),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? address.port
                 let bound = HTTPAddress(host: address.host, port: port)
@@ -78,9 +65,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
             try await application.run()
         } catch let error as IOError {
             throw HTTPServerError(address: address, reason: String(cString: strerror(error.errnoCode)))
-        } catch let error as SocketAddressError {
-            throw HTTPServerError(address: address, reason: "\(error)")
-        }
+        } catch let error as SocketAddressError { throw HTTPServerError(address: address, reason: "\(error)") }
     }
 }
 

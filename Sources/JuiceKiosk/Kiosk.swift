@@ -29,20 +29,11 @@ public struct Kiosk: Service {
     ///   - configuration: the topics, brokers and limits.
     ///   - metrics: the backend that receives the ``KioskMetric`` values.
     ///   - logger: receives warnings and errors.
-    public init(
-        _ configuration: KioskConfiguration,
-        metrics: any MetricsFactory = NOOPMetricsHandler.instance,
-        logger: Logger
-    ) {
+    public init(_ configuration: KioskConfiguration, metrics: any MetricsFactory = NOOPMetricsHandler.instance, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
         self.metrics = KioskMetrics(factory: metrics)
-        hub = Hub(
-            menu: configuration.menu,
-            rule: configuration.rule,
-            mostPages: configuration.mostPages,
-            metrics: self.metrics
-        ) {
+        hub = Hub(menu: configuration.menu, rule: configuration.rule, mostPages: configuration.mostPages, metrics: self.metrics) {
             Date.now.timeIntervalSince1970
         }
         desk = OrderDesk(configuration: configuration.orders, topics: configuration.topics, logger: logger)
@@ -52,14 +43,8 @@ public struct Kiosk: Service {
 
     /// Answers the page's requests.
     public var responder: RouterResponder<KioskContext> {
-        KioskRoutes(
-            configuration: configuration,
-            hub: hub,
-            desk: desk,
-            gate: gate,
-            door: door,
-            metrics: metrics
-        ).router.buildResponder()
+        KioskRoutes(configuration: configuration, hub: hub, desk: desk, gate: gate, door: door, metrics: metrics).router
+            .buildResponder()
     }
 
     /// Why the kiosk is not ready: no broker answers, or the stock has not been read to its end. Empty when it is ready.
@@ -85,8 +70,7 @@ public struct Kiosk: Service {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { try await OwnThread.run("kiosk-feed") { feed.run() } }
                 tasks.addTask { try await OwnThread.run("kiosk-watch") { try watch.run() } }
-                tasks.addTask { [desk, steps] in
-                    try await OwnThread.run("kiosk-orders") { try desk.run(until: stop, steps: steps) }
+                tasks.addTask { [desk, steps] in try await OwnThread.run("kiosk-orders") { try desk.run(until: stop, steps: steps) }
                 }
                 defer { end() }
                 // The first task to fail ends the others.

@@ -35,17 +35,9 @@ public struct KioskConfiguration: Sendable {
 
     /// By default: all stores that have stock, the built-in menu, English, and no stock editing.
     public init(
-        kafka: KafkaConfiguration,
-        topics: TopicNames,
-        group: String,
-        capabilities: BrokerCapabilities = .full,
-        menu: Menu = .standard,
-        stores: [String]? = nil,
-        takesAnyStore: Bool = false,
-        language: Language = .english,
-        staffToken: StaffToken? = nil,
-        hostNames: [String] = [],
-        limits: OrderLimits = OrderLimits(),
+        kafka: KafkaConfiguration, topics: TopicNames, group: String, capabilities: BrokerCapabilities = .full,
+        menu: Menu = .standard, stores: [String]? = nil, takesAnyStore: Bool = false, language: Language = .english,
+        staffToken: StaffToken? = nil, hostNames: [String] = [], limits: OrderLimits = OrderLimits(),
         trustedProxies: [AddressRange] = []
     ) {
         self.kafka = kafka
@@ -79,15 +71,13 @@ extension KioskConfiguration {
     }
 
     /// The configuration of the client that asks for the committed offsets of the service's group. It neither joins nor reads.
-    var watch: KafkaConfiguration {
-        kafka.merging(reading).merging(["group.id": group])
-    }
+    var watch: KafkaConfiguration { kafka.merging(reading).merging(["group.id": group]) }
 
     /// The configuration of the producer of commands: idempotent, and partitioned by store.
     var orders: KafkaConfiguration {
-        KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "8000"])
-            .merging(kafka.properties)
-            .merging(["enable.idempotence": "true", "partitioner": "murmur2_random"])
+        KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "8000"]).merging(kafka.properties).merging([
+            "enable.idempotence": "true", "partitioner": "murmur2_random",
+        ])
     }
 
     private var reading: [String: String] {

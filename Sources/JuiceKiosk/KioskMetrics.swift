@@ -14,8 +14,7 @@ public enum KioskMetric: String, CaseIterable, Sendable {
         switch self {
         case .ready: "1 while brokers answer and all stock is read, else 0."
         case .pages: "Open pages: event streams that are being written."
-        case .commands:
-            "Orders, cancels and restocks from pages, by whether a broker confirmed them. Each attempt counts."
+        case .commands: "Orders, cancels and restocks from pages, by whether a broker confirmed them. Each attempt counts."
         case .answers: "Answers to commands from pages."
         case .refusals: "Refused requests, by the error code in the response."
         }
@@ -25,9 +24,7 @@ public enum KioskMetric: String, CaseIterable, Sendable {
 /// Records the kiosk's metrics through swift-metrics.
 final class KioskMetrics: Sendable {
     /// Whether a broker confirmed a command; the value of the `outcome` label.
-    enum SendOutcome: String, CaseIterable {
-        case confirmed, unconfirmed
-    }
+    enum SendOutcome: String, CaseIterable { case confirmed, unconfirmed }
 
     private let factory: any MetricsFactory
     private let pages: Gauge
@@ -58,18 +55,11 @@ final class KioskMetrics: Sendable {
     func refused(_ refusal: Refusal) { refusals(refusal).increment() }
 
     private func commands(_ kind: CommandKind, _ outcome: SendOutcome) -> Counter {
-        let dimensions = [
-            ("kind", "\(kind)"),
-            ("outcome", outcome.rawValue),
-        ]
+        let dimensions = [("kind", "\(kind)"), ("outcome", outcome.rawValue)]
         return Counter(label: KioskMetric.commands.rawValue, dimensions: dimensions, factory: factory)
     }
 
     private func refusals(_ refusal: Refusal) -> Counter {
-        Counter(
-            label: KioskMetric.refusals.rawValue,
-            dimensions: [("reason", refusal.code)],
-            factory: factory
-        )
+        Counter(label: KioskMetric.refusals.rawValue, dimensions: [("reason", refusal.code)], factory: factory)
     }
 }

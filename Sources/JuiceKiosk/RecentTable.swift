@@ -6,9 +6,7 @@ struct RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private var latest: [Key: Value] = [:]
     private var former: [Key: Value] = [:]
 
-    init(capacity: Int) {
-        self.capacity = capacity
-    }
+    init(capacity: Int) { self.capacity = capacity }
 
     subscript(key: Key) -> Value? {
         get { latest[key] ?? former[key] }

@@ -8,9 +8,7 @@ public struct FruitStore: Sendable, Hashable {
     private var stored: [Int32]
 
     /// A store no order or restock has changed yet.
-    public init(menu: Menu) {
-        stored = menu.fruits.map { Int32($0.initialStock) }
-    }
+    public init(menu: Menu) { stored = menu.fruits.map { Int32($0.initialStock) } }
 
     /// A store at these levels, in menu order.
     public init(levels: [Int]) throws(LevelOutOfRange) {
@@ -27,19 +25,13 @@ public struct FruitStore: Sendable, Hashable {
     }
 
     /// How many fruits there are levels of.
-    public var fruitCount: Int {
-        stored.count
-    }
+    public var fruitCount: Int { stored.count }
 
     /// The level of every fruit, in menu order. Makes an array: to look at one level, use the subscript.
-    public var levels: [Int] {
-        stored.map(Int.init)
-    }
+    public var levels: [Int] { stored.map(Int.init) }
 
     /// The level of the fruit at this index on the menu.
-    public subscript(fruit: Int) -> Int {
-        Int(stored[fruit])
-    }
+    public subscript(fruit: Int) -> Int { Int(stored[fruit]) }
 
     /// A level that no store can have.
     public struct LevelOutOfRange: Error, Hashable {
@@ -52,9 +44,7 @@ public struct FruitStore: Sendable, Hashable {
 
 extension FruitStore {
     /// Appends the levels to a snapshot of many stores.
-    public func save(to snapshot: inout [Int32]) {
-        snapshot.append(contentsOf: stored)
-    }
+    public func save(to snapshot: inout [Int32]) { snapshot.append(contentsOf: stored) }
 
     /// Puts the levels into a snapshot of many stores, from this place on, where there is room for them.
     public func save(to snapshot: inout [Int32], at place: Int) {
@@ -83,7 +73,5 @@ extension FruitStore {
     }
 
     // Only with a level in range.
-    mutating func setLevel(of fruit: Int, to level: Int) {
-        stored[fruit] = Int32(level)
-    }
+    mutating func setLevel(of fruit: Int, to level: Int) { stored[fruit] = Int32(level) }
 }

@@ -36,11 +36,7 @@ public final class JuiceMaker: Sendable {
     ///   - order: an order by the same menu.
     ///   - store: a store of the same menu.
     ///   - tally: becomes the order's: the fruits that it needs, in the order in which its recipes first name them.
-    public func make(
-        _ order: JuiceOrder,
-        from store: inout FruitStore,
-        _ tally: inout FruitTally
-    ) -> Outcome {
+    public func make(_ order: JuiceOrder, from store: inout FruitStore, _ tally: inout FruitTally) -> Outcome {
         count(order, &tally) { store[$0] }
         for place in 0..<tally.count where tally[place].isShort { return .outOfStock }
         store.take(&tally)

@@ -42,8 +42,7 @@ public struct OrderItem: Hashable, Sendable {
 
 extension [OrderItem] {
     /// Adds an item to those of a basket. Its quantity is added to that of an item of the same juice, if there is one.
-    @inlinable @inline(__always)
-    public mutating func add(_ item: OrderItem) {
+    @inlinable @inline(__always) public mutating func add(_ item: OrderItem) {
         if let place = firstIndex(where: { $0.juice == item.juice }) {
             self[place] = OrderItem(juice: item.juice, quantity: self[place].quantity + item.quantity)
         } else {

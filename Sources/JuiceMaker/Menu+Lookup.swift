@@ -1,14 +1,10 @@
 // Lookups for people and clients, not for every record: all of them are linear.
 extension Menu {
     /// The index of the fruit with this id.
-    public func fruitIndex(id: String) -> Int? {
-        fruits.firstIndex { Name($0.id) == Name(id) }
-    }
+    public func fruitIndex(id: String) -> Int? { fruits.firstIndex { Name($0.id) == Name(id) } }
 
     /// The index of the juice with this id.
-    public func juiceIndex(id: String) -> Int? {
-        juices.firstIndex { Name($0.id) == Name(id) }
-    }
+    public func juiceIndex(id: String) -> Int? { juices.firstIndex { Name($0.id) == Name(id) } }
 
     /// The fruits that people may mean by a text: their ids or names, in any case, with or without spaces.
     ///
@@ -35,11 +31,7 @@ extension Menu {
     }
 
     /// The items that have a name in the first of the lists in which any item has it.
-    private static func items<Item>(
-        of items: [Item],
-        called text: String,
-        _ names: [(Item) -> [String]]
-    ) -> [Item] {
+    private static func items<Item>(of items: [Item], called text: String, _ names: [(Item) -> [String]]) -> [Item] {
         let wanted = FoldedName(text)
         for names in names {
             let found = items.filter { names($0).contains { FoldedName($0) == wanted } }
@@ -56,9 +48,7 @@ extension Menu {
 struct FoldedName: Hashable {
     private let text: String
 
-    init(_ text: String) {
-        self.text = text.lowercased().filter { !$0.isWhitespace }
-    }
+    init(_ text: String) { self.text = text.lowercased().filter { !$0.isWhitespace } }
 
     var isEmpty: Bool { text.isEmpty }
 }

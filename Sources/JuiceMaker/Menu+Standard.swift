@@ -13,15 +13,9 @@ extension Menu {
         ],
         juices: [
             juice("strawberry", "strawberry juice", "딸기쥬스", [(.strawberry, 16)]),
-            juice("banana", "banana juice", "바나나쥬스", [(.banana, 2)]),
-            juice("kiwi", "kiwi juice", "키위쥬스", [(.kiwi, 3)]),
+            juice("banana", "banana juice", "바나나쥬스", [(.banana, 2)]), juice("kiwi", "kiwi juice", "키위쥬스", [(.kiwi, 3)]),
             juice("pineapple", "pineapple juice", "파인애플쥬스", [(.pineapple, 2)]),
-            juice(
-                "strawberryBanana",
-                "strawberry banana juice",
-                "딸바쥬스",
-                [(.strawberry, 10), (.banana, 1)]
-            ),
+            juice("strawberryBanana", "strawberry banana juice", "딸바쥬스", [(.strawberry, 10), (.banana, 1)]),
             juice("mango", "mango juice", "망고쥬스", [(.mango, 3)]),
             juice(
                 "mangoKiwi",
@@ -34,22 +28,13 @@ extension Menu {
     )
 
     // The fruits above, in their order.
-    private enum StandardFruit: Int {
-        case strawberry, banana, pineapple, kiwi, mango
-    }
+    private enum StandardFruit: Int { case strawberry, banana, pineapple, kiwi, mango }
 
     private static func juice(
-        _ id: String,
-        _ english: String,
-        _ korean: String,
-        aliases: [String] = [],
-        _ recipe: [(fruit: StandardFruit, amount: Int)]
+        _ id: String, _ english: String, _ korean: String, aliases: [String] = [], _ recipe: [(fruit: StandardFruit, amount: Int)]
     ) -> Juice {
         Juice(
-            id: id,
-            name: LocalizedName(english: english, korean: korean),
-            aliases: aliases,
-            recipe: recipe.map { Ingredient(fruit: $0.fruit.rawValue, amount: $0.amount) }
-        )
+            id: id, name: LocalizedName(english: english, korean: korean), aliases: aliases,
+            recipe: recipe.map { Ingredient(fruit: $0.fruit.rawValue, amount: $0.amount) })
     }
 }

@@ -35,13 +35,9 @@ public struct Menu: Sendable, Hashable {
         for (index, juice) in juices.enumerated() {
             let place = "juices[\(index)]"
             try Self.check(id: juice.id, name: juice.name, aliases: juice.aliases, at: place)
-            guard juiceIDs.insert(Name(juice.id)).inserted else {
-                throw MenuError("\(place).id", .duplicateID(juice.id))
-            }
+            guard juiceIDs.insert(Name(juice.id)).inserted else { throw MenuError("\(place).id", .duplicateID(juice.id)) }
             let recipe = try Self.checked(juice.recipe, fruits: fruitIndices, at: "\(place).recipe")
-            checkedJuices.append(
-                Juice(id: juice.id, name: juice.name, aliases: juice.aliases, recipe: recipe)
-            )
+            checkedJuices.append(Juice(id: juice.id, name: juice.name, aliases: juice.aliases, recipe: recipe))
         }
         try Self.checkAliases(of: checkedJuices)
         self.init(checkedFruits: fruits, juices: checkedJuices)
@@ -55,19 +51,12 @@ public struct Menu: Sendable, Hashable {
 }
 
 extension Menu {
-    private static func check(
-        id: String,
-        name: LocalizedName,
-        aliases: [String] = [],
-        at place: String
-    ) throws(MenuError) {
+    private static func check(id: String, name: LocalizedName, aliases: [String] = [], at place: String) throws(MenuError) {
         var texts = [("id", id), ("name.en", name.english), ("name.ko", name.korean)]
         texts += aliases.enumerated().map { ("aliases[\($0)]", $1) }
         for (field, text) in texts {
             guard !text.isEmpty else { throw MenuError("\(place).\(field)", .empty) }
-            guard text.utf8.count <= maximumTextLength else {
-                throw MenuError("\(place).\(field)", .textTooLong)
-            }
+            guard text.utf8.count <= maximumTextLength else { throw MenuError("\(place).\(field)", .textTooLong) }
         }
     }
 
@@ -75,9 +64,7 @@ extension Menu {
     private static func checkAliases(of juices: [Juice]) throws(MenuError) {
         var meanings: [FoldedName: Set<Int>] = [:]
         for (index, juice) in juices.enumerated() {
-            for text in [juice.id] + juice.name.all + juice.aliases {
-                meanings[FoldedName(text), default: []].insert(index)
-            }
+            for text in [juice.id] + juice.name.all + juice.aliases { meanings[FoldedName(text), default: []].insert(index) }
         }
         for (index, juice) in juices.enumerated() {
             for (position, alias) in juice.aliases.enumerated() {
@@ -103,9 +90,7 @@ extension Menu {
             guard let fruit = fruits[Name(id)] else { throw MenuError(place, .unknownFruit) }
             guard amount > 0 else { throw MenuError(place, .amountNotPositive) }
             guard amount <= FruitStore.maximumLevel else { throw MenuError(place, .amountTooLarge) }
-            guard !checked.contains(where: { $0.fruit == fruit }) else {
-                throw MenuError(place, .duplicateFruit)
-            }
+            guard !checked.contains(where: { $0.fruit == fruit }) else { throw MenuError(place, .duplicateFruit) }
             checked.append(Ingredient(fruit: fruit, amount: amount))
         }
         return checked

@@ -35,9 +35,7 @@ public struct MenuError: Error, Hashable {
 
 extension MenuError: CustomStringConvertible {
     /// The place and the problem in English, such as `juices[3].recipe.mango: no fruit has this id`.
-    public var description: String {
-        "\(place): \(problem)"
-    }
+    public var description: String { "\(place): \(problem)" }
 }
 
 extension MenuError.Problem: CustomStringConvertible {

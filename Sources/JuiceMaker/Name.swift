@@ -6,9 +6,7 @@ public struct Name: Hashable, Sendable {
     public let text: String
 
     /// The name with this text.
-    public init(_ text: String) {
-        self.text = text
-    }
+    public init(_ text: String) { self.text = text }
 
     /// Whether the bytes are the same.
     public static func == (first: Name, second: Name) -> Bool {

@@ -48,13 +48,9 @@ public enum StockEditError: Error, Hashable {
 extension FruitStore {
     /// Applies an edit of fruits of the same menu to every fruit it names, or to none.
     public mutating func apply(_ edit: StockEdit) throws(StockEditError) {
-        for entry in edit.entries {
-            _ = try level(after: entry, of: edit.kind)
-        }
+        for entry in edit.entries { _ = try level(after: entry, of: edit.kind) }
         // All of them fit, and none depends on another.
-        for entry in edit.entries {
-            setLevel(of: entry.fruit, to: try level(after: entry, of: edit.kind))
-        }
+        for entry in edit.entries { setLevel(of: entry.fruit, to: try level(after: entry, of: edit.kind)) }
     }
 
     /// Puts the fruits of an order back that was made and is cancelled, or none of them.
@@ -75,12 +71,8 @@ extension FruitStore {
             case .set: (entry.amount, false)
             }
         // A level is never negative, so only a step up can leave the range of `Int`.
-        guard !overflow, level <= Self.maximumLevel else {
-            throw .wouldOverflow(fruit: entry.fruit, inStock: inStock)
-        }
-        guard level >= 0 else {
-            throw .wouldGoNegative(fruit: entry.fruit, inStock: inStock)
-        }
+        guard !overflow, level <= Self.maximumLevel else { throw .wouldOverflow(fruit: entry.fruit, inStock: inStock) }
+        guard level >= 0 else { throw .wouldGoNegative(fruit: entry.fruit, inStock: inStock) }
         return level
     }
 }

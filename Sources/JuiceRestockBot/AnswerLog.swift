@@ -29,6 +29,4 @@ package enum AnswerPoll {
 }
 
 /// A record of the results topic. The time is when it was written, in milliseconds since 1970.
-package typealias AnswerRecord = (
-    partition: TopicPartition, offset: Offset, time: Int64, value: UnsafeRawBufferPointer?
-)
+package typealias AnswerRecord = (partition: TopicPartition, offset: Offset, time: Int64, value: UnsafeRawBufferPointer?)

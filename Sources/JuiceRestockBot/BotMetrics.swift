@@ -15,12 +15,10 @@ package enum BotMetric: String, CaseIterable, Sendable {
         switch self {
         case .ready: "1 while brokers answer and the bot reads what its group gave it, else 0."
         case .partitions: "Partitions of the results that the bot reads."
-        case .unreadPartitions:
-            "Partitions of the results that the bot has not read to their ends, as far as it knows."
+        case .unreadPartitions: "Partitions of the results that the bot has not read to their ends, as far as it knows."
         case .shortStores: "Stores that are short of something and wait for a refill or for its answer."
         case .underway: "Refills that the bot has sent and that have no answer."
-        case .refills:
-            "Refills of the bot: sent, of these answered, and of these rejected. One that is sent again counts again."
+        case .refills: "Refills of the bot: sent, of these answered, and of these rejected. One that is sent again counts again."
         case .restarts: "Times that the bot began to read again from the committed positions."
         }
     }

@@ -14,28 +14,22 @@ package final class KafkaAnswerLog: AnswerLog {
     ///
     /// - Parameter fetchWait: how long a broker may hold back an empty fetch, in milliseconds.
     package init(
-        base: KafkaConfiguration,
-        group: String,
-        topics: TopicNames,
-        fetchWait: Int,
-        watch: BrokerWatch,
-        hooks: ClientHooks
+        base: KafkaConfiguration, group: String, topics: TopicNames, fetchWait: Int, watch: BrokerWatch, hooks: ClientHooks
     ) {
         let fetching = ["fetch.wait.max.ms": "\(fetchWait)", "queued.max.messages.kbytes": "16384"]
         let configuration = KafkaConfiguration(fetching).merging(base.properties).merging(["group.id": group])
         reader = GroupReader(of: [topics.results], configuration: configuration, watch: watch, hooks: hooks)
         // A refill that is not delivered within this time is decided again.
-        self.configuration = KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "5000"])
-            .merging(base.properties).merging(["enable.idempotence": "true"])
+        self.configuration = KafkaConfiguration(["linger.ms": "0", "message.timeout.ms": "5000"]).merging(base.properties).merging([
+            "enable.idempotence": "true"
+        ])
         (topic, self.hooks) = (topics.restocks, hooks)
     }
 
     package func poll() throws(KafkaError) -> AnswerPoll {
         // Events of a client wait until it is polled.
         producer?.poll(timeout: .zero)
-        guard case .records(let all, let ends) = try reader.poll(maxRecords: 10_000) else {
-            return .rebalanced
-        }
+        guard case .records(let all, let ends) = try reader.poll(maxRecords: 10_000) else { return .rebalanced }
         var answers: [AnswerRecord] = []
         for case .record(let record) in all {
             let partition = TopicPartition(topic: record.topic, partition: record.partition)
@@ -53,15 +47,8 @@ package final class KafkaAnswerLog: AnswerLog {
         try client?.send(
             refills.map {
                 let (key, value) = (Array($0.store.utf8), $0.value)
-                return .init(
-                    topic: topic,
-                    partition: $0.partition,
-                    key: key,
-                    value: value,
-                    timestamp: $0.time
-                )
-            }
-        )
+                return .init(topic: topic, partition: $0.partition, key: key, value: value, timestamp: $0.time)
+            })
         producer = client
     }
 

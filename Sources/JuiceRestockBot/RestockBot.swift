@@ -43,11 +43,8 @@ package struct RestockBot<Log: AnswerLog> {
     package var work: BotWork? {
         watches.map { watches in
             BotWork(
-                partitions: watches.count,
-                unreadPartitions: unread.count,
-                shortStores: watches.values.reduce(0) { $0 + $1.unsettled },
-                underway: underway
-            )
+                partitions: watches.count, unreadPartitions: unread.count,
+                shortStores: watches.values.reduce(0) { $0 + $1.unsettled }, underway: underway)
         }
     }
     /// Whether every shortage in the answers is refilled and that answered.

@@ -42,9 +42,7 @@ struct ShortageWatch {
         var events: [BotEvent] = []
         for (fruit, level, needed) in answer.levels where rules.watches(fruit: fruit) {
             store.update(level, of: fruit, needed: needed, at: point.offset)
-            if let needed, needed > rules.target {
-                events.append(.beyondTarget(fruit: fruit, needed: needed))
-            }
+            if let needed, needed > rules.target { events.append(.beyondTarget(fruit: fruit, needed: needed)) }
         }
         guard answer.command == .restock, let name = ids.offset(in: answer.id) else {
             store.finishUpdate(at: point)
@@ -63,8 +61,7 @@ struct ShortageWatch {
 
     /// The refills to send now, oldest shortage first. They count as under way from here on.
     mutating func startRefills() -> [Refill] {
-        stores.keys.compactMap { stores[$0]?.startRefill(ids) }
-            .sorted { ($0.id.utf8.count, $0.id) < ($1.id.utf8.count, $1.id) }
+        stores.keys.compactMap { stores[$0]?.startRefill(ids) }.sorted { ($0.id.utf8.count, $0.id) < ($1.id.utf8.count, $1.id) }
     }
 
     /// Where a successor must begin to decide the same: at ``position`` or before.
@@ -79,8 +76,7 @@ extension Answer {
     /// The levels it reports, and for a fruit that was short how much the order needed.
     fileprivate var levels: [(fruit: String, level: Int, needed: Int?)] {
         switch outcome {
-        case .juiceMade(_, _, let left), .restocked(let left), .cancelled(_, let left):
-            left.map { ($0.fruit, $0.amount, nil) }
+        case .juiceMade(_, _, let left), .restocked(let left), .cancelled(_, let left): left.map { ($0.fruit, $0.amount, nil) }
         case .outOfStock(_, let missing): missing.map { ($0.fruit, $0.inStock, $0.needed) }
         case .rejected: []
         }

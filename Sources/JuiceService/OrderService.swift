@@ -29,12 +29,8 @@ public struct OrderService: Service {
     ///   - logger: gets one line for each change of state.
     ///   - onEvent: called on the workers' threads for every event; it must be quick.
     public init(
-        configuration: ServiceConfiguration,
-        topicPlan: TopicPlan? = nil,
-        health: ServiceHealth = ServiceHealth(),
-        metrics: (any MetricsFactory)? = nil,
-        logger: Logger,
-        onEvent: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
+        configuration: ServiceConfiguration, topicPlan: TopicPlan? = nil, health: ServiceHealth = ServiceHealth(),
+        metrics: (any MetricsFactory)? = nil, logger: Logger, onEvent: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
     ) {
         self.configuration = configuration
         self.topicPlan = topicPlan
@@ -68,42 +64,21 @@ public struct OrderService: Service {
 
     private func run(until stop: StopSignal) async throws {
         try configuration.validate()
-        let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger) {
-            [health] in
-            health.setOutage($0)
+        let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger) { [health] in health.setOutage($0)
         }
-        let preparation = TopicPreparation(
-            configuration: configuration,
-            plan: topicPlan,
-            watch: watch,
-            stop: stop,
-            logger: logger
-        )
+        let preparation = TopicPreparation(configuration: configuration, plan: topicPlan, watch: watch, stop: stop, logger: logger)
         let prepared = try await OwnThread.runAll(
-            [OwnThread.Work(name: "topics") { try preparation.run() }],
-            until: stop,
-            stopTimeout: Self.stopTimeout
-        )
+            [OwnThread.Work(name: "topics") { try preparation.run() }], until: stop, stopTimeout: Self.stopTimeout)
         guard let ready = prepared.first ?? nil else { return }
 
-        let configuration = (metrics == nil ? configuration : configuration.withStatistics)
-            .knowing(brokers: ready.brokers)
+        let configuration = (metrics == nil ? configuration : configuration.withStatistics).knowing(brokers: ready.brokers)
         health.started(workers: configuration.workers)
         defer { health.ended() }
         let threads = (0..<configuration.workers).map { number in
             WorkerThread(
-                configuration: configuration,
-                number: number,
-                topics: ready,
-                watch: watch,
-                health: health,
-                metrics: metrics.map {
-                    WorkerMetrics(worker: number, topics: configuration.topics, factory: $0)
-                },
-                stop: stop,
-                logger: logger,
-                onEvent: onEvent
-            )
+                configuration: configuration, number: number, topics: ready, watch: watch, health: health,
+                metrics: metrics.map { WorkerMetrics(worker: number, topics: configuration.topics, factory: $0) }, stop: stop,
+                logger: logger, onEvent: onEvent)
         }
         let ended = try await OwnThread.runAll(
             threads.map { thread in

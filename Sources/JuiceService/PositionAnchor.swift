@@ -39,11 +39,7 @@ public final class PositionAnchor {
     ///
     /// - Throws: ``ServiceError`` if the topics are not there, or have no such partition.
     public init(
-        configuration: ServiceConfiguration,
-        topic: InputTopic,
-        partition number: Int32,
-        author: String,
-        timeout: Duration,
+        configuration: ServiceConfiguration, topic: InputTopic, partition number: Int32, author: String, timeout: Duration,
         logger: Logger
     ) throws(ServiceError) {
         self.configuration = configuration
@@ -62,41 +58,22 @@ public final class PositionAnchor {
                 throw KafkaError(code: .unknownPartition, message: reason)
             }
             let served = try ServedPartitions.count(
-                in: names.results,
-                partitionCount: count(names.results),
-                try Consumer(configuration: configuration.logEndConsumer, hooks: hooks),
-                timeout: timeout
-            )
+                in: names.results, partitionCount: count(names.results),
+                try Consumer(configuration: configuration.logEndConsumer, hooks: hooks), timeout: timeout)
             let partitionCount = served ?? count(names.stock)
             partition = number % partitionCount
             let share = InputShare(
-                orders: [partition],
-                partitionCount: partitionCount,
-                orderCount: count(names.orders),
-                restockCount: count(names.restocks)
-            )
+                orders: [partition], partitionCount: partitionCount, orderCount: count(names.orders),
+                restockCount: count(names.restocks))
             let ready = TopicPreparation.Ready(
-                anchoring: partitionCount,
-                inputPartitions: Int(max(count(names.orders), count(names.restocks))),
-                brokers: metadata.brokers
-            )
+                anchoring: partitionCount, inputPartitions: Int(max(count(names.orders), count(names.restocks))),
+                brokers: metadata.brokers)
             let log = try KafkaCommandLog(
-                configuration: configuration.forAnchor,
-                worker: 0,
-                topics: ready,
-                share: share,
-                watch: watch,
-                metrics: nil,
-                logger: logger
-            )
+                configuration: configuration.forAnchor, worker: 0, topics: ready, share: share, watch: watch, metrics: nil,
+                logger: logger)
             anchoring = Anchoring(
-                log: log,
-                settings: configuration.anchorSettings(by: author, partitionCount: partitionCount),
-                share: share
-            )
-        } catch {
-            throw .failed(error.description + error.code.neededRights)
-        }
+                log: log, settings: configuration.anchorSettings(by: author, partitionCount: partitionCount), share: share)
+        } catch { throw .failed(error.description + error.code.neededRights) }
     }
 
     private static func until(_ timeout: Duration) -> () -> Bool {
@@ -112,8 +89,7 @@ public final class PositionAnchor {
             throw .badConfiguration("the partition belongs to the group \"\(group)\": add --group \(group)")
         }
         let log = survey.extents.inputs[input] ?? 0..<0
-        let from = survey.positions.first { $0.topic == input.topic && $0.partition == input.partition }?
-            .offset
+        let from = survey.positions.first { $0.topic == input.topic && $0.partition == input.partition }?.offset
         let target: Offset
         switch destination {
         case .offset(let offset): target = offset
@@ -124,16 +100,13 @@ public final class PositionAnchor {
         guard target >= log.lowerBound, target <= log.upperBound else {
             throw .badConfiguration(
                 "\(configuration.topics[input.topic]) [\(input.partition)] holds offsets \(log.lowerBound) to"
-                    + " \(log.upperBound - 1): \(target) is none to go on at"
-            )
+                    + " \(log.upperBound - 1): \(target) is none to go on at")
         }
         return Move(from: from, to: target, log: log)
     }
 
     /// The offset of a command, by its last answer.
-    private func offset(ofCommand id: String, in results: Range<Offset>, _ timeout: Duration)
-        throws(ServiceError) -> Offset
-    {
+    private func offset(ofCommand id: String, in results: Range<Offset>, _ timeout: Duration) throws(ServiceError) -> Offset {
         let decoder = AnswerDecoder()
         let kind: InputTopic = input.topic
         var found: Offset?
@@ -147,35 +120,22 @@ public final class PositionAnchor {
                 }
                 return true
             }
-        } catch {
-            throw .failed(error.description)
-        }
+        } catch { throw .failed(error.description) }
         guard let found else {
-            throw .badConfiguration(
-                "partition \(partition) of \(configuration.topics.results) has no answer to \"\(id)\""
-            )
+            throw .badConfiguration("partition \(partition) of \(configuration.topics.results) has no answer to \"\(id)\"")
         }
         return found
     }
 
     /// Moves the position.
-    public func move(to offset: Offset, by author: String, reason: String?, timeout: Duration)
-        throws(ServiceError)
-    {
-        let place = InputPlace(
-            topic: input.topic,
-            partition: input.partition == partition ? nil : input.partition,
-            offset: offset
-        )
+    public func move(to offset: Offset, by author: String, reason: String?, timeout: Duration) throws(ServiceError) {
+        let place = InputPlace(topic: input.topic, partition: input.partition == partition ? nil : input.partition, offset: offset)
         try asking(timeout) { () throws(LogError) in try anchoring.write(place, by: author, reason: reason) }
     }
 
     /// Makes a call again while it may succeed. A service that runs takes the partition back as soon as it finds itself fenced, at
     /// times before the note is written.
-    private func asking<Answer>(
-        _ timeout: Duration,
-        _ call: () throws(LogError) -> Answer
-    ) throws(ServiceError) -> Answer {
+    private func asking<Answer>(_ timeout: Duration, _ call: () throws(LogError) -> Answer) throws(ServiceError) -> Answer {
         let isWorthWaiting = Self.until(timeout)
         var mustStartOver = false
         while true {
@@ -203,13 +163,7 @@ extension ServiceConfiguration {
 extension ServiceConfiguration {
     /// What the claim of an anchor says.
     fileprivate func anchorSettings(by author: String, partitionCount: Int32) -> WorkerSettings {
-        WorkerSettings(
-            menu: menu,
-            language: language,
-            partitionCount: partitionCount,
-            group: group,
-            instance: author
-        )
+        WorkerSettings(menu: menu, language: language, partitionCount: partitionCount, group: group, instance: author)
     }
 }
 
@@ -217,11 +171,7 @@ extension TopicPreparation.Ready {
     /// What an anchor needs: it reads no commands, and writes no dead letters.
     fileprivate init(anchoring partitionCount: Int32, inputPartitions: Int, brokers: [String]) {
         self.init(
-            partitionCount: partitionCount,
-            inputPartitions: inputPartitions,
-            deadLetterPartitions: 1,
-            noteInterval: .max,
-            brokers: brokers
-        )
+            partitionCount: partitionCount, inputPartitions: inputPartitions, deadLetterPartitions: 1, noteInterval: .max,
+            brokers: brokers)
     }
 }

@@ -38,18 +38,10 @@ public struct ServiceConfiguration: Sendable {
 
     /// A configuration; only the brokers and the instance's name have no default.
     public init(
-        bootstrapServers: String,
-        group: String = "juice-maker",
-        instanceID: String,
-        workers: Int = 1,
-        topics: TopicNames = TopicNames(),
-        menu: Menu = .standard,
-        language: Language = .english,
-        kafkaProperties: [String: String] = [:],
-        capabilities: BrokerCapabilities = .full,
-        maxBatch: Int = 40_000,
-        duplicateWindow: DuplicateWindow = .standard,
-        answerBytes: Int = ServiceConfiguration.standardAnswerBytes
+        bootstrapServers: String, group: String = "juice-maker", instanceID: String, workers: Int = 1,
+        topics: TopicNames = TopicNames(), menu: Menu = .standard, language: Language = .english,
+        kafkaProperties: [String: String] = [:], capabilities: BrokerCapabilities = .full, maxBatch: Int = 40_000,
+        duplicateWindow: DuplicateWindow = .standard, answerBytes: Int = ServiceConfiguration.standardAnswerBytes
     ) {
         self.bootstrapServers = bootstrapServers
         self.group = group
@@ -108,9 +100,7 @@ extension ServiceConfiguration {
             "allow.auto.create.topics": "false",
             // A broker that comes back is found within a second.
             "reconnect.backoff.max.ms": "1000",
-        ])
-        .merging(kafkaProperties)
-        .merging(["bootstrap.servers": bootstrapServers])
+        ]).merging(kafkaProperties).merging(["bootstrap.servers": bootstrapServers])
     }
 
     /// The consumer that is a member of the group.
@@ -119,17 +109,14 @@ extension ServiceConfiguration {
             // A dead instance's partitions are reassigned after the session timeout. But the session must outlive the
             // replacement of a dead coordinator (9 s, plus finding and loading the new one), or every member loses its
             // membership. Members learn of a rebalance with their next heartbeat, so heartbeats are frequent.
-            "session.timeout.ms": "15000",
-            "heartbeat.interval.ms": "500",
+            "session.timeout.ms": "15000", "heartbeat.interval.ms": "500",
             // A worker held up by an outage must not delay the others' rebalance for the default of 5 minutes.
             "max.poll.interval.ms": "60000",
             // A topic unknown to a broker for a moment is subscribed to again within this time.
             "topic.metadata.refresh.interval.ms": "10000",
             // librdkafka uses some 500 bytes for each queued record. Two transactions' worth is enough, since the log makes it
             // fetch on as soon as a poll returns a full batch.
-            "queued.min.messages": "80000",
-            "queued.max.messages.kbytes": "16384",
-            "fetch.message.max.bytes": "524288",
+            "queued.min.messages": "80000", "queued.max.messages.kbytes": "16384", "fetch.message.max.bytes": "524288",
             // After an assignment, the first fetch from a broker often has one partition. The others wait until it is answered.
             "fetch.wait.max.ms": "\(capabilities.fetchWait)",
         ])
@@ -206,8 +193,7 @@ extension ServiceConfiguration {
             "linger.ms": "0.5",
             // A dead letter quotes a record of any size that the input topics accept; the broker's limit decides.
             "message.max.bytes": "100000000",
-        ])
-        .merging(client.properties)
+        ]).merging(client.properties)
     }
 }
 
@@ -217,16 +203,12 @@ extension ServiceConfiguration {
     /// - Throws: ``ServiceError/badConfiguration(_:)`` naming the first invalid setting.
     func validate() throws(ServiceError) {
         if let name = kafkaProperties.keys.sorted().first(where: Self.reservedProperties.contains) {
-            throw .badConfiguration(
-                "Kafka property \"\(name)\" is not yours to set: exactly-once processing rests on it"
-            )
+            throw .badConfiguration("Kafka property \"\(name)\" is not yours to set: exactly-once processing rests on it")
         }
         guard workers >= 1 else { throw .badConfiguration("there must be at least 1 worker") }
         guard maxBatch >= 1 else { throw .badConfiguration("a batch holds at least 1 command") }
         guard duplicateWindow.age >= 0, (0...100_000_000).contains(duplicateWindow.count) else {
-            throw .badConfiguration(
-                "the duplicate window is from 0 to 100,000,000 commands, of no negative age"
-            )
+            throw .badConfiguration("the duplicate window is from 0 to 100,000,000 commands, of no negative age")
         }
         guard !group.isEmpty else { throw .badConfiguration("the group needs a name") }
         // Transactional ids contain it between two slashes, and must not equal another instance's by accident.
@@ -234,9 +216,7 @@ extension ServiceConfiguration {
             throw .badConfiguration("the instance needs an id, without \"/\"")
         }
         guard instanceID != Self.anchorInstance else {
-            throw .badConfiguration(
-                "\"\(instanceID)\" is the name under which `juice anchor` writes; choose another instance id"
-            )
+            throw .badConfiguration("\"\(instanceID)\" is the name under which `juice anchor` writes; choose another instance id")
         }
     }
 }

@@ -15,12 +15,8 @@ public struct RecordHeader: Hashable, Sendable {
     }
 
     /// A header with a value of text.
-    public init(name: String, value: String) {
-        self.init(name: name, value: Array(value.utf8))
-    }
+    public init(name: String, value: String) { self.init(name: name, value: Array(value.utf8)) }
 
     /// The value as text; nil if it is null or not UTF-8.
-    public var text: String? {
-        value.flatMap { String(validating: $0, as: UTF8.self) }
-    }
+    public var text: String? { value.flatMap { String(validating: $0, as: UTF8.self) } }
 }

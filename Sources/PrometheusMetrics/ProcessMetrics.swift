@@ -88,9 +88,9 @@ public final class ProcessMetrics: Sendable {
         #if os(Linux)
             // The start time is in clock ticks since boot; /proc/stat has the boot time.
             guard
-                let boot = try? String(contentsOfFile: "/proc/stat", encoding: .utf8)
-                    .split(separator: "\n").first(where: { $0.hasPrefix("btime ") })?.dropFirst(6),
-                let booted = Double(boot), statFields.count > 19, let ticks = Double(statFields[19])
+                let boot = try? String(contentsOfFile: "/proc/stat", encoding: .utf8).split(separator: "\n").first(where: {
+                    $0.hasPrefix("btime ")
+                })?.dropFirst(6), let booted = Double(boot), statFields.count > 19, let ticks = Double(statFields[19])
             else { return nil }
             return booted + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
         #else
@@ -100,8 +100,7 @@ public final class ProcessMetrics: Sendable {
 
     /// The fields of /proc/self/stat from field 3 on, after the process' name, which may contain any characters: see proc(5).
     private static var statFields: [Substring] {
-        guard let stat = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8),
-            let nameEnd = stat.lastIndex(of: ")")
+        guard let stat = try? String(contentsOfFile: "/proc/self/stat", encoding: .utf8), let nameEnd = stat.lastIndex(of: ")")
         else { return [] }
         return stat[stat.index(after: nameEnd)...].split(separator: " ")
     }

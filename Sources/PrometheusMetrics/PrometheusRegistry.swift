@@ -30,9 +30,7 @@ public final class PrometheusRegistry: MetricsFactory {
     }
 
     /// Bucket bounds for durations in seconds, from 1 ms to 10 s.
-    public static let usualBuckets: [Double] = [
-        0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
-    ]
+    public static let usualBuckets: [Double] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
     private let descriptions: [String: Description]
     private let families = Mutex<[String: Family]>([:])
@@ -54,9 +52,7 @@ public final class PrometheusRegistry: MetricsFactory {
         let families = families.withLock { $0 }
         var text = ""
         for (name, family) in families.sorted(by: { $0.key < $1.key }) where !family.series.isEmpty {
-            if let help = descriptions[name]?.help {
-                text += "# HELP \(name) \(TextFormat.escaped(help, in: .help))\n"
-            }
+            if let help = descriptions[name]?.help { text += "# HELP \(name) \(TextFormat.escaped(help, in: .help))\n" }
             text += "# TYPE \(name) \(family.kind.rawValue)\n"
             for (labels, series) in family.series.sorted(by: { $0.key < $1.key }) {
                 series.write(name: name, labels: labels, to: &text)
@@ -110,10 +106,7 @@ extension PrometheusRegistry {
     }
 
     /// Creates a counter of floating-point amounts.
-    public func makeFloatingPointCounter(
-        label: String,
-        dimensions: [(String, String)]
-    ) -> any FloatingPointCounterHandler {
+    public func makeFloatingPointCounter(label: String, dimensions: [(String, String)]) -> any FloatingPointCounterHandler {
         series(label, dimensions, .counter) { _ in FloatingPointCounterSeries() }
     }
 
@@ -123,11 +116,7 @@ extension PrometheusRegistry {
     }
 
     /// Creates a histogram if values are aggregated, else a gauge.
-    public func makeRecorder(
-        label: String,
-        dimensions: [(String, String)],
-        aggregate: Bool
-    ) -> any RecorderHandler {
+    public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         guard aggregate else { return series(label, dimensions, .gauge) { _ in GaugeSeries() } }
         return histogram(label, dimensions)
     }
@@ -138,9 +127,7 @@ extension PrometheusRegistry {
     }
 
     private func histogram(_ label: String, _ dimensions: [(String, String)]) -> HistogramSeries {
-        series(label, dimensions, .histogram) { name in
-            HistogramSeries(bounds: descriptions[name]?.buckets ?? Self.usualBuckets)
-        }
+        series(label, dimensions, .histogram) { name in HistogramSeries(bounds: descriptions[name]?.buckets ?? Self.usualBuckets) }
     }
 
     /// Stops exporting a counter.

@@ -34,9 +34,7 @@ enum TextFormat {
     }
 
     /// Where a text is written: only label values are quoted.
-    enum Place {
-        case help, labelValue
-    }
+    enum Place { case help, labelValue }
 
     /// Escapes line ends and backslashes, and in label values also quotes.
     static func escaped(_ text: String, in place: Place) -> String {

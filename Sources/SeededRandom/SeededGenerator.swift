@@ -5,9 +5,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
     /// A generator with this seed.
-    public init(seed: UInt64) {
-        state = seed
-    }
+    public init(seed: UInt64) { state = seed }
 
     /// The next number.
     public mutating func next() -> UInt64 {

@@ -7,8 +7,7 @@ import Kafka
 @main
 struct JuiceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "juice",
-        abstract: "Makes juice to order: a Kafka service and the tools to talk to it.",
+        commandName: "juice", abstract: "Makes juice to order: a Kafka service and the tools to talk to it.",
         discussion: """
             The service reads orders and restocks from Kafka topics and gives each exactly one answer.
 
@@ -44,14 +43,8 @@ struct JuiceCommand: AsyncParsableCommand {
         do {
             try checkName(CommandLine.arguments.dropFirst().first)
             var command = try parseAsRoot()
-            if var command = command as? any AsyncParsableCommand {
-                try await command.run()
-            } else {
-                try command.run()
-            }
-        } catch {
-            end(with: error)
-        }
+            if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
+        } catch { end(with: error) }
     }
 
     /// Reports an unknown command, which ArgumentParser would call an unexpected argument.
@@ -59,11 +52,7 @@ struct JuiceCommand: AsyncParsableCommand {
         let known = configuration.subcommands.map { $0._commandName } + ["help"]
         guard let name, !name.hasPrefix("-"), !known.contains(name) else { return }
         let question = NearestNames.question(NearestNames.of(name, among: known))
-        throw Failure(
-            .usage,
-            "there is no command \"\(name.printable)\"\(question)",
-            hint: "See 'juice --help'."
-        )
+        throw Failure(.usage, "there is no command \"\(name.printable)\"\(question)", hint: "See 'juice --help'.")
     }
 
     private static func end(with error: any Error) -> Never {

@@ -41,9 +41,7 @@ enum NearestNames {
             for column in 1...second.count {
                 let change = previous[column - 1] + (first[row - 1] == second[column - 1] ? 0 : 1)
                 var least = min(previous[column] + 1, current[column - 1] + 1, change)
-                if row > 1, column > 1, first[row - 1] == second[column - 2],
-                    first[row - 2] == second[column - 1]
-                {
+                if row > 1, column > 1, first[row - 1] == second[column - 2], first[row - 2] == second[column - 1] {
                     least = min(least, beforePrevious[column - 2] + 1)
                 }
                 current.append(least)

@@ -52,9 +52,7 @@ extension EmbeddedBroker {
 
     private static func crc32c(_ bytes: [UInt8]) -> UInt32 {
         ~bytes.reduce(~0) { checksum, byte in
-            (0..<8).reduce(checksum ^ UInt32(byte)) { rest, _ in
-                rest >> 1 ^ (rest & 1 == 0 ? 0 : 0x82F6_3B78)
-            }
+            (0..<8).reduce(checksum ^ UInt32(byte)) { rest, _ in rest >> 1 ^ (rest & 1 == 0 ? 0 : 0x82F6_3B78) }
         }
     }
 
@@ -80,8 +78,7 @@ extension EmbeddedBroker {
         framed.append(Int32(request.count))
         framed.bytes += request
         var answer: UInt8 = 0
-        guard isConnected, send(socket, framed.bytes, framed.bytes.count, 0) == framed.bytes.count,
-            recv(socket, &answer, 1, 0) == 1
+        guard isConnected, send(socket, framed.bytes, framed.bytes.count, 0) == framed.bytes.count, recv(socket, &answer, 1, 0) == 1
         else { throw KafkaError(code: .transport) }
     }
 

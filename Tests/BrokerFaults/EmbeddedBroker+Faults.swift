@@ -8,12 +8,7 @@ extension EmbeddedBroker {
     /// It has no effect on metadata requests; see ``setError(_:ofTopic:)``.
     public func fail(next request: Request, with codes: [KafkaError.Code], broker: Int32 = 1) {
         for code in codes {
-            crdkafka_mock_broker_push_request_error(
-                cluster,
-                broker,
-                request.rawValue,
-                rd_kafka_resp_err_t(code.rawValue)
-            )
+            crdkafka_mock_broker_push_request_error(cluster, broker, request.rawValue, rd_kafka_resp_err_t(code.rawValue))
         }
     }
 

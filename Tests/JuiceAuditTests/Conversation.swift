@@ -6,13 +6,7 @@
 /// The lines are a millisecond apart, unless one begins with a time, such as `@5000`. The journal begins with a claim. An answer
 /// that names no offset is that of the last command of its topic.
 struct Conversation {
-    private(set) var topics = AuditTopics(
-        orders: [[]],
-        restocks: [[]],
-        results: [[]],
-        stock: [[]],
-        deadLetters: [[]]
-    )
+    private(set) var topics = AuditTopics(orders: [[]], restocks: [[]], results: [[]], stock: [[]], deadLetters: [[]])
     private var time: Int64 = 1_000
     private var offsets: [AuditTopic: Int64] = [:]
 
@@ -42,20 +36,14 @@ struct Conversation {
     private func answer(_ value: String) -> String {
         guard !value.contains(#""offset""#) else { return value }
         let topic: AuditTopic = value.contains(#""restockId""#) ? .restocks : .orders
-        return value.replacing(
-            #""store":"g""#,
-            with: #""store":"g","offset":\#((offsets[topic] ?? 0) - 1)"#,
-            maxReplacements: 1
-        )
+        return value.replacing(#""store":"g""#, with: #""store":"g","offset":\#((offsets[topic] ?? 0) - 1)"#, maxReplacements: 1)
     }
 
     private mutating func add(_ value: String, to topic: AuditTopic) {
         let offset = offsets[topic] ?? 0
         offsets[topic] = offset + 1
         let isNote = topic == .results && !value.contains(#""store""#)
-        topics[records: topic][0].append(
-            Story.record(offset, isNote ? nil : "g", value).with(timestamp: time)
-        )
+        topics[records: topic][0].append(Story.record(offset, isNote ? nil : "g", value).with(timestamp: time))
     }
 
     var audit: Audit { Audit(of: topics, by: Self.rules) }
@@ -68,9 +56,7 @@ struct Conversation {
 enum Line {
     static let claim = claim("till-1")
 
-    static func claim(_ instance: String, set: Int = 0, since: Int = 0, group: String = "juice-maker")
-        -> String
-    {
+    static func claim(_ instance: String, set: Int = 0, since: Int = 0, group: String = "juice-maker") -> String {
         #"{"type":"claim","ids":\#(ids(instance, set: set, group)),"since":\#(since),"group":"\#(group)","#
             + #""instance":"\#(instance)","partitions":1}"#
     }
@@ -80,12 +66,7 @@ enum Line {
     }
 
     /// A position note of the first claim, unless another is named.
-    static func position(
-        _ positions: String,
-        claim: Int = 0,
-        ids: String = ids("till-1"),
-        _ more: String = ""
-    ) -> String {
+    static func position(_ positions: String, claim: Int = 0, ids: String = ids("till-1"), _ more: String = "") -> String {
         #"n {"type":"position",\#(positions),"stock":0,"claim":\#(claim),"ids":\#(ids)\#(more)}"#
     }
 
@@ -105,14 +86,12 @@ enum Line {
     }
 
     /// - Parameter items: a basket's items, or the name of a juice that is ordered once.
-    static func made(_ id: String, _ items: String, _ used: String, _ left: String, _ revision: Int) -> String
-    {
+    static func made(_ id: String, _ items: String, _ used: String, _ left: String, _ revision: Int) -> String {
         #"a {"type":"juiceMade","orderId":"\#(id)","store":"g",\#(named(items)),"#
             + #""used":{\#(used)},"left":{\#(left)},"revision":\#(revision),"message":"m"}"#
     }
 
-    static func short(_ id: String, _ items: String, _ fruit: String, _ needed: Int, _ inStock: Int) -> String
-    {
+    static func short(_ id: String, _ items: String, _ fruit: String, _ needed: Int, _ inStock: Int) -> String {
         #"a {"type":"outOfStock","orderId":"\#(id)","store":"g",\#(named(items)),"fruit":"\#(fruit)","#
             + #""missing":[{"fruit":"\#(fruit)","needed":\#(needed),"inStock":\#(inStock)}],"message":"m"}"#
     }
@@ -122,16 +101,14 @@ enum Line {
     }
 
     /// - Parameter revision: nil if nothing is returned.
-    static func cancelled(_ id: String, _ returned: String = "", _ left: String = "", _ revision: Int? = nil)
-        -> String
-    {
+    static func cancelled(_ id: String, _ returned: String = "", _ left: String = "", _ revision: Int? = nil) -> String {
         #"a {"type":"cancelled","orderId":"\#(id)","store":"g","returned":{\#(returned)},"left":{\#(left)},"#
             + (revision.map { #""revision":\#($0),"# } ?? "") + #""message":"m"}"#
     }
 
     static func rejected(_ id: String, _ reason: String) -> String {
-        #"a {"type":"rejected","orderId":"\#(id)","store":"g","#
-            + (reason == "wouldOverflow" ? #""cancel":true,"# : "") + #""reason":"\#(reason)","message":"m"}"#
+        #"a {"type":"rejected","orderId":"\#(id)","store":"g","# + (reason == "wouldOverflow" ? #""cancel":true,"# : "")
+            + #""reason":"\#(reason)","message":"m"}"#
     }
 
     static func again(_ answer: String) -> String {

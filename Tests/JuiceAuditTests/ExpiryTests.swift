@@ -18,9 +18,7 @@ import Testing
         }
     }
 
-    private func audit(_ lines: [String], _ first: [AuditTopic: Int64] = [:], allowsOpen: Bool = false) throws
-        -> Audit
-    {
+    private func audit(_ lines: [String], _ first: [AuditTopic: Int64] = [:], allowsOpen: Bool = false) throws -> Audit {
         var rules = Conversation.rules
         rules.allowsOpen = allowsOpen
         let session = AuditSession(Source(topics: Conversation(lines).topics, first: first), by: rules)
@@ -31,15 +29,13 @@ import Testing
     /// A restock and twenty orders, then a repeat and the cancel of an old one. The journal has position notes at 1 and 13.
     private static let lines: [String] = {
         var lines = [
-            Line.position(#""orders":0,"restocks":0"#), Line.set("r", #""kiwi":1000"#),
-            Line.restocked("r", #""kiwi":1000"#, 1),
+            Line.position(#""orders":0,"restocks":0"#), Line.set("r", #""kiwi":1000"#), Line.restocked("r", #""kiwi":1000"#, 1),
         ]
         for number in 1...20 {
             if number == 11 { lines.append(Line.position(#""orders":10,"restocks":1"#)) }
             let left = 1000 - 3 * number
             lines += [
-                Line.order("o\(number)", "kiwi"),
-                Line.made("o\(number)", "kiwi", #""kiwi":3"#, #""kiwi":\#(left)"#, number + 1),
+                Line.order("o\(number)", "kiwi"), Line.made("o\(number)", "kiwi", #""kiwi":3"#, #""kiwi":\#(left)"#, number + 1),
             ]
         }
         let first = Line.made("o1", "kiwi", #""kiwi":3"#, #""kiwi":997"#, 2)
@@ -53,8 +49,7 @@ import Testing
 
     @Test(
         arguments: [
-            [.results: 10], [.results: 13], [.results: 14], [.orders: 12], [.orders: 5, .results: 13],
-            [.orders: 15, .results: 5],
+            [.results: 10], [.results: 13], [.results: 14], [.orders: 12], [.orders: 5, .results: 13], [.orders: 15, .results: 5],
             [.results: 25], [.results: 26], [.orders: 22, .restocks: 1, .results: 6],
         ] as [[AuditTopic: Int64]]
     )
@@ -65,14 +60,9 @@ import Testing
         #expect(audit.starts.map(\.offset) == (first[.results].map { [$0] } ?? []))
         // The first owner is known from the next position note.
         let owner = AuditOwner(
-            group: "juice-maker",
-            instance: "till-1",
+            group: "juice-maker", instance: "till-1",
             from: AuditMoment(
-                partition: 0,
-                offset: first[.results] == nil ? 0 : 13,
-                timestamp: first[.results] == nil ? 1_000 : 1_024
-            )
-        )
+                partition: 0, offset: first[.results] == nil ? 0 : 13, timestamp: first[.results] == nil ? 1_000 : 1_024))
         #expect(audit.owners == (first[.results] ?? 0 > 13 ? [] : [owner]))
     }
 
@@ -108,10 +98,7 @@ import Testing
         let audit = try audit(open, allowsOpen: true)
         #expect(audit.faults.map(\.description) == [])
         #expect(audit.counts.open == 2)
-        expect(
-            try self.audit(open).faults.map(\.description),
-            ["orders 0@23: order \"x\"", "orders 0@24: order \"y\""]
-        )
+        expect(try self.audit(open).faults.map(\.description), ["orders 0@23: order \"x\"", "orders 0@24: order \"y\""])
     }
 
     /// A forwarded copy or a dead letter may have expired before the note of it.
@@ -122,8 +109,7 @@ import Testing
             var topics = Story.topics
             for partition in 0..<2 where topic == .deadLetters { topics[.deadLetters, partition, 0] = nil }
             topics[.orders, 0, 4] = topic == .orders ? nil : topics[.orders, 0, 4]
-            topics[.deadLetters, 0, 9] = Story.record(9, nil, nil, [AuditHeader("juice.resent.letter", nil)])
-                .with(timestamp: 9_000)
+            topics[.deadLetters, 0, 9] = Story.record(9, nil, nil, [AuditHeader("juice.resent.letter", nil)]).with(timestamp: 9_000)
             for first in [[topic: Int64(5)], [:]] {
                 let session = AuditSession(Source(topics: topics, first: first), by: Story.rules)
                 for partition in 0..<2 { try session.audit(partition) }

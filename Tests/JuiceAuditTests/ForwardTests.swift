@@ -5,13 +5,9 @@
 extension StoryTests {
     static let forwards = [
         Change(
-            "never forwarded",
-            "missing: orders 1@0: it was forwarded to partition 0",
-            "0@5: orders 0@4 is not there",
+            "never forwarded", "missing: orders 1@0: it was forwarded to partition 0", "0@5: orders 0@4 is not there",
             "its forwarded"
-        ) {
-            $0[.orders, 0, 4] = nil
-        },
+        ) { $0[.orders, 0, 4] = nil },
         Change("without a note", "missing: orders 1@0: a command of partition 0 is not in the journal") {
             $0[.results, 1, 1] = nil
         },
@@ -21,20 +17,13 @@ extension StoryTests {
         Change("a command that belongs here", "results 0@9: it forwards orders 0@6: order \"o3\"") {
             $0[.results, 0, 9] = Story.note(9, #"{"type":"forwarded","topic":"orders","offset":6,"to":1}"#)
         },
-        Change(
-            "a forward of a forward",
-            "results 1@2: it forwards orders 1@1: no command (misplaced)",
-            "was not to be put aside"
-        ) {
+        Change("a forward of a forward", "results 1@2: it forwards orders 1@1: no command (misplaced)", "was not to be put aside") {
             $0[.results, 1, 2] = Story.note(2, #"{"type":"forwarded","topic":"orders","offset":1,"to":0}"#)
         },
-        Change("misplaced but not put aside", "missing: orders 1@1: it has no such dead letter") {
-            $0[.deadLetters, 1, 0] = nil
-        },
+        Change("misplaced but not put aside", "missing: orders 1@1: it has no such dead letter") { $0[.deadLetters, 1, 0] = nil },
         Change("copied twice") { copyTwice(&$0, #"{"type":"copy","topic":"orders","offset":9}"#) },
         Change(
-            "copied and answered twice",
-            "doubled: orders 0@9: it was forwarded from orders 1@0, and handled before as orders 0@4"
+            "copied and answered twice", "doubled: orders 0@9: it was forwarded from orders 1@0, and handled before as orders 0@4"
         ) {
             let answer = Story.made("o5", 9, "kiwi", 2, "6", "4", 2, from: "1/0")
             copyTwice(&$0, answer.replacing(#","orderId""#, with: #","duplicate":true,"orderId""#))
@@ -45,8 +34,7 @@ extension StoryTests {
         Change("a command that is no copy", #"it takes orders 0@6 for a copy: order "o3""#) {
             $0[.results, 0, 9] = Story.note(9, #"{"type":"copy","topic":"orders","offset":6}"#)
         },
-        Change("copy altered", "missing: orders 1@0: it was forwarded to partition 0, which has no such copy")
-        {
+        Change("copy altered", "missing: orders 1@0: it was forwarded to partition 0, which has no such copy") {
             $0.replace(.orders, 0, 4, "{", "{ ")
         },
         Change("copy's timestamp lost", "missing: orders 1@0") {
@@ -62,9 +50,7 @@ extension StoryTests {
         Change("answered without from", "is answered as from nowhere, should be 1/0") {
             $0.replace(.results, 0, 5, #""from":"1/0","#, "")
         },
-        Change("answered with another from", "is answered as from 1/1, should be 1/0") {
-            $0.replace(.results, 0, 5, "1/0", "1/1")
-        },
+        Change("answered with another from", "is answered as from 1/1, should be 1/0") { $0.replace(.results, 0, 5, "1/0", "1/1") },
         Change("answered with a from", "is answered as from 1/1, should be nowhere") {
             $0.replace(.results, 0, 9, #""offset":6,"#, #""offset":6,"from":"1/1","#)
         },
@@ -92,9 +78,7 @@ extension StoryTests {
         Change("nonsense in the header") { forge(&$0, "nonsense", nil) },
         Change("more nonsense") { forge(&$0, "01/2", nil) },
         Change("no value in the header") { forge(&$0, "", nil) },
-        Change("nonsense in the answer", "is answered as from 01/2, should be nowhere") {
-            forge(&$0, "01/2", "01/2")
-        },
+        Change("nonsense in the answer", "is answered as from 01/2, should be nowhere") { forge(&$0, "01/2", "01/2") },
     ]
 
     /// The second copy of a forwarded record.

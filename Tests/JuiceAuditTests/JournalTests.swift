@@ -19,8 +19,7 @@ import Testing
     ]
 
     private static let again = [
-        Line.again(made("a", 7, 1)).at(0), Line.again(made("b", 4, 2)).at(1),
-        Line.again(made("c", 1, 3)).at(2),
+        Line.again(made("a", 7, 1)).at(0), Line.again(made("b", 4, 2)).at(1), Line.again(made("c", 1, 3)).at(2),
     ]
 
     @Test(arguments: places + anchors + positions + claims + notes)
@@ -28,9 +27,7 @@ import Testing
 
     private static let places = [
         Lines("right", from: lines) { _ in },
-        Lines("without positions and stock", from: lines) {
-            $0.removeAll { $0.hasPrefix("n") || $0.hasPrefix("s") }
-        },
+        Lines("without positions and stock", from: lines) { $0.removeAll { $0.hasPrefix("n") || $0.hasPrefix("s") } },
         Lines("gaps between offsets", from: lines) { $0.insert("- orders", at: 6) },
         Lines("a command passed over", #"missing: orders 0@1: order "b""#, "results 0@4", from: lines) {
             $0.remove(at: 4)
@@ -38,8 +35,7 @@ import Testing
         Lines("the last command", #"missing: orders 0@2: order "c""#, "stock 0@0", from: lines) {
             $0.remove(at: 7)
         },
-        Lines("a command handled twice", "doubled: results 0@6: orders 0@2 is handled once more", from: lines)
-        {
+        Lines("a command handled twice", "doubled: results 0@6: orders 0@2 is handled once more", from: lines) {
             $0.insert(made("c", 1, 3).at(2), at: 8)
         },
         Lines("a command that is not there", "wrong: results 0@6: orders 0@3 is not there", from: lines) {
@@ -52,17 +48,11 @@ import Testing
         Lines("moved back in part", from: lines) { $0 += [Line.anchored(2), again[2]] },
         Lines("moved back by nobody", "doubled", "doubled", "doubled", from: lines) { $0 += again },
         Lines("moved back, and made anew", "doubled: results 0@8: order \"c\"", from: lines) {
-            $0 += [
-                Line.anchored(2), Line.set("r", #""mango":9"#), Line.restocked("r", #""mango":9"#, 4),
-                made("c", 6, 5).at(2),
-            ]
+            $0 += [Line.anchored(2), Line.set("r", #""mango":9"#), Line.restocked("r", #""mango":9"#, 4), made("c", 6, 5).at(2)]
         },
         Lines("moved back after the window, and made anew", from: lines) {
             let late = Line.set("r", #""mango":9"#)
-            $0 += [
-                late, Line.restocked("r", #""mango":9"#, 4), "@9000 " + Line.order("d", "mango"),
-                made("d", 6, 5),
-            ]
+            $0 += [late, Line.restocked("r", #""mango":9"#, 4), "@9000 " + Line.order("d", "mango"), made("d", 6, 5)]
             $0 += [Line.anchored(2), made("c", 3, 6).at(2), Line.again(made("d", 6, 5)).at(3)]
         },
         Lines("moved back, and not read again", #"missing: orders 0@2: order "c""#, from: lines) {
@@ -93,10 +83,7 @@ import Testing
         Lines("moved to the beginning of a similar log", from: lines) {
             $0[1] = Line.order("x", "mango")
             $0[3] = Line.order("b", "durian")
-            $0 += [
-                Line.anchored(0), made("x", -2, 4).at(0), Line.again(made("b", 4, 2)).at(1),
-                Line.again(made("c", 1, 3)).at(2),
-            ]
+            $0 += [Line.anchored(0), made("x", -2, 4).at(0), Line.again(made("b", 4, 2)).at(1), Line.again(made("c", 1, 3)).at(2)]
             $0[$0.count - 3] = Line.short("x", "mango", "mango", 3, 1).at(0)
         },
         Lines("a wrong answer in a log that is read again", "wrong: results 0@3: order \"b\"", from: lines) {
@@ -105,13 +92,7 @@ import Testing
             $0[8] = Line.stock(3, [10, 10, 10, 10, 2])
             $0 += [Line.anchored(1), Line.again(made("b", 5, 2)).at(1), Line.again(made("c", 2, 3)).at(2)]
         },
-        Lines(
-            "another log, and no anchor",
-            "answers orders 0@0",
-            "answers orders 0@1",
-            "0@2 is not there",
-            from: lines
-        ) {
+        Lines("another log, and no anchor", "answers orders 0@0", "answers orders 0@1", "0@2 is not there", from: lines) {
             $0[1] = Line.order("x", "mango")
             $0[3] = Line.order("y", "mango")
             $0.remove(at: 6)
@@ -123,23 +104,14 @@ import Testing
         Lines("a position too low", "its position in orders/0 is 1, should be 2", from: lines) {
             $0[5] = Line.position(#""orders":1,"restocks":0"#)
         },
-        Lines(
-            "a position too high",
-            #"missing: orders 0@2: order "c""#,
-            "doubled: results 0@5: orders 0@2",
-            from: lines
-        ) {
+        Lines("a position too high", #"missing: orders 0@2: order "c""#, "doubled: results 0@5: orders 0@2", from: lines) {
             $0[5] = Line.position(#""orders":3,"restocks":0"#)
         },
         Lines("a position behind markers", from: lines) {
             $0.insert("- orders", at: 5)
             $0[6] = Line.position(#""orders":3,"restocks":0"#)
         },
-        Lines(
-            "a position that is left out",
-            "it does not say the position in orders/0, which is 2",
-            from: lines
-        ) {
+        Lines("a position that is left out", "it does not say the position in orders/0, which is 2", from: lines) {
             $0[5] = Line.position(#""restocks":0"#)
         },
         Lines("no stock", "it does not say where the stock ends", from: lines) {
@@ -159,10 +131,7 @@ import Testing
         },
         // The group said how far the input was read.
         Lines("a first position", from: lines) {
-            $0[0...5] = [
-                Line.order("a", "mango"), Line.order("b", "mango"),
-                Line.position(#""orders":2,"restocks":0"#),
-            ]
+            $0[0...5] = [Line.order("a", "mango"), Line.order("b", "mango"), Line.position(#""orders":2,"restocks":0"#)]
             $0[4...] = [made("c", 7, 1)]
         },
     ]
@@ -172,11 +141,7 @@ import Testing
             $0[5] = "n " + Line.claim("till-2", since: 4)
             $0.insert(Line.position(#""orders":2,"restocks":0"#, claim: 4, ids: Line.ids("till-2")), at: 6)
         },
-        Lines(
-            "a former owner writes on",
-            "its writer claimed at 0, and is not the owner, who did at 4",
-            from: lines
-        ) {
+        Lines("a former owner writes on", "its writer claimed at 0, and is not the owner, who did at 4", from: lines) {
             $0.insert("n " + Line.claim("till-2", since: 4), at: 5)
         },
         // Whoever finds another claim in between writes nothing and claims again.
@@ -185,11 +150,7 @@ import Testing
             $0.insert("n " + Line.claim("till-3", since: 4), at: 6)
             $0[7] = Line.position(#""orders":2,"restocks":0"#, claim: 4, ids: Line.ids("till-2"))
         },
-        Lines(
-            "who should have claimed again",
-            "its writer claimed at 5, and is not the owner, who did at 4",
-            from: lines
-        ) {
+        Lines("who should have claimed again", "its writer claimed at 5, and is not the owner, who did at 4", from: lines) {
             $0.insert("n " + Line.claim("till-2", since: 4), at: 5)
             $0.insert("n " + Line.claim("till-3", since: 4), at: 6)
             $0[7] = Line.position(#""orders":2,"restocks":0"#, claim: 5, ids: Line.ids("till-3"))
@@ -208,9 +169,7 @@ import Testing
             $0.append("n " + Line.claim("till-2", since: 9))
         },
         Lines("another number of partitions", "stores live in 8 partitions, of 1", from: lines) {
-            $0.append(
-                "n " + Line.claim("till-2", since: 5).replacing(#""partitions":1"#, with: #""partitions":8"#)
-            )
+            $0.append("n " + Line.claim("till-2", since: 5).replacing(#""partitions":1"#, with: #""partitions":8"#))
         },
         Lines("a claim of nobody", "the claim does not say whose it is", from: lines) {
             $0.append(#"n {"type":"claim","since":0}"#)
@@ -248,27 +207,20 @@ import Testing
     @Test func nobodyHasClaimed() {
         var topics = Conversation(Self.lines.filter { !$0.hasPrefix("n") }).topics
         topics[.results, 0, 0] = nil
-        expect(
-            Audit(of: topics, by: Conversation.rules).faults.map(\.problem),
-            ["nobody has claimed the partition"]
-        )
+        expect(Audit(of: topics, by: Conversation.rules).faults.map(\.problem), ["nobody has claimed the partition"])
     }
 
     @Test func aNoteHasNeitherKeyNorHeaders() {
         for (key, headers) in [([UInt8]("g".utf8), []), (nil, [Story.own])] as [([UInt8]?, [AuditHeader])] {
             var topics = Story.topics
             topics[.results, 0, 8] = topics[.results, 0, 8]?.with(key: key, headers: headers)
-            expect(
-                Audit(of: topics, by: Story.rules).faults.map(\.description),
-                ["results 0@8: the note has a key or headers"]
-            )
+            expect(Audit(of: topics, by: Story.rules).faults.map(\.description), ["results 0@8: the note has a key or headers"])
         }
     }
 
     @Test func ownersAreTold() {
         let lines = [
-            "n " + Line.claim("till-1", set: 1, since: 0),
-            "n " + Line.claim("till-2", since: 2, group: "a/b"),
+            "n " + Line.claim("till-1", set: 1, since: 0), "n " + Line.claim("till-2", since: 2, group: "a/b"),
             "n " + Line.claim("till-1", since: 3),
         ]
         let (first, second, third) = (0, 2, 3)
@@ -280,8 +232,7 @@ import Testing
                 AuditOwner(group: "juice-maker", instance: "till-1", from: moment(first), to: moment(second)),
                 AuditOwner(group: "a/b", instance: "till-2", from: moment(second), to: moment(third)),
                 AuditOwner(group: "juice-maker", instance: "till-1", from: moment(third), to: nil),
-            ]
-        )
+            ])
     }
 
     @Test func anchorsAreTold() {
@@ -295,15 +246,11 @@ import Testing
         #expect(audit.anchors.map(\.from) == [nil, 1, 9])
         #expect(audit.anchors.map(\.to) == [1, 9, 2])
         #expect(audit.anchors.map(\.skipped) == [1, 1, 0])
-        #expect(
-            audit.anchors.allSatisfy { $0.by == "root@host" && $0.reason == "a test" && $0.topic == .orders }
-        )
+        #expect(audit.anchors.allSatisfy { $0.by == "root@host" && $0.reason == "a test" && $0.topic == .orders })
     }
 
     @Test func whatThePositionPassesOverIsCounted() {
-        let lines = [
-            Line.order("a", "mango"), Line.order("b", "mango"), Line.position(#""orders":2,"restocks":0"#),
-        ]
+        let lines = [Line.order("a", "mango"), Line.order("b", "mango"), Line.position(#""orders":2,"restocks":0"#)]
         #expect(Conversation(lines).audit.counts.skipped == 2)
     }
 
@@ -337,23 +284,10 @@ import Testing
         let order = Story.record(0, Story.second, #"{"orderId":"o9","juice":"durian"}"#)
         topics.orders.append([order])
         topics[.orders, 1, 9] = order.with(headers: [Story.forwarded(from: "2/0")])
-        topics[.results, 0, 12] = Story.note(
-            12,
-            #"{"type":"forwarded","topic":"orders","partition":2,"offset":0,"to":1}"#
-        )
-        topics[.results, 0, 13] = Story.note(
-            13,
-            Story.position(7, 3, #","added":{"orders/2":1},"forwarded":{"orders/1":0}"#)
-        )
-        let answer = Story.rejected("orderId", "o9", 9, "unknownJuice").replacing(
-            Story.first,
-            with: Story.second
-        )
-        topics[.results, 1, 6] = Story.record(
-            6,
-            Story.second,
-            answer.replacing(#""offset":9"#, with: #""offset":9,"from":"2/0""#)
-        )
+        topics[.results, 0, 12] = Story.note(12, #"{"type":"forwarded","topic":"orders","partition":2,"offset":0,"to":1}"#)
+        topics[.results, 0, 13] = Story.note(13, Story.position(7, 3, #","added":{"orders/2":1},"forwarded":{"orders/1":0}"#))
+        let answer = Story.rejected("orderId", "o9", 9, "unknownJuice").replacing(Story.first, with: Story.second)
+        topics[.results, 1, 6] = Story.record(6, Story.second, answer.replacing(#""offset":9"#, with: #""offset":9,"from":"2/0""#))
         change.change(&topics)
         expect(Audit(of: topics, by: Story.rules).faults.map(\.description), change.expected)
     }

@@ -8,12 +8,7 @@ struct Lines: CustomTestStringConvertible, Sendable {
     let expected: [String]
     let lines: [String]
 
-    init(
-        _ name: String,
-        _ expected: String...,
-        from lines: [String] = LedgerTests.lines,
-        changing: (inout [String]) -> Void
-    ) {
+    init(_ name: String, _ expected: String..., from lines: [String] = LedgerTests.lines, changing: (inout [String]) -> Void) {
         var changed = lines
         changing(&changed)
         (self.name, self.expected, self.lines) = (name, expected, changed)
@@ -39,9 +34,7 @@ struct Lines: CustomTestStringConvertible, Sendable {
         Line.cancel("a"),
         Line.cancelled("a", taken, #""kiwi":10,"strawberry":10,"banana":10"#, 2),
         // 6: the order of a cancelled id, and the cancel again
-        Line.order("a", "mango"),
-        Line.rejected("a", "cancelled"),
-        Line.cancel("a"),
+        Line.order("a", "mango"), Line.rejected("a", "cancelled"), Line.cancel("a"),
         Line.again(Line.cancelled("a", taken, #""kiwi":10,"strawberry":10,"banana":10"#, 2)),
         // 10: cancels with nothing to give back, one of them before its order
         Line.cancel("b"), Line.cancelled("b"),
@@ -89,14 +82,11 @@ struct Lines: CustomTestStringConvertible, Sendable {
             $0[3] = $0[3].replacing(#""needed":5"#, with: #""needed":2"#)
         },
         Lines(
-            "a basket judged item by item",
-            #""left":{"mango":-9,"kiwi":999999995},"revision":5, should be outOfStock"#,
-            "stock 0@1"
+            "a basket judged item by item", #""left":{"mango":-9,"kiwi":999999995},"revision":5, should be outOfStock"#, "stock 0@1"
         ) {
             let items = #"{"juice":"mango","quantity":3},{"juice":"mangoKiwi","quantity":5}"#
             $0 += [
-                Line.order("d", items),
-                Line.made("d", items, #""mango":19,"kiwi":5"#, #""mango":-9,"kiwi":999999995"#, 5),
+                Line.order("d", items), Line.made("d", items, #""mango":19,"kiwi":5"#, #""mango":-9,"kiwi":999999995"#, 5),
                 Line.stock(5, [10, 10, 10, 999_999_995, -9]),
             ]
         },
@@ -113,17 +103,12 @@ struct Lines: CustomTestStringConvertible, Sendable {
         Lines("a cancel that returns twice", #"doubled: results 0@15: cancel "a""#) {
             $0 += [
                 Line.set("d", #""kiwi":0"#), Line.restocked("d", #""kiwi":0"#, 5), Line.cancel("a"),
-                Line.cancelled("a", taken, #""kiwi":6,"strawberry":20,"banana":11"#, 6),
-                Line.stock(6, [20, 11, 10, 6, 10]),
+                Line.cancelled("a", taken, #""kiwi":6,"strawberry":20,"banana":11"#, 6), Line.stock(6, [20, 11, 10, 6, 10]),
             ]
             $0.remove(at: 17)
             $0.remove(at: 16)
         },
-        Lines(
-            "a repeated cancel that is new and returns nothing",
-            #"doubled: results 0@5: cancel "a""#,
-            "wrong: results 0@5"
-        ) {
+        Lines("a repeated cancel that is new and returns nothing", #"doubled: results 0@5: cancel "a""#, "wrong: results 0@5") {
             $0[9] = Line.cancelled("a")
         },
         Lines("an order that is made after its cancel", #"should be rejected,"reason":"cancelled""#) {
@@ -135,8 +120,7 @@ struct Lines: CustomTestStringConvertible, Sendable {
         Lines("a forgotten cancel before its order", #"should be rejected,"reason":"cancelled""#) {
             $0 += [
                 Line.cancel("y"), Line.cancelled("y"), Line.order("y", "mango"),
-                Line.made("y", "mango", #""mango":3"#, #""mango":7"#, 5),
-                Line.stock(5, [10, 10, 10, 1_000_000_000, 7]),
+                Line.made("y", "mango", #""mango":3"#, #""mango":7"#, 5), Line.stock(5, [10, 10, 10, 1_000_000_000, 7]),
             ]
         },
         Lines("a cancelled order that is judged", #"should be rejected,"reason":"cancelled""#) {
@@ -186,21 +170,16 @@ struct Lines: CustomTestStringConvertible, Sendable {
                 Line.cancel("d"), Line.cancelled("d"), Line.stock(5, [10, 10, 10, 1_000_000_000, 7]),
             ]
         },
-        Lines("a cancel above the limit", "should be rejected", "is answered otherwise than at 12", "is none")
-        {
+        Lines("a cancel above the limit", "should be rejected", "is answered otherwise than at 12", "is none") {
             $0[23] = Line.cancelled("c", #""kiwi":3"#, #""kiwi":1000000003"#, 5)
         },
-        Lines("a rejected cancel that looks like an order's", #"it answers orders 0@10, which is cancel "c""#)
-        {
+        Lines("a rejected cancel that looks like an order's", #"it answers orders 0@10, which is cancel "c""#) {
             $0[23] = $0[23].replacing(#""cancel":true,"#, with: "")
         },
         Lines("a rejected order that looks like a cancel's", #"it answers orders 0@3, which is order "a""#) {
             $0[7] = $0[7].replacing(#""reason""#, with: #""cancel":true,"reason""#)
         },
-        Lines(
-            "a cancel that has no answer",
-            #"missing: orders 0@5: cancel "b" of store "g" is not in the journal"#
-        ) {
+        Lines("a cancel that has no answer", #"missing: orders 0@5: cancel "b" of store "g" is not in the journal"#) {
             $0.remove(at: 11)
         },
         Lines("an order that is cancelled by nobody", "should be juiceMade") {
@@ -210,8 +189,7 @@ struct Lines: CustomTestStringConvertible, Sendable {
 
     private static let revisions = [
         Lines(
-            "a revision that is altered",
-            #""revision":9, should be juiceMade"#,
+            "a revision that is altered", #""revision":9, should be juiceMade"#,
             #"should be restocked,"left":{"kiwi":1000000000},"revision":10"#
         ) {
             $0[19] = $0[19].replacing(#""revision":3"#, with: #""revision":9"#)
@@ -223,14 +201,14 @@ struct Lines: CustomTestStringConvertible, Sendable {
         },
         Lines("a revision that repeats", #""revision":2, should be juiceMade"#) {
             for index in 19...28 {
-                $0[index] = $0[index].replacing(#""revision":3"#, with: #""revision":2"#)
-                    .replacing(#""revision":4"#, with: #""revision":3"#)
+                $0[index] = $0[index].replacing(#""revision":3"#, with: #""revision":2"#).replacing(
+                    #""revision":4"#, with: #""revision":3"#)
             }
         },
         Lines("a revision that is skipped", #""revision":4, should be juiceMade"#) {
             for index in 19...28 {
-                $0[index] = $0[index].replacing(#""revision":4"#, with: #""revision":5"#)
-                    .replacing(#""revision":3"#, with: #""revision":4"#)
+                $0[index] = $0[index].replacing(#""revision":4"#, with: #""revision":5"#).replacing(
+                    #""revision":3"#, with: #""revision":4"#)
             }
         },
         Lines("a revision in another place", "does not end with a message") {

@@ -29,8 +29,7 @@ import Testing
     }
 
     private static func nested(_ depth: Int) -> String {
-        #"{"orderId":"a","x":"# + String(repeating: "[", count: depth - 1)
-            + String(repeating: "]", count: depth - 1) + "}"
+        #"{"orderId":"a","x":"# + String(repeating: "[", count: depth - 1) + String(repeating: "]", count: depth - 1) + "}"
     }
 
     @Test(
@@ -154,11 +153,7 @@ import Testing
         #expect(read(value, .restocks) == expected)
     }
 
-    @Test(
-        arguments: [
-            [0x80], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82],
-        ] as [[UInt8]]
-    )
+    @Test(arguments: [[0x80], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82]] as [[UInt8]])
     func textIsUTF8(bytes: [UInt8]) {
         var reader = JSONReader()
         let isRead = ([0x22] + bytes + [0x22]).withUnsafeBufferPointer { reader.read($0) }

@@ -48,8 +48,7 @@ enum Story {
                 record(0, first, #"{"restockId":"r1","add":{"kiwi":-2,"strawberry":16}}"#),
                 record(1, first, #"{"restockId":"r2","set":{"mango":30}}"#),
                 record(2, first, #"{"restockId":"r3","add":{"banana":-100}}"#),
-            ],
-            [record(0, second, #"{"restockId":"r1","add":{"pineapple":5}}"#)],
+            ], [record(0, second, #"{"restockId":"r1","add":{"pineapple":5}}"#)],
         ],
         results: [
             [
@@ -81,12 +80,10 @@ enum Story {
                 record(11, first, rejected("restockId", "r3", 2, "wouldGoNegative")),
             ],
             [
-                note(0, claim),
-                note(1, #"{"type":"forwarded","topic":"orders","offset":0,"to":0}"#),
+                note(0, claim), note(1, #"{"type":"forwarded","topic":"orders","offset":0,"to":0}"#),
                 note(2, #"{"type":"deadLetter","topic":"orders","offset":1,"code":"misplaced"}"#),
                 record(
-                    3,
-                    second,
+                    3, second,
                     #"{"type":"juiceMade","orderId":"o7","store":"\#(second)","offset":2,"juice":"mangoKiwi","quantity":4,"#
                         + #""used":{"mango":8,"kiwi":4},"left":{"mango":2,"kiwi":6},"revision":1,"message":"m"}"#
                 ),
@@ -112,26 +109,16 @@ enum Story {
             [record(0, first, "nope", [own] + reasons("notJSON", "orders", 0, 5))],
             [
                 record(
-                    0,
-                    first,
-                    #"{"orderId":"o6","juice":"kiwi"}"#,
-                    [forwarded(from: "0/999")] + reasons("misplaced", "orders", 1, 1)
+                    0, first, #"{"orderId":"o6","juice":"kiwi"}"#, [forwarded(from: "0/999")] + reasons("misplaced", "orders", 1, 1)
                 )
             ],
-        ]
-    )
+        ])
 
     /// Records one millisecond apart.
-    static func record(_ offset: Int64, _ key: String?, _ value: String?, _ headers: [AuditHeader] = [])
-        -> AuditRecord
-    {
+    static func record(_ offset: Int64, _ key: String?, _ value: String?, _ headers: [AuditHeader] = []) -> AuditRecord {
         AuditRecord(
-            offset: offset,
-            timestamp: 1_000 + offset,
-            key: key.map { Array($0.utf8) },
-            value: value.map { Array($0.utf8) },
-            headers: headers
-        )
+            offset: offset, timestamp: 1_000 + offset, key: key.map { Array($0.utf8) }, value: value.map { Array($0.utf8) },
+            headers: headers)
     }
 
     static func note(_ offset: Int64, _ value: String) -> AuditRecord { record(offset, nil, value) }
@@ -143,13 +130,7 @@ enum Story {
     }
 
     static func made(
-        _ id: String,
-        _ offset: Int,
-        _ juice: String,
-        _ quantity: Int,
-        _ used: String,
-        _ left: String,
-        _ revision: Int,
+        _ id: String, _ offset: Int, _ juice: String, _ quantity: Int, _ used: String, _ left: String, _ revision: Int,
         from: String? = nil
     ) -> String {
         let fruit = juice == "strawberryBanana" ? "strawberry" : juice
@@ -171,9 +152,7 @@ enum Story {
             + #""missing":[{"fruit":"\#(fruit)","needed":\#(needed),"inStock":\#(inStock)}],"message":"m"}"#
     }
 
-    static func restocked(_ id: String, _ offset: Int, _ store: String, _ left: String, _ revision: Int)
-        -> String
-    {
+    static func restocked(_ id: String, _ offset: Int, _ store: String, _ left: String, _ revision: Int) -> String {
         #"{"type":"restocked","restockId":"\#(id)","store":"\#(store)","offset":\#(offset),"left":{\#(left)},"#
             + #""revision":\#(revision),"message":"restocked"}"#
     }
@@ -215,44 +194,25 @@ extension AuditTopics {
         get { self[topic][partition].first { $0.offset == offset } }
         set {
             self[records: topic][partition].removeAll { $0.offset == offset }
-            let place =
-                self[topic][partition].firstIndex { $0.offset > offset } ?? self[topic][partition].count
-            if let newValue {
-                self[records: topic][partition].insert(newValue.with(offset: offset), at: place)
-            }
+            let place = self[topic][partition].firstIndex { $0.offset > offset } ?? self[topic][partition].count
+            if let newValue { self[records: topic][partition].insert(newValue.with(offset: offset), at: place) }
         }
     }
 
     /// Replaces a text in the value of a record.
-    mutating func replace(
-        _ topic: AuditTopic,
-        _ partition: Int,
-        _ offset: Int64,
-        _ text: String,
-        _ other: String
-    ) {
+    mutating func replace(_ topic: AuditTopic, _ partition: Int, _ offset: Int64, _ text: String, _ other: String) {
         let value = String(decoding: self[topic, partition, offset]?.value ?? [], as: UTF8.self)
-        self[topic, partition, offset] = self[topic, partition, offset]?.with(
-            value: value.replacing(text, with: other)
-        )
+        self[topic, partition, offset] = self[topic, partition, offset]?.with(value: value.replacing(text, with: other))
     }
 }
 
 extension AuditRecord {
     /// A copy with changes.
     func with(
-        offset: Int64? = nil,
-        timestamp: Int64? = nil,
-        key: [UInt8]?? = nil,
-        value: String? = nil,
-        headers: [AuditHeader]? = nil
+        offset: Int64? = nil, timestamp: Int64? = nil, key: [UInt8]?? = nil, value: String? = nil, headers: [AuditHeader]? = nil
     ) -> AuditRecord {
         AuditRecord(
-            offset: offset ?? self.offset,
-            timestamp: timestamp ?? self.timestamp,
-            key: key ?? self.key,
-            value: value.map { Array($0.utf8) } ?? self.value,
-            headers: headers ?? self.headers
-        )
+            offset: offset ?? self.offset, timestamp: timestamp ?? self.timestamp, key: key ?? self.key,
+            value: value.map { Array($0.utf8) } ?? self.value, headers: headers ?? self.headers)
     }
 }

@@ -20,11 +20,7 @@ struct Change: CustomTestStringConvertible, Sendable {
 func expect(_ faults: [String], _ expected: [String], sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(faults.count == expected.count, "\(faults)", sourceLocation: sourceLocation)
     for text in expected {
-        #expect(
-            faults.contains { $0.contains(text) },
-            "\(text) is not in \(faults)",
-            sourceLocation: sourceLocation
-        )
+        #expect(faults.contains { $0.contains(text) }, "\(text) is not in \(faults)", sourceLocation: sourceLocation)
     }
 }
 
@@ -56,10 +52,7 @@ func expect(_ faults: [String], _ expected: [String], sourceLocation: SourceLoca
     }
 
     static let answers = [
-        Change(
-            "missing answer",
-            "missing: orders 0@6: order \"o3\" of store \"\(Story.first)\" is not in the journal"
-        ) {
+        Change("missing answer", "missing: orders 0@6: order \"o3\" of store \"\(Story.first)\" is not in the journal") {
             $0[.results, 0, 9] = nil
         },
         Change("missing last answer", #"missing: restocks 0@2: restock "r3""#) { $0[.results, 0, 11] = nil },
@@ -77,28 +70,15 @@ func expect(_ faults: [String], _ expected: [String], sourceLocation: SourceLoca
             $0[.results, 0, 12] = $0[.results, 0, 11]
         },
         Change(
-            "swapped answers",
-            "missing: orders 1@2",
-            "results 1@3: order \"o8\"",
+            "swapped answers", "missing: orders 1@2", "results 1@3: order \"o8\"",
             "doubled: results 1@4: orders 1@2 is handled once more"
-        ) {
-            ($0[.results, 1, 3], $0[.results, 1, 4]) = ($0[.results, 1, 4], $0[.results, 1, 3])
-        },
+        ) { ($0[.results, 1, 3], $0[.results, 1, 4]) = ($0[.results, 1, 4], $0[.results, 1, 3]) },
         Change("an answer nobody asked for", "wrong: results 0@12: orders 0@7 is not there") {
-            $0[.results, 0, 12] = Story.record(
-                12,
-                Story.first,
-                Story.rejected("orderId", "o9", 7, "unknownJuice")
-            )
+            $0[.results, 0, 12] = Story.record(12, Story.first, Story.rejected("orderId", "o9", 7, "unknownJuice"))
         },
         Change(
-            "an answer in another partition",
-            "missing: orders 0@6",
-            "results 1@9: orders 1@6 is not there",
-            "missing: orders 1@3"
-        ) {
-            ($0[.results, 1, 9], $0[.results, 0, 9], $0[.results, 1, 4]) = ($0[.results, 0, 9], nil, nil)
-        },
+            "an answer in another partition", "missing: orders 0@6", "results 1@9: orders 1@6 is not there", "missing: orders 1@3"
+        ) { ($0[.results, 1, 9], $0[.results, 0, 9], $0[.results, 1, 4]) = ($0[.results, 0, 9], nil, nil) },
         Change("another id", "wrong: results 0@9: it answers orders 0@6, which is order \"o3\"") {
             $0.replace(.results, 0, 9, #""o3""#, #""o4""#)
         },
@@ -106,41 +86,18 @@ func expect(_ faults: [String], _ expected: [String], sourceLocation: SourceLoca
             $0.replace(.results, 0, 9, Story.first, Story.second)
         },
         Change(
-            "an answer to what is no command",
-            "results 0@8: it answers orders 0@5, which is no command (notJSON)",
-            "was not to be"
-        ) {
-            $0[.results, 0, 8] = Story.record(
-                8,
-                Story.first,
-                Story.rejected("orderId", "o9", 5, "unknownJuice")
-            )
-        },
-        Change("an answer to a misplaced command", "it answers orders 1@0, which is a command of partition 0")
-        {
-            $0[.results, 1, 1] = Story.record(
-                1,
-                Story.first,
-                Story.rejected("orderId", "o5", 0, "unknownJuice")
-            )
+            "an answer to what is no command", "results 0@8: it answers orders 0@5, which is no command (notJSON)", "was not to be"
+        ) { $0[.results, 0, 8] = Story.record(8, Story.first, Story.rejected("orderId", "o9", 5, "unknownJuice")) },
+        Change("an answer to a misplaced command", "it answers orders 1@0, which is a command of partition 0") {
+            $0[.results, 1, 1] = Story.record(1, Story.first, Story.rejected("orderId", "o5", 0, "unknownJuice"))
         },
         Change("no offset", "it does not begin like an answer", "missing: orders 0@6") {
             $0.replace(.results, 0, 9, #","offset":6"#, "")
         },
         Change("members in another order", "it does not begin like an answer", "missing: orders 0@6") {
-            $0.replace(
-                .results,
-                0,
-                9,
-                #""offset":6,"reason":"unknownJuice""#,
-                #""reason":"unknownJuice","offset":6"#
-            )
+            $0.replace(.results, 0, 9, #""offset":6,"reason":"unknownJuice""#, #""reason":"unknownJuice","offset":6"#)
         },
-        Change(
-            "wrong left",
-            #"results 0@5: order "o5" of store "\#(Story.first)" is juiceMade,"juice":"kiwi","#,
-            "results 0@6"
-        ) {
+        Change("wrong left", #"results 0@5: order "o5" of store "\#(Story.first)" is juiceMade,"juice":"kiwi","#, "results 0@6") {
             $0.replace(.results, 0, 5, #"{"kiwi":4}"#, #"{"kiwi":5}"#)
         },
         Change(
@@ -153,10 +110,7 @@ func expect(_ faults: [String], _ expected: [String], sourceLocation: SourceLoca
             $0.replace(.results, 0, 5, ":2,\"used", ":1,\"used")
         },
         Change("wrong juice", "wrong: results 0@5") { $0.replace(.results, 0, 5, "\"kiwi\",", "\"mango\",") },
-        Change(
-            "wrong order of fruits",
-            #"should be restocked,"left":{"strawberry":16,"kiwi":2},"revision":3"#
-        ) {
+        Change("wrong order of fruits", #"should be restocked,"left":{"strawberry":16,"kiwi":2},"revision":3"#) {
             $0.replace(.results, 0, 6, #""strawberry":16,"kiwi":2"#, #""kiwi":2,"strawberry":16"#)
         },
         Change("a fruit too many", "wrong: results 0@6") {
@@ -166,16 +120,10 @@ func expect(_ faults: [String], _ expected: [String], sourceLocation: SourceLoca
             $0.replace(.results, 0, 6, #","kiwi":2"#, "")
         },
         Change("wrong type", "is juiceMade") { $0.replace(.results, 1, 4, "outOfStock", "juiceMade") },
-        Change(
-            "wrong needed",
-            #"should be outOfStock,"juice":"mangoKiwi","quantity":2,"fruit":"mango","missing":[{"#
-        ) {
+        Change("wrong needed", #"should be outOfStock,"juice":"mangoKiwi","quantity":2,"fruit":"mango","missing":[{"#) {
             $0.replace(.results, 1, 4, #""needed":4"#, #""needed":2"#)
         },
-        Change(
-            "wrong reason",
-            #"is rejected,"reason":"badQuantity", should be rejected,"reason":"unknownJuice""#
-        ) {
+        Change("wrong reason", #"is rejected,"reason":"badQuantity", should be rejected,"reason":"unknownJuice""#) {
             $0.replace(.results, 0, 9, "unknownJuice", "badQuantity")
         },
         Change("empty message", "does not end with a message") {
@@ -191,11 +139,8 @@ func expect(_ faults: [String], _ expected: [String], sourceLocation: SourceLoca
             $0.replace(.results, 0, 9, #""reason":"#, #""reason": "#)
         },
         Change(
-            "another key",
-            "wrong: results 0@2: order \"o1\" of store \"\(Story.first)\" has an answer whose key is not its store"
-        ) {
-            $0[.results, 0, 2] = $0[.results, 0, 2]?.with(key: Array(Story.second.utf8))
-        },
+            "another key", "wrong: results 0@2: order \"o1\" of store \"\(Story.first)\" has an answer whose key is not its store"
+        ) { $0[.results, 0, 2] = $0[.results, 0, 2]?.with(key: Array(Story.second.utf8)) },
         Change("no key", "has an answer whose key is not its store") {
             $0[.results, 0, 2] = $0[.results, 0, 2]?.with(key: .some(nil))
         },
@@ -208,36 +153,16 @@ func expect(_ faults: [String], _ expected: [String], sourceLocation: SourceLoca
         Change("not JSON", "wrong: results 0@9: it is not a JSON object", "missing: orders 0@6") {
             $0[.results, 0, 9] = $0[.results, 0, 9]?.with(value: "{")
         },
-        Change(
-            "stock below zero",
-            #"is restocked,"left":{"banana":-91},"revision":5, should be rejected"#,
-            "stock 0@5"
-        ) {
-            $0[.results, 0, 11] = Story.record(
-                11,
-                Story.first,
-                Story.restocked("r3", 2, Story.first, #""banana":-91"#, 5)
-            )
-            $0[.stock, 0, 5] = Story.record(
-                5,
-                Story.first,
-                Story.stock(Story.first, 5, [16, -91, 10, 2, 30])
-            )
+        Change("stock below zero", #"is restocked,"left":{"banana":-91},"revision":5, should be rejected"#, "stock 0@5") {
+            $0[.results, 0, 11] = Story.record(11, Story.first, Story.restocked("r3", 2, Story.first, #""banana":-91"#, 5))
+            $0[.stock, 0, 5] = Story.record(5, Story.first, Story.stock(Story.first, 5, [16, -91, 10, 2, 30]))
         },
         Change("records without a key are about main") { topics in
             let owner = Story.store("main")
             for (offset, key) in [(20, nil), (21, ""), (22, "main")] as [(Int64, String?)] {
-                topics[.orders, owner, offset] = Story.record(
-                    offset,
-                    key,
-                    #"{"orderId":"m\#(offset)","juice":"durian"}"#
-                )
+                topics[.orders, owner, offset] = Story.record(offset, key, #"{"orderId":"m\#(offset)","juice":"durian"}"#)
                 let answer = Story.rejected("orderId", "m\(offset)", Int(offset), "unknownJuice")
-                topics[.results, owner, offset] = Story.record(
-                    offset,
-                    "main",
-                    answer.replacing(Story.first, with: "main")
-                )
+                topics[.results, owner, offset] = Story.record(offset, "main", answer.replacing(Story.first, with: "main"))
             }
         },
     ]
@@ -266,22 +191,13 @@ func expect(_ faults: [String], _ expected: [String], sourceLocation: SourceLoca
         Change("a first answer called a duplicate", "is answered as a duplicate, and is none") {
             $0.replace(.results, 0, 9, #","orderId""#, #","duplicate":true,"orderId""#)
         },
-        Change(
-            "duplicate forgotten within the window",
-            "doubled: results 0@4: order \"o1\"",
-            "results 0@5",
-            "stock 0@2"
-        ) {
+        Change("duplicate forgotten within the window", "doubled: results 0@4: order \"o1\"", "results 0@5", "stock 0@2") {
             $0[.results, 0, 4] = Story.record(4, Story.first, Story.made("o1", 3, "mango", 1, "3", "7", 2))
             $0.replace(.stock, 0, 2, #""revision":4"#, #""revision":5"#)
         },
         Change("restock carried out again to the same effect", "doubled: results 0@12: restock \"r2\"") {
             $0[.restocks, 0, 9] = $0[.restocks, 0, 1]
-            $0[.results, 0, 12] = Story.record(
-                12,
-                Story.first,
-                Story.restocked("r2", 9, Story.first, #""mango":30"#, 5)
-            )
+            $0[.results, 0, 12] = Story.record(12, Story.first, Story.restocked("r2", 9, Story.first, #""mango":30"#, 5))
         },
         Change("first answer given again unmarked", "doubled: results 0@4") {
             $0.replace(.results, 0, 4, #""duplicate":true,"#, "")
@@ -292,18 +208,12 @@ func expect(_ faults: [String], _ expected: [String], sourceLocation: SourceLoca
     ]
 
     static let letters = [
-        Change("dead letter missing", "missing: orders 0@5: it has no such dead letter") {
-            $0[.deadLetters, 0, 0] = nil
-        },
+        Change("dead letter missing", "missing: orders 0@5: it has no such dead letter") { $0[.deadLetters, 0, 0] = nil },
         Change("dead letter doubled") { $0[.deadLetters, 1, 9] = $0[.deadLetters, 0, 0] },
         Change("dead letter in another partition") {
             ($0[.deadLetters, 1, 9], $0[.deadLetters, 0, 0]) = ($0[.deadLetters, 0, 0], nil)
         },
-        Change(
-            "dead letter altered",
-            "missing: orders 0@5",
-            "wrong: dead-letters 0@0: orders 0@5 is put aside otherwise"
-        ) {
+        Change("dead letter altered", "missing: orders 0@5", "wrong: dead-letters 0@0: orders 0@5 is put aside otherwise") {
             $0[.deadLetters, 0, 0] = $0[.deadLetters, 0, 0]?.with(value: "none")
         },
         Change("a second letter altered", "wrong: dead-letters 0@1: orders 0@5 is put aside otherwise") {
@@ -313,50 +223,27 @@ func expect(_ faults: [String], _ expected: [String], sourceLocation: SourceLoca
             $0[.deadLetters, 0, 0] = $0[.deadLetters, 0, 0]?.with(key: .some(nil))
         },
         Change("dead letter's header lost", "missing: orders 0@5", "wrong: dead-letters 0@0") {
-            $0[.deadLetters, 0, 0] = $0[.deadLetters, 0, 0].map {
-                $0.with(headers: Array($0.headers.dropFirst()))
-            }
+            $0[.deadLetters, 0, 0] = $0[.deadLetters, 0, 0].map { $0.with(headers: Array($0.headers.dropFirst())) }
         },
-        Change(
-            "dead letter without a source",
-            "its headers do not say where it is from, and why",
-            "missing: orders 0@5"
-        ) {
-            $0[.deadLetters, 0, 0] = $0[.deadLetters, 0, 0].map {
-                $0.with(headers: Array($0.headers.dropLast()))
-            }
+        Change("dead letter without a source", "its headers do not say where it is from, and why", "missing: orders 0@5") {
+            $0[.deadLetters, 0, 0] = $0[.deadLetters, 0, 0].map { $0.with(headers: Array($0.headers.dropLast())) }
         },
         Change("wrong code in the letter", "missing: orders 0@5", "wrong: dead-letters 0@0") {
-            $0[.deadLetters, 0, 0] = $0[.deadLetters, 0, 0]?
-                .with(headers: [Story.own] + Story.reasons("missingID", "orders", 0, 5))
+            $0[.deadLetters, 0, 0] = $0[.deadLetters, 0, 0]?.with(headers: [Story.own] + Story.reasons("missingID", "orders", 0, 5))
         },
-        Change("wrong code in the journal", #"it puts orders 0@5 aside as "missingID": no command (notJSON)"#)
-        {
+        Change("wrong code in the journal", #"it puts orders 0@5 aside as "missingID": no command (notJSON)"#) {
             $0.replace(.results, 0, 8, "notJSON", "missingID")
         },
         Change("a command put aside", #"it puts orders 0@6 aside as "badID": order "o3""#) {
             $0[.deadLetters, 0, 3] = $0[.orders, 0, 6]?.with(headers: Story.reasons("badID", "orders", 0, 6))
-            $0[.results, 0, 9] = Story.note(
-                9,
-                #"{"type":"deadLetter","topic":"orders","offset":6,"code":"badID"}"#
-            )
+            $0[.results, 0, 9] = Story.note(9, #"{"type":"deadLetter","topic":"orders","offset":6,"code":"badID"}"#)
         },
         Change("a command whose answer was refused") {
-            $0[.deadLetters, 0, 3] = $0[.orders, 0, 6]?.with(
-                headers: Story.reasons("unanswerable", "orders", 0, 6)
-            )
-            $0[.results, 0, 9] = Story.note(
-                9,
-                #"{"type":"deadLetter","topic":"orders","offset":6,"code":"unanswerable"}"#
-            )
+            $0[.deadLetters, 0, 3] = $0[.orders, 0, 6]?.with(headers: Story.reasons("unanswerable", "orders", 0, 6))
+            $0[.results, 0, 9] = Story.note(9, #"{"type":"deadLetter","topic":"orders","offset":6,"code":"unanswerable"}"#)
         },
-        Change(
-            "an answered command with a letter",
-            "wrong: dead-letters 0@3: orders 0@6 was not to be put aside"
-        ) {
-            $0[.deadLetters, 0, 3] = $0[.orders, 0, 6]?.with(
-                headers: Story.reasons("unanswerable", "orders", 0, 6)
-            )
+        Change("an answered command with a letter", "wrong: dead-letters 0@3: orders 0@6 was not to be put aside") {
+            $0[.deadLetters, 0, 3] = $0[.orders, 0, 6]?.with(headers: Story.reasons("unanswerable", "orders", 0, 6))
         },
         Change("cut without need", "missing: orders 0@5", "wrong: dead-letters 0@0") {
             $0[.deadLetters, 0, 0] = $0[.deadLetters, 0, 0]?
@@ -388,10 +275,7 @@ func expect(_ faults: [String], _ expected: [String], sourceLocation: SourceLoca
     ]
 
     static let stock = [
-        Change(
-            "wrong stock",
-            #"stock 0@2: store "\#(Story.first)", revision 4: its stock should be {"strawberry":16,"#
-        ) {
+        Change("wrong stock", #"stock 0@2: store "\#(Story.first)", revision 4: its stock should be {"strawberry":16,"#) {
             $0.replace(.stock, 0, 2, "30", "10")
         },
         Change("wrong stock in between", "wrong: stock 0@0") { $0.replace(.stock, 0, 0, ":9", ":8") },
@@ -404,10 +288,7 @@ func expect(_ faults: [String], _ expected: [String], sourceLocation: SourceLoca
         },
         Change("revision again") { $0[.stock, 0, 7] = $0[.stock, 0, 2] },
         Change("revision back", "it comes after revision 4") { $0[.stock, 0, 7] = $0[.stock, 0, 0] },
-        Change(
-            "stock of an aborted change",
-            "wrong: stock 0@1: store \"\(Story.first)\", revision 2: its stock should be"
-        ) {
+        Change("stock of an aborted change", "wrong: stock 0@1: store \"\(Story.first)\", revision 2: its stock should be") {
             $0[.stock, 0, 1] = Story.record(1, Story.first, Story.stock(Story.first, 2, [0, 9, 10, 1, 10]))
         },
         Change("stock of another store", "its key is another store") {
@@ -437,16 +318,9 @@ extension Story {
         let value = String(repeating: "x", count: 300_000)
         let size = 300_001 + "traceparent".utf8.count + 9
         topics[.orders, 0, 31] = record(31, "k", value, [trace])
-        topics[.results, 0, 31] = note(
-            31,
-            #"{"type":"deadLetter","topic":"orders","offset":31,"code":"tooLarge"}"#
-        )
+        topics[.results, 0, 31] = note(31, #"{"type":"deadLetter","topic":"orders","offset":31,"code":"tooLarge"}"#)
         topics[.deadLetters, 0, 31] = record(
-            31,
-            String("k".prefix(kept)),
-            String(value.prefix(kept)),
-            [AuditHeader("juice.truncated.from", Array("\(size)".utf8))]
-                + reasons("tooLarge", "orders", 0, 31)
-        )
+            31, String("k".prefix(kept)), String(value.prefix(kept)),
+            [AuditHeader("juice.truncated.from", Array("\(size)".utf8))] + reasons("tooLarge", "orders", 0, 31))
     }
 }

@@ -6,19 +6,11 @@ import Testing
 @testable import JuiceBench
 
 struct BenchChildTests {
-    private func withChild(
-        _ script: String,
-        _ body: @escaping @Sendable (BenchChild) throws -> Void
-    ) async throws {
+    private func withChild(_ script: String, _ body: @escaping @Sendable (BenchChild) throws -> Void) async throws {
         let log = NSTemporaryDirectory() + "juice-\(UUID().uuidString).log"
         defer { try? FileManager.default.removeItem(atPath: log) }
         try await onThread {
-            let child = try BenchChild(
-                "the child",
-                executable: "/bin/sh",
-                arguments: ["-c", script],
-                log: log
-            )
+            let child = try BenchChild("the child", executable: "/bin/sh", arguments: ["-c", script], log: log)
             try body(child)
         }
     }
@@ -50,11 +42,7 @@ struct BenchChildTests {
         defer { try? FileManager.default.removeItem(atPath: log) }
         try await onThread {
             var child: BenchChild? = try BenchChild(
-                "the child",
-                executable: "/bin/sh",
-                arguments: ["-c", "trap '' TERM; sleep 1000"],
-                log: log
-            )
+                "the child", executable: "/bin/sh", arguments: ["-c", "trap '' TERM; sleep 1000"], log: log)
             let processID = try #require(child?.processID)
             child = nil
             #expect(kill(processID, 0) == -1)

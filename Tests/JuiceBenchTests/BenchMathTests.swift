@@ -14,18 +14,12 @@ struct BenchMathTests {
     }
 
     /// The usual textbook example of the nearest-rank method.
-    @Test(
-        arguments: [
-            (5, 15), (30, 20), (40, 20), (50, 35), (100, 50), (0, 15), (99.9, 50),
-        ] as [(Double, Double)]
-    )
+    @Test(arguments: [(5, 15), (30, 20), (40, 20), (50, 35), (100, 50), (0, 15), (99.9, 50)] as [(Double, Double)])
     func findsPercentiles(percent: Double, value: Double) {
         #expect(Statistics.percentile(percent, ofSorted: [15, 20, 35, 40, 50]) == value)
     }
 
-    @Test func nothingHasNoPercentile() {
-        #expect(Statistics.percentile(50, ofSorted: []) == nil)
-    }
+    @Test func nothingHasNoPercentile() { #expect(Statistics.percentile(50, ofSorted: []) == nil) }
 
     @Test func aDistributionTellsTheTail() {
         let times = LatencyDistribution(sorted: (1...1000).map(Double.init))
@@ -49,15 +43,9 @@ struct BenchMathTests {
     @Test func throughputIsCountedFromTheFirstSample() throws {
         let start = ContinuousClock.now
         let first = ThroughputSample(time: start, done: 10_000, processorTime: .milliseconds(50))
-        let last = ThroughputSample(
-            time: start + .milliseconds(500),
-            done: 110_000,
-            processorTime: .milliseconds(250)
-        )
+        let last = ThroughputSample(time: start + .milliseconds(500), done: 110_000, processorTime: .milliseconds(250))
         let throughput = try #require(last.since(first, residentBytes: 7))
-        #expect(
-            throughput == Throughput(ordersPerSecond: 200_000, cpuMicrosecondsPerOrder: 2, residentBytes: 7)
-        )
+        #expect(throughput == Throughput(ordersPerSecond: 200_000, cpuMicrosecondsPerOrder: 2, residentBytes: 7))
         #expect(first.since(first, residentBytes: nil) == nil)
         let untold = ThroughputSample(time: start + .seconds(1), done: 20_000, processorTime: nil)
         #expect(untold.since(first, residentBytes: nil)?.cpuMicrosecondsPerOrder == nil)

@@ -20,15 +20,10 @@ struct BenchOrdersTests {
             let (key, value) = orders.next(number: number)
             let text = String(decoding: value, as: UTF8.self)
             #expect((105...125).contains(value.count), "\(text)")
-            #expect(
-                text.hasPrefix(
-                    #"{"orderId":"pos-7-\#(String(number + 1_000_000_000).dropFirst())","juice":""#
-                )
-            )
+            #expect(text.hasPrefix(#"{"orderId":"pos-7-\#(String(number + 1_000_000_000).dropFirst())","juice":""#))
             #expect(String(decoding: key, as: UTF8.self).hasPrefix("store-0000"))
             let isUnderstood = value.withUnsafeBytes { bytes in
-                Menu.standard.juices.contains { text.contains("\"\($0.id)\"") }
-                    && BenchOrders.number(in: bytes) == number
+                Menu.standard.juices.contains { text.contains("\"\($0.id)\"") } && BenchOrders.number(in: bytes) == number
             }
             #expect(isUnderstood)
         }
@@ -38,8 +33,7 @@ struct BenchOrdersTests {
     @Test(
         arguments: [
             (#"{"type":"juiceMade","duplicate":true,"orderId":"pos-7-000000042","store":"a"}"#, 42),
-            (#"{"type":"restocked","restockId":"pos-7-000000042"}"#, nil),
-            (#"{"orderId":"pos-7-00000004"#, nil),
+            (#"{"type":"restocked","restockId":"pos-7-000000042"}"#, nil), (#"{"orderId":"pos-7-00000004"#, nil),
             (#"{"orderId":"pos-7-00000004x"}"#, nil), ("", nil),
         ] as [(String, Int?)]
     )

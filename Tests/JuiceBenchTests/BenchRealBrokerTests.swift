@@ -20,11 +20,8 @@ struct BenchSiteTests {
         try await onThread {
             let failure = #expect(throws: Failure.self) {
                 try BenchSite(
-                    Connection(bootstrapServers: "127.0.0.1:1", logger: quiet),
-                    executable: "/nowhere",
-                    onProgress: { _ in },
-                    isInterrupted: { false }
-                )
+                    Connection(bootstrapServers: "127.0.0.1:1", logger: quiet), executable: "/nowhere", onProgress: { _ in },
+                    isInterrupted: { false })
             }
             #expect(failure?.status == .unavailable)
         }
@@ -33,29 +30,18 @@ struct BenchSiteTests {
 
 /// Runs small measurements, without checking the times.
 @Suite(
-    .serialized,
-    .timeLimit(.minutes(5)),
-    .enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on")
-)
-struct BenchRealBrokerTests {
+    .serialized, .timeLimit(.minutes(5)), .enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on")
+) struct BenchRealBrokerTests {
     /// Runs a body on a site, and expects that it leaves nothing on the broker.
-    private func withSite(
-        isInterrupted: Bool = false,
-        _ body: @escaping @Sendable (BenchSite) throws -> Void
-    ) async throws {
+    private func withSite(isInterrupted: Bool = false, _ body: @escaping @Sendable (BenchSite) throws -> Void) async throws {
         let servers = try #require(realBroker)
         // `juice` is built beside the test runner.
-        let juice = try #require(Bundle.main.executableURL).deletingLastPathComponent()
-            .appendingPathComponent("juice")
+        let juice = try #require(Bundle.main.executableURL).deletingLastPathComponent().appendingPathComponent("juice")
         try #require(FileManager.default.isExecutableFile(atPath: juice.path), "no \(juice.path)")
         try await onThread {
             let site = try BenchSite(
-                Connection(bootstrapServers: servers, logger: quiet),
-                topicPrefix: "test-",
-                executable: juice.path,
-                onProgress: { _ in },
-                isInterrupted: { isInterrupted }
-            )
+                Connection(bootstrapServers: servers, logger: quiet), topicPrefix: "test-", executable: juice.path,
+                onProgress: { _ in }, isInterrupted: { isInterrupted })
             do {
                 defer { site.close() }
                 try body(site)
@@ -66,13 +52,7 @@ struct BenchRealBrokerTests {
 
     @Test func endToEnd() async throws {
         try await withSite { site in
-            let plan = EndToEndPlan(
-                orders: 100_000,
-                stores: 1_000,
-                initialStock: 1_000_000,
-                partitions: 4,
-                rounds: 2
-            )
+            let plan = EndToEndPlan(orders: 100_000, stores: 1_000, initialStock: 1_000_000, partitions: 4, rounds: 2)
             let report = try EndToEndMeasurement(site: site, plan: plan).report()
             #expect(report.rounds.count == 2)
             for throughput in report.rounds.flatMap({ [$0.service, $0.bare, $0.least] }) {
@@ -111,13 +91,7 @@ struct BenchRealBrokerTests {
 
     @Test func anInterruptionEndsIt() async throws {
         try await withSite(isInterrupted: true) { site in
-            let plan = EndToEndPlan(
-                orders: 50_000,
-                stores: 1_000,
-                initialStock: 10,
-                partitions: 4,
-                rounds: 1
-            )
+            let plan = EndToEndPlan(orders: 50_000, stores: 1_000, initialStock: 10, partitions: 4, rounds: 1)
             #expect(throws: Interrupted.self) { try plan.measure(at: site) }
         }
     }

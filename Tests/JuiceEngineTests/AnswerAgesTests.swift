@@ -110,9 +110,7 @@ import Testing
     /// What their commands' times were is not known, so the answers' count.
     @Test func whatIsRestoredStaysUntilLaterCommandsAreRead() {
         var story = Story()
-        for number in 0..<10 {
-            story.ages.addRestored(.order, answeredAt: Timestamp(number) * 1000, number: number)
-        }
+        for number in 0..<10 { story.ages.addRestored(.order, answeredAt: Timestamp(number) * 1000, number: number) }
         story.next = 10
         story.now = 100_000
         story.pass(5000)

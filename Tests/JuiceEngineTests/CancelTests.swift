@@ -11,8 +11,7 @@ import Testing
     /// The value of the last answer, without its head.
     private var last: Substring {
         let value = cluster.answerValues().last ?? ""
-        return value.firstRange(of: /"store":"gangnam","offset":\d+,/).map { value[$0.upperBound...] }
-            ?? value[...]
+        return value.firstRange(of: /"store":"gangnam","offset":\d+,/).map { value[$0.upperBound...] } ?? value[...]
     }
 
     private var stock: String { cluster.values(.stock).last ?? "" }
@@ -22,10 +21,7 @@ import Testing
         cluster.cancel("a")
         harness.run()
         #expect(cluster.answers() == ["juiceMade a", "cancelled a"])
-        #expect(
-            last
-                == #""returned":{"kiwi":6},"left":{"kiwi":10},"revision":2,"message":"cancelled: kiwi 6 returned"}"#
-        )
+        #expect(last == #""returned":{"kiwi":6},"left":{"kiwi":10},"revision":2,"message":"cancelled: kiwi 6 returned"}"#)
         #expect(stock.contains(#""revision":2"#) && stock.contains(#""kiwi":10"#))
     }
 
@@ -34,10 +30,8 @@ import Testing
         cluster.cancel("a")
         harness.run()
         #expect(
-            last
-                == #""returned":{"kiwi":6,"strawberry":10,"banana":1},"left":{"kiwi":10,"strawberry":10,"banana":10},"#
-                + #""revision":2,"message":"cancelled: kiwi 6, strawberry 10, banana 1 returned"}"#
-        )
+            last == #""returned":{"kiwi":6,"strawberry":10,"banana":1},"left":{"kiwi":10,"strawberry":10,"banana":10},"#
+                + #""revision":2,"message":"cancelled: kiwi 6, strawberry 10, banana 1 returned"}"#)
     }
 
     @Test(arguments: [("strawberry", "outOfStock a"), ("durian", "rejected a")])
@@ -67,11 +61,7 @@ import Testing
         cluster.basket("a", #"{"juice":"banana"}"#)
         cluster.cancel("a")
         harness.run()
-        #expect(
-            cluster.answers() == [
-                "juiceMade a", "cancelled a", "rejected a", "rejected a", "cancelled a again",
-            ]
-        )
+        #expect(cluster.answers() == ["juiceMade a", "cancelled a", "rejected a", "rejected a", "cancelled a again"])
         #expect(last.contains(#""returned":{"kiwi":3},"left":{"kiwi":10},"revision":2"#))
         #expect(stock.contains(#""revision":2"#))
     }
@@ -197,16 +187,12 @@ import Testing
             cluster.cancel("a")
             harness.run()
             #expect(cluster.answers().last == "cancelled a")
-            #expect(
-                cluster.answerValues().last?.contains(#""returned":{"kiwi":6},"left":{"kiwi":10}"#) == true
-            )
+            #expect(cluster.answerValues().last?.contains(#""returned":{"kiwi":6},"left":{"kiwi":10}"#) == true)
         }
         let cluster = SimulatedCluster(partitionCount: 1)
         cluster.claim()
         cluster.send(
-            .results,
-            partition: 0,
-            key: "gangnam",
+            .results, partition: 0, key: "gangnam",
             value:
                 #"{"type":"cancelled","orderId":"a","store":"gangnam","offset":0,"returned":{},"left":{},"message":"취소했어요. 되돌린 재고가 없습니다."}"#
         )
@@ -251,10 +237,7 @@ import Testing
     }
 
     @Test func aRepeatedBasketGetsItsFirstAnswer() {
-        cluster.restock(
-            "all",
-            #""set":{"strawberry":900000000,"banana":900000000,"kiwi":900000000,"mango":900000000}"#
-        )
+        cluster.restock("all", #""set":{"strawberry":900000000,"banana":900000000,"kiwi":900000000,"mango":900000000}"#)
         harness.run()
         let items = ["kiwi", "banana", "strawberry", "mango", "mangoKiwi", "strawberryBanana"]
         for _ in 0..<2 {
@@ -265,11 +248,8 @@ import Testing
         #expect(answers.first?.contains(#""revision":2"#) == true)
         #expect(
             answers.last
-                == answers.first?.replacing(
-                    #"{"type":"juiceMade""#,
-                    with: #"{"type":"juiceMade","duplicate":true"#
-                ).replacing(#""offset":0"#, with: #""offset":1"#)
-        )
+                == answers.first?.replacing(#"{"type":"juiceMade""#, with: #"{"type":"juiceMade","duplicate":true"#).replacing(
+                    #""offset":0"#, with: #""offset":1"#))
     }
 
     @Test func everyChangeHasTheNextRevisionAndNothingElseHasOne() {
@@ -285,9 +265,7 @@ import Testing
         cluster.order("a", "kiwi")
         cluster.order("g", "kiwi")
         harness.run()
-        let revisions = cluster.answerValues().map { value in
-            value.firstMatch(of: /"revision":(\d+)/).map { String($0.1) } ?? "-"
-        }
+        let revisions = cluster.answerValues().map { value in value.firstMatch(of: /"revision":(\d+)/).map { String($0.1) } ?? "-" }
         #expect(revisions == ["1", "-", "-", "2", "3", "4", "-", "1", "5"])
     }
 

@@ -20,17 +20,11 @@ import Testing
 
     @Test func theReadersClockMayBeInvalidToo() {
         for now in [Timestamp.min, -1, 0, .max] {
-            for timestamp in [nil, Timestamp.min, 0, .max] {
-                _ = CommandTime.effective(timestamp, readAt: now)
-            }
+            for timestamp in [nil, Timestamp.min, 0, .max] { _ = CommandTime.effective(timestamp, readAt: now) }
         }
     }
 
-    private func start(
-        answers: [Timestamp?] = [],
-        read: [Timestamp?] = [],
-        unread: [Timestamp?] = []
-    ) -> Timestamp {
+    private func start(answers: [Timestamp?] = [], read: [Timestamp?] = [], unread: [Timestamp?] = []) -> Timestamp {
         var horizon = AnswerHorizon(now: Self.now)
         for time in answers { horizon.addAnswer(at: time) }
         for time in read { horizon.addRead(.orders, at: time) }

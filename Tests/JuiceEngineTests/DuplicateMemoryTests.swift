@@ -19,14 +19,7 @@ private final class JournalledMemory {
     func remember(_ answer: Int, to command: CommandFingerprint, at time: Timestamp) {
         let value = "answer \(answer)"
         [UInt8](value.utf8).withUnsafeBytes {
-            memory.remember(
-                .order,
-                command,
-                $0,
-                at: open.count,
-                isCancelled: answer.isMultiple(of: 3),
-                sentAt: time
-            )
+            memory.remember(.order, command, $0, at: open.count, isCancelled: answer.isMultiple(of: 3), sentAt: time)
         }
         open.append(value)
     }
@@ -34,14 +27,7 @@ private final class JournalledMemory {
     func restore(_ answer: Int, to command: CommandFingerprint) {
         let value = "answer \(answer)"
         [UInt8](value.utf8).withUnsafeBytes {
-            memory.restore(
-                .order,
-                command,
-                $0,
-                at: Offset(journal.count),
-                isCancelled: answer.isMultiple(of: 3),
-                answeredAt: 0
-            )
+            memory.restore(.order, command, $0, at: Offset(journal.count), isCancelled: answer.isMultiple(of: 3), answeredAt: 0)
         }
         journal.append(value)
     }
@@ -76,8 +62,7 @@ private final class JournalledMemory {
             readBackCount += 1
         }
         let text = memory.withValue(of: answer) { String(decoding: $0, as: UTF8.self) } ?? ""
-        guard let number = text.split(separator: " ").last.flatMap({ Int($0) }),
-            answer.isCancelled == number.isMultiple(of: 3)
+        guard let number = text.split(separator: " ").last.flatMap({ Int($0) }), answer.isCancelled == number.isMultiple(of: 3)
         else { return -1 }
         return number
     }
@@ -85,17 +70,12 @@ private final class JournalledMemory {
 
 /// The memory against a plain model of it, and its limits one by one.
 @Suite struct DuplicateMemoryTests {
-    private func command(_ id: Int, kind: CommandKind = .order, store: String = "gangnam")
-        -> CommandFingerprint
-    {
-        BorrowedText.withText(store) { store in
-            BorrowedText.withText("\(id)") { CommandFingerprint(kind, store: store, id: $0) }
-        }
+    private func command(_ id: Int, kind: CommandKind = .order, store: String = "gangnam") -> CommandFingerprint {
+        BorrowedText.withText(store) { store in BorrowedText.withText("\(id)") { CommandFingerprint(kind, store: store, id: $0) } }
     }
 
     /// Which of these commands, sent anew at this time, are known.
-    private func known(_ ids: ClosedRange<Int>, at time: Timestamp = 0, in memory: JournalledMemory) -> [Int]
-    {
+    private func known(_ ids: ClosedRange<Int>, at time: Timestamp = 0, in memory: JournalledMemory) -> [Int] {
         ids.filter { memory.answer(to: command($0), at: time) != nil }
     }
 
@@ -156,9 +136,7 @@ private final class JournalledMemory {
         memory.undo()
         #expect(memory.answer(to: command(1), at: 500) == 1)
         #expect(memory.answer(to: command(1), at: 5500) == nil)
-        for round in 2...3 {
-            memory.remember(round, to: command(1), at: Timestamp(round) * 5000)
-        }
+        for round in 2...3 { memory.remember(round, to: command(1), at: Timestamp(round) * 5000) }
         memory.undo()
         #expect(memory.answer(to: command(1), at: 500) == 1)
         memory.remember(4, to: command(1), at: 5000)
@@ -184,9 +162,7 @@ private final class JournalledMemory {
 
     @Test func aCommandReadBackTwiceHasItsLaterAnswer() {
         let memory = JournalledMemory(window: DuplicateWindow(age: 1000, count: 3))
-        for (id, text) in [(1, 1), (2, 2), (1, 3), (4, 4)] {
-            memory.restore(text, to: command(id))
-        }
+        for (id, text) in [(1, 1), (2, 2), (1, 3), (4, 4)] { memory.restore(text, to: command(id)) }
         memory.commit(at: 0)
         #expect(memory.answer(to: command(1), at: 0) == 3)
         #expect(memory.answer(to: command(2), at: 0) == 2)
@@ -268,8 +244,7 @@ private final class JournalledMemory {
             let (probe, time) = (Int.random(in: 0..<2000, using: &random), time())
             let answer = memory.answer(to: command(probe), at: time)
             // One of the open transaction is read back once that is committed.
-            let isOpen =
-                first(probe, time).map { text in model[committed...].contains { $0.text == text } } ?? false
+            let isOpen = first(probe, time).map { text in model[committed...].contains { $0.text == text } } ?? false
             #expect(answer == first(probe, time) || isOpen && answer == nil)
             #expect(memory.memory.count == model.count)
         }

@@ -10,22 +10,13 @@ import Testing
         let cluster = harness.cluster
         let store = cluster.store(in: 2)
         let till = RecordHeader(name: "x-till", value: nil)
-        cluster.send(
-            .orders,
-            partition: 0,
-            key: store,
-            value: #"{"orderId":"a","juice":"banana"}"#,
-            headers: [till]
-        )
+        cluster.send(.orders, partition: 0, key: store, value: #"{"orderId":"a","juice":"banana"}"#, headers: [till])
         harness.run()
         #expect(cluster.answers(partition: 0).isEmpty)
         #expect(cluster.answers(partition: 2) == ["juiceMade a"])
         let (_, copy) = try #require(cluster[.orders, 2].readCommitted().records.first)
         #expect(copy.key.map { String(decoding: $0.view, as: UTF8.self) } == store)
-        #expect(
-            copy.value.map { String(decoding: $0.view, as: UTF8.self) }
-                == #"{"orderId":"a","juice":"banana"}"#
-        )
+        #expect(copy.value.map { String(decoding: $0.view, as: UTF8.self) } == #"{"orderId":"a","juice":"banana"}"#)
         #expect(copy.headers == [till, RecordHeader(name: "juice.forwarded.from", value: "0/0")])
     }
 
@@ -78,12 +69,7 @@ import Testing
         let cluster = harness.cluster
         let forged = RecordHeader(name: "juice.forwarded.from", value: "0/0")
         cluster.send(
-            .orders,
-            partition: 1,
-            key: cluster.store(in: 0),
-            value: #"{"orderId":"a","juice":"banana"}"#,
-            headers: [forged]
-        )
+            .orders, partition: 1, key: cluster.store(in: 0), value: #"{"orderId":"a","juice":"banana"}"#, headers: [forged])
         harness.run()
         #expect(cluster.answers(partition: 0).isEmpty && cluster.answers(partition: 1).isEmpty)
         let letter = cluster[.deadLetters, 1].readCommitted().records.first?.record
@@ -105,16 +91,11 @@ import Testing
         let cluster = harness.cluster
         harness.log.largestRecord = 100_000
         cluster.send(
-            .orders,
-            partition: 0,
-            key: cluster.store(in: 1),
-            value: #"{"orderId":"a","juice":"banana"}"#,
+            .orders, partition: 0, key: cluster.store(in: 1), value: #"{"orderId":"a","juice":"banana"}"#,
             headers: [
                 RecordHeader(name: "traceparent", value: "00-1"),
                 RecordHeader(name: "x-receipt", value: String(repeating: "x", count: 100_000)),
-            ],
-            timestamp: cluster.now - 1_000
-        )
+            ], timestamp: cluster.now - 1_000)
         harness.run()
         #expect(cluster.answers(partition: 1) == ["juiceMade a"])
         let (_, copy) = try #require(cluster[.orders, 1].readCommitted().records.first)
@@ -208,22 +189,15 @@ import Testing
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
         let store = cluster.store(in: 1)
-        for _ in 0..<2 {
-            cluster.forwardedOrder("a", from: "0/0", store: store)
-        }
+        for _ in 0..<2 { cluster.forwardedOrder("a", from: "0/0", store: store) }
         harness.run()
         #expect(cluster.answers(partition: 1) == ["juiceMade a"])
-        #expect(
-            cluster.values(.results, partition: 1).contains(#"{"type":"copy","topic":"orders","offset":1}"#)
-        )
+        #expect(cluster.values(.results, partition: 1).contains(#"{"type":"copy","topic":"orders","offset":1}"#))
     }
 
     /// An order that was cancelled before it came has an answer that nothing remembers, once the cancel is forgotten.
     @Test func aSecondCopyIsToldByItsPlaceWhenItsAnswerIsForgotten() {
-        let harness = Harness(
-            SimulatedCluster(partitionCount: 2),
-            window: DuplicateWindow(age: 60_000, count: 1)
-        )
+        let harness = Harness(SimulatedCluster(partitionCount: 2), window: DuplicateWindow(age: 60_000, count: 1))
         let cluster = harness.cluster
         let store = cluster.store(in: 1)
         cluster.cancel("a", store: store, partition: 1, timestamp: cluster.now - 1_000)
@@ -232,11 +206,7 @@ import Testing
             cluster.order("other \(round)", "banana", store: store, partition: 1)
             harness.run()
         }
-        #expect(
-            cluster.answers(partition: 1) == [
-                "cancelled a", "rejected a", "juiceMade other 0", "juiceMade other 1",
-            ]
-        )
+        #expect(cluster.answers(partition: 1) == ["cancelled a", "rejected a", "juiceMade other 0", "juiceMade other 1"])
     }
 
     /// Anybody can write the header. A forged one must not keep others' commands from being answered.
@@ -271,11 +241,7 @@ extension SimulatedCluster {
     /// Sends an order to partition 1 whose header says that it was read first at a place.
     fileprivate func forwardedOrder(_ id: String, from place: String, store: String) {
         send(
-            .orders,
-            partition: 1,
-            key: store,
-            value: #"{"orderId":"\#(id)","juice":"kiwi"}"#,
-            headers: [RecordHeader(name: "juice.forwarded.from", value: place)]
-        )
+            .orders, partition: 1, key: store, value: #"{"orderId":"\#(id)","juice":"kiwi"}"#,
+            headers: [RecordHeader(name: "juice.forwarded.from", value: place)])
     }
 }

@@ -9,25 +9,17 @@ final class Harness {
     private let recorder: Recorder
 
     /// Collects the worker's events.
-    private final class Recorder {
-        var events: [WorkerEvent] = []
-    }
+    private final class Recorder { var events: [WorkerEvent] = [] }
 
     init(
-        _ cluster: SimulatedCluster = SimulatedCluster(partitionCount: 1),
-        member: String = "one",
-        group: Int = 0,
-        maxBatch: Int = 100,
-        window: DuplicateWindow = .standard,
-        answerBytes: Int = 4 << 20
+        _ cluster: SimulatedCluster = SimulatedCluster(partitionCount: 1), member: String = "one", group: Int = 0,
+        maxBatch: Int = 100, window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20
     ) {
         self.cluster = cluster
         let recorder = Recorder()
         self.recorder = recorder
         let log = SimulatedLog(cluster: cluster, member: member, group: group)
-        worker = SimulatedWorker(log, maxBatch: maxBatch, window: window, answerBytes: answerBytes) {
-            recorder.events.append($0)
-        }
+        worker = SimulatedWorker(log, maxBatch: maxBatch, window: window, answerBytes: answerBytes) { recorder.events.append($0) }
     }
 
     var log: SimulatedLog { worker.log }
@@ -79,10 +71,7 @@ final class Harness {
         log.lostReply = Self.once(call, error)
     }
 
-    private static func once(
-        _ call: SimulatedLog.Call,
-        _ error: LogError
-    ) -> (SimulatedLog.Call) -> LogError? {
+    private static func once(_ call: SimulatedLog.Call, _ error: LogError) -> (SimulatedLog.Call) -> LogError? {
         var isDue = true
         return { made in
             guard isDue, made == call else { return nil }
@@ -106,84 +95,42 @@ extension SimulatedCluster {
     /// Sends the claim of a worker that is gone, which must precede what else it has written.
     func claim(partition: Int32 = 0, since: Offset = 0) {
         send(
-            .results,
-            partition: partition,
-            key: nil,
-            value:
-                #"{"type":"claim","ids":["gone/0/0/0/0"],"since":\#(since),"group":"gone","instance":"0","partitions":1}"#
-        )
+            .results, partition: partition, key: nil,
+            value: #"{"type":"claim","ids":["gone/0/0/0/0"],"since":\#(since),"group":"gone","instance":"0","partitions":1}"#)
     }
 
     /// Sends an order, by default for a store of the partition.
     func order(
-        _ id: String,
-        _ juice: String,
-        store: String? = nil,
-        quantity: Int = 1,
-        partition: Int32 = 0,
-        timestamp: Timestamp? = nil
+        _ id: String, _ juice: String, store: String? = nil, quantity: Int = 1, partition: Int32 = 0, timestamp: Timestamp? = nil
     ) {
         send(
-            .orders,
-            partition: partition,
-            key: store ?? self.store(in: partition),
-            value: #"{"orderId":"\#(id)","juice":"\#(juice)","quantity":\#(quantity)}"#,
-            timestamp: timestamp
-        )
+            .orders, partition: partition, key: store ?? self.store(in: partition),
+            value: #"{"orderId":"\#(id)","juice":"\#(juice)","quantity":\#(quantity)}"#, timestamp: timestamp)
     }
 
     /// Sends the cancel of an order, by default for a store of the partition.
-    func cancel(
-        _ id: String,
-        store: String? = nil,
-        partition: Int32 = 0,
-        timestamp: Timestamp? = nil
-    ) {
+    func cancel(_ id: String, store: String? = nil, partition: Int32 = 0, timestamp: Timestamp? = nil) {
         send(
-            .orders,
-            partition: partition,
-            key: store ?? self.store(in: partition),
-            value: #"{"orderId":"\#(id)","cancel":true}"#,
-            timestamp: timestamp
-        )
+            .orders, partition: partition, key: store ?? self.store(in: partition), value: #"{"orderId":"\#(id)","cancel":true}"#,
+            timestamp: timestamp)
     }
 
     /// Sends a basket of these items, for a store of partition 0.
     func basket(_ id: String, _ items: String) {
-        send(
-            .orders,
-            partition: 0,
-            key: store(in: 0),
-            value: #"{"orderId":"\#(id)","items":[\#(items)]}"#
-        )
+        send(.orders, partition: 0, key: store(in: 0), value: #"{"orderId":"\#(id)","items":[\#(items)]}"#)
     }
 
     /// Sends a restock, by default for a store of the partition.
     func restock(_ id: String, _ body: String, store: String? = nil, partition: Int32 = 0) {
-        send(
-            .restocks,
-            partition: partition,
-            key: store ?? self.store(in: partition),
-            value: #"{"restockId":"\#(id)",\#(body)}"#
-        )
+        send(.restocks, partition: partition, key: store ?? self.store(in: partition), value: #"{"restockId":"\#(id)",\#(body)}"#)
     }
 
     func send(
-        _ topic: Topic,
-        partition: Int32,
-        key: String?,
-        value: String,
-        headers: [RecordHeader] = [],
-        timestamp: Timestamp? = nil
+        _ topic: Topic, partition: Int32, key: String?, value: String, headers: [RecordHeader] = [], timestamp: Timestamp? = nil
     ) {
         send(
-            topic,
-            partition: partition,
-            key: key.map { Array($0.utf8) },
-            value: Array(value.utf8),
-            headers: headers,
-            timestamp: timestamp
-        )
+            topic, partition: partition, key: key.map { Array($0.utf8) }, value: Array(value.utf8), headers: headers,
+            timestamp: timestamp)
     }
 
     /// The committed values of a topic's partition, in order.

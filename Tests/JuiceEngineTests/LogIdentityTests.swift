@@ -16,10 +16,7 @@ import Testing
     }
 
     /// What a worker stops for that takes the partition over now.
-    private func stop(
-        of member: String = "second",
-        window: DuplicateWindow = .standard
-    ) -> PartitionFault? {
+    private func stop(of member: String = "second", window: DuplicateWindow = .standard) -> PartitionFault? {
         let harness = Harness(cluster, member: member, window: window)
         harness.run(limit: 10_000)
         defer { harness.log.leave() }
@@ -58,11 +55,7 @@ import Testing
         #expect(fault.anchors.map(\.offset) == [0])
         try anchor(fault.anchors)
         #expect(stop(of: "third") == nil)
-        #expect(
-            cluster.answers().suffix(4) == [
-                "outOfStock x", "outOfStock y", "outOfStock z", "juiceMade a again",
-            ]
-        )
+        #expect(cluster.answers().suffix(4) == ["outOfStock x", "outOfStock y", "outOfStock z", "juiceMade a again"])
     }
 
     @Test func anInputThatLostItsEndAndGrewAgainIsReadOnFromThere() throws {
@@ -232,11 +225,7 @@ import Testing
             #expect(fault == nil)
             let stock = cluster.values(.stock)
             #expect(stock.contains { $0.contains(#""store":"early","revision":2"#) })
-            #expect(
-                stock.contains {
-                    $0.contains(#""store":"gangnam","revision":3000"#) && $0.contains(#""kiwi":2999"#)
-                }
-            )
+            #expect(stock.contains { $0.contains(#""store":"gangnam","revision":3000"#) && $0.contains(#""kiwi":2999"#) })
             return
         }
         #expect(fault?.kind == .stock)
@@ -305,8 +294,7 @@ import Testing
         let harness = Harness(cluster)
         harness.loseReply(of: .commit, with: LogError(.startOver, "a test"))
         harness.run()
-        let claims = cluster.values(.results).filter { $0.contains(#""claim""#) && $0.contains("since") }
-            .count
+        let claims = cluster.values(.results).filter { $0.contains(#""claim""#) && $0.contains("since") }.count
         #expect(claims > 1)
         cluster.now += 3_001
         harness.run()
@@ -321,18 +309,10 @@ extension Harness {
     }
 }
 
-extension InputShare {
-    fileprivate static let whole = InputShare(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1)
-}
+extension InputShare { fileprivate static let whole = InputShare(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1) }
 
 extension WorkerSettings {
     fileprivate static var anchor: WorkerSettings {
-        WorkerSettings(
-            menu: .standard,
-            language: .english,
-            partitionCount: 1,
-            group: "group-0",
-            instance: "anchor"
-        )
+        WorkerSettings(menu: .standard, language: .english, partitionCount: 1, group: "group-0", instance: "anchor")
     }
 }

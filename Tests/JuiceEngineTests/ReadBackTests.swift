@@ -30,13 +30,9 @@ import Testing
         #expect(
             Array(again)
                 == [(1, 3), (0, 4)].map { index, offset in
-                    first[index].replacing(
-                        #""type":"juiceMade""#,
-                        with: #""type":"juiceMade","duplicate":true"#
-                    )
-                    .replacing(#""offset":\#(index)"#, with: #""offset":\#(offset)"#)
-                }
-        )
+                    first[index].replacing(#""type":"juiceMade""#, with: #""type":"juiceMade","duplicate":true"#).replacing(
+                        #""offset":\#(index)"#, with: #""offset":\#(offset)"#)
+                })
         #expect(readBackCount(harness) == 2)
         // They are at hand now.
         for id in ["a", "b"] { cluster.order(id, "banana") }
@@ -55,11 +51,7 @@ import Testing
         cluster.order("d", "kiwi")
         cluster.order("other", "kiwi", partition: 1)
         harness.run()
-        #expect(
-            cluster.answers() == [
-                "juiceMade a", "juiceMade b", "juiceMade c", "juiceMade a again", "juiceMade d",
-            ]
-        )
+        #expect(cluster.answers() == ["juiceMade a", "juiceMade b", "juiceMade c", "juiceMade a again", "juiceMade d"])
         #expect(cluster.answers(partition: 1) == ["juiceMade other"])
         // In two transactions: with the first record of each partition, and with the rest.
         let commits = harness.events.filter {
@@ -72,11 +64,7 @@ import Testing
         let harness = harness()
         for id in ["a", "b", "c", "a", "d"] { cluster.order(id, "banana") }
         harness.run()
-        #expect(
-            cluster.answers() == [
-                "juiceMade a", "juiceMade b", "juiceMade c", "juiceMade a again", "juiceMade d",
-            ]
-        )
+        #expect(cluster.answers() == ["juiceMade a", "juiceMade b", "juiceMade c", "juiceMade a again", "juiceMade d"])
     }
 
     @Test func aCancelFindsWhatItsOrderTook() {
@@ -114,10 +102,7 @@ import Testing
         #expect(cluster.answers().suffix(2) == ["rejected a again", "rejected a again"])
     }
 
-    @Test(
-        arguments: [SimulatedLog.Call.openChangelog, .readChangelog],
-        [LogError.Remedy.retry, .startOver]
-    )
+    @Test(arguments: [SimulatedLog.Call.openChangelog, .readChangelog], [LogError.Remedy.retry, .startOver])
     func aFailedReadIsMadeAgain(call: SimulatedLog.Call, remedy: LogError.Remedy) {
         let harness = harness()
         for id in ["a", "b"] { cluster.order(id, "banana") }
@@ -126,18 +111,14 @@ import Testing
         cluster.order("c", "banana")
         harness.fail(call, with: LogError(remedy, "a test"))
         harness.run()
-        #expect(
-            cluster.answers() == ["juiceMade a", "juiceMade b", "juiceMade a again", "juiceMade c"]
-        )
+        #expect(cluster.answers() == ["juiceMade a", "juiceMade b", "juiceMade a again", "juiceMade c"])
     }
 
     @Test func damageAtAnAnswerStopsItsPartitionAlone() throws {
         let harness = harness()
         for id in ["a", "b"] { cluster.order(id, "banana") }
         harness.run()
-        let place = try #require(
-            cluster[.results, 0].readCommitted().records.first { $0.record.key != nil }
-        ).offset
+        let place = try #require(cluster[.results, 0].readCommitted().records.first { $0.record.key != nil }).offset
         cluster[.results, 0].damage(place)
         cluster.order("a", "banana")
         cluster.order("other", "kiwi", partition: 1)
@@ -176,9 +157,7 @@ import Testing
         }
         harness.run()
         let records = cluster.values(.results, partition: 0)
-        let places = [#""b""#, "holiday", #""c""#].compactMap { text in
-            records.firstIndex { $0.contains(text) }
-        }
+        let places = [#""b""#, "holiday", #""c""#].compactMap { text in records.firstIndex { $0.contains(text) } }
         #expect(places.count == 3 && places == places.sorted())
         for id in ["c", "b", "a"] { cluster.order(id, "banana") }
         harness.run()

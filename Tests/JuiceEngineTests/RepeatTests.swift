@@ -14,11 +14,8 @@ import Testing
         #expect(answers.count == 2)
         #expect(
             answers.last
-                == answers.first?.replacing(
-                    #"{"type":"juiceMade""#,
-                    with: #"{"type":"juiceMade","duplicate":true"#
-                ).replacing(#""offset":0"#, with: #""offset":1"#)
-        )
+                == answers.first?.replacing(#"{"type":"juiceMade""#, with: #"{"type":"juiceMade","duplicate":true"#).replacing(
+                    #""offset":0"#, with: #""offset":1"#))
         #expect(harness.cluster.values(.stock).count == 1)
     }
 

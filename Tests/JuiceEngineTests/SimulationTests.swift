@@ -57,7 +57,5 @@ import Testing
         #expect(traces[0] == traces[1])
     }
 
-    private final class Lines {
-        var all: [String] = []
-    }
+    private final class Lines { var all: [String] = [] }
 }

@@ -60,9 +60,7 @@ import Testing
 
     @Test func aChangeGivesTheRevisionAfterIt() {
         var table = StoreTable(menu: .standard)
-        #expect(
-            [take(1, "a", from: &table), take(1, "a", from: &table), take(1, "b", from: &table)] == [1, 2, 1]
-        )
+        #expect([take(1, "a", from: &table), take(1, "a", from: &table), take(1, "b", from: &table)] == [1, 2, 1])
         table.commit()
         #expect([take(1, "a", from: &table), take(100, "a", from: &table)] == [3, 0])
         table.undo()
@@ -102,9 +100,7 @@ import Testing
 
     private func unwritten(_ table: inout StoreTable) -> [String] {
         var visited: [String] = []
-        table.forEachUnwritten { name, store, revision in
-            visited.append("\(String(name)) \(store[1]) \(revision)")
-        }
+        table.forEachUnwritten { name, store, revision in visited.append("\(String(name)) \(store[1]) \(revision)") }
         return visited
     }
 

@@ -11,16 +11,8 @@ import Testing
         Batch(
             (0..<count).map {
                 CommandRecord(
-                    topic: .orders,
-                    partition: partition,
-                    offset: Offset($0),
-                    timestamp: nil,
-                    key: nil,
-                    value: nil,
-                    index: $0
-                )
-            }
-        )
+                    topic: .orders, partition: partition, offset: Offset($0), timestamp: nil, key: nil, value: nil, index: $0)
+            })
     }
 
     @Test func batchesThatFailAreHalvedAndDoubledAgain() {

@@ -23,22 +23,10 @@ import Testing
 
         /// Another process claims the partition.
         func claim(_ ids: [String]) {
-            let claim = JournalClaim(
-                ids: ids,
-                since: 0,
-                group: "0",
-                instance: "one",
-                partitions: 1,
-                next: [:]
-            )
+            let claim = JournalClaim(ids: ids, since: 0, group: "0", instance: "one", partitions: 1, next: [:])
             var buffer = OutputBuffer()
             JournalNote.claim(claim).write(into: &buffer)
-            harness.cluster.send(
-                .results,
-                partition: 0,
-                key: nil,
-                value: String(decoding: buffer.bytes, as: UTF8.self)
-            )
+            harness.cluster.send(.results, partition: 0, key: nil, value: String(decoding: buffer.bytes, as: UTF8.self))
         }
 
         /// The ids of the claims in the journal.

@@ -90,10 +90,7 @@ import Testing
         first.run()
         cluster.order("c", "banana")
         first.run()
-        #expect(
-            cluster.values(.stock).last?.contains(#""revision":3,"stock":{"strawberry":10,"banana":4"#)
-                == true
-        )
+        #expect(cluster.values(.stock).last?.contains(#""revision":3,"stock":{"strawberry":10,"banana":4"#) == true)
     }
 
     @Test func aMemberThatLostItsPartitionsCannotCommit() {

@@ -23,8 +23,7 @@ import Testing
     }
 
     @Test(arguments: [
-        SimulatedLog.Call.initTransactions, .poll, .extents, .openChangelog, .readChangelog,
-        .confirmMembership, .fence,
+        SimulatedLog.Call.initTransactions, .poll, .extents, .openChangelog, .readChangelog, .confirmMembership, .fence,
         .answerStarts, .readBack, .start, .begin, .commit,
     ])
     func aCallThatMayBeMadeAgainIsMadeAgain(call: SimulatedLog.Call) {

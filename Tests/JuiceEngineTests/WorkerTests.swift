@@ -12,8 +12,7 @@ import Testing
         #expect(
             harness.cluster.values(.stock, partition: 0) == [
                 #"{"store":"gangnam","revision":1,"stock":{"strawberry":10,"banana":8,"pineapple":10,"kiwi":10,"mango":10}}"#
-            ]
-        )
+            ])
     }
 
     /// The stock topic is a view, written once the answers are committed.
@@ -52,11 +51,7 @@ import Testing
         #expect(notes.count == 4)
         #expect(notes.contains(#"{"type":"forwarded","topic":"orders","offset":1,"to":1}"#))
         #expect(notes.contains(#"{"type":"deadLetter","topic":"orders","offset":2,"code":"notJSON"}"#))
-        #expect(
-            cluster.values(.results, partition: 1).contains {
-                $0.contains(#""offset":0,"from":"0/1","juice""#)
-            }
-        )
+        #expect(cluster.values(.results, partition: 1).contains { $0.contains(#""offset":0,"from":"0/1","juice""#) })
     }
 
     /// A reader of the journal must not have to read far.
@@ -65,9 +60,7 @@ import Testing
         for number in 0..<5_000 { harness.cluster.order("\(number)", "durian") }
         harness.run(limit: 5_000)
         let isNote = harness.cluster.values(.results).map { $0.hasPrefix(#"{"type":"position""#) }
-        let distances = isNote.split(separator: true, omittingEmptySubsequences: false).dropFirst().map(
-            \.count
-        )
+        let distances = isNote.split(separator: true, omittingEmptySubsequences: false).dropFirst().map(\.count)
         #expect(distances.allSatisfy { $0 < 1_500 } && distances.count >= 4)
     }
 
@@ -117,17 +110,12 @@ import Testing
         harness.cluster.order("a", "banana")
         harness.run()
         #expect(harness.cluster.answers() == ["juiceMade a"])
-        let (offset, letter) = try #require(
-            harness.cluster[.deadLetters, 0].readCommitted().records.first
-        )
+        let (offset, letter) = try #require(harness.cluster[.deadLetters, 0].readCommitted().records.first)
         #expect(offset == 0)
         #expect(letter.value.map { String(decoding: $0.view, as: UTF8.self) } == "juice, please")
         #expect(letter.key.map { String(decoding: $0.view, as: UTF8.self) } == "gangnam")
         let headers = Dictionary(
-            uniqueKeysWithValues: letter.headers.map {
-                ($0.name, String(decoding: $0.value ?? [], as: UTF8.self))
-            }
-        )
+            uniqueKeysWithValues: letter.headers.map { ($0.name, String(decoding: $0.value ?? [], as: UTF8.self)) })
         #expect(headers["x-till"] == "7")
         #expect(headers["juice.error.code"] == "notJSON")
         #expect(headers["juice.source.topic"] == "juice.orders")
@@ -138,11 +126,7 @@ import Testing
     @Test func aKeyThatNamesNoStoreMakesADeadLetter() {
         let harness = Harness()
         harness.cluster.send(
-            .orders,
-            partition: 0,
-            key: String(repeating: "x", count: 129),
-            value: #"{"orderId":"a","juice":"kiwi"}"#
-        )
+            .orders, partition: 0, key: String(repeating: "x", count: 129), value: #"{"orderId":"a","juice":"kiwi"}"#)
         harness.run()
         #expect(harness.cluster.answers().isEmpty)
         #expect(harness.cluster.values(.deadLetters).count == 1)
@@ -150,9 +134,7 @@ import Testing
 
     @Test func traceHeadersAreCopiedToTheAnswerAndOthersAreNot() throws {
         let harness = Harness()
-        let headers = ["traceparent", "x-till", "tracestate"].map {
-            RecordHeader(name: $0, value: "value of \($0)")
-        }
+        let headers = ["traceparent", "x-till", "tracestate"].map { RecordHeader(name: $0, value: "value of \($0)") }
         let answer = try #require(harness.answer(toOrderWith: headers))
         #expect(answer.headers == [headers[0], headers[2]])
         #expect(answer.key.map { String(decoding: $0.view, as: UTF8.self) } == "main")

@@ -33,13 +33,7 @@ import Testing
         let harness = Harness()
         let trace = RecordHeader(name: "traceparent", value: String(repeating: "x", count: 5_000))
         harness.cluster.order("before", "kiwi")
-        harness.cluster.send(
-            .orders,
-            partition: 0,
-            key: "gangnam",
-            value: #"{"orderId":"a","juice":"kiwi"}"#,
-            headers: [trace]
-        )
+        harness.cluster.send(.orders, partition: 0, key: "gangnam", value: #"{"orderId":"a","juice":"kiwi"}"#, headers: [trace])
         harness.cluster.order("after", "kiwi")
         harness.log.largestRecord = 4_000
         harness.run()
@@ -146,12 +140,7 @@ import Testing
     @Test func aDeadLetterRefusedForItsSizeIsTruncated() throws {
         let harness = Harness()
         let size = 600_000
-        harness.cluster.send(
-            .orders,
-            partition: 0,
-            key: "gangnam",
-            value: String(repeating: "x", count: size)
-        )
+        harness.cluster.send(.orders, partition: 0, key: "gangnam", value: String(repeating: "x", count: size))
         harness.cluster.order("a", "banana")
         harness.log.largestRecord = 500_000
         harness.run()
@@ -160,9 +149,7 @@ import Testing
         let value = try #require(letter.value?.view)
         #expect(value.count < 500_000 && value.allSatisfy { $0 == UInt8(ascii: "x") })
         let truncated = letter.headers.first { $0.name == "juice.truncated.from" }
-        #expect(
-            truncated == RecordHeader(name: "juice.truncated.from", value: String(size + "gangnam".count))
-        )
+        #expect(truncated == RecordHeader(name: "juice.truncated.from", value: String(size + "gangnam".count)))
         #expect(letter.headers.contains { $0.name == "juice.error.code" })
     }
 

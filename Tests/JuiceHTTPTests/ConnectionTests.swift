@@ -30,12 +30,9 @@ struct ConnectionTests {
     }
 
     private func serving(
-        _ limits: ConnectionLimits,
-        metrics: HTTPMetrics = HTTPMetrics(),
-        _ body: @Sendable @escaping (HTTPAddress) throws -> Void
+        _ limits: ConnectionLimits, metrics: HTTPMetrics = HTTPMetrics(), _ body: @Sendable @escaping (HTTPAddress) throws -> Void
     ) async throws {
-        try await TestSupport.serving(Self.router().buildResponder(), limits: limits, metrics: metrics) {
-            address in
+        try await TestSupport.serving(Self.router().buildResponder(), limits: limits, metrics: metrics) { address in
             try await onThread { try body(address) }
         }
     }
@@ -133,8 +130,7 @@ struct ConnectionTests {
                     for await _ in gate { break }
                     try await writer.write(ByteBuffer(string: "ended"))
                     try await writer.finish(nil)
-                }
-            )
+                })
         }
         let limits = Self.limits(timeout: .milliseconds(150))
         try await TestSupport.serving(router.buildResponder(), limits: limits) { address in
@@ -161,8 +157,7 @@ struct ConnectionTests {
                     defer { ended.yield() }
                     let piece = ByteBuffer(repeating: 0x78, count: 1 << 20)
                     while true { try await writer.write(piece) }
-                }
-            )
+                })
         }
         let limits = Self.limits(timeout: .milliseconds(150))
         try await TestSupport.serving(router.buildResponder(), limits: limits) { address in
@@ -192,9 +187,7 @@ struct ConnectionTests {
                 let first = try RawConnection(address)
                 first.send(Self.request)
                 _ = try first.read(until: "hello")
-                if limits.timeout > .seconds(1) {
-                    #expect(registry.text().contains("juice_http_connections 1\n"))
-                }
+                if limits.timeout > .seconds(1) { #expect(registry.text().contains("juice_http_connections 1\n")) }
                 let second = try RawConnection(address)
                 second.send(Self.request)
                 _ = try second.read(until: "\r\n\r\n")

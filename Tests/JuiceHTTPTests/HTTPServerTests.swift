@@ -23,8 +23,7 @@ import Testing
 
     private var responder: RouterResponder<BasicRequestContext> {
         AdminRoutes.router(
-            liveness: { [health] in health.liveness.reasons },
-            readiness: { [health] in health.readiness.reasons },
+            liveness: { [health] in health.liveness.reasons }, readiness: { [health] in health.readiness.reasons },
             metrics: registry
         ).buildResponder()
     }
@@ -44,11 +43,7 @@ import Testing
         let url = try #require(URL(string: "http://\(address)\(path)"))
         let (data, response) = try await URLSession(configuration: .ephemeral).data(from: url)
         let http = try #require(response as? HTTPURLResponse)
-        return Answer(
-            status: http.statusCode,
-            headers: http.allHeaderFields,
-            body: String(decoding: data, as: UTF8.self)
-        )
+        return Answer(status: http.statusCode, headers: http.allHeaderFields, body: String(decoding: data, as: UTF8.self))
     }
 
     @Test func readinessFollowsTheService() async throws {
@@ -57,10 +52,7 @@ import Testing
             #expect(early.status == 503)
             #expect(early.body == #"{"status":"not ready","reasons":["the topics are not checked yet"]}"#)
             health.started(workers: 1)
-            health.record(
-                .restored(partitions: [], RestoredState(stores: 0, commands: 0, records: 0)),
-                ofWorker: 0
-            )
+            health.record(.restored(partitions: [], RestoredState(stores: 0, commands: 0, records: 0)), ofWorker: 0)
             let ready = try await get("/health/ready", at: address)
             #expect(ready.status == 200)
             #expect(ready.body == #"{"status":"ready"}"#)

@@ -99,9 +99,7 @@ struct BoardTests {
 
     @Test func aStoreHasAnswersOfItsOwn() throws {
         var board = Board(menu: .standard, rule: StoreRule(stores: nil), now: 100)
-        for number in 0..<40 {
-            try board.apply(.answer(Sample.made("g\(number)"), isHistory: false), now: 100)
-        }
+        for number in 0..<40 { try board.apply(.answer(Sample.made("g\(number)"), isHistory: false), now: 100) }
         try board.apply(.answer(Sample.made("h", store: "hongdae"), isHistory: false), now: 100)
         #expect(board.activity(of: Name("hongdae"), now: 100).answers.map(\.answer.id) == ["h"])
         #expect(board.activity(of: Name("gangnam"), now: 100).answers.count == Activity.mostAnswers)

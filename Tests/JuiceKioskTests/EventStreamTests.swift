@@ -23,9 +23,7 @@ struct EventStreamTests {
         /// Requests events. Any other response closes the connection, so that it can be read to its end.
         func events(_ method: String = "GET") throws -> RawConnection {
             let connection = try RawConnection(address)
-            connection.send(
-                "\(method) /api/events HTTP/1.1\r\nHost: \(address)\r\nConnection: close\r\n\r\n"
-            )
+            connection.send("\(method) /api/events HTTP/1.1\r\nHost: \(address)\r\nConnection: close\r\n\r\n")
             return connection
         }
 
@@ -51,21 +49,12 @@ struct EventStreamTests {
         let now = Mutex(1000.0)
         let rule = StoreRule(stores: nil)
         let hub = Hub(menu: .standard, rule: rule, mostPages: Self.places) { now.withLock { $0 } }
-        let configuration = KioskConfiguration(
-            kafka: KafkaConfiguration([:]),
-            topics: TopicNames(),
-            group: "g"
-        )
+        let configuration = KioskConfiguration(kafka: KafkaConfiguration([:]), topics: TopicNames(), group: "g")
         let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let desk = OrderDesk(configuration: configuration.orders, topics: configuration.topics, logger: quiet)
         let routes = KioskRoutes(
-            configuration: configuration,
-            hub: hub,
-            desk: desk,
-            gate: OrderGate(configuration.limits, logger: quiet),
-            door: StaffDoor(nil, logger: quiet),
-            metrics: KioskMetrics()
-        )
+            configuration: configuration, hub: hub, desk: desk, gate: OrderGate(configuration.limits, logger: quiet),
+            door: StaffDoor(nil, logger: quiet), metrics: KioskMetrics())
         try await serving(routes.router.buildResponder()) { address in
             try await onThread {
                 defer { hub.close() }
@@ -76,9 +65,7 @@ struct EventStreamTests {
 
     @Test func askingForTheHeadTakesNoPlace() async throws {
         try await withKiosk { kiosk in
-            for _ in 0..<3 * Self.places {
-                #expect(try kiosk.events("HEAD").read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 "))
-            }
+            for _ in 0..<3 * Self.places { #expect(try kiosk.events("HEAD").read(until: "\r\n\r\n").hasPrefix("HTTP/1.1 200 ")) }
             #expect(kiosk.hub.hasRoom)
             _ = try kiosk.page()
         }

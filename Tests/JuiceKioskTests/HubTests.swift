@@ -25,8 +25,7 @@ struct HubTests {
         hub = Hub(menu: .standard, rule: StoreRule(stores: nil), mostPages: Self.mostPages) { clock.now }
     }
 
-    private func open(_ store: String = "gangnam", all: Bool = true, page: String = "p") throws -> Subscriber
-    {
+    private func open(_ store: String = "gangnam", all: Bool = true, page: String = "p") throws -> Subscriber {
         let view = PageView(store: Name(store), showsAll: all)
         return try #require(hub.subscribe(view, page: Name(page)))
     }
@@ -72,8 +71,7 @@ struct HubTests {
         #expect(told.map(\.name) == ["stock"])
         #expect(
             told.first?.data.contains(#"{"fruit":"kiwi","amount":4}"#) == true
-                || told.first?.data.contains(#"{"amount":4,"fruit":"kiwi"}"#) == true
-        )
+                || told.first?.data.contains(#"{"amount":4,"fruit":"kiwi"}"#) == true)
     }
 
     @Test func anAnswerGoesToWhoAskedAtOnce() throws {
@@ -95,8 +93,7 @@ struct HubTests {
         #expect(hub.await(command, page: Name("mine")))
         clock.advance(1)
         hub.apply([
-            .answer(try Sample.made("kiosk-own"), isHistory: false),
-            .answer(try Sample.made("pos-7-000123"), isHistory: false),
+            .answer(try Sample.made("kiosk-own"), isHistory: false), .answer(try Sample.made("pos-7-000123"), isHistory: false),
         ])
         let told = events(mine)
         #expect(told.first { $0.name == "own" }?.data.contains(#""id":"own""#) == true)
@@ -138,9 +135,7 @@ struct HubTests {
         var answer = try Sample.cancelled("1")
         answer.gap = 5...7
         hub.apply([.answer(answer, isHistory: true)])
-        for id in 2...(Activity.mostAnswers + 1) {
-            hub.apply([.answer(try Sample.made("\(id)"), isHistory: true)])
-        }
+        for id in 2...(Activity.mostAnswers + 1) { hub.apply([.answer(try Sample.made("\(id)"), isHistory: true)]) }
         let opened = events(try open())
         #expect(!opened.contains { $0.name == "answer" && $0.data.contains("gap") })
         let board = try #require(opened.first { $0.name == "board" }?.data)
@@ -148,9 +143,7 @@ struct HubTests {
         #expect((gap.store, gap.first, gap.last) == (answer.answer.store, 5, 7))
     }
 
-    private struct GapFrame: Decodable {
-        let gap: [String: Int]
-    }
+    private struct GapFrame: Decodable { let gap: [String: Int] }
 
     private struct BoardGapFrame: Decodable {
         struct Gap: Decodable {

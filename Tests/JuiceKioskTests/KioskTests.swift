@@ -23,35 +23,22 @@ struct KioskTests {
 
     /// Runs a broker, the service and a kiosk during the body.
     private func withKiosk(
-        _ change: (inout KioskConfiguration) -> Void = { $0.takesAnyStore = true },
-        logger: Logger = quiet,
+        _ change: (inout KioskConfiguration) -> Void = { $0.takesAnyStore = true }, logger: Logger = quiet,
         _ body: @Sendable @escaping (_ kiosk: Site, _ broker: TestBroker) async throws -> Void
     ) async throws {
         let topics = TopicNames()
         let broker = try await onThread { try TestBroker(topics: topics.all) }
         let service = OrderService(
             configuration: ServiceConfiguration(
-                bootstrapServers: broker.bootstrapServers,
-                instanceID: "test",
-                capabilities: .embedded
-            ),
-            logger: Self.quiet
-        )
+                bootstrapServers: broker.bootstrapServers, instanceID: "test", capabilities: .embedded), logger: Self.quiet)
         var configuration = KioskConfiguration(
             kafka: KafkaConfiguration([
                 "bootstrap.servers": broker.bootstrapServers, "reconnect.backoff.max.ms": "500",
                 "allow.auto.create.topics": "false",
-            ]),
-            topics: topics,
-            group: "juice-maker",
-            capabilities: .embedded,
-            staffToken: StaffToken(Self.token)
-        )
+            ]), topics: topics, group: "juice-maker", capabilities: .embedded, staffToken: StaffToken(Self.token))
         change(&configuration)
         let kiosk = Kiosk(configuration, logger: logger)
-        try await serving(kiosk.responder, besides: [service, kiosk]) { address in
-            try await body(Site(address: address), broker)
-        }
+        try await serving(kiosk.responder, besides: [service, kiosk]) { address in try await body(Site(address: address), broker) }
         try await onThread { broker.stop() }
     }
 
@@ -59,25 +46,19 @@ struct KioskTests {
     private struct Site: Sendable {
         let address: HTTPAddress
 
-        func post(_ path: String, _ body: String, headers: [String: String?] = [:]) async throws -> (
-            Int, String
-        ) {
+        func post(_ path: String, _ body: String, headers: [String: String?] = [:]) async throws -> (Int, String) {
             var request = URLRequest(url: try #require(URL(string: "http://\(address)\(path)")))
             request.httpMethod = "POST"
             request.httpBody = Data(body.utf8)
-            let all = ["Content-Type": "application/json", "Origin": "http://\(address)"]
-                .merging(headers) { $1 }
+            let all = ["Content-Type": "application/json", "Origin": "http://\(address)"].merging(headers) { $1 }
             for (name, value) in all { request.setValue(value, forHTTPHeaderField: name) }
             let (data, response) = try await URLSession(configuration: .ephemeral).data(for: request)
             let answer = try #require(response as? HTTPURLResponse)
-            let retryAfter =
-                answer.value(forHTTPHeaderField: "Retry-After").map { " retry after \($0)" } ?? ""
+            let retryAfter = answer.value(forHTTPHeaderField: "Retry-After").map { " retry after \($0)" } ?? ""
             return (answer.statusCode, String(decoding: data, as: UTF8.self) + retryAfter)
         }
 
-        func expect(_ status: Int, _ path: String, _ body: String, headers: [String: String?] = [:])
-            async throws
-        {
+        func expect(_ status: Int, _ path: String, _ body: String, headers: [String: String?] = [:]) async throws {
             let found = try await post(path, body, headers: headers).0
             #expect(found == status, "\(path) \(headers) \(body.prefix(100))")
         }
@@ -108,24 +89,15 @@ struct KioskTests {
         try await withKiosk { site, _ in
             async let made = site.event("store=s&page=p", holding: "event: own", "juiceMade", #""items":["#)
             async let cancelled = site.event(
-                "store=s&page=q",
-                holding: "event: own",
-                #""kind":"cancel""#,
-                #""type":"cancelled""#,
-                #""returned":["#,
-                #""id":"o-1""#
-            )
+                "store=s&page=q", holding: "event: own", #""kind":"cancel""#, #""type":"cancelled""#, #""returned":["#,
+                #""id":"o-1""#)
             async let dead = site.event("store=s&page=r", holding: "event: own", #""reason":"cancelled""#)
-            for page in ["p", "q", "r"] {
-                _ = try await site.event("store=s&page=\(page)", holding: #""state":"live""#)
-            }
+            for page in ["p", "q", "r"] { _ = try await site.event("store=s&page=\(page)", holding: #""state":"live""#) }
             let basket = #"{"orderId":"o-1","store":"s","items":[{"juice":"kiwi"},{"juice":"banana"}]}"#
             try await site.expect(202, "/api/orders", basket, headers: ["X-Kiosk-Page": "p"])
             _ = try await made
             let cancel = #"{"orderId":"o-1","store":"s"}"#
-            for _ in 0..<2 {
-                try await site.expect(202, "/api/cancels", cancel, headers: ["X-Kiosk-Page": "q"])
-            }
+            for _ in 0..<2 { try await site.expect(202, "/api/cancels", cancel, headers: ["X-Kiosk-Page": "q"]) }
             _ = try await cancelled
             try await site.expect(202, "/api/orders", basket, headers: ["X-Kiosk-Page": "r"])
             _ = try await dead
@@ -147,9 +119,7 @@ struct KioskTests {
                     {"type":"restocked","restockId":"r-\#(revision)","store":"s","offset":1,"left":{"kiwi":1},
                      "revision":\#(revision),"message":"restocked: kiwi 1"}
                     """#
-                try await onThread {
-                    try broker.write(answer, key: "s", to: TopicNames().results)
-                }
+                try await onThread { try broker.write(answer, key: "s", to: TopicNames().results) }
             }
             _ = try await gap
         }
@@ -159,11 +129,7 @@ struct KioskTests {
         try await withKiosk { site, _ in
             let restock = #"{"restockId":"r-1","store":"s","set":{"kiwi":42}}"#
             for header in [nil, "Bearer wrong-wrong-wrong", Self.token] {
-                let (status, text) = try await site.post(
-                    "/api/restocks",
-                    restock,
-                    headers: ["Authorization": header]
-                )
+                let (status, text) = try await site.post("/api/restocks", restock, headers: ["Authorization": header])
                 #expect(status == 401)
                 #expect(text.contains("wrongToken"))
             }
@@ -193,18 +159,13 @@ struct KioskTests {
 
     @Test func aFloodOfOrdersHasToWaitAndAnOrderSentAgainDoesNot() async throws {
         let limits = OrderLimits(inAll: 100, perAddress: 1)
-        try await withKiosk({
-            ($0.limits, $0.trustedProxies) = (limits, [AddressRange("127.0.0.1")].compactMap(\.self))
-        }) { site, _ in
+        try await withKiosk({ ($0.limits, $0.trustedProxies) = (limits, [AddressRange("127.0.0.1")].compactMap(\.self)) }) {
+            site, _ in
             // The proxy's own entry is trusted, but not the entries before it.
             let flooding = ["X-Forwarded-For": "198.51.100.9, 192.0.2.1"]
             var (number, status, text) = (0, 202, "")
             while status == 202, number < 100 {
-                (status, text) = try await site.post(
-                    "/api/orders",
-                    Self.order("o-\(number)"),
-                    headers: flooding
-                )
+                (status, text) = try await site.post("/api/orders", Self.order("o-\(number)"), headers: flooding)
                 number += 1
             }
             #expect(number > 10)
@@ -245,9 +206,7 @@ struct KioskTests {
                 (["Sec-Fetch-Site": "cross-site"], 403), (["Content-Type": "text/plain"], 415),
                 (["Content-Type": "application/x-www-form-urlencoded"], 415),
             ]
-            for (headers, expected) in refused {
-                try await site.expect(expected, "/api/orders", order, headers: headers)
-            }
+            for (headers, expected) in refused { try await site.expect(expected, "/api/orders", order, headers: headers) }
             let long = #"{"orderId":"\#(String(repeating: "x", count: 9000))","store":"s","juice":"kiwi"}"#
             try await site.expect(413, "/api/orders", long)
             try await site.expect(400, "/api/orders", "{}")

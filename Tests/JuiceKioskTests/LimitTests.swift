@@ -12,11 +12,7 @@ struct OrderGateTests {
     private let there = IPAddress("192.0.2.2")
 
     private func gate(inAll: Int = 100, perAddress: Int = 5) -> OrderGate {
-        OrderGate(
-            OrderLimits(inAll: inAll, perAddress: perAddress),
-            logger: recorder.makeLogger(),
-            now: { [clock] in clock.now }
-        )
+        OrderGate(OrderLimits(inAll: inAll, perAddress: perAddress), logger: recorder.makeLogger(), now: { [clock] in clock.now })
     }
 
     /// Whether the order passes.
@@ -29,9 +25,7 @@ struct OrderGateTests {
         do throws(Refusal) {
             try gate.pass(order, from: address, path: "/api/orders")
             return nil
-        } catch {
-            return error.retryAfter
-        }
+        } catch { return error.retryAfter }
     }
 
     /// The number of new orders that pass.
@@ -53,9 +47,7 @@ struct OrderGateTests {
     @Test func allAddressesTogetherHaveALimit() throws {
         let gate = gate(inAll: 10, perAddress: 5)
         var passed = 0
-        for number in 0..<1000 where passes(gate, "\(number)", from: IPAddress("192.0.2.\(number % 200)")) {
-            passed += 1
-        }
+        for number in 0..<1000 where passes(gate, "\(number)", from: IPAddress("192.0.2.\(number % 200)")) { passed += 1 }
         #expect(passed == 100)
         clock.advance(.seconds(1))
         #expect(passing(gate, 1000..<1050, from: there) == 10)
@@ -90,11 +82,7 @@ struct OrderGateTests {
     @Test func refusalsAreToldOnceASecond() {
         let gate = gate()
         _ = passing(gate, 0..<1050, from: here)
-        #expect(
-            recorder.all == [
-                "warning too many orders a second: one was refused address=192.0.2.1 path=/api/orders"
-            ]
-        )
+        #expect(recorder.all == ["warning too many orders a second: one was refused address=192.0.2.1 path=/api/orders"])
         gate.close()
         #expect(recorder.all.last?.contains("one was refused, and 998 more after it") == true)
         gate.close()
@@ -118,9 +106,7 @@ struct StaffDoorTests {
         do throws(Refusal) {
             try door.enter(authorization: "Bearer \(token)", from: address, path: "/api/staff")
             return "in"
-        } catch {
-            return error.code + (error.retryAfter.map { " \($0)" } ?? "")
-        }
+        } catch { return error.code + (error.retryAfter.map { " \($0)" } ?? "") }
     }
 
     @Test func whoGoesOnWithWrongTokensWaitsLongerEachTime() {
@@ -149,16 +135,11 @@ struct StaffDoorTests {
 
     @Test func wrongTokensAreToldOnceASecondAndNeverShown() {
         let door = door()
-        for number in 0..<1000 {
-            _ = enter(door, "secret-\(number)", from: IPAddress("192.0.2.\(number % 256)"))
-        }
+        for number in 0..<1000 { _ = enter(door, "secret-\(number)", from: IPAddress("192.0.2.\(number % 256)")) }
         #expect(recorder.all == ["warning a wrong staff token address=192.0.2.0 path=/api/staff"])
         clock.advance(.seconds(1))
         _ = enter(door, "wrong", from: IPAddress("2001:db8::7"))
-        #expect(
-            recorder.all.last
-                == "warning a wrong staff token, and 999 more after it address=192.0.2.1 path=/api/staff"
-        )
+        #expect(recorder.all.last == "warning a wrong staff token, and 999 more after it address=192.0.2.1 path=/api/staff")
         door.close()
         #expect(recorder.all.count == 2)
     }

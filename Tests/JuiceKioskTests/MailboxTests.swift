@@ -59,9 +59,7 @@ struct AwaitedAnswersTests {
 
     @Test func aPageHasSoManyAndNoMore() {
         var awaited = AwaitedAnswers()
-        for number in 0..<AwaitedAnswers.mostOfPage {
-            #expect(awaited.add(command("\(number)"), page: Name("p")) == true)
-        }
+        for number in 0..<AwaitedAnswers.mostOfPage { #expect(awaited.add(command("\(number)"), page: Name("p")) == true) }
         #expect(awaited.add(command("more"), page: Name("p")) == false)
         #expect(awaited.add(command("0"), page: Name("p")) == true)
         #expect(awaited.add(command("more"), page: Name("other")) == true)
@@ -71,9 +69,7 @@ struct AwaitedAnswersTests {
 
     @Test func theLongestWaitingIsForgotten() {
         var awaited = AwaitedAnswers()
-        for number in 0...AwaitedAnswers.most {
-            #expect(awaited.add(command("\(number)"), page: Name("\(number / 50)")) == true)
-        }
+        for number in 0...AwaitedAnswers.most { #expect(awaited.add(command("\(number)"), page: Name("\(number / 50)")) == true) }
         #expect(awaited.remove(command("0")) == nil)
         #expect(awaited.remove(command("1")) == Name("0"))
     }

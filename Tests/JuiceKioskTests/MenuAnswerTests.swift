@@ -23,20 +23,9 @@ struct MenuAnswerTests {
 
     /// The page's search field needs all that people call a juice.
     @Test func theAnswerHasAllNamesOfAJuice() throws {
-        let configuration = KioskConfiguration(
-            kafka: KafkaConfiguration([:]),
-            topics: TopicNames(),
-            group: "g"
-        )
-        let answer = try JSONDecoder().decode(
-            Answer.self,
-            from: JSONEncoder().encode(MenuAnswer(configuration))
-        )
-        let mangoKiwi = Answer.Juice(
-            id: "mangoKiwi",
-            name: Answer.Name(en: "mango kiwi juice", ko: "망고키위쥬스"),
-            aliases: ["망키쥬스"]
-        )
+        let configuration = KioskConfiguration(kafka: KafkaConfiguration([:]), topics: TopicNames(), group: "g")
+        let answer = try JSONDecoder().decode(Answer.self, from: JSONEncoder().encode(MenuAnswer(configuration)))
+        let mangoKiwi = Answer.Juice(id: "mangoKiwi", name: Answer.Name(en: "mango kiwi juice", ko: "망고키위쥬스"), aliases: ["망키쥬스"])
         #expect(answer.juices.last == mangoKiwi)
         #expect(answer.juices.first?.aliases == [])
     }

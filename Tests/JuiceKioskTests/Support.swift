@@ -40,9 +40,7 @@ enum Sample {
         )
     }
 
-    static func cancelled(_ id: String, store: String = "gangnam", isDuplicate: Bool = false) throws
-        -> TimedAnswer
-    {
+    static func cancelled(_ id: String, store: String = "gangnam", isDuplicate: Bool = false) throws -> TimedAnswer {
         let duplicate = isDuplicate ? #""duplicate":true,"# : ""
         return try timed(
             #"""

@@ -33,8 +33,7 @@ import Testing
     /// Each item alone could be made of 10 of each fruit.
     @Test(
         arguments: [
-            ([(2, 3), (6, 2)], ["3: 10 of 11"]),
-            ([(6, 3), (5, 2), (2, 3)], ["4: 10 of 12", "3: 10 of 12"]),
+            ([(2, 3), (6, 2)], ["3: 10 of 11"]), ([(6, 3), (5, 2), (2, 3)], ["4: 10 of 12", "3: 10 of 12"]),
             ([(1, 5), (4, 1)], ["1: 10 of 11"]),
         ] as [([(Int, Int)], [String])]
     )
@@ -47,9 +46,7 @@ import Testing
         var store = FruitStore(menu: .standard)
         var tally = FruitTally()
         #expect(maker.make(basket(items), from: &store, &tally) == .outOfStock)
-        #expect(
-            tally.lines.filter(\.isShort).map { "\($0.fruit): \($0.level) of \($0.amount)" } == shortages
-        )
+        #expect(tally.lines.filter(\.isShort).map { "\($0.fruit): \($0.level) of \($0.amount)" } == shortages)
         #expect(store == FruitStore(menu: .standard))
     }
 
@@ -58,19 +55,12 @@ import Testing
         for (juice, quantity) in [(2, 1), (4, 100), (2, 5), (6, 1), (4, 100)] {
             items.add(OrderItem(juice: juice, quantity: quantity))
         }
-        #expect(
-            items == [
-                OrderItem(juice: 2, quantity: 6), OrderItem(juice: 4, quantity: 200),
-                OrderItem(juice: 6, quantity: 1),
-            ]
-        )
+        #expect(items == [OrderItem(juice: 2, quantity: 6), OrderItem(juice: 4, quantity: 200), OrderItem(juice: 6, quantity: 1)])
     }
 
     @Test func theLargestBasketFits() throws {
         let name = LocalizedName(english: "a", korean: "a")
-        let juices = (0..<JuiceOrder.mostItems).map {
-            JuiceSpec(id: "\($0)", name: name, recipe: ["a": FruitStore.maximumLevel])
-        }
+        let juices = (0..<JuiceOrder.mostItems).map { JuiceSpec(id: "\($0)", name: name, recipe: ["a": FruitStore.maximumLevel]) }
         let maker = JuiceMaker(menu: try Menu(fruits: [Fruit(id: "a", name: name)], juices: juices))
         var store = try FruitStore(levels: [FruitStore.maximumLevel])
         var tally = FruitTally()
@@ -126,9 +116,7 @@ import Testing
     private func randomOrder(_ random: inout SeededGenerator) -> JuiceOrder {
         let juices = maker.menu.juices.indices.shuffled(using: &random)
         let count = Int.random(in: 0...juices.count, using: &random)
-        let items = juices.prefix(max(1, count)).map {
-            OrderItem(juice: $0, quantity: Int.random(in: 1...4, using: &random))
-        }
+        let items = juices.prefix(max(1, count)).map { OrderItem(juice: $0, quantity: Int.random(in: 1...4, using: &random)) }
         return count == 0 ? .single(items[0]) : .basket(items)
     }
 }

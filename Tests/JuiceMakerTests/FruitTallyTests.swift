@@ -26,10 +26,7 @@ import Testing
         tally.add(line(4, 2))
         #expect(tally.lines == [line(4, 2)])
 
-        let edit = StockEdit(
-            .add,
-            [StockEdit.Entry(fruit: 3, amount: -2), StockEdit.Entry(fruit: 0, amount: 6)]
-        )
+        let edit = StockEdit(.add, [StockEdit.Entry(fruit: 3, amount: -2), StockEdit.Entry(fruit: 0, amount: 6)])
         tally.set(edit, left: FruitStore(menu: .standard))
         #expect(tally.lines == [line(0, 0), line(3, 0)])
     }

@@ -13,9 +13,7 @@ import Testing
         #expect(tally.lines.map(\.fruit) == recipe.map(\.fruit))
         #expect(tally.lines.map(\.amount) == recipe.map { $0.amount * quantity })
         #expect(tally.lines.allSatisfy { $0.level == 0 })
-        for fruit in maker.menu.fruits.indices {
-            #expect(store[fruit] == (recipe.contains { $0.fruit == fruit } ? 0 : 7))
-        }
+        for fruit in maker.menu.fruits.indices { #expect(store[fruit] == (recipe.contains { $0.fruit == fruit } ? 0 : 7)) }
     }
 
     @Test(arguments: Menu.standard.juices.indices, [1, 2, 100])
@@ -48,19 +46,10 @@ import Testing
     @Test func theLargestRecipeTimesTheLargestQuantityFits() throws {
         let menu = try Menu(
             fruits: [Fruit(id: "a", name: LocalizedName(english: "a", korean: "a"))],
-            juices: [
-                JuiceSpec(
-                    id: "a",
-                    name: LocalizedName(english: "a", korean: "a"),
-                    recipe: ["a": FruitStore.maximumLevel]
-                )
-            ]
-        )
+            juices: [JuiceSpec(id: "a", name: LocalizedName(english: "a", korean: "a"), recipe: ["a": FruitStore.maximumLevel])])
         var store = try FruitStore(levels: [FruitStore.maximumLevel])
         let maker = JuiceMaker(menu: menu)
-        #expect(
-            shortages(making: 0, 100, from: &store, by: maker) == ["0: 1000000000 of 100000000000"]
-        )
+        #expect(shortages(making: 0, 100, from: &store, by: maker) == ["0: 1000000000 of 100000000000"])
         #expect(shortages(making: 0, 1, from: &store, by: maker) == nil)
         #expect(store.levels == [0])
     }
@@ -68,9 +57,7 @@ import Testing
     // What the recipe takes of its fruits, and `others` of the rest.
     private func exactLevels(_ juice: Int, _ quantity: Int, others: Int) -> [Int] {
         var levels = Array(repeating: others, count: maker.menu.fruits.count)
-        for ingredient in maker.menu.juices[juice].recipe {
-            levels[ingredient.fruit] = ingredient.amount * quantity
-        }
+        for ingredient in maker.menu.juices[juice].recipe { levels[ingredient.fruit] = ingredient.amount * quantity }
         return levels
     }
 
@@ -80,10 +67,7 @@ import Testing
 
     /// The fruits that are short if the juices cannot be made; nil if they are made.
     private func shortages(
-        making juice: Int,
-        _ quantity: Int,
-        from store: inout FruitStore,
-        by maker: JuiceMaker = JuiceMaker(menu: .standard)
+        making juice: Int, _ quantity: Int, from store: inout FruitStore, by maker: JuiceMaker = JuiceMaker(menu: .standard)
     ) -> [String]? {
         var tally = FruitTally()
         guard maker.make(order(juice, quantity), from: &store, &tally) == .outOfStock else { return nil }

@@ -10,9 +10,7 @@ import Testing
         #expect(menu.fruits.map(\.initialStock) == [10, 10, 10, 10, 10])
 
         let juices = menu.juices.map { juice in
-            let recipe = juice.recipe.map { "\($0.amount) \(menu.fruits[$0.fruit].id)" }.joined(
-                separator: " + "
-            )
+            let recipe = juice.recipe.map { "\($0.amount) \(menu.fruits[$0.fruit].id)" }.joined(separator: " + ")
             let names = [juice.name.english, juice.name.korean] + juice.aliases
             return "\(juice.id) | \(names.joined(separator: ", ")) | \(recipe)"
         }
@@ -34,11 +32,8 @@ import Testing
         let menu = Menu.standard
         let specs = menu.juices.map { juice in
             JuiceSpec(
-                id: juice.id,
-                name: juice.name,
-                aliases: juice.aliases,
-                recipe: JuiceSpec.Recipe(juice.recipe.map { (menu.fruits[$0.fruit].id, $0.amount) })
-            )
+                id: juice.id, name: juice.name, aliases: juice.aliases,
+                recipe: JuiceSpec.Recipe(juice.recipe.map { (menu.fruits[$0.fruit].id, $0.amount) }))
         }
         #expect(try Menu(fruits: menu.fruits, juices: specs) == menu)
     }
@@ -46,10 +41,7 @@ import Testing
     @Test func idsAreFoundByTheirBytes() throws {
         let composed = "caf\u{E9}"
         let decomposed = "cafe\u{301}"
-        let menu = try Menu(
-            fruits: [fruit(composed), fruit(decomposed)],
-            juices: [juice("j", [(decomposed, 3)])]
-        )
+        let menu = try Menu(fruits: [fruit(composed), fruit(decomposed)], juices: [juice("j", [(decomposed, 3)])])
         #expect(menu.fruitIndex(id: composed) == 0)
         #expect(menu.fruitIndex(id: decomposed) == 1)
         #expect(menu.juices[0].recipe == [Ingredient(fruit: 1, amount: 3)])
@@ -63,8 +55,7 @@ import Testing
         let longest = String(repeating: "가", count: 42) + "ab"
         let menu = try Menu(
             fruits: [fruit(longest, initialStock: 1_000_000_000), fruit("b", initialStock: 0)],
-            juices: [juice(longest, [(longest, 1_000_000_000), ("b", 1)], aliases: [longest])]
-        )
+            juices: [juice(longest, [(longest, 1_000_000_000), ("b", 1)], aliases: [longest])])
         #expect(menu.juices[0].aliases == [longest])
         #expect(menu.juices[0].recipe.map(\.amount) == [1_000_000_000, 1])
     }
@@ -91,14 +82,10 @@ struct MenuFault: Sendable, CustomTestStringConvertible {
         MenuFault(description: "fruits: must not be empty", fruits: []),
         MenuFault(description: "juices: must not be empty", juices: []),
         MenuFault(description: "fruits[1].id: must not be empty", fruits: [fruit("a"), fruit("")]),
-        MenuFault(
-            description: "fruits[0].id: must not be longer than 128 bytes",
-            fruits: [fruit(tooLong), fruit("kiwi")]
-        ),
+        MenuFault(description: "fruits[0].id: must not be longer than 128 bytes", fruits: [fruit(tooLong), fruit("kiwi")]),
         MenuFault(
             description: "fruits[0].name.en: must not be empty",
-            fruits: [Fruit(id: "kiwi", name: LocalizedName(english: "", korean: "키위"))]
-        ),
+            fruits: [Fruit(id: "kiwi", name: LocalizedName(english: "", korean: "키위"))]),
         MenuFault(
             description: "fruits[0].name.ko: must not be longer than 128 bytes",
             fruits: [Fruit(id: "kiwi", name: LocalizedName(english: "kiwi", korean: tooLong))]
@@ -117,13 +104,9 @@ struct MenuFault: Sendable, CustomTestStringConvertible {
         ),
         MenuFault(
             description: "juices[1].id: the id \"kiwi\" is taken",
-            juices: [juice("kiwi", [("kiwi", 3)]), juice("kiwi", [("mango", 3)])]
-        ),
+            juices: [juice("kiwi", [("kiwi", 3)]), juice("kiwi", [("mango", 3)])]),
         MenuFault(description: "juices[0].id: must not be empty", juices: [juice("", [("kiwi", 3)])]),
-        MenuFault(
-            description: "juices[0].id: must not be longer than 128 bytes",
-            juices: [juice(tooLong, [("kiwi", 3)])]
-        ),
+        MenuFault(description: "juices[0].id: must not be longer than 128 bytes", juices: [juice(tooLong, [("kiwi", 3)])]),
         MenuFault(description: "juices[0].recipe: must not be empty", juices: [juice("kiwi", [])]),
         MenuFault(
             description: "juices[1].recipe.durian: no fruit has this id",
@@ -139,12 +122,10 @@ struct MenuFault: Sendable, CustomTestStringConvertible {
         ),
         MenuFault(
             description: "juices[0].recipe.kiwi: the amount must be at most 1000000000",
-            juices: [juice("kiwi", [("kiwi", 1_000_000_001)])]
-        ),
+            juices: [juice("kiwi", [("kiwi", 1_000_000_001)])]),
         MenuFault(
             description: "juices[0].recipe.kiwi: this fruit is already in the recipe",
-            juices: [juice("kiwi", [("kiwi", 1), ("mango", 1), ("kiwi", 1)])]
-        ),
+            juices: [juice("kiwi", [("kiwi", 1), ("mango", 1), ("kiwi", 1)])]),
         aliases([], ["m", ""], "juices[1].aliases[1]: must not be empty"),
         aliases([], [" \t"], "juices[1].aliases[0]: must not be empty"),
         aliases([tooLong], [], "juices[0].aliases[0]: must not be longer than 128 bytes"),
@@ -162,18 +143,10 @@ struct MenuFault: Sendable, CustomTestStringConvertible {
         ),
     ]
 
-    private static func aliases(
-        _ first: [String],
-        _ second: [String],
-        of id: String = "kiwi",
-        _ description: String
-    ) -> MenuFault {
+    private static func aliases(_ first: [String], _ second: [String], of id: String = "kiwi", _ description: String) -> MenuFault {
         MenuFault(
             description: description,
-            juices: [
-                juice(id, [("kiwi", 3)], aliases: first), juice("mango", [("mango", 3)], aliases: second),
-            ]
-        )
+            juices: [juice(id, [("kiwi", 3)], aliases: first), juice("mango", [("mango", 3)], aliases: second)])
     }
 }
 
@@ -181,15 +154,6 @@ func fruit(_ id: String, initialStock: Int = 10) -> Fruit {
     Fruit(id: id, name: LocalizedName(english: "fruit", korean: "과일"), initialStock: initialStock)
 }
 
-func juice(
-    _ id: String,
-    _ recipe: [(fruit: String, amount: Int)],
-    aliases: [String] = []
-) -> JuiceSpec {
-    JuiceSpec(
-        id: id,
-        name: LocalizedName(english: "juice", korean: "쥬스"),
-        aliases: aliases,
-        recipe: JuiceSpec.Recipe(recipe)
-    )
+func juice(_ id: String, _ recipe: [(fruit: String, amount: Int)], aliases: [String] = []) -> JuiceSpec {
+    JuiceSpec(id: id, name: LocalizedName(english: "juice", korean: "쥬스"), aliases: aliases, recipe: JuiceSpec.Recipe(recipe))
 }

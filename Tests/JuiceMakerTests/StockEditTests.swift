@@ -30,22 +30,14 @@ import Testing
         var store = FruitStore(menu: .standard)
         let edit = StockEdit(
             kind,
-            [
-                StockEdit.Entry(fruit: 0, amount: 1),
-                StockEdit.Entry(fruit: 3, amount: amount),
-                StockEdit.Entry(fruit: 4, amount: 1),
-            ]
-        )
+            [StockEdit.Entry(fruit: 0, amount: 1), StockEdit.Entry(fruit: 3, amount: amount), StockEdit.Entry(fruit: 4, amount: 1)])
         #expect(throws: error) { try store.apply(edit) }
         #expect(store.levels == [10, 10, 10, 10, 10])
     }
 
     @Test func severalFruitsAreEditedAtOnceAndNamedInMenuOrder() throws {
         var store = FruitStore(menu: .standard)
-        let edit = StockEdit(
-            .add,
-            [StockEdit.Entry(fruit: 3, amount: -2), StockEdit.Entry(fruit: 0, amount: 6)]
-        )
+        let edit = StockEdit(.add, [StockEdit.Entry(fruit: 3, amount: -2), StockEdit.Entry(fruit: 0, amount: 6)])
         #expect(edit.entries.map(\.fruit) == [0, 3])
         try store.apply(edit)
         #expect(store.levels == [16, 10, 10, 8, 10])
@@ -53,17 +45,13 @@ import Testing
 
     @Test func theFirstFaultInMenuOrderIsReported() {
         var store = FruitStore(menu: .standard)
-        let edit = StockEdit(
-            .set,
-            [StockEdit.Entry(fruit: 4, amount: -1), StockEdit.Entry(fruit: 1, amount: .max)]
-        )
+        let edit = StockEdit(.set, [StockEdit.Entry(fruit: 4, amount: -1), StockEdit.Entry(fruit: 1, amount: .max)])
         #expect(throws: StockEditError.wouldOverflow(fruit: 1, inStock: 10)) { try store.apply(edit) }
     }
 
     @Test(
         arguments: [
-            ([(3, 6), (0, 10)], [10, 10, 10, 4, 10], nil),
-            ([(0, 999_999_990)], [10, 0, 0, 0, 0], nil),
+            ([(3, 6), (0, 10)], [10, 10, 10, 4, 10], nil), ([(0, 999_999_990)], [10, 0, 0, 0, 0], nil),
             ([], [10, 10, 10, 10, 10], nil),
             // Named is the first such fruit in menu order.
             ([(0, 1), (4, 3), (2, 2)], [0, 0, 999_999_999, 0, 999_999_998], 2),
@@ -73,9 +61,7 @@ import Testing
     func fruitsArePutBackAllOrNone(returned: [(fruit: Int, amount: Int)], levels: [Int], over: Int?) throws {
         var store = try FruitStore(levels: levels)
         var tally = FruitTally()
-        for (fruit, amount) in returned {
-            tally.append(FruitTally.Line(fruit: fruit, amount: amount, level: 0))
-        }
+        for (fruit, amount) in returned { tally.append(FruitTally.Line(fruit: fruit, amount: amount, level: 0)) }
         if let over {
             let error = StockEditError.wouldOverflow(fruit: over, inStock: levels[over])
             #expect(throws: error) { try store.putBack(&tally) }

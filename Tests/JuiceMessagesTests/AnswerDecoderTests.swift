@@ -13,20 +13,14 @@ import Testing
 
     private static let outcomes: [Answer.Outcome] = [
         .juiceMade(
-            .single(OrderedJuice(juice: "strawberryBanana", quantity: 1)),
-            used: [amount("strawberry", 10), amount("banana", 1)],
-            left: [amount("strawberry", 0), amount("banana", 9)]
-        ),
+            .single(OrderedJuice(juice: "strawberryBanana", quantity: 1)), used: [amount("strawberry", 10), amount("banana", 1)],
+            left: [amount("strawberry", 0), amount("banana", 9)]),
         .juiceMade(
-            .basket([OrderedJuice(juice: "kiwi", quantity: 2), OrderedJuice(juice: "mangoKiwi", quantity: 1)]
-            ),
-            used: [amount("kiwi", 7), amount("mango", 2)],
-            left: [amount("kiwi", 3), amount("mango", 8)]
-        ),
+            .basket([OrderedJuice(juice: "kiwi", quantity: 2), OrderedJuice(juice: "mangoKiwi", quantity: 1)]),
+            used: [amount("kiwi", 7), amount("mango", 2)], left: [amount("kiwi", 3), amount("mango", 8)]),
         .outOfStock(
             .single(OrderedJuice(juice: "strawberryBanana", quantity: 1)),
-            missing: [MissingFruit(fruit: "strawberry", needed: 10, inStock: 0)]
-        ),
+            missing: [MissingFruit(fruit: "strawberry", needed: 10, inStock: 0)]),
         .outOfStock(
             .basket([OrderedJuice(juice: "kiwi", quantity: 2), OrderedJuice(juice: "mangoKiwi", quantity: 5)]
             ),
@@ -69,23 +63,16 @@ import Testing
             }
         }
         let rejections: [(CommandKind, Rejection)] = [
-            (.order, .badQuantity), (.restock, .emptyRestock),
-            (.cancel, .wouldOverflow(fruit: 0, inStock: 1)),
+            (.order, .badQuantity), (.restock, .emptyRestock), (.cancel, .wouldOverflow(fruit: 0, inStock: 1)),
         ]
         for (kind, rejection) in rejections {
             let answer = try withHead(kind, id: id, store: store) { head in
-                let first = JuiceMessagesTests.written {
-                    samples.encoder.write(rejection, head, into: &$0)
-                }
+                let first = JuiceMessagesTests.written { samples.encoder.write(rejection, head, into: &$0) }
                 return try decode(duplicate ? repeated(first, for: head) : first)
             }
             answers.append(answer)
         }
-        #expect(
-            answers.map(\.command) == [
-                .order, .order, .order, .order, .restock, .cancel, .cancel, .order, .restock, .cancel,
-            ]
-        )
+        #expect(answers.map(\.command) == [.order, .order, .order, .order, .restock, .cancel, .cancel, .order, .restock, .cancel])
         #expect(answers.map(\.revision) == [17, 17, nil, nil, 17, 17, nil, nil, nil, nil])
         #expect(answers.allSatisfy { $0.id == id && $0.store == store && $0.offset == 1234 })
         #expect(answers.allSatisfy { $0.from == nil && $0.isDuplicate == duplicate })
@@ -97,8 +84,7 @@ import Testing
     /// An order and its cancel have one id.
     @Test(
         arguments: [
-            (#""type":"cancelled","orderId":"o""#, .cancel),
-            (#""type":"rejected","orderId":"o","cancel":true"#, .cancel),
+            (#""type":"cancelled","orderId":"o""#, .cancel), (#""type":"rejected","orderId":"o","cancel":true"#, .cancel),
             (#""type":"rejected","orderId":"o""#, .order), (#""type":"rejected","restockId":"o""#, .restock),
         ] as [(String, CommandKind)]
     )
@@ -119,8 +105,7 @@ import Testing
 
     @Test func fieldsOfANewerServiceAreIgnored() throws {
         let answer = try decode(
-            #"{"price":3,"message":"m","reason":"tooEarly","type":"rejected","x":{"type":1},"store":"s","offset":1,"orderId":"1"}"#
-        )
+            #"{"price":3,"message":"m","reason":"tooEarly","type":"rejected","x":{"type":1},"store":"s","offset":1,"orderId":"1"}"#)
         #expect(answer.outcome == .rejected(reason: "tooEarly"))
         #expect(answer.id == "1" && !answer.isDuplicate)
     }
@@ -243,8 +228,7 @@ import Testing
             {"type":"outOfStock","orderId":"o","store":"s","offset":1,"juice":"kiwi","quantity":\#(quantity),"fruit":"kiwi",\#
             "missing":[{"fruit":"kiwi","needed":\#(needed),"inStock":\#(inStock)}],"message":"m"}
             """#
-        let restocked =
-            #"{"type":"restocked","restockId":"r","store":"s","offset":1,"left":{"kiwi":\#(level)},"message":"m"}"#
+        let restocked = #"{"type":"restocked","restockId":"r","store":"s","offset":1,"left":{"kiwi":\#(level)},"message":"m"}"#
         #expect([made, short, restocked].allSatisfy { (try? decode($0)) != nil } == areTaken)
     }
 

@@ -7,14 +7,8 @@ import Testing
 @Suite struct AnswerEncoderTests {
     /// Orders a juice of a store at these levels and writes the answer.
     private func answer(
-        _ juice: String,
-        _ quantity: Int = 1,
-        levels: [Int],
-        menu: Menu = .standard,
-        _ language: Language,
-        id: String = "pos-7-000123",
-        from: ForwardSource? = nil,
-        revision: Int = 17
+        _ juice: String, _ quantity: Int = 1, levels: [Int], menu: Menu = .standard, _ language: Language,
+        id: String = "pos-7-000123", from: ForwardSource? = nil, revision: Int = 17
     ) throws -> String {
         let index = try #require(menu.juiceIndex(id: juice))
         var samples = AnswerSamples(menu: menu, language: language, revision: revision)
@@ -27,10 +21,7 @@ import Testing
     }
 
     private func rejected(
-        _ rejection: Rejection,
-        _ command: CommandKind = .order,
-        _ language: Language = .english,
-        isDuplicate: Bool = false
+        _ rejection: Rejection, _ command: CommandKind = .order, _ language: Language = .english, isDuplicate: Bool = false
     ) -> String {
         let encoder = AnswerEncoder(menu: .standard, language: language)
         let (id, store) = (BorrowedText("1"), BorrowedText("gangnam"))
@@ -49,15 +40,8 @@ import Testing
     func severalJuicesMade(_ language: Language) throws {
         let levels = [10, 10, 10, 10, 10]
         #expect(
-            try answer(
-                "mangoKiwi",
-                3,
-                levels: levels,
-                language,
-                from: ForwardSource(partition: 3, offset: 42),
-                revision: 18
-            ) == GoldenAnswers.severalJuicesMade[language]
-        )
+            try answer("mangoKiwi", 3, levels: levels, language, from: ForwardSource(partition: 3, offset: 42), revision: 18)
+                == GoldenAnswers.severalJuicesMade[language])
     }
 
     @Test(arguments: [Language.english, .korean])
@@ -111,19 +95,10 @@ import Testing
         }
         let three = try punch(["strawberry": 1, "banana": 1, "kiwi": 1])
         let none = [0, 0, 0, 0, 0]
-        #expect(
-            try answer("punch", levels: none, menu: three, .korean)
-                .hasSuffix(#""딸기, 바나나와 키위가 모자라요. 재고를 수정할까요?"}"#)
-        )
-        #expect(
-            try answer("punch", levels: none, menu: three, .english)
-                .hasSuffix(#""out of stock (strawberry, banana, kiwi)"}"#)
-        )
+        #expect(try answer("punch", levels: none, menu: three, .korean).hasSuffix(#""딸기, 바나나와 키위가 모자라요. 재고를 수정할까요?"}"#))
+        #expect(try answer("punch", levels: none, menu: three, .english).hasSuffix(#""out of stock (strawberry, banana, kiwi)"}"#))
         let four = try punch(["mango": 1, "kiwi": 1, "pineapple": 1, "banana": 1])
-        #expect(
-            try answer("punch", levels: none, menu: four, .korean)
-                .hasSuffix(#""망고, 키위, 파인애플과 바나나가 모자라요. 재고를 수정할까요?"}"#)
-        )
+        #expect(try answer("punch", levels: none, menu: four, .korean).hasSuffix(#""망고, 키위, 파인애플과 바나나가 모자라요. 재고를 수정할까요?"}"#))
     }
 
     @Test(arguments: [Language.english, .korean])
@@ -134,25 +109,16 @@ import Testing
     @Test(arguments: [Language.english, .korean])
     func rejected(_ language: Language) {
         #expect(rejected(.unknownJuice("durian"), .order, language) == GoldenAnswers.rejectedOrder[language])
-        #expect(
-            rejected(.unknownFruit("durian"), .restock, language) == GoldenAnswers.rejectedRestock[language]
-        )
+        #expect(rejected(.unknownFruit("durian"), .restock, language) == GoldenAnswers.rejectedRestock[language])
         #expect(rejected(.cancelled, .order, language) == GoldenAnswers.rejectedCancelledOrder[language])
         #expect(
-            rejected(.wouldOverflow(fruit: 3, inStock: 999_999_999), .cancel, language)
-                == GoldenAnswers.rejectedCancel[language]
-        )
+            rejected(.wouldOverflow(fruit: 3, inStock: 999_999_999), .cancel, language) == GoldenAnswers.rejectedCancel[language])
     }
 
     @Test func stock() throws {
         let store = try FruitStore(levels: [0, 9, 10, 1_000_000_000, 10])
         let record = written {
-            AnswerEncoder(menu: .standard).stock(
-                store: BorrowedText("gang\"nam"),
-                revision: 17,
-                levels: store,
-                into: &$0
-            )
+            AnswerEncoder(menu: .standard).stock(store: BorrowedText("gang\"nam"), revision: 17, levels: store, into: &$0)
         }
         #expect(record == GoldenAnswers.stock)
     }
@@ -168,13 +134,11 @@ import Testing
         for answer in answers {
             #expect(
                 answer.repeated(at: answer.offset)
-                    == answer.value.replacing(#"","#, with: #"","duplicate":true,"#, maxReplacements: 1)
-            )
+                    == answer.value.replacing(#"","#, with: #"","duplicate":true,"#, maxReplacements: 1))
         }
         #expect(
             rejected(.badQuantity, isDuplicate: true)
-                == rejected(.badQuantity).replacing(#"","#, with: #"","duplicate":true,"#, maxReplacements: 1)
-        )
+                == rejected(.badQuantity).replacing(#"","#, with: #"","duplicate":true,"#, maxReplacements: 1))
     }
 
     @Test func textsFromOutsideAreEscaped() throws {

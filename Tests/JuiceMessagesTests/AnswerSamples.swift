@@ -41,12 +41,7 @@ struct AnswerSamples {
     }
 
     /// An order of a store at these levels.
-    func order(
-        _ order: JuiceOrder,
-        levels: [Int],
-        id: String = "pos-7-000123",
-        store: String = "gangnam"
-    ) throws -> AnswerSample {
+    func order(_ order: JuiceOrder, levels: [Int], id: String = "pos-7-000123", store: String = "gangnam") throws -> AnswerSample {
         sample(try content(order, levels: levels), .order, id: id, store: store)
     }
 
@@ -77,11 +72,7 @@ struct AnswerSamples {
     }
 
     /// Sets these fruits to these levels.
-    func restock(
-        _ levels: [(fruit: Int, level: Int)],
-        id: String = "bot-1-42",
-        store: String = "gangnam"
-    ) throws -> AnswerSample {
+    func restock(_ levels: [(fruit: Int, level: Int)], id: String = "bot-1-42", store: String = "gangnam") throws -> AnswerSample {
         var fruits = FruitStore(menu: menu)
         let edit = StockEdit(.set, levels.map { StockEdit.Entry(fruit: $0.fruit, amount: $0.level) })
         try fruits.apply(edit)
@@ -101,35 +92,14 @@ struct AnswerSamples {
             case .cancel: .wouldOverflow(fruit: 0, inStock: 7)
             }
         let value = written { encoder.write(rejection, head, into: &$0) }
-        return AnswerSample(
-            command: command,
-            id: "1",
-            store: "main",
-            offset: offset,
-            from: nil,
-            value: value,
-            content: nil
-        )
+        return AnswerSample(command: command, id: "1", store: "main", offset: offset, from: nil, value: value, content: nil)
     }
 
-    private func sample(
-        _ content: AnswerContent,
-        _ command: CommandKind,
-        id: String,
-        store: String
-    ) -> AnswerSample {
+    private func sample(_ content: AnswerContent, _ command: CommandKind, id: String, store: String) -> AnswerSample {
         let value = withHead(command, id: id, store: store, offset: offset, from: from) { head in
             written { encoder.write(content, head, into: &$0) }
         }
-        return AnswerSample(
-            command: command,
-            id: id,
-            store: store,
-            offset: offset,
-            from: from,
-            value: value,
-            content: content
-        )
+        return AnswerSample(command: command, id: id, store: store, offset: offset, from: from, value: value, content: content)
     }
 
     /// A random order, cancel or restock of a random store, with a random id and at a random place.
@@ -137,10 +107,7 @@ struct AnswerSamples {
         var samples = self
         samples.offset = RandomSamples.number(&generator)
         if Bool.random(using: &generator) {
-            samples.from = ForwardSource(
-                partition: RandomSamples.number(&generator),
-                offset: RandomSamples.number(&generator)
-            )
+            samples.from = ForwardSource(partition: RandomSamples.number(&generator), offset: RandomSamples.number(&generator))
         }
         return try samples.randomHere(&generator)
     }
@@ -148,9 +115,7 @@ struct AnswerSamples {
     private func randomHere(_ generator: inout SeededGenerator) throws -> AnswerSample {
         let id = RandomSamples.text(&generator)
         let store = RandomSamples.text(&generator)
-        let bound =
-            [20, 200, 20_000, 2_000_000, FruitStore.maximumLevel - 1_000_000].randomElement(using: &generator)
-            ?? 0
+        let bound = [20, 200, 20_000, 2_000_000, FruitStore.maximumLevel - 1_000_000].randomElement(using: &generator) ?? 0
         let levels = menu.fruits.map { _ in Int.random(in: 0...bound, using: &generator) }
         switch Int.random(in: 0..<6, using: &generator) {
         case 0, 1:
@@ -160,8 +125,7 @@ struct AnswerSamples {
         case 2:
             let order = Int.random(in: 0..<4, using: &generator) == 0 ? nil : randomOrder(&generator)
             return try cancel(order, levels: levels, id: id, store: store)
-        default:
-            return try order(randomOrder(&generator), levels: levels, id: id, store: store)
+        default: return try order(randomOrder(&generator), levels: levels, id: id, store: store)
         }
     }
 
@@ -170,30 +134,19 @@ struct AnswerSamples {
             Bool.random(using: &generator) ? 1 : Int.random(in: quantities, using: &generator)
         }
         let juices = menu.juices.indices.shuffled(using: &generator)
-        guard Bool.random(using: &generator) else {
-            return .single(juices[0], quantity(JuiceOrder.quantities))
-        }
+        guard Bool.random(using: &generator) else { return .single(juices[0], quantity(JuiceOrder.quantities)) }
         let count = Int.random(in: 1...juices.count, using: &generator)
-        return .basket(
-            juices.prefix(count).map {
-                OrderItem(juice: $0, quantity: quantity(JuiceOrder.basketQuantities))
-            }
-        )
+        return .basket(juices.prefix(count).map { OrderItem(juice: $0, quantity: quantity(JuiceOrder.basketQuantities)) })
     }
 }
 
 /// Calls `body` with the head of an answer, valid during the call.
 func withHead<Result>(
-    _ command: CommandKind,
-    id: String,
-    store: String,
-    offset: Int64 = 1234,
-    from: ForwardSource? = nil,
+    _ command: CommandKind, id: String, store: String, offset: Int64 = 1234, from: ForwardSource? = nil,
     _ body: (AnswerHead) throws -> Result
 ) rethrows -> Result {
     try BorrowedText.withText(id) { id in
-        try BorrowedText.withText(store) { store in
-            try body(AnswerHead(command, id: id, store: store, offset: offset, from: from))
+        try BorrowedText.withText(store) { store in try body(AnswerHead(command, id: id, store: store, offset: offset, from: from))
         }
     }
 }

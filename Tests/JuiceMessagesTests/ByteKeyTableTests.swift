@@ -69,8 +69,6 @@ import Testing
             }
         }
         #expect(table.count == model.count)
-        for (key, index) in model {
-            #expect(self.key(table, index) == key)
-        }
+        for (key, index) in model { #expect(self.key(table, index) == key) }
     }
 }

@@ -15,9 +15,7 @@ import Testing
         let inputs = try inputs(folder)
         #expect(inputs.count >= 10)
         for (name, bytes) in inputs {
-            #expect(throws: Never.self, "\(folder)/\(name)") {
-                try bytes.withUnsafeBytes { try check.check($0) }
-            }
+            #expect(throws: Never.self, "\(folder)/\(name)") { try bytes.withUnsafeBytes { try check.check($0) } }
             // And every beginning of it.
             for end in bytes.indices {
                 #expect(throws: Never.self, "\(folder)/\(name) up to \(end)") {
@@ -27,15 +25,9 @@ import Testing
         }
     }
 
-    @Test func commands() throws {
-        try run(CommandCheck(), on: "commands")
-    }
+    @Test func commands() throws { try run(CommandCheck(), on: "commands") }
 
-    @Test func answers() throws {
-        try run(AnswerCheck(), on: "answers")
-    }
+    @Test func answers() throws { try run(AnswerCheck(), on: "answers") }
 
-    @Test func stock() throws {
-        try run(StockCheck(), on: "stock")
-    }
+    @Test func stock() throws { try run(StockCheck(), on: "stock") }
 }

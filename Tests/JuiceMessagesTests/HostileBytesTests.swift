@@ -46,16 +46,10 @@ import Testing
         }
         // The mutations are worth something only if they reach every kind of result.
         let results = [
-            "notJSON", "missingID", "badQuantity", "unknownJuice", "missingJuice", "repeatedField",
-            "badAmount",
-            "unknownFruit",
+            "notJSON", "missingID", "badQuantity", "unknownJuice", "missingJuice", "repeatedField", "badAmount", "unknownFruit",
         ]
-        for result in results {
-            #expect(seen.contains { $0.contains(result) }, "no mutation led to \(result)")
-        }
-        #expect(
-            Self.order.withUnsafeBytes { summary(used.decodeOrder($0)) } == "pos-é-7: 12 strawberryBanana"
-        )
+        for result in results { #expect(seen.contains { $0.contains(result) }, "no mutation led to \(result)") }
+        #expect(Self.order.withUnsafeBytes { summary(used.decodeOrder($0)) } == "pos-é-7: 12 strawberryBanana")
     }
 
     /// What is not refused is an answer or a note, and can be written again.

@@ -11,14 +11,10 @@ import Testing
             defer { copy.deallocate() }
             copy.copyBytes(from: bytes)
             return describe(try reader.read(UnsafeRawBufferPointer(copy)))
-        } catch {
-            return "\(error)"
-        }
+        } catch { return "\(error)" }
     }
 
-    private func read(_ bytes: [UInt8]) -> String {
-        read(bytes, with: JSONReader(capacity: 16))
-    }
+    private func read(_ bytes: [UInt8]) -> String { read(bytes, with: JSONReader(capacity: 16)) }
 
     private func describe(_ value: JSONValue) -> String {
         if let object = value.object {

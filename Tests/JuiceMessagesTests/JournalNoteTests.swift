@@ -16,9 +16,7 @@ import Testing
         #expect(self.note(value) == note)
         #expect(isNote(value))
         // No client takes it for its answer.
-        #expect(throws: MalformedMessage.self) {
-            try [UInt8](value).withUnsafeBytes { _ = try AnswerDecoder().decode($0) }
-        }
+        #expect(throws: MalformedMessage.self) { try [UInt8](value).withUnsafeBytes { _ = try AnswerDecoder().decode($0) } }
     }
 
     @Test func randomNotesAreReadBack() {

@@ -8,9 +8,7 @@ import Testing
 @Suite struct JournalReaderTests {
     private func read<Result>(_ value: String, _ body: (JournalAnswer) throws -> Result) throws -> Result {
         let reader = JournalReader(menu: .standard)
-        return try withExtendedLifetime(reader) {
-            try [UInt8](value).withUnsafeBytes { try body(try reader.answer($0)) }
-        }
+        return try withExtendedLifetime(reader) { try [UInt8](value).withUnsafeBytes { try body(try reader.answer($0)) } }
     }
 
     @Test(arguments: Language.allCases, [1, 5, 12])
@@ -56,9 +54,7 @@ import Testing
         }
         for language in Language.allCases {
             #expect(try levels(GoldenAnswers.basketMade[language]) == ["kiwi 4", "strawberry 0", "banana 9"])
-            #expect(
-                try levels(GoldenAnswers.cancelled[language]) == ["kiwi 14", "strawberry 26", "banana 10"]
-            )
+            #expect(try levels(GoldenAnswers.cancelled[language]) == ["kiwi 14", "strawberry 26", "banana 10"])
             #expect(try levels(GoldenAnswers.cancelledNothing[language]) == [])
             #expect(try levels(GoldenAnswers.outOfStock[language]) == [])
             #expect(try levels(GoldenAnswers.rejectedOrder[language]) == [])
@@ -66,10 +62,7 @@ import Testing
         #expect(try levels(GoldenNotes.all[0].value) == [])
         let fruit = Fruit(id: "banana", name: LocalizedName(english: "banana", korean: "바나나"))
         let name = LocalizedName(english: "banana juice", korean: "바나나쥬스")
-        let bananas = try Menu(
-            fruits: [fruit],
-            juices: [JuiceSpec(id: "b", name: name, recipe: ["banana": 1])]
-        )
+        let bananas = try Menu(fruits: [fruit], juices: [JuiceSpec(id: "b", name: name, recipe: ["banana": 1])])
         #expect(try levels(GoldenAnswers.basketMade[.english], bananas) == ["banana 9"])
     }
 

@@ -40,13 +40,7 @@ import Testing
     @Test func whatIsWrittenIsReadBack() throws {
         #expect(try decode(Self.standard) == .standard)
         let odd = try Menu(
-            fruits: [
-                Fruit(
-                    id: "\"\\",
-                    name: LocalizedName(english: "\n", korean: "가"),
-                    initialStock: 1_000_000_000
-                )
-            ],
+            fruits: [Fruit(id: "\"\\", name: LocalizedName(english: "\n", korean: "가"), initialStock: 1_000_000_000)],
             juices: [
                 JuiceSpec(
                     id: "\t",

@@ -19,8 +19,7 @@ import Testing
         ("PreAmbleWillBeRemoved,ThePrePartThatIs", Int32(bitPattern: 0x7842_4F1C)),
         ("reAmbleWillBeRemoved,ThePrePartThatIs", Int32(bitPattern: 0x4A62_B377)),
         ("eAmbleWillBeRemoved,ThePrePartThatIs", Int32(bitPattern: 0xE0E4_E09E)),
-        ("AmbleWillBeRemoved,ThePrePartThatIs", Int32(bitPattern: 0x62B8_B43F)),
-        ("", Int32(bitPattern: 0x106E_08D9)),
+        ("AmbleWillBeRemoved,ThePrePartThatIs", Int32(bitPattern: 0x62B8_B43F)), ("", Int32(bitPattern: 0x106E_08D9)),
     ]
 
     @Test(arguments: known)

@@ -25,9 +25,7 @@ import Testing
     }
 
     @Test func baskets() {
-        let items = [
-            OrderedJuice(juice: "kiwi", quantity: 2), OrderedJuice(juice: "strawberryBanana", quantity: 1),
-        ]
+        let items = [OrderedJuice(juice: "kiwi", quantity: 2), OrderedJuice(juice: "strawberryBanana", quantity: 1)]
         let basket = OutgoingCommand.basket(id: "pos-7-000124", store: "gangnam", items)
         #expect(
             json(basket)
@@ -36,8 +34,7 @@ import Testing
         #expect((basket.kind, basket.id, basket.store) == (.order, "pos-7-000124", "gangnam"))
         #expect(
             json(.basket(id: "\"", store: "", [OrderedJuice(juice: "\n", quantity: 0)]))
-                == #"{"orderId":"\"","items":[{"juice":"\n","quantity":0}]}"#
-        )
+                == #"{"orderId":"\"","items":[{"juice":"\n","quantity":0}]}"#)
         #expect(json(.basket(id: "a", store: "", [])) == #"{"orderId":"a","items":[]}"#)
     }
 
@@ -58,9 +55,6 @@ import Testing
         #expect(cancel.value.withUnsafeBytes { summary(decoder.decodeOrder($0)) } == "b\n: cancel")
         let least = [FruitAmount(fruit: "mango", amount: .min)]
         let restock = OutgoingCommand.restock(id: "r", store: "", .set, least)
-        #expect(
-            restock.value.withUnsafeBytes { summary(decoder.decodeRestock($0)) }
-                == "r: set mango -9223372036854775808"
-        )
+        #expect(restock.value.withUnsafeBytes { summary(decoder.decodeRestock($0)) } == "r: set mango -9223372036854775808")
     }
 }

@@ -14,9 +14,7 @@ struct RevisionTrackerTests {
 
     @Test(
         arguments: [
-            ([.change(7)], []),
-            ([.change(1), .change(2), .unchanged, .change(3)], []),
-            ([.change(1), .change(3)], [2...2]),
+            ([.change(7)], []), ([.change(1), .change(2), .unchanged, .change(3)], []), ([.change(1), .change(3)], [2...2]),
             ([.change(1), .change(5), .change(6), .change(8)], [2...4, 7...7]),
             ([.change(4), .duplicate(1), .duplicate(9), .change(5)], []),
             ([.unchanged, .change(2), .unchanged, .change(4)], [3...3]),
@@ -41,9 +39,7 @@ struct RevisionTrackerTests {
     }
 
     private func restocked(_ fields: String) throws -> Answer {
-        try decoded(
-            #"{"type":"restocked","restockId":"r","store":"s","offset":1,"left":{"kiwi":1},\#(fields)"message":"m"}"#
-        )
+        try decoded(#"{"type":"restocked","restockId":"r","store":"s","offset":1,"left":{"kiwi":1},\#(fields)"message":"m"}"#)
     }
 
     private func decoded(_ json: String) throws -> Answer {

@@ -36,9 +36,7 @@ import Testing
     }
 
     @Test func keysMatter() {
-        let hashes = (0..<100).map { _ in
-            Array("gangnam".utf8).withUnsafeBytes { SipHash.hash($0, key: .random()) }
-        }
+        let hashes = (0..<100).map { _ in Array("gangnam".utf8).withUnsafeBytes { SipHash.hash($0, key: .random()) } }
         #expect(Set(hashes).count == hashes.count)
     }
 }

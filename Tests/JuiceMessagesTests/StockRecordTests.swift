@@ -17,8 +17,7 @@ import Testing
     @Test func whatTheEncoderWritesIsReadBack() throws {
         let store = try FruitStore(levels: [0, 9, 10, 1_000_000_000, 7])
         let json = written {
-            AnswerEncoder(menu: .standard)
-                .stock(store: BorrowedText("강남\""), revision: .max, levels: store, into: &$0)
+            AnswerEncoder(menu: .standard).stock(store: BorrowedText("강남\""), revision: .max, levels: store, into: &$0)
         }
         let restored = try restore(json)
         #expect(restored == ("강남\"", .max, [0, 9, 10, 1_000_000_000, 7]))
@@ -52,10 +51,12 @@ import Testing
     func theQuickWayReadsTheSame(json: String) {
         [UInt8](json).withUnsafeBytes { bytes in
             [UInt8]("s".utf8).withUnsafeBytes { key in
-                let quick = Result { () throws(MalformedMessage) in try restorer.restore(bytes, key: key) }
-                    .map { ($0.revision, $0.levels.levels) }
-                let slow = Result { () throws(MalformedMessage) in try restorer.restore(bytes) }
-                    .map { ($0.revision, $0.levels.levels) }
+                let quick = Result { () throws(MalformedMessage) in try restorer.restore(bytes, key: key) }.map {
+                    ($0.revision, $0.levels.levels)
+                }
+                let slow = Result { () throws(MalformedMessage) in try restorer.restore(bytes) }.map {
+                    ($0.revision, $0.levels.levels)
+                }
                 #expect("\(quick)" == "\(slow)")
             }
         }
@@ -63,9 +64,7 @@ import Testing
 
     @Test func theMenuOfTodayDecides() throws {
         // Durian has left the menu, pineapple and mango have come to it.
-        let restored = try restore(
-            #"{"stock":{"durian":-5,"kiwi":3,"banana":2,"strawberry":1},"revision":0,"store":"s","x":[]}"#
-        )
+        let restored = try restore(#"{"stock":{"durian":-5,"kiwi":3,"banana":2,"strawberry":1},"revision":0,"store":"s","x":[]}"#)
         #expect(restored == ("s", 0, [1, 2, 10, 3, 10]))
         // And the levels of one record are not those of the next.
         #expect(try restore(#"{"store":"t","revision":1,"stock":{}}"#) == ("t", 1, [10, 10, 10, 10, 10]))

@@ -3,13 +3,9 @@ import JuiceMaker
 @testable import JuiceMessages
 
 extension Array<UInt8> {
-    init(_ string: String) {
-        self.init(string.utf8)
-    }
+    init(_ string: String) { self.init(string.utf8) }
 
-    var text: String {
-        String(decoding: self, as: UTF8.self)
-    }
+    var text: String { String(decoding: self, as: UTF8.self) }
 }
 
 /// What an encoder appends to an empty buffer.

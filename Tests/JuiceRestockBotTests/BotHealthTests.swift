@@ -6,9 +6,7 @@ import Testing
 
 /// When a bot is ready and alive, and why not.
 struct BotHealthTests {
-    private final class Brokers: Sendable {
-        let outage = Mutex<String?>(nil)
-    }
+    private final class Brokers: Sendable { let outage = Mutex<String?>(nil) }
 
     @Test func itIsReadyWhileItReadsItsShare() {
         let brokers = Brokers()

@@ -20,10 +20,7 @@ struct RefillTests {
     }
 
     @Test func theLongestFits() {
-        let ids = RefillIDs(
-            group: String(repeating: "g", count: RefillIDs.maximumGroupLength),
-            partition: .max
-        )
+        let ids = RefillIDs(group: String(repeating: "g", count: RefillIDs.maximumGroupLength), partition: .max)
         #expect(ids[.max].utf8.count == CommandKind.maximumIDLength)
     }
 

@@ -39,8 +39,7 @@ struct RestockBotTests {
                 let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
                 bytes.copyBytes(from: text.utf8)
                 lent.append(bytes)
-                return (Self.partition, Offset(offset), Int64(offset) * 1000, UnsafeRawBufferPointer(bytes))
-                    as AnswerRecord
+                return (Self.partition, Offset(offset), Int64(offset) * 1000, UnsafeRawBufferPointer(bytes)) as AnswerRecord
             }
             next = Offset(answers.count)
             return .answers(records, ends: reportsEnd ? [Self.partition: Offset(answers.count)] : [:])
@@ -90,9 +89,7 @@ struct RestockBotTests {
         return (bot, recorder)
     }
 
-    private final class Recorder {
-        var events: [String] = []
-    }
+    private final class Recorder { var events: [String] = [] }
 
     @Test func itDecidesAndSendsInTheStepThatShowsTheEnd() throws {
         let log = ScriptedLog()
@@ -174,11 +171,7 @@ struct RestockBotTests {
         #expect(Set(log.sent.joined().map(\.id)) == ["bot/0-1"])
         #expect(log.committed == 1)
         if call == "send" {
-            #expect(
-                log.calls.prefix(6) == [
-                    "positions", "start 0", "send bot/0-1", "positions", "start 0", "send bot/0-1",
-                ]
-            )
+            #expect(log.calls.prefix(6) == ["positions", "start 0", "send bot/0-1", "positions", "start 0", "send bot/0-1"])
         }
     }
 

@@ -40,12 +40,10 @@ extension ShortageWatchTests {
         ),
         Story(
             "one refill for all that is short, in the order in which it was shown, named after the first",
-            [.made("a", ["mango": 0]), .made("a", ["kiwi": 3]), .sends(["a@0 mango+30 kiwi+27"])]
-        ),
+            [.made("a", ["mango": 0]), .made("a", ["kiwi": 3]), .sends(["a@0 mango+30 kiwi+27"])]),
         Story(
             "stores are refilled in the order in which they ran short",
-            [.made("b", ["kiwi": 0]), .made("a", ["kiwi": 1]), .sends(["b@0 kiwi+30", "a@1 kiwi+29"])]
-        ),
+            [.made("b", ["kiwi": 0]), .made("a", ["kiwi": 1]), .sends(["b@0 kiwi+30", "a@1 kiwi+29"])]),
         Story(
             "a level that is low again after the answer is a new shortage",
             [
@@ -59,30 +57,23 @@ extension ShortageWatchTests {
             [
                 .short("a", fruit: "kiwi", needed: 30, inStock: 28), .sends(["a@0 kiwi+2"]),
                 .restocked("a", "bot/7-0", ["kiwi": 3]), .sends(["a@1 kiwi+27"]),
-            ]
-        ),
+            ]),
         Story(
             "what became short while a refill was on its way is refilled after it, named after its answer",
             [
-                .made("a", ["kiwi": 1]), .sends(["a@0 kiwi+29"]),
-                .made("a", ["mango": 1]), .sends([]),
+                .made("a", ["kiwi": 1]), .sends(["a@0 kiwi+29"]), .made("a", ["mango": 1]), .sends([]),
                 .restocked("a", "bot/7-0", ["kiwi": 30]), .safe(1), .sends(["a@2 mango+29"]),
-            ]
-        ),
+            ]),
         Story(
             "a copy that another bot sent first may be of fewer fruits",
             [
                 .made("a", ["kiwi": 1]), .made("a", ["mango": 1]), .sends(["a@0 kiwi+29 mango+29"]),
                 .restocked("a", "bot/7-0", ["kiwi": 30]), .sends(["a@2 mango+29"]),
                 .restocked("a", "bot/7-0", ["kiwi": 30], duplicate: true), .sends([]), .settled(false),
-            ]
-        ),
+            ]),
         Story(
             "somebody else's restock ends a shortage",
-            [
-                .made("a", ["kiwi": 1]), .restocked("a", "manual", ["kiwi": 20]), .sends([]), .settled(true),
-            ]
-        ),
+            [.made("a", ["kiwi": 1]), .restocked("a", "manual", ["kiwi": 20]), .sends([]), .settled(true)]),
         Story(
             "a bot that had not read of the end may have sent a refill: until that is ruled out, the name is kept",
             [
@@ -113,12 +104,10 @@ extension ShortageWatchTests {
             [
                 .made("a", ["kiwi": 1]), .made("a", ["kiwi": 9], duplicate: true), .sends(["a@0 kiwi+29"]),
                 .made("b", ["kiwi": 0], duplicate: true), .sends([]),
-            ]
-        ),
+            ]),
         Story(
             "an order finds too little above low: refilled to the target",
-            [.short("a", fruit: "strawberry", needed: 16, inStock: 10), .sends(["a@0 strawberry+20"])]
-        ),
+            [.short("a", fruit: "strawberry", needed: 16, inStock: 10), .sends(["a@0 strawberry+20"])]),
         Story(
             "an order for more than the target: refilled to the target and no further",
             [
@@ -146,8 +135,7 @@ extension ShortageWatchTests {
         Story(
             "a rejected refill of one fruit is not sent again before its level changes, and a successor sees why",
             [
-                .made("a", ["kiwi": 1]), .sends(["a@0 kiwi+29"]),
-                .rejected("a", "bot/7-0"), .sends([]), .settled(true), .safe(0),
+                .made("a", ["kiwi": 1]), .sends(["a@0 kiwi+29"]), .rejected("a", "bot/7-0"), .sends([]), .settled(true), .safe(0),
                 .made("a", ["mango": 9]), .sends([]), .made("a", ["kiwi": 1]), .sends([]),
                 .short("a", fruit: "kiwi", needed: 3, inStock: 1), .sends([]),
                 .made("a", ["kiwi": 0]), .settled(false), .sends(["a@5 kiwi+30"]), .safe(0),
@@ -178,8 +166,7 @@ extension ShortageWatchTests {
                 .made("b", ["kiwi": 4]), .safe(1), .sends(["a@1 kiwi+23", "b@2 kiwi+26"]),
                 .restocked("a", "bot/7-1", ["kiwi": 30]), .safe(2),
                 .restocked("b", "bot/7-2", ["kiwi": 30]), .safe(5),
-            ]
-        ),
+            ]),
         Story(
             "stores and fruits that are not watched are left alone",
             rules: RefillRules(low: 5, target: 30, stores: ["a"], fruits: ["kiwi"]),

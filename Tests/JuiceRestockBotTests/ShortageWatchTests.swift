@@ -36,9 +36,7 @@ struct ShortageWatchTests {
     private static func expectSameOfSuccessors(_ rules: RefillRules, _ answers: [Answer], upTo safe: Int64) {
         let decisions = (0...Int(safe)).map { start in
             var successor = watch(rules, from: Int64(start))
-            for (offset, answer) in answers.enumerated().dropFirst(start) {
-                _ = successor.apply(answer, at: point(offset))
-            }
+            for (offset, answer) in answers.enumerated().dropFirst(start) { _ = successor.apply(answer, at: point(offset)) }
             return successor.startRefills().map(text)
         }
         #expect(Set(decisions).count == 1, "\(decisions)")
@@ -63,16 +61,8 @@ struct ShortageWatchTests {
             isDuplicate: Bool = false
         ) -> Answer {
             Answer(
-                command: command,
-                id: id,
-                store: store,
-                offset: 0,
-                from: nil,
-                outcome: outcome,
-                isDuplicate: isDuplicate,
-                message: "m",
-                revision: nil
-            )
+                command: command, id: id, store: store, offset: 0, from: nil, outcome: outcome, isDuplicate: isDuplicate,
+                message: "m", revision: nil)
         }
         let juices = OrderedJuices.single(OrderedJuice(juice: "j", quantity: 1))
         switch step {
@@ -84,8 +74,7 @@ struct ShortageWatchTests {
             return answer(.order, "o", store, .outOfStock(juices, missing: [missing]))
         case .restocked(let store, let id, let left, let isDuplicate):
             return answer(.restock, id, store, .restocked(left: amounts(left)), isDuplicate: isDuplicate)
-        case .rejected(let store, let id):
-            return answer(.restock, id, store, .rejected(reason: "unknownFruit"))
+        case .rejected(let store, let id): return answer(.restock, id, store, .rejected(reason: "unknownFruit"))
         case .sends, .safe, .settled: return nil
         }
     }
@@ -105,9 +94,7 @@ struct ShortageWatchTests {
         let refill = try #require(watch.startRefills().first)
         #expect(refill.id == "bot/7-0")
         #expect(refill.partition == 7)
-        #expect(
-            String(decoding: refill.value, as: UTF8.self) == #"{"restockId":"bot/7-0","add":{"kiwi":29}}"#
-        )
+        #expect(String(decoding: refill.value, as: UTF8.self) == #"{"restockId":"bot/7-0","add":{"kiwi":29}}"#)
         #expect(watch.underway == 1)
         #expect(try events(.rejected("a", "bot/7-0"), 1) == ["answered", "rejected bot/7-0"])
         #expect(watch.underway == 0)
@@ -117,17 +104,10 @@ struct ShortageWatchTests {
     @Test func itForgetsStoresWithoutShortages() throws {
         var watch = Self.watch(try #require(RefillRules(low: 5, target: 30)), from: 0)
         for offset in 0..<100 {
-            _ = watch.apply(
-                try #require(Self.answer(.made("\(offset)", ["kiwi": 6]))),
-                at: Self.point(offset)
-            )
+            _ = watch.apply(try #require(Self.answer(.made("\(offset)", ["kiwi": 6]))), at: Self.point(offset))
         }
         watch.advance(to: 100)
         #expect(watch.safePosition() == 100)
-        #expect(
-            Mirror(reflecting: watch).children.contains {
-                ($0.value as? [[UInt8]: StoreShortages])?.isEmpty ?? false
-            }
-        )
+        #expect(Mirror(reflecting: watch).children.contains { ($0.value as? [[UInt8]: StoreShortages])?.isEmpty ?? false })
     }
 }

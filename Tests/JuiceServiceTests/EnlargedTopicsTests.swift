@@ -17,11 +17,7 @@ import Testing
         for (name, count) in zip(topics.all, [8, 5, 6, Self.storePartitions, 2]) {
             try broker.createTopic(name, partitionCount: count)
         }
-        let cluster = TestCluster(
-            bootstrapServers: broker.bootstrapServers,
-            broker: broker,
-            topics: topics
-        )
+        let cluster = TestCluster(bootstrapServers: broker.bootstrapServers, broker: broker, topics: topics)
         try await withRunningService(cluster.serviceConfiguration(workers: workers)) { events in
             // As in ``OneStoreTests``, no rebalance may come in the middle of a transaction.
             #expect(wait { events.isReady || events.hasFailed }, "\(events.all)")
@@ -45,15 +41,11 @@ import Testing
         configuration.kafkaProperties["topic.metadata.refresh.interval.ms"] = "200"
         try await withRunningService(configuration) { _ in
             try Self.sendRound(0, to: cluster)
-            let first = try cluster.read(cluster.topics.results, partitionCount: Self.storePartitions) {
-                $0.count >= 24
-            }
+            let first = try cluster.read(cluster.topics.results, partitionCount: Self.storePartitions) { $0.count >= 24 }
             try Self.check(first, rounds: 1)
             try cluster.enlarge([cluster.topics.orders], to: 8)
             try Self.sendRound(1, to: cluster)
-            let second = try cluster.read(cluster.topics.results, partitionCount: Self.storePartitions) {
-                $0.count >= 48
-            }
+            let second = try cluster.read(cluster.topics.results, partitionCount: Self.storePartitions) { $0.count >= 48 }
             try Self.check(second, rounds: 2)
         }
         try await onThread {
@@ -77,13 +69,9 @@ import Testing
             try cluster.makeProducer().send(
                 Self.stores.map { store in
                     .init(
-                        topic: cluster.topics.stock,
-                        partition: Self.home(of: store),
-                        key: Array(store.utf8),
-                        value: Array(#"{"store":"\#(store)","revision":1,"stock":{"kiwi":1}}"#.utf8)
-                    )
-                }
-            )
+                        topic: cluster.topics.stock, partition: Self.home(of: store), key: Array(store.utf8),
+                        value: Array(#"{"store":"\#(store)","revision":1,"stock":{"kiwi":1}}"#.utf8))
+                })
             let topics = cluster.topics
             try cluster.enlarge([topics.orders, topics.restocks, topics.results, topics.stock], to: 8)
             return cluster
@@ -100,14 +88,7 @@ import Testing
             for (topic, value) in [
                 (cluster.topics.orders, #"{"orderId":"\#(round)","juice":"kiwi"}"#),
                 (cluster.topics.restocks, #"{"restockId":"\#(round)","add":{"mango":1}}"#),
-            ] {
-                try producer.send(
-                    topic: topic,
-                    key: Array(store.utf8),
-                    value: Array(value.utf8),
-                    timeout: .seconds(60)
-                )
-            }
+            ] { try producer.send(topic: topic, key: Array(store.utf8), value: Array(value.utf8), timeout: .seconds(60)) }
         }
     }
 
@@ -131,15 +112,11 @@ extension TestCluster {
     /// Adds partitions, as an operator does by hand.
     fileprivate func enlarge(_ names: [String], to count: Int) throws {
         let admin = try Admin(
-            configuration: KafkaConfiguration(["bootstrap.servers": bootstrapServers]),
-            hooks: ClientHooks(logger: quietLogger)
-        )
+            configuration: KafkaConfiguration(["bootstrap.servers": bootstrapServers]), hooks: ClientHooks(logger: quietLogger))
         var reason = [CChar](repeating: 0, count: 256)
         var additions = names.map { rd_kafka_NewPartitions_new($0, count, &reason, reason.count) }
         defer { for case let addition? in additions { rd_kafka_NewPartitions_destroy(addition) } }
-        let event = try admin.handle.request(RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, timeout: .seconds(60)) {
-            options,
-            queue in
+        let event = try admin.handle.request(RD_KAFKA_ADMIN_OP_CREATEPARTITIONS, timeout: .seconds(60)) { options, queue in
             rd_kafka_CreatePartitions(admin.handle.pointer, &additions, additions.count, options, queue)
         }
         rd_kafka_event_destroy(event)

@@ -12,14 +12,10 @@ extension TestCluster {
     /// broker 2 has the commands. Only the service produces to broker 1 and fetches from broker 2.
     ///
     /// Created on a thread of its own, since configuring the embedded broker blocks.
-    static func split() async throws -> TestCluster {
-        try await onThread { try makeSplit() }
-    }
+    static func split() async throws -> TestCluster { try await onThread { try makeSplit() } }
 
     /// An embedded broker with one partition of each topic, created on a thread of its own.
-    static func single(
-        _ prepare: @escaping @Sendable (TestCluster) throws -> Void = { _ in }
-    ) async throws -> TestCluster {
+    static func single(_ prepare: @escaping @Sendable (TestCluster) throws -> Void = { _ in }) async throws -> TestCluster {
         try await onThread {
             let cluster = try embedded(partitionCount: 1)
             try prepare(cluster)
@@ -32,11 +28,7 @@ extension TestCluster {
     static func hiding(_ topic: KeyPath<TopicNames, String> & Sendable) async throws -> TestCluster {
         try await onThread {
             let broker = try EmbeddedBroker(logger: quietLogger)
-            let cluster = TestCluster(
-                bootstrapServers: broker.bootstrapServers,
-                broker: broker,
-                topics: TopicNames()
-            )
+            let cluster = TestCluster(bootstrapServers: broker.bootstrapServers, broker: broker, topics: TopicNames())
             for name in cluster.topics.all {
                 try broker.createTopic(name, partitionCount: name == cluster.topics[keyPath: topic] ? 0 : 1)
             }
@@ -53,17 +45,11 @@ extension TestCluster {
             try broker.createTopic(name, partitionCount: 1)
             broker.setLeader(commands.contains(name) ? 2 : 1, of: TopicPartition(topic: name, partition: 0))
         }
-        let cluster = TestCluster(
-            bootstrapServers: broker.bootstrapServers,
-            broker: broker,
-            topics: topics
-        )
+        let cluster = TestCluster(bootstrapServers: broker.bootstrapServers, broker: broker, topics: topics)
         let configuration = cluster.serviceConfiguration()
         broker.setCoordinator(1, ofGroup: configuration.group)
         for set in 0..<ServiceConfiguration.producerSets {
-            for id in configuration.transactionalIDs(worker: 0, set: set) {
-                broker.setCoordinator(1, ofTransactionalID: id)
-            }
+            for id in configuration.transactionalIDs(worker: 0, set: set) { broker.setCoordinator(1, ofTransactionalID: id) }
         }
         return cluster
     }
@@ -71,22 +57,9 @@ extension TestCluster {
     /// Writes stock and a journal, as if a service had run before.
     func leaveSomeStock() throws {
         let producer = try makeProducer()
-        let claim = JournalClaim(
-            ids: ["former"],
-            since: 0,
-            group: "former",
-            instance: "former",
-            partitions: 1,
-            next: [:]
-        )
+        let claim = JournalClaim(ids: ["former"], since: 0, group: "former", instance: "former", partitions: 1, next: [:])
         let position = JournalPosition(
-            next: [.orders: 0, .restocks: 0],
-            added: [:],
-            stock: 1,
-            claim: 0,
-            ids: ["former"],
-            forwarded: [:]
-        )
+            next: [.orders: 0, .restocks: 0], added: [:], stock: 1, claim: 0, ids: ["former"], forwarded: [:])
         let stock = #"{"store":"main","revision":1,"stock":{"kiwi":1000}}"#
         try producer.send([
             .init(topic: topics.stock, partition: 0, key: Array("main".utf8), value: Array(stock.utf8)),
@@ -115,10 +88,7 @@ struct Fault: CustomTestStringConvertible {
     let testDescription: String
 
     init(
-        _ name: String,
-        _ request: EmbeddedBroker.Request,
-        broker: Int32 = 1,
-        trigger: KafkaError.Code? = nil,
+        _ name: String, _ request: EmbeddedBroker.Request, broker: Int32 = 1, trigger: KafkaError.Code? = nil,
         _ codes: [KafkaError.Code]
     ) {
         testDescription = name
@@ -147,9 +117,7 @@ final class Till {
             configuration: KafkaConfiguration([
                 "bootstrap.servers": cluster.bootstrapServers, "group.id": "till", "fetch.wait.max.ms": "20",
                 "reconnect.backoff.max.ms": "1000",
-            ]),
-            hooks: ClientHooks(logger: quietLogger)
-        )
+            ]), hooks: ClientHooks(logger: quietLogger))
         try consumer.assign([TopicPartition(topic: topics.results, partition: 0): 0])
     }
 
@@ -158,24 +126,16 @@ final class Till {
         count += 1
         let id = Self.id(count)
         try producer.send(
-            topic: topics.orders,
-            key: nil,
-            value: Array(#"{"orderId":"\#(id)","juice":"kiwi"}"#.utf8),
-            timeout: .seconds(60)
-        )
+            topic: topics.orders, key: nil, value: Array(#"{"orderId":"\#(id)","juice":"kiwi"}"#.utf8), timeout: .seconds(60))
         return id
     }
 
     /// Waits for the answer to an order as long as the service runs.
-    func isAnswered(_ id: String, by events: EventLog, within timeout: Duration = .seconds(60)) throws -> Bool
-    {
+    func isAnswered(_ id: String, by events: EventLog, within timeout: Duration = .seconds(60)) throws -> Bool {
         let deadline = ContinuousClock.now + timeout
         while !results.contains(where: { $0.contains(id) }) {
             guard ContinuousClock.now < deadline, !events.hasFailed else { return false }
-            for case .record(let record) in try consumer.poll(
-                maxRecords: 1000,
-                timeout: .milliseconds(20)
-            ) {
+            for case .record(let record) in try consumer.poll(maxRecords: 1000, timeout: .milliseconds(20)) {
                 results.append(record.value.map { String(decoding: $0, as: UTF8.self) } ?? "")
             }
         }
@@ -205,18 +165,13 @@ extension EventLog {
 }
 
 /// Runs a service until it ends by itself, and returns the reason; nil if it still runs after `timeout`.
-func reasonToEnd(
-    _ configuration: ServiceConfiguration,
-    within timeout: Duration = .seconds(60)
-) async throws -> String? {
+func reasonToEnd(_ configuration: ServiceConfiguration, within timeout: Duration = .seconds(60)) async throws -> String? {
     try await withThrowingTaskGroup(of: String?.self) { tasks in
         tasks.addTask {
             do {
                 try await OrderService(configuration: configuration, logger: quietLogger).run()
                 return nil
-            } catch {
-                return "\(error)"
-            }
+            } catch { return "\(error)" }
         }
         tasks.addTask {
             try await Task.sleep(for: timeout)

@@ -12,20 +12,15 @@ import Testing
     /// A heartbeat or sync that lacks the right to the group is not among these: librdkafka does not report such an error. A
     /// real broker would also deny the next join or commit, which the embedded one does not.
     static let final: [(request: EmbeddedBroker.Request, codes: [KafkaError.Code])] = [
-        (
-            .initProducerID,
-            [.transactionalIDAuthorizationFailed, .clusterAuthorizationFailed, .invalidTransactionTimeout]
-        ),
+        (.initProducerID, [.transactionalIDAuthorizationFailed, .clusterAuthorizationFailed, .invalidTransactionTimeout]),
         (.findCoordinator, [.transactionalIDAuthorizationFailed, .clusterAuthorizationFailed]),
         (.joinGroup, [.groupAuthorizationFailed, .invalidSessionTimeout, .invalidGroupID]),
-        (.listOffsets, [.topicAuthorizationFailed]),
-        (.fetch, [.topicAuthorizationFailed]),
+        (.listOffsets, [.topicAuthorizationFailed]), (.fetch, [.topicAuthorizationFailed]),
         (.produce, [.topicAuthorizationFailed, .clusterAuthorizationFailed]),
         (
             .addPartitionsToTransaction,
             [.topicAuthorizationFailed, .transactionalIDAuthorizationFailed, .clusterAuthorizationFailed]
-        ),
-        (.endTransaction, [.transactionalIDAuthorizationFailed, .clusterAuthorizationFailed]),
+        ), (.endTransaction, [.transactionalIDAuthorizationFailed, .clusterAuthorizationFailed]),
     ]
 
     @Test(arguments: final.flatMap { row in row.codes.map { (row.request, $0) } })
@@ -35,10 +30,7 @@ import Testing
         let cluster = try await TestCluster.single { cluster in
             try cluster.leaveSomeStock()
             _ = try cluster.makeProducer().send(
-                topic: cluster.topics.orders,
-                key: nil,
-                value: Array(#"{"orderId":"a","juice":"kiwi"}"#.utf8),
-                timeout: .seconds(60)
+                topic: cluster.topics.orders, key: nil, value: Array(#"{"orderId":"a","juice":"kiwi"}"#.utf8), timeout: .seconds(60)
             )
         }
         cluster.broker?.fail(next: request, with: Array(repeating: code, count: 100))
@@ -69,9 +61,7 @@ import Testing
         let reason = try await reasonToEnd(cluster.impatientConfiguration())
         #expect(
             reason?.hasPrefix(
-                "topic juice.stock: Broker: Topic authorization failed (TOPIC_AUTHORIZATION_FAILED); the service needs"
-            ) == true
-        )
+                "topic juice.stock: Broker: Topic authorization failed (TOPIC_AUTHORIZATION_FAILED); the service needs") == true)
     }
 
     /// The right to a topic may be revoked while the service runs.
@@ -85,10 +75,7 @@ import Testing
                 #expect(wait { events.hasFailed })
             }
         }
-        #expect(
-            error?.description.contains("TOPIC_AUTHORIZATION_FAILED") == true,
-            "\(error?.description ?? "")"
-        )
+        #expect(error?.description.contains("TOPIC_AUTHORIZATION_FAILED") == true, "\(error?.description ?? "")")
     }
 
     /// Another process with the same instance id, detected by a heartbeat. The first time it may be an earlier membership.
@@ -115,8 +102,7 @@ import Testing
                 broker.takeDown()
                 #expect(
                     wait { recorder.all.count { $0.contains("session timed out (in") } == outages },
-                    "\(outages): \(recorder.all.suffix(10))"
-                )
+                    "\(outages): \(recorder.all.suffix(10))")
                 broker.fail(next: .heartbeat, with: [.fencedInstanceID])
                 broker.bringUp()
                 #expect(wait { broker.pendingFailures(of: .heartbeat) == 0 })
@@ -141,8 +127,7 @@ import Testing
     @Test func anOffsetThatIsNotOutOfRangeIsReadOnFrom() async throws {
         let cluster = try await TestCluster.split()
         let recorder = LogRecorder()
-        try await withRunningService(cluster.impatientConfiguration(), logger: recorder.makeLogger()) {
-            events in
+        try await withRunningService(cluster.impatientConfiguration(), logger: recorder.makeLogger()) { events in
             let till = try Till(cluster)
             #expect(try till.isAnswered(till.order(), by: events))
             cluster.broker?.fail(next: .fetch, with: [.offsetOutOfRange], broker: 2)

@@ -13,8 +13,7 @@ import Testing
 @Suite(.concurrencyLimited) struct InjectedErrorTests {
     static let whileOrdersFlow = [
         Fault(
-            "produce, not now",
-            .produce,
+            "produce, not now", .produce,
             [
                 .notLeaderForPartition, .leaderNotAvailable, .requestTimedOut, .notEnoughReplicas,
                 .notEnoughReplicasAfterAppend, .storageError, .networkException, .unknownTopicOrPartition,
@@ -84,14 +83,15 @@ import Testing
 
     /// Each of these makes the service join its group again, which takes seconds.
     private static let thatRejoin =
-        ([.rebalanceInProgress, .illegalGeneration, .unknownMemberID] as [KafkaError.Code])
-        .map { Fault("heartbeat \($0.name)", .heartbeat, [$0]) }
-        + ([.notCoordinator, .coordinatorLoadInProgress, .groupMaxSizeReached, .unknownMemberID]
-        as [KafkaError.Code])
-        .map { Fault("join \($0.name)", .joinGroup, trigger: .rebalanceInProgress, [$0]) }
-        + ([.coordinatorNotAvailable, .rebalanceInProgress, .illegalGeneration, .unknownMemberID]
-        as [KafkaError.Code])
-        .map { Fault("sync \($0.name)", .syncGroup, trigger: .rebalanceInProgress, [$0]) }
+        ([.rebalanceInProgress, .illegalGeneration, .unknownMemberID] as [KafkaError.Code]).map {
+            Fault("heartbeat \($0.name)", .heartbeat, [$0])
+        }
+        + ([.notCoordinator, .coordinatorLoadInProgress, .groupMaxSizeReached, .unknownMemberID] as [KafkaError.Code]).map {
+            Fault("join \($0.name)", .joinGroup, trigger: .rebalanceInProgress, [$0])
+        }
+        + ([.coordinatorNotAvailable, .rebalanceInProgress, .illegalGeneration, .unknownMemberID] as [KafkaError.Code]).map {
+            Fault("sync \($0.name)", .syncGroup, trigger: .rebalanceInProgress, [$0])
+        }
 
     @Test(arguments: whileOrdersFlow + thatRejoin) func itGoesOnWhileOrdersFlow(fault: Fault) async throws {
         let cluster = try await TestCluster.split()
@@ -103,19 +103,13 @@ import Testing
                 for count in [1, 3] {
                     let name = "\(fault.testDescription): \(code.name) × \(count)"
                     let setbacks = events.setbacks
-                    broker.fail(
-                        next: fault.request,
-                        with: Array(repeating: code, count: count),
-                        broker: fault.broker
-                    )
+                    broker.fail(next: fault.request, with: Array(repeating: code, count: count), broker: fault.broker)
                     if let trigger = fault.trigger { broker.fail(next: .heartbeat, with: [trigger]) }
                     // Keep ordering until the service has met all the errors.
                     let deadline = ContinuousClock.now + .seconds(20)
-                    while broker.pendingFailures(of: fault.request, broker: fault.broker) > 0,
-                        ContinuousClock.now < deadline, !events.hasFailed
-                    {
-                        _ = try till.isAnswered(till.order(), by: events, within: .milliseconds(300))
-                    }
+                    while broker.pendingFailures(of: fault.request, broker: fault.broker) > 0, ContinuousClock.now < deadline,
+                        !events.hasFailed
+                    { _ = try till.isAnswered(till.order(), by: events, within: .milliseconds(300)) }
                     #expect(broker.pendingFailures(of: fault.request, broker: fault.broker) == 0, "\(name)")
                     let isAnswered = try till.isAnswered(till.order(), by: events)
                     #expect(isAnswered, "\(name): \(events.all.suffix(10))")
@@ -142,16 +136,14 @@ import Testing
         Fault("join", .joinGroup, [.coordinatorLoadInProgress, .unknownMemberID]),
         Fault("sync", .syncGroup, [.notCoordinator, .rebalanceInProgress]),
         Fault(
-            "list offsets",
-            .listOffsets,
+            "list offsets", .listOffsets,
             [
                 .notLeaderForPartition, .leaderNotAvailable, .unknownTopicOrPartition, .offsetNotAvailable,
                 .fencedLeaderEpoch, .storageError, .requestTimedOut,
             ]
         ),
         Fault(
-            "fetch of the changelog",
-            .fetch,
+            "fetch of the changelog", .fetch,
             [
                 .notLeaderForPartition, .leaderNotAvailable, .unknownTopicOrPartition, .offsetNotAvailable,
                 .fencedLeaderEpoch, .storageError, .requestTimedOut, .offsetOutOfRange,
@@ -165,10 +157,7 @@ import Testing
         let broker = try #require(cluster.broker)
         broker.fail(next: fault.request, with: fault.codes.flatMap { [$0, $0, $0] })
         try await withRunningService(cluster.impatientConfiguration()) { events in
-            #expect(
-                wait { events.isRestored || events.hasFailed },
-                "\(fault.testDescription)"
-            )
+            #expect(wait { events.isRestored || events.hasFailed }, "\(fault.testDescription)")
             #expect(broker.pendingFailures(of: fault.request) == 0, "\(fault.testDescription)")
             let till = try Till(cluster)
             #expect(try till.isAnswered(till.order(), by: events), "\(events.all)")
@@ -185,8 +174,7 @@ import Testing
         }
         let broker = try #require(cluster.broker)
         let recorder = LogRecorder()
-        try await withRunningService(cluster.serviceConfiguration(), logger: recorder.makeLogger()) {
-            events in
+        try await withRunningService(cluster.serviceConfiguration(), logger: recorder.makeLogger()) { events in
             #expect(wait { !recorder.all.isEmpty })
             // The broker does.
             #expect(!recorder.all.contains { $0.contains("no Kafka broker answers") }, "\(recorder.all)")

@@ -16,27 +16,16 @@ import Testing
             var configuration = cluster.serviceConfiguration()
             configuration.kafkaProperties["debug"] = "eos"
             let log = try KafkaCommandLog(
-                configuration: configuration,
-                worker: 0,
-                topics: .init(
-                    partitionCount: 1,
-                    inputPartitions: 1,
-                    deadLetterPartitions: 1,
-                    noteInterval: .max,
-                    brokers: []
-                ),
+                configuration: configuration, worker: 0,
+                topics: .init(partitionCount: 1, inputPartitions: 1, deadLetterPartitions: 1, noteInterval: .max, brokers: []),
                 share: InputShare(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1),
-                watch: BrokerWatch(bootstrapServers: cluster.bootstrapServers, logger: quietLogger),
-                metrics: nil,
-                logger: recorder.makeLogger(level: .debug)
-            )
+                watch: BrokerWatch(bootstrapServers: cluster.bootstrapServers, logger: quietLogger), metrics: nil,
+                logger: recorder.makeLogger(level: .debug))
             try wait {
                 _ = try log.poll(maxRecords: 1, wait: .never)
                 return recorder.all.count { $0.contains("-> ReadyNotAcked") } == 3
             }
-            let ids = (0..<ServiceConfiguration.producerSets).flatMap {
-                configuration.transactionalIDs(worker: 0, set: $0)
-            }
+            let ids = (0..<ServiceConfiguration.producerSets).flatMap { configuration.transactionalIDs(worker: 0, set: $0) }
             wait { (try? log.fence(Set(ids))) != nil }
             // The set that is ready would need no broker.
             cluster.broker?.takeDown()

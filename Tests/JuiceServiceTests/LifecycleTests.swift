@@ -25,8 +25,7 @@ import Testing
         let cluster = try await TestCluster.single()
         let recorder = LogRecorder()
         let told = Mutex<[String]>([])
-        try await withRunningService(cluster.serviceConfiguration(), logger: recorder.makeLogger()) {
-            events in
+        try await withRunningService(cluster.serviceConfiguration(), logger: recorder.makeLogger()) { events in
             // On the embedded broker, the service commits offsets by a second call, which waits for the broker without limit.
             wait { events.hasCommitted }
             cluster.broker?.takeDown()
@@ -34,10 +33,7 @@ import Testing
             cluster.broker?.bringUp()
             wait { recorder.all.contains { $0.contains("answers at") && $0.contains("again") } }
             try cluster.makeProducer().send(
-                topic: cluster.topics.orders,
-                key: nil,
-                value: Array(#"{"orderId":"a","juice":"kiwi"}"#.utf8),
-                timeout: .seconds(60)
+                topic: cluster.topics.orders, key: nil, value: Array(#"{"orderId":"a","juice":"kiwi"}"#.utf8), timeout: .seconds(60)
             )
             wait { !events.committed.isEmpty }
             told.withLock { $0 = recorder.all }
@@ -58,16 +54,9 @@ import Testing
             wait { events.isRestored }
             let producer = try cluster.makeProducer()
             try producer.send(
-                topic: cluster.topics.orders,
-                key: nil,
-                value: Array(#"{"orderId":"a","juice":"kiwi"}"#.utf8),
-                timeout: .seconds(60)
+                topic: cluster.topics.orders, key: nil, value: Array(#"{"orderId":"a","juice":"kiwi"}"#.utf8), timeout: .seconds(60)
             )
-            if isHung {
-                cluster.broker?.setRoundTrip(.seconds(60))
-            } else {
-                cluster.broker?.takeDown()
-            }
+            if isHung { cluster.broker?.setRoundTrip(.seconds(60)) } else { cluster.broker?.takeDown() }
             stopping.withLock { $0 = clock.now }
         }
         // The service allows itself 4.5 s, while the broker takes 60 s to answer.

@@ -14,10 +14,7 @@ import Testing
         try await onThread {
             let broker = try #require(cluster.broker)
             let configuration = cluster.serviceConfiguration()
-            let consumer = try Consumer(
-                configuration: configuration.logEndConsumer,
-                hooks: ClientHooks(logger: quietLogger)
-            )
+            let consumer = try Consumer(configuration: configuration.logEndConsumer, hooks: ClientHooks(logger: quietLogger))
             var logs = LogExtents(configuration: configuration, consumer: consumer)
             let share = InputShare(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1)
             func read() throws(LogError) -> [PartitionExtents] {

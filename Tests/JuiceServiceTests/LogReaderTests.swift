@@ -18,10 +18,7 @@ import Testing
             let recorder = LogRecorder()
             var configuration = cluster.serviceConfiguration()
             configuration.kafkaProperties["debug"] = "fetch"
-            let reader = try LogReader(
-                configuration: configuration,
-                hooks: ClientHooks(logger: recorder.makeLogger(level: .debug))
-            )
+            let reader = try LogReader(configuration: configuration, hooks: ClientHooks(logger: recorder.makeLogger(level: .debug)))
             try reader.open([Self.journal], isolation: isolation)
             // Both records are at hand once the one that follows is asked for.
             #expect(wait { recorder.all.contains { $0.contains("juice.results [0] at offset 2") } })

@@ -17,11 +17,8 @@ import Testing
             for store in ["gangnam", "jongno", "mapo"] {
                 for number in 1...8 {
                     try producer.send(
-                        topic: cluster.topics.orders,
-                        key: Array(store.utf8),
-                        value: Array(#"{"orderId":"\#(store)-\#(number)","juice":"banana"}"#.utf8),
-                        timeout: .seconds(60)
-                    )
+                        topic: cluster.topics.orders, key: Array(store.utf8),
+                        value: Array(#"{"orderId":"\#(store)-\#(number)","juice":"banana"}"#.utf8), timeout: .seconds(60))
                 }
             }
             let results = try cluster.read(cluster.topics.results, partitionCount: 4) { $0.count >= 24 }

@@ -28,25 +28,18 @@ import Testing
         try await withRunningService(configuration) { events in
             // The embedded broker shows aborted records, so a rebalance in the middle of a transaction would change the answers.
             #expect(wait { events.isReady || events.hasFailed }, "\(events.all)")
-            let clients = try ["murmur2", "consistent", "random"].map {
-                try cluster.makeProducer(partitioner: $0)
-            }
+            let clients = try ["murmur2", "consistent", "random"].map { try cluster.makeProducer(partitioner: $0) }
             let stores = ["gangnam", "jongno", nil]
             for number in 0..<6 {
                 for store in stores {
                     for client in clients {
                         try client.send(
-                            topic: cluster.topics.orders,
-                            key: store.map { Array($0.utf8) },
-                            value: Array(#"{"orderId":"\#(number)","juice":"banana"}"#.utf8),
-                            timeout: .seconds(60)
-                        )
+                            topic: cluster.topics.orders, key: store.map { Array($0.utf8) },
+                            value: Array(#"{"orderId":"\#(number)","juice":"banana"}"#.utf8), timeout: .seconds(60))
                     }
                 }
             }
-            let answers = try cluster.read(cluster.topics.results, partitionCount: Self.partitionCount) {
-                $0.count >= 54
-            }
+            let answers = try cluster.read(cluster.topics.results, partitionCount: Self.partitionCount) { $0.count >= 54 }
             #expect(answers.count == 54)
             for store in stores {
                 let answers = answers.filter { $0.key == store ?? "main" }
@@ -71,17 +64,12 @@ import Testing
             try .real(try #require(realBroker), partitionCount: Self.partitionCount)
         }
         for (round, instance) in ["one", "one", "two"].enumerated() {
-            let answers = try await withRunningService(cluster.serviceConfiguration(instanceID: instance)) {
-                _ in
+            let answers = try await withRunningService(cluster.serviceConfiguration(instanceID: instance)) { _ in
                 try cluster.makeProducer().send(
-                    topic: cluster.topics.orders,
-                    key: Array("gangnam".utf8),
-                    value: Array(#"{"orderId":"a","juice":"banana"}"#.utf8),
-                    timeout: .seconds(60)
-                )
-                return try cluster.read(cluster.topics.results, partitionCount: Self.partitionCount) {
-                    $0.count > round
-                }.map(\.text)
+                    topic: cluster.topics.orders, key: Array("gangnam".utf8),
+                    value: Array(#"{"orderId":"a","juice":"banana"}"#.utf8), timeout: .seconds(60))
+                return try cluster.read(cluster.topics.results, partitionCount: Self.partitionCount) { $0.count > round }.map(
+                    \.text)
             }
             #expect(answers.map { $0.contains(#""duplicate":true"#) } == (0...round).map { $0 > 0 })
         }

@@ -12,21 +12,15 @@ import Testing
     /// A service that runs takes the partition back, and fences the anchor while it claims, or while it writes the note. Then
     /// nothing is written, or the note is there although its commit seemed to fail.
     static let fences = [
-        Fault("claim", .endTransaction, [.producerFenced]),
-        Fault("note", .produce, [success, .producerFenced]),
+        Fault("claim", .endTransaction, [.producerFenced]), Fault("note", .produce, [success, .producerFenced]),
         Fault("note that is there", .endTransaction, [success, .producerFenced]),
         Fault("both", .endTransaction, [.producerFenced, success, .producerFenced]),
     ]
 
     private static func anchor(_ configuration: ServiceConfiguration) throws -> PositionAnchor {
         try PositionAnchor(
-            configuration: configuration,
-            topic: .orders,
-            partition: 0,
-            author: "somebody",
-            timeout: .seconds(60),
-            logger: quietLogger
-        )
+            configuration: configuration, topic: .orders, partition: 0, author: "somebody", timeout: .seconds(60),
+            logger: quietLogger)
     }
 
     @Test(arguments: fences) func itBeginsAnewWhenItIsFenced(fence: Fault) async throws {
@@ -53,9 +47,7 @@ import Testing
     /// A service that is busy finds itself fenced at once.
     @Test(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run this on"))
     func itMovesThePositionBesideAService() async throws {
-        let cluster = try await onThread { () -> TestCluster in
-            try .real(try #require(realBroker), partitionCount: 1)
-        }
+        let cluster = try await onThread { () -> TestCluster in try .real(try #require(realBroker), partitionCount: 1) }
         let configuration = cluster.serviceConfiguration()
         try await withRunningService(configuration) { _ in
             let producer = try cluster.makeProducer()
@@ -63,14 +55,8 @@ import Testing
                 try producer.send(
                     (0..<1000).map { number in
                         let order = #"{"orderId":"\#(round)-\#(number)","juice":"kiwi"}"#
-                        return .init(
-                            topic: cluster.topics.orders,
-                            partition: 0,
-                            key: nil,
-                            value: Array(order.utf8)
-                        )
-                    }
-                )
+                        return .init(topic: cluster.topics.orders, partition: 0, key: nil, value: Array(order.utf8))
+                    })
                 let anchor = try Self.anchor(configuration)
                 let move = try anchor.look(.earliest, timeout: .seconds(60))
                 try anchor.move(to: move.to, by: "\(round)", reason: nil, timeout: .seconds(60))
@@ -90,10 +76,7 @@ import Testing
 extension TestCluster {
     /// The notes in the journal of partition 0.
     fileprivate func journal() throws -> [JournalNote] {
-        let reader = try Consumer(
-            configuration: serviceConfiguration().changelogConsumer,
-            hooks: ClientHooks(logger: quietLogger)
-        )
+        let reader = try Consumer(configuration: serviceConfiguration().changelogConsumer, hooks: ClientHooks(logger: quietLogger))
         let place = TopicPartition(topic: topics.results, partition: 0)
         let end = try reader.endOffsets(of: [place], timeout: .seconds(60))[place] ?? 0
         var notes: [JournalNote] = []

@@ -10,10 +10,7 @@ import Testing
 let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SERVERS"]
 
 /// What only a real broker can show. Each test creates its own topics.
-@Suite(
-    .concurrencyLimited,
-    .enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on")
-)
+@Suite(.concurrencyLimited, .enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on"))
 struct RealBrokerTests {
     private let partitionCount = 4
 
@@ -24,10 +21,7 @@ struct RealBrokerTests {
     @Test func topicsAsCreatedPassTheCheck() async throws {
         try await onThread {
             let cluster = try makeCluster()
-            let admin = try Admin(
-                configuration: cluster.serviceConfiguration().client,
-                hooks: ClientHooks(logger: quietLogger)
-            )
+            let admin = try Admin(configuration: cluster.serviceConfiguration().client, hooks: ClientHooks(logger: quietLogger))
             let check = TopicCheck(names: cluster.topics, bootstrapServers: cluster.bootstrapServers)
             #expect(try check.findings(admin, reader: nil, timeout: .seconds(10)).problems.isEmpty)
             // Creating again changes nothing and is no error.
@@ -40,11 +34,7 @@ struct RealBrokerTests {
     @Test func unfitTopicsKeepTheServiceFromStarting() async throws {
         let bootstrapServers = try #require(realBroker)
         let names = TopicNames(prefix: "test-\(UUID().uuidString.prefix(8)).")
-        let configuration = ServiceConfiguration(
-            bootstrapServers: bootstrapServers,
-            instanceID: "test",
-            topics: names
-        )
+        let configuration = ServiceConfiguration(bootstrapServers: bootstrapServers, instanceID: "test", topics: names)
         let error = await #expect(throws: ServiceError.self) {
             try await OrderService(configuration: configuration, logger: quietLogger).run()
         }
@@ -59,13 +49,9 @@ struct RealBrokerTests {
                 let producer = try cluster.makeProducer()
                 for store in 0..<8 {
                     try producer.send(
-                        topic: cluster.topics.orders,
-                        key: Array("store-\(store)".utf8),
-                        value: Array(
-                            #"{"orderId":"\#(round)-\#(store)","juice":"banana","quantity":2}"#.utf8
-                        ),
-                        timeout: .seconds(10)
-                    )
+                        topic: cluster.topics.orders, key: Array("store-\(store)".utf8),
+                        value: Array(#"{"orderId":"\#(round)-\#(store)","juice":"banana","quantity":2}"#.utf8),
+                        timeout: .seconds(10))
                 }
                 let answers = try cluster.read(cluster.topics.results, partitionCount: partitionCount) {
                     $0.count >= 8 * (round + 1)
@@ -98,20 +84,11 @@ struct RealBrokerTests {
             let large = [UInt8](repeating: UInt8(ascii: "x"), count: 5_000_000)
             let order = Array(#"{"orderId":"after","juice":"kiwi"}"#.utf8)
             for value in [large, order] {
-                try producer.send(
-                    topic: cluster.topics.orders,
-                    key: Array("gangnam".utf8),
-                    value: value,
-                    timeout: .seconds(20)
-                )
+                try producer.send(topic: cluster.topics.orders, key: Array("gangnam".utf8), value: value, timeout: .seconds(20))
             }
-            let answers = try cluster.read(cluster.topics.results, partitionCount: partitionCount) {
-                !$0.isEmpty
-            }
+            let answers = try cluster.read(cluster.topics.results, partitionCount: partitionCount) { !$0.isEmpty }
             #expect(answers.first?.text.contains(#""orderId":"after""#) == true)
-            let letters = try cluster.read(cluster.topics.deadLetters, partitionCount: partitionCount) {
-                !$0.isEmpty
-            }
+            let letters = try cluster.read(cluster.topics.deadLetters, partitionCount: partitionCount) { !$0.isEmpty }
             #expect(letters.first?.value == large)
             #expect(letters.first?.headers.first?.text == "tooLarge")
         }

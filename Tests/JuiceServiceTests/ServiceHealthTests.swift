@@ -10,34 +10,21 @@ import Testing
     private typealias Step = (worker: Int, event: WorkerEvent)
 
     private static let bothReady: [Step] = [(0, restored), (1, restored)]
-    private static let restored = WorkerEvent.restored(
-        partitions: [0],
-        RestoredState(stores: 1, commands: 1, records: 2)
-    )
+    private static let restored = WorkerEvent.restored(partitions: [0], RestoredState(stores: 1, commands: 1, records: 2))
     private static let error = LogError(.retry, "a test")
 
     private static let cases: [(steps: [Step], changes: [Bool])] = [
-        ([(0, .started)], []),
-        ([(0, .assigned([0])), (0, restored)], []),
-        (bothReady, [true]),
+        ([(0, .started)], []), ([(0, .assigned([0])), (0, restored)], []), (bothReady, [true]),
         (bothReady + [(1, .retrying(error, attempt: 1))], [true]),
         (bothReady + [(1, .revoked), (1, .assigned([])), (1, restored)], [true, false, true]),
         (bothReady + [(0, .startingOver(error)), (0, restored)], [true, false, true]),
         (
-            bothReady + [
-                (0, .partitionStopped(0, PartitionFault(.journal, ""))),
-                (0, .committed(TransactionSummary())),
-            ],
+            bothReady + [(0, .partitionStopped(0, PartitionFault(.journal, ""))), (0, .committed(TransactionSummary()))],
             [true, false]
-        ),
-        (
-            [(0, .partitionStopped(1, PartitionFault(.journal, "")))] + bothReady + [(0, .revoked)]
-                + bothReady, [true]
-        ),
+        ), ([(0, .partitionStopped(1, PartitionFault(.journal, "")))] + bothReady + [(0, .revoked)] + bothReady, [true]),
         (
             bothReady + [
-                (0, .partitionFailing(0, PartitionFault(.leader(topic: "t"), ""))), (0, .startingOver(error)),
-                (0, restored),
+                (0, .partitionFailing(0, PartitionFault(.leader(topic: "t"), ""))), (0, .startingOver(error)), (0, restored),
                 (0, .partitionRecovered(0)),
             ],
             [true, false, true]
@@ -100,9 +87,7 @@ import Testing
         #expect(health.liveness(at: now + StepWatch.longestStep).isWell)
         let late = ContinuousClock.now + StepWatch.longestStep + .seconds(1)
         #expect(health.liveness(at: late).reasons.count == 2)
-        #expect(
-            health.liveness(at: late).reasons.first?.hasPrefix("worker 0 has been stuck for 121 s") == true
-        )
+        #expect(health.liveness(at: late).reasons.first?.hasPrefix("worker 0 has been stuck for 121 s") == true)
         health.record(.left, ofWorker: 0)
         #expect(health.liveness(at: late).reasons.count == 1, "a worker that left makes no steps")
         health.ended()

@@ -19,9 +19,7 @@ import Testing
             cluster.broker?.setRoundTrip(roundTrip, ofBroker: 1)
             for _ in 0..<2 {
                 let orders = try (0..<3).map { _ in try till.order() }
-                let areAnswered = try orders.allSatisfy {
-                    try till.isAnswered($0, by: events)
-                }
+                let areAnswered = try orders.allSatisfy { try till.isAnswered($0, by: events) }
                 #expect(areAnswered, "\(roundTrip): \(events.all.suffix(10))")
             }
             #expect(events.setbacks <= 40, "\(roundTrip)")
@@ -64,10 +62,7 @@ import Testing
             wait(upTo: outage) { events.hasFailed }
             cluster.broker?.bringUp()
             let till = try Till(cluster)
-            #expect(
-                try till.isAnswered(till.order(), by: events),
-                "\(outage): \(events.all)"
-            )
+            #expect(try till.isAnswered(till.order(), by: events), "\(outage): \(events.all)")
         }
     }
 
@@ -81,12 +76,7 @@ import Testing
             cluster.broker?.takeDown()
             wait(upTo: outage) { events.hasFailed }
             cluster.broker?.bringUp()
-            for order in orders {
-                #expect(
-                    try till.isAnswered(order, by: events),
-                    "\(outage): \(events.all)"
-                )
-            }
+            for order in orders { #expect(try till.isAnswered(order, by: events), "\(outage): \(events.all)") }
             #expect(try till.isAnswered(till.order(), by: events), "\(outage): \(events.all)")
             #expect(events.setbacks <= 40)
         }

@@ -21,49 +21,30 @@ struct TestCluster: Sendable {
         let broker = try EmbeddedBroker(logger: quietLogger)
         let topics = TopicNames()
         for name in topics.all { try broker.createTopic(name, partitionCount: partitionCount) }
-        return TestCluster(
-            bootstrapServers: broker.bootstrapServers,
-            broker: broker,
-            topics: topics
-        )
+        return TestCluster(bootstrapServers: broker.bootstrapServers, broker: broker, topics: topics)
     }
 
     /// New topics on the broker that `KAFKA_BOOTSTRAP_SERVERS` names.
     static func real(_ bootstrapServers: String, partitionCount: Int) throws -> TestCluster {
         let topics = TopicNames(prefix: "test-\(UUID().uuidString.prefix(8)).")
         let admin = try Admin(
-            configuration: KafkaConfiguration(["bootstrap.servers": bootstrapServers]),
-            hooks: ClientHooks(logger: quietLogger)
-        )
+            configuration: KafkaConfiguration(["bootstrap.servers": bootstrapServers]), hooks: ClientHooks(logger: quietLogger))
         _ = try admin.create(
-            TopicPlan(names: topics, partitionCount: partitionCount, replicationFactor: 1).topics,
-            timeout: .seconds(60)
-        )
-        return TestCluster(
-            bootstrapServers: bootstrapServers,
-            broker: nil,
-            topics: topics
-        )
+            TopicPlan(names: topics, partitionCount: partitionCount, replicationFactor: 1).topics, timeout: .seconds(60))
+        return TestCluster(bootstrapServers: bootstrapServers, broker: nil, topics: topics)
     }
 
     func serviceConfiguration(instanceID: String = "test", workers: Int = 1) -> ServiceConfiguration {
         ServiceConfiguration(
-            bootstrapServers: bootstrapServers,
-            group: topics.orders + "-group",
-            instanceID: instanceID,
-            workers: workers,
-            topics: topics,
-            capabilities: broker == nil ? .full : .embedded
-        )
+            bootstrapServers: bootstrapServers, group: topics.orders + "-group", instanceID: instanceID, workers: workers,
+            topics: topics, capabilities: broker == nil ? .full : .embedded)
     }
 
     /// A service with short heartbeats and sessions, so that tests of its membership are fast.
     ///
     /// In the embedded broker, joining takes 3 seconds the first time, and later until a second before the session timeout.
     /// If a follower's SyncGroup arrives after the leader's, the broker answers INVALID_REQUEST and both members join again.
-    func impatientConfiguration(_ properties: [String: String] = [:], workers: Int = 1)
-        -> ServiceConfiguration
-    {
+    func impatientConfiguration(_ properties: [String: String] = [:], workers: Int = 1) -> ServiceConfiguration {
         var configuration = serviceConfiguration(workers: workers)
         configuration.kafkaProperties = [
             "heartbeat.interval.ms": "200", "session.timeout.ms": broker == nil ? "10000" : "3500",
@@ -86,26 +67,16 @@ struct TestCluster: Sendable {
     ///
     /// The deadline is generous: on a busy machine a service may take a minute to start.
     func read(
-        _ topic: String,
-        partitionCount: Int,
-        within timeout: Duration = .seconds(120),
-        until isComplete: ([ReadRecord]) -> Bool
+        _ topic: String, partitionCount: Int, within timeout: Duration = .seconds(120), until isComplete: ([ReadRecord]) -> Bool
     ) throws -> [ReadRecord] {
         let consumer = try Consumer(
             configuration: KafkaConfiguration([
                 "bootstrap.servers": bootstrapServers, "group.id": "reader", "auto.offset.reset": "earliest",
                 "isolation.level": "read_committed",
-            ]),
-            hooks: ClientHooks(logger: quietLogger)
-        )
+            ]), hooks: ClientHooks(logger: quietLogger))
         defer { consumer.close() }
         try consumer.assign(
-            Dictionary(
-                uniqueKeysWithValues: (0..<partitionCount).map {
-                    (TopicPartition(topic: topic, partition: Int32($0)), 0)
-                }
-            )
-        )
+            Dictionary(uniqueKeysWithValues: (0..<partitionCount).map { (TopicPartition(topic: topic, partition: Int32($0)), 0) }))
         var records: [ReadRecord] = []
         let deadline = ContinuousClock.now + timeout
         while !isComplete(records), ContinuousClock.now < deadline {
@@ -139,22 +110,13 @@ struct ReadRecord {
 
 /// Runs a service while a test's body runs, on a thread of its own since it blocks.
 func withRunningService<Result: Sendable>(
-    _ configuration: ServiceConfiguration,
-    topicPlan: TopicPlan? = nil,
-    logger: Logger = quietLogger,
+    _ configuration: ServiceConfiguration, topicPlan: TopicPlan? = nil, logger: Logger = quietLogger,
     _ body: @escaping @Sendable (EventLog) throws -> Result
 ) async throws -> Result {
     let events = EventLog()
     let service = OrderService(
-        configuration: configuration,
-        topicPlan: topicPlan,
-        health: events.health,
-        logger: logger,
-        onEvent: { events.append($0) }
-    )
-    let group = ServiceGroup(
-        configuration: .init(services: [.init(service: service)], logger: quietLogger)
-    )
+        configuration: configuration, topicPlan: topicPlan, health: events.health, logger: logger, onEvent: { events.append($0) })
+    let group = ServiceGroup(configuration: .init(services: [.init(service: service)], logger: quietLogger))
     return try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask { try await group.run() }
         let result = try await onThread { try body(events) }
@@ -184,9 +146,7 @@ final class EventLog: Sendable {
 
 let quietLogger: Logger = {
     var logger = Logger(label: "test") { StreamLogHandler.standardError(label: $0) }
-    logger.logLevel =
-        ProcessInfo.processInfo.environment["TEST_LOG_LEVEL"]
-        .flatMap(Logger.Level.init(rawValue:)) ?? .critical
+    logger.logLevel = ProcessInfo.processInfo.environment["TEST_LOG_LEVEL"].flatMap(Logger.Level.init(rawValue:)) ?? .critical
     return logger
 }()
 

@@ -10,13 +10,11 @@ extension TopicCheck.Description {
         var topics: [String: Self] = [:]
         for name in names.all {
             topics[name] = .init(
-                partitionCount: 4,
-                replicationFactor: 3,
+                partitionCount: 4, replicationFactor: 3,
                 configuration: [
                     "cleanup.policy": "delete", "max.message.bytes": "1048588", "min.insync.replicas": "2",
                     "unclean.leader.election.enable": "false",
-                ]
-            )
+                ])
         }
         topics[names.stock]?.configuration?["cleanup.policy"] = "compact"
         topics[names.deadLetters]?.configuration?["max.message.bytes"] = "1114124"
@@ -28,22 +26,14 @@ extension TopicCheck.Description {
 @Suite struct TopicCheckTests {
     private let check = TopicCheck(names: TopicNames(), bootstrapServers: "broker:9092")
 
-    private func topics(
-        _ change: (inout [String: TopicCheck.Description]) -> Void = { _ in }
-    ) -> [String: TopicCheck.Description] {
+    private func topics(_ change: (inout [String: TopicCheck.Description]) -> Void = { _ in }) -> [String: TopicCheck.Description] {
         var topics = TopicCheck.Description.fit
         change(&topics)
         return topics
     }
 
     @Test func topicsAsPlannedAreFit() {
-        let fit = TopicCheck.Findings(
-            problems: [],
-            warnings: [],
-            storePartitions: 4,
-            inputPartitions: 4,
-            answerRetention: nil
-        )
+        let fit = TopicCheck.Findings(problems: [], warnings: [], storePartitions: 4, inputPartitions: 4, answerRetention: nil)
         #expect(check.findings(of: topics()) == fit)
     }
 
@@ -52,23 +42,18 @@ extension TopicCheck.Description {
         var described: [String: TopicCheck.Description] = [:]
         for topic in plan.topics {
             let defaults = [
-                "cleanup.policy": "delete", "max.message.bytes": "\(TopicPlan.defaultMaxMessageBytes)",
-                "min.insync.replicas": "1",
+                "cleanup.policy": "delete", "max.message.bytes": "\(TopicPlan.defaultMaxMessageBytes)", "min.insync.replicas": "1",
             ]
             described[topic.name] = .init(
-                partitionCount: topic.partitionCount,
-                replicationFactor: 3,
-                configuration: defaults.merging(topic.configuration) { _, new in new }
-            )
+                partitionCount: topic.partitionCount, replicationFactor: 3,
+                configuration: defaults.merging(topic.configuration) { _, new in new })
         }
         let findings = check.findings(of: described)
         #expect(findings.problems.isEmpty && findings.warnings.isEmpty)
     }
 
     @Test func topicsWhoseConfigurationIsNotToldAreFit() {
-        let untold = topics { topics in
-            for name in topics.keys { topics[name]?.configuration = nil }
-        }
+        let untold = topics { topics in for name in topics.keys { topics[name]?.configuration = nil } }
         let findings = check.findings(of: untold)
         #expect(findings.problems.isEmpty && findings.warnings.isEmpty)
     }
@@ -76,9 +61,7 @@ extension TopicCheck.Description {
     @Test func missingTopicsAreMendedByCreatingThem() {
         let problems = check.problems(of: topics { $0["juice.stock"] = nil })
         #expect(problems.map(\.fault) == ["missing topics: juice.stock"])
-        #expect(
-            problems.map(\.mend) == ["juice topics create --bootstrap-servers broker:9092 --partitions 4"]
-        )
+        #expect(problems.map(\.mend) == ["juice topics create --bootstrap-servers broker:9092 --partitions 4"])
     }
 
     @Test func thePrefixIsPartOfTheMend() {
@@ -86,18 +69,13 @@ extension TopicCheck.Description {
         #expect(
             check.problems(of: [:]).map(\.mend) == [
                 "juice topics create --bootstrap-servers broker:9092 --topic-prefix eu. --partitions 4"
-            ]
-        )
+            ])
     }
 
     @Test(arguments: ["juice.orders", "juice.restocks"])
     func tooFewPartitionsAreMendedByAddingSome(name: String) {
         let problems = check.problems(of: topics { $0[name]?.partitionCount = 3 })
-        #expect(
-            problems.map(\.mend) == [
-                "kafka-topics.sh --bootstrap-server broker:9092 --alter --topic \(name) --partitions 4"
-            ]
-        )
+        #expect(problems.map(\.mend) == ["kafka-topics.sh --bootstrap-server broker:9092 --alter --topic \(name) --partitions 4"])
     }
 
     @Test func deadLettersMayHaveAnyPartitionCount() {
@@ -108,8 +86,7 @@ extension TopicCheck.Description {
     }
 
     @Test(arguments: [
-        (["juice.orders"], "juice.orders has 8"),
-        (["juice.orders", "juice.restocks"], "juice.orders has 8, juice.restocks has 8"),
+        (["juice.orders"], "juice.orders has 8"), (["juice.orders", "juice.restocks"], "juice.orders has 8, juice.restocks has 8"),
         (["juice.results"], "juice.results has 8"),
     ]) func enlargedTopicsAreServedWithAWarning(names: [String], fault: String) {
         let findings = check.findings(of: topics { for name in names { $0[name]?.partitionCount = 8 } })
@@ -118,9 +95,7 @@ extension TopicCheck.Description {
         #expect(findings.warnings.first?.fault.hasPrefix("stores live in 4 partitions, but \(fault)") == true)
         #expect(
             findings.warnings.first?.mend.hasPrefix(
-                "juice topics create --bootstrap-servers broker:9092 --topic-prefix juice2. --partitions 8 "
-            ) == true
-        )
+                "juice topics create --bootstrap-servers broker:9092 --topic-prefix juice2. --partitions 8 ") == true)
     }
 
     /// The group's metadata decides, not the stock topic.
@@ -153,17 +128,14 @@ extension TopicCheck.Description {
             of: topics {
                 $0["juice.stock"]?.partitionCount = 8
                 $0["juice.orders"]?.partitionCount = 2
-            }
-        )
+            })
         #expect(problems.map { $0.mend.hasSuffix("--topic juice.orders --partitions 4") } == [true])
     }
 
     @Test(arguments: ["juice.", "juice7.", "eu.juice", "v9"])
     func theMoveIsToThePrefixThatComesNext(prefix: String) {
         let names = TopicNames(prefix: prefix)
-        var larger = Dictionary(
-            uniqueKeysWithValues: names.all.map { ($0, TopicCheck.Description(partitionCount: 4)) }
-        )
+        var larger = Dictionary(uniqueKeysWithValues: names.all.map { ($0, TopicCheck.Description(partitionCount: 4)) })
         larger[names.orders]?.partitionCount = 5
         let next = ["juice.": "juice2.", "juice7.": "juice8.", "eu.juice": "eu.juice2", "v9": "v10"][prefix]
         let mend = TopicCheck(names: names, bootstrapServers: "broker:9092").enlargement(larger).first?.mend
@@ -171,9 +143,7 @@ extension TopicCheck.Description {
     }
 
     @Test(arguments: ["delete", "compact,delete"]) func aStockTopicThatDeletesIsRefused(policy: String) {
-        let problems = check.problems(
-            of: topics { $0["juice.stock"]?.configuration?["cleanup.policy"] = policy }
-        )
+        let problems = check.problems(of: topics { $0["juice.stock"]?.configuration?["cleanup.policy"] = policy })
         #expect(problems.count == 1)
         #expect(problems.first?.fault.contains("cleanup.policy=\(policy)") == true)
         #expect(problems.first?.mend.hasSuffix("--add-config cleanup.policy=compact") == true)
@@ -188,9 +158,7 @@ extension TopicCheck.Description {
     }
 
     @Test func compactedAnswersAreRefused() {
-        let problems = check.problems(
-            of: topics { $0["juice.results"]?.configuration?["cleanup.policy"] = "compact" }
-        )
+        let problems = check.problems(of: topics { $0["juice.results"]?.configuration?["cleanup.policy"] = "compact" })
         #expect(problems.first?.mend.hasSuffix("--add-config cleanup.policy=delete") == true)
     }
 
@@ -200,16 +168,11 @@ extension TopicCheck.Description {
             of: topics { $0[name]?.configuration?["max.message.bytes"] = "20000" }
         )
         #expect(problems.count == 1)
-        #expect(
-            problems.first?.mend.hasSuffix("--entity-name \(name) --add-config max.message.bytes=1048588")
-                == true
-        )
+        #expect(problems.first?.mend.hasSuffix("--entity-name \(name) --add-config max.message.bytes=1048588") == true)
     }
 
     @Test func deadLettersMustHoldWhatTheyQuote() {
-        let problems = check.problems(
-            of: topics { $0["juice.orders"]?.configuration?["max.message.bytes"] = "5000000" }
-        )
+        let problems = check.problems(of: topics { $0["juice.orders"]?.configuration?["max.message.bytes"] = "5000000" })
         #expect(problems.first?.mend.hasSuffix("--add-config max.message.bytes=5065536") == true)
     }
 }
@@ -244,16 +207,12 @@ extension TopicCheck.Description {
     @Test func workersHaveNamesOfTheirOwn() {
         let configuration = configuration { _ in }
         #expect(configuration.groupConsumer(worker: 3)["group.instance.id"] == "one-3")
-        let ids = [(0, 0), (0, 7), (1, 0)].flatMap {
-            configuration.transactionalIDs(worker: $0, set: $1).prefix(2)
-        }
+        let ids = [(0, 0), (0, 7), (1, 0)].flatMap { configuration.transactionalIDs(worker: $0, set: $1).prefix(2) }
         #expect(
             ids == [
-                "juice-maker/one/0/0/0", "juice-maker/one/0/0/1", "juice-maker/one/0/7/0",
-                "juice-maker/one/0/7/1",
+                "juice-maker/one/0/0/0", "juice-maker/one/0/0/1", "juice-maker/one/0/7/0", "juice-maker/one/0/7/1",
                 "juice-maker/one/1/0/0", "juice-maker/one/1/0/1",
-            ]
-        )
+            ])
     }
 
     @Test func noDescriptionShowsASecret() {

@@ -32,8 +32,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("min.insync.replicas", "1", "min.insync.replicas=2"),
-        ("min.insync.replicas", "3", "min.insync.replicas=2"),
+        ("min.insync.replicas", "1", "min.insync.replicas=2"), ("min.insync.replicas", "3", "min.insync.replicas=2"),
         ("unclean.leader.election.enable", "true", "unclean.leader.election.enable=false"),
     ]) func whatLosesRecordsOrStopsWritingIsToldOnceForAllTopics(name: String, value: String, mend: String) {
         let warnings = findings { $0.configuration?[name] = value }.warnings
@@ -51,15 +50,9 @@ import Testing
         }
     }
 
-    @Test(
-        arguments: ["juice.orders", "juice.restocks", "juice.dead-letters"],
-        ["compact", "compact,delete"]
-    )
+    @Test(arguments: ["juice.orders", "juice.restocks", "juice.dead-letters"], ["compact", "compact,delete"])
     func compactedInputsAreRefused(name: String, policy: String) {
         let problems = findings(of: [name]) { $0.configuration?["cleanup.policy"] = policy }.problems
-        #expect(
-            problems.map { $0.mend.hasSuffix("--entity-name \(name) --add-config cleanup.policy=delete") }
-                == [true]
-        )
+        #expect(problems.map { $0.mend.hasSuffix("--entity-name \(name) --add-config cleanup.policy=delete") } == [true])
     }
 }

@@ -7,19 +7,15 @@ import Testing
 
 /// Lines about events that clients can cause as often as they like.
 @Suite struct WorkerLoggerTests {
-    private final class Clock {
-        var now = ContinuousClock.now
-    }
+    private final class Clock { var now = ContinuousClock.now }
 
     private let recorder = LogRecorder()
     private let clock = Clock()
 
     private func makeLog() -> WorkerLogger {
         WorkerLogger(
-            logger: recorder.makeLogger(),
-            configuration: ServiceConfiguration(bootstrapServers: "", instanceID: "test"),
-            now: { [clock] in clock.now }
-        )
+            logger: recorder.makeLogger(), configuration: ServiceConfiguration(bootstrapServers: "", instanceID: "test"),
+            now: { [clock] in clock.now })
     }
 
     /// A transaction with `count` dead letters.
@@ -32,8 +28,7 @@ import Testing
     }
 
     private static func line(_ reason: DeadLetterReason, and others: Int) -> String {
-        "warning put aside as a dead letter: \(reason.message)"
-            + (others == 0 ? "" : ", and \(others) more after it")
+        "warning put aside as a dead letter: \(reason.message)" + (others == 0 ? "" : ", and \(others) more after it")
             + " code=\(reason.code) offset=7 partition=0 topic=juice.orders"
     }
 

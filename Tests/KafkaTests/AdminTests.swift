@@ -18,10 +18,7 @@ struct AdminTests {
             #expect(try admin.create([topic], timeout: .seconds(60)) == [name])
 
             let member = try GroupConsumer(
-                of: [name],
-                configuration: client.merging(["group.id": name, "group.instance.id": "till-1"]),
-                hooks: quietHooks
-            )
+                of: [name], configuration: client.merging(["group.id": name, "group.instance.id": "till-1"]), hooks: quietHooks)
             try join(member)
             let group = try describe(name, with: admin)
             #expect(group.isStable)
@@ -45,10 +42,7 @@ struct AdminTests {
     @Test func aGroupThatIsNotThereHasNoMembers() async throws {
         let servers = try #require(realBroker)
         try await onThread {
-            let admin = try Admin(
-                configuration: KafkaConfiguration(["bootstrap.servers": servers]),
-                hooks: quietHooks
-            )
+            let admin = try Admin(configuration: KafkaConfiguration(["bootstrap.servers": servers]), hooks: quietHooks)
             let group = try describe("test-\(UUID().uuidString)", with: admin)
             #expect(group.members.isEmpty)
             #expect(!group.isStable)
@@ -59,14 +53,9 @@ struct AdminTests {
     @Test func aTopicThatTheBrokerDoesNotKnowIsAskedForAgain() async throws {
         let servers = try #require(realBroker)
         try await onThread {
-            let admin = try Admin(
-                configuration: KafkaConfiguration(["bootstrap.servers": servers]),
-                hooks: quietHooks
-            )
+            let admin = try Admin(configuration: KafkaConfiguration(["bootstrap.servers": servers]), hooks: quietHooks)
             let name = "test-\(UUID().uuidString)"
-            let error = #expect(throws: KafkaError.self) {
-                try admin.configurations(ofTopics: [name], timeout: .seconds(60))
-            }
+            let error = #expect(throws: KafkaError.self) { try admin.configurations(ofTopics: [name], timeout: .seconds(60)) }
             #expect(error?.code == .unknownTopicOrPartition)
             #expect(error?.remedy == .retry)
         }

@@ -74,9 +74,7 @@ import Testing
         let silence = BrokerSilence(least: .seconds(2), most: .seconds(10))
         silence.began(at: start)
         #expect(!isTooLong(silence, after: .seconds(1.44)))
-        let error = #expect(throws: KafkaError.self) {
-            try silence.check(.broken, at: start + .seconds(3.44))
-        }
+        let error = #expect(throws: KafkaError.self) { try silence.check(.broken, at: start + .seconds(3.44)) }
         #expect(error?.message == "no broker confirmed anything of the transaction for 3.4 s")
     }
 
@@ -100,8 +98,7 @@ import Testing
             let gone = (1...5).map { "127.0.0.1:\($0)" }
             let session = broker.session(
                 ["bootstrap.servers": (gone + [broker.bootstrapServers]).joined(separator: ",")],
-                silence: BrokerSilence(least: .milliseconds(300))
-            )
+                silence: BrokerSilence(least: .milliseconds(300)))
             try session.initTransactions(timeout: .seconds(60))
             broker.setRoundTrip(.milliseconds(500))
             try session.begin()
@@ -122,8 +119,7 @@ import Testing
             broker.takeDown()
             let deadline = ContinuousClock.now + .seconds(30)
             let error = #expect(throws: KafkaError.self) {
-                try retrying(while: { .now < deadline }) { () throws(KafkaError) in
-                    try session.commit(timeout: .milliseconds(100))
+                try retrying(while: { .now < deadline }) { () throws(KafkaError) in try session.commit(timeout: .milliseconds(100))
                 }
             }
             #expect(error?.remedy == .startOver)
@@ -131,9 +127,7 @@ import Testing
 
             // The next set goes on while the client is stuck in its call.
             broker.bringUp()
-            try retrying(while: { .now < deadline }) { () throws(KafkaError) in
-                try session.initTransactions(timeout: .seconds(1))
-            }
+            try retrying(while: { .now < deadline }) { () throws(KafkaError) in try session.initTransactions(timeout: .seconds(1)) }
             try session.begin()
             try session.produce()
             try session.commit(timeout: .seconds(60))

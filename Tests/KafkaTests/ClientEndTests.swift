@@ -56,12 +56,9 @@ import Testing
                 let keeper = GateKeeper(gate)
                 logger = keeper
                 let client = try ClientHandle(
-                    kind,
-                    configuration: broker.client(["group.id": "g", "debug": "generic"]),
-                    hooks: ClientHooks(logger: Logger(label: "test") { _ in Handler(keeper: keeper) }),
-                    patience: .milliseconds(10),
-                    ends: ends
-                )
+                    kind, configuration: broker.client(["group.id": "g", "debug": "generic"]),
+                    hooks: ClientHooks(logger: Logger(label: "test") { _ in Handler(keeper: keeper) }), patience: .milliseconds(10),
+                    ends: ends)
                 withExtendedLifetime(client) { keeper.isClosed.withLock { $0 = true } }
             }
             #expect(logger != nil)

@@ -16,12 +16,7 @@ import Testing
                 RecordHeader(name: "empty", value: ""), RecordHeader(name: "traceparent", value: "again"),
             ]
             let delivery = try broker.producer().send(
-                topic: "t",
-                key: Array("gangnam".utf8),
-                value: Array("hello".utf8),
-                headers: headers,
-                timeout: .seconds(60)
-            )
+                topic: "t", key: Array("gangnam".utf8), value: Array("hello".utf8), headers: headers, timeout: .seconds(60))
             let consumer = try broker.consumer()
             try consumer.assign([TopicPartition(topic: "t", partition: delivery.partition): 0])
             var isDone = false
@@ -67,12 +62,7 @@ import Testing
             let producer = try broker.producer(["partitioner": "murmur2_random"])
             // The partitions that Java's DefaultPartitioner chooses for these keys, out of 4.
             for (key, partition) in [("21", 0), ("foobar", 2), ("a-little-bit-longer-string", 3)] {
-                let delivery = try producer.send(
-                    topic: "t",
-                    key: Array(key.utf8),
-                    value: [1],
-                    timeout: .seconds(60)
-                )
+                let delivery = try producer.send(topic: "t", key: Array(key.utf8), value: [1], timeout: .seconds(60))
                 #expect(Int(delivery.partition) == partition, "\(key)")
             }
         }
@@ -140,17 +130,11 @@ import Testing
             let statistics = Mutex<[String]>([])
             let recorder = LogRecorder()
             let hooks = ClientHooks(
-                logger: recorder.makeLogger(level: .debug),
-                onStatistics: { json in statistics.withLock { $0.append(json) } }
-            )
+                logger: recorder.makeLogger(level: .debug), onStatistics: { json in statistics.withLock { $0.append(json) } })
             let producer = try Producer(
-                configuration: broker.client(["statistics.interval.ms": "50", "debug": "broker"]),
-                hooks: hooks
-            )
+                configuration: broker.client(["statistics.interval.ms": "50", "debug": "broker"]), hooks: hooks)
             let deadline = ContinuousClock.now + .seconds(10)
-            while statistics.withLock({ $0.isEmpty }), ContinuousClock.now < deadline {
-                producer.poll(timeout: .milliseconds(100))
-            }
+            while statistics.withLock({ $0.isEmpty }), ContinuousClock.now < deadline { producer.poll(timeout: .milliseconds(100)) }
             #expect(statistics.withLock { $0.first }?.contains(#""brokers""#) == true)
             #expect(recorder.all.contains { $0.hasPrefix("debug ") })
         }

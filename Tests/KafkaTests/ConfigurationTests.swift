@@ -31,10 +31,7 @@ import Testing
 
     @Test func aRefusedSecretIsNotQuoted() {
         let error = #expect(throws: KafkaError.self) {
-            try Producer(
-                configuration: KafkaConfiguration(["no.such.password": "s3cret"]),
-                hooks: quietHooks
-            )
+            try Producer(configuration: KafkaConfiguration(["no.such.password": "s3cret"]), hooks: quietHooks)
         }
         #expect(error?.description.contains("no.such.password") == true)
         #expect(error?.description.contains("s3cret") == false)
@@ -48,9 +45,7 @@ import Testing
     }
 
     @Test func aConsumerNeedsAGroup() {
-        #expect(throws: KafkaError.self) {
-            try Consumer(configuration: KafkaConfiguration(), hooks: quietHooks)
-        }
+        #expect(throws: KafkaError.self) { try Consumer(configuration: KafkaConfiguration(), hooks: quietHooks) }
     }
 
     @Test func laterPropertiesWin() {
@@ -60,14 +55,9 @@ import Testing
 
     /// librdkafka refuses a property that its version does not know, and warns of a consumer's property on a producer.
     @Test func defaultsAreWhatTheVersionKnows() throws {
-        let (consumer, producer) = (
-            KafkaConfiguration.defaults(of: .consumer), KafkaConfiguration.defaults(of: .producer)
-        )
+        let (consumer, producer) = (KafkaConfiguration.defaults(of: .consumer), KafkaConfiguration.defaults(of: .producer))
         #expect(consumer.properties.keys.allSatisfy(KafkaConfiguration.isKnown))
-        #expect(
-            (consumer["fetch.queue.backoff.ms"] != nil)
-                == KafkaConfiguration.isKnown("fetch.queue.backoff.ms")
-        )
+        #expect((consumer["fetch.queue.backoff.ms"] != nil) == KafkaConfiguration.isKnown("fetch.queue.backoff.ms"))
         #expect((producer["enable.metrics.push"] != nil) == KafkaConfiguration.isKnown("enable.metrics.push"))
         #expect(producer["fetch.queue.backoff.ms"] == nil)
     }

@@ -58,17 +58,12 @@ import Testing
             try broker.append("before", damaged: nil, to: Self.partition)
             try broker.append("damaged", damaged: .bit, to: Self.partition)
             let reader = GroupReader(
-                of: ["in"],
-                configuration: broker.client(["group.id": "test"]),
-                watch: BrokerWatch(bootstrapServers: broker.bootstrapServers, logger: quietHooks.logger),
-                hooks: quietHooks
-            )
+                of: ["in"], configuration: broker.client(["group.id": "test"]),
+                watch: BrokerWatch(bootstrapServers: broker.bootstrapServers, logger: quietHooks.logger), hooks: quietHooks)
             let deadline = ContinuousClock.now + .seconds(60)
             let error = #expect(throws: KafkaError.self) {
                 while .now < deadline {
-                    if case .rebalanced = try reader.poll(maxRecords: 10),
-                        let offsets = try reader.startOffsets()
-                    {
+                    if case .rebalanced = try reader.poll(maxRecords: 10), let offsets = try reader.startOffsets() {
                         try reader.start(at: offsets)
                     }
                 }

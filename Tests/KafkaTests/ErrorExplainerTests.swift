@@ -8,10 +8,8 @@ import Testing
     private let explainer = ErrorExplainer()
     private let refused = KafkaError(
         code: .ssl,
-        message:
-            "ssl://kafka:9093/bootstrap: SSL handshake failed: error:0A000086:SSL routines::certificate verify"
-            + " failed: broker certificate could not be verified, verify that ssl.ca.location is correctly configured"
-    )
+        message: "ssl://kafka:9093/bootstrap: SSL handshake failed: error:0A000086:SSL routines::certificate verify"
+            + " failed: broker certificate could not be verified, verify that ssl.ca.location is correctly configured")
 
     @Test(arguments: [
         (10, "has expired"), (9, "is not valid yet"), (19, "is of no authority that is trusted here"),
@@ -34,11 +32,7 @@ import Testing
         (
             "Receive failed: error:0A000412:SSL routines::sslv3 alert bad certificate: SSL alert number 42",
             "ssl.certificate.location"
-        ),
-        (
-            "SSL handshake failed: error:0A000418:SSL routines::tlsv1 alert unknown ca",
-            "ssl.certificate.location"
-        ),
+        ), ("SSL handshake failed: error:0A000418:SSL routines::tlsv1 alert unknown ca", "ssl.certificate.location"),
         ("SSL handshake failed: error:0A00010B:SSL routines::wrong version number", "security.protocol"),
     ])
     func anAlertIsExplained(words: String, property: String) {
@@ -71,10 +65,7 @@ import Testing
     }
 
     @Test func aWrongPasswordIsARefusal() {
-        let refusal = KafkaError(
-            code: .authentication,
-            message: "SASL authentication error: Authentication failed"
-        )
+        let refusal = KafkaError(code: .authentication, message: "SASL authentication error: Authentication failed")
         #expect(explainer.explained(refusal).code.isRefusal)
     }
 
@@ -82,15 +73,11 @@ import Testing
         let denied = KafkaError(
             code: .topicAuthorizationFailed,
             message: "Failed to add partition(s) to transaction on broker TxnCoordinator/1: Broker: Topic"
-                + " authorization failed (after 3 ms)",
-            requiresAbort: true
-        )
+                + " authorization failed (after 3 ms)", requiresAbort: true)
         #expect(explainer.explained(denied).message == denied.message)
-        let line =
-            "Failed to add partition \"juice.stock\" [0] to transaction: Broker: Topic authorization failed"
+        let line = "Failed to add partition \"juice.stock\" [0] to transaction: Broker: Topic authorization failed"
         explainer.observe(facility: "ADDPARTS", line: "[thrd:main]: TxnCoordinator/1: \(line)")
-        let bystander =
-            "Failed to add partition \"juice.results\" [0] to transaction: Broker: Operation not attempted"
+        let bystander = "Failed to add partition \"juice.results\" [0] to transaction: Broker: Operation not attempted"
         explainer.observe(facility: "ADDPARTS", line: "[thrd:main]: TxnCoordinator/1: \(bystander)")
         let error = explainer.explained(denied)
         #expect(error.message == line)
@@ -99,10 +86,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (
-            "[thrd:app]:   sasl.oauthbearer.client.secret = s3cret",
-            "[thrd:app]:   sasl.oauthbearer.client.secret = ********"
-        ),
+        ("[thrd:app]:   sasl.oauthbearer.client.secret = s3cret", "[thrd:app]:   sasl.oauthbearer.client.secret = ********"),
         ("[thrd:app]:   client.id = till = 7", "[thrd:app]:   client.id = till = 7"),
         ("[thrd:main]: Group \"g\" assigned", "[thrd:main]: Group \"g\" assigned"),
     ])
@@ -112,13 +96,9 @@ import Testing
 
     @Test(
         arguments: [
-            (
-                4, "session.timeout.ms is a consumer property and will be ignored by this producer instance",
-                .debug
-            ),
+            (4, "session.timeout.ms is a consumer property and will be ignored by this producer instance", .debug),
             (4, "linger.ms is a producer property and will be ignored by this consumer instance", .debug),
-            (4, "request.required.acks is deprecated", .warning),
-            (3, "127.0.0.1:9092/1: Connection refused", .error),
+            (4, "request.required.acks is deprecated", .warning), (3, "127.0.0.1:9092/1: Connection refused", .error),
             (7, "Sent MetadataRequest", .debug),
         ] as [(Int32, String, Logger.Level)]
     )

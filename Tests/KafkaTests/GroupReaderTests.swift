@@ -10,18 +10,14 @@ import Testing
 
     private func reader(_ broker: EmbeddedBroker) -> GroupReader {
         GroupReader(
-            of: ["t"],
-            configuration: broker.client(["group.id": "readers"]),
-            watch: BrokerWatch(bootstrapServers: broker.bootstrapServers, logger: quietHooks.logger),
-            hooks: quietHooks
-        )
+            of: ["t"], configuration: broker.client(["group.id": "readers"]),
+            watch: BrokerWatch(bootstrapServers: broker.bootstrapServers, logger: quietHooks.logger), hooks: quietHooks)
     }
 
     /// Polls from the reader's start offsets until `isDone` or 20 seconds are over.
-    private func read(
-        _ reader: GroupReader,
-        until isDone: ([UInt8], [TopicPartition: Offset]) throws -> Bool
-    ) throws -> (starts: [TopicPartition: Offset], values: [UInt8]) {
+    private func read(_ reader: GroupReader, until isDone: ([UInt8], [TopicPartition: Offset]) throws -> Bool) throws -> (
+        starts: [TopicPartition: Offset], values: [UInt8]
+    ) {
         var (starts, values, ends) = ([TopicPartition: Offset](), [UInt8](), [TopicPartition: Offset]())
         let deadline = ContinuousClock.now + .seconds(20)
         while try !isDone(values, ends), ContinuousClock.now < deadline {
@@ -40,9 +36,7 @@ import Testing
 
     private func send(_ values: Range<UInt8>, to broker: EmbeddedBroker, partition: Int32 = 0) throws {
         let producer = try broker.producer()
-        try producer.send(
-            values.map { OutgoingRecord(topic: "t", partition: partition, key: nil, value: [$0]) }
-        )
+        try producer.send(values.map { OutgoingRecord(topic: "t", partition: partition, key: nil, value: [$0]) })
     }
 
     @Test func itBeginsWithTheOldestAndGoesOnWhereItCommitted() async throws {
@@ -50,9 +44,7 @@ import Testing
             let broker = try EmbeddedBroker.start(topics: ["t": 2])
             try send(0..<5, to: broker)
             let reader = reader(broker)
-            let all = try read(reader) { values, ends in
-                values.count == 5 && ends == [Self.first: 5, Self.second: 0]
-            }
+            let all = try read(reader) { values, ends in values.count == 5 && ends == [Self.first: 5, Self.second: 0] }
             #expect(all.starts == [Self.first: 0, Self.second: 0])
             #expect(all.values == [0, 1, 2, 3, 4])
             try reader.commit([Self.first: 3])
@@ -97,9 +89,7 @@ import Testing
             let broker = try EmbeddedBroker.start(topics: ["t": 1])
             broker.fail(next: .joinGroup, with: Array(repeating: .groupAuthorizationFailed, count: 10))
             let reader = reader(broker)
-            let error = #expect(throws: KafkaError.self) {
-                _ = try read(reader) { _, _ in false }
-            }
+            let error = #expect(throws: KafkaError.self) { _ = try read(reader) { _, _ in false } }
             #expect(error?.code == .groupAuthorizationFailed)
         }
     }

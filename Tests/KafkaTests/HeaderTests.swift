@@ -43,12 +43,7 @@ import Testing
             for record in Self.records {
                 try (record.value ?? []).withUnsafeBytes { value in
                     try session.produce(
-                        to: 0,
-                        partition: 0,
-                        key: nil,
-                        value: record.value == nil ? nil : value,
-                        headers: record.headers
-                    )
+                        to: 0, partition: 0, key: nil, value: record.value == nil ? nil : value, headers: record.headers)
                 }
             }
             try session.commit(timeout: .seconds(60))

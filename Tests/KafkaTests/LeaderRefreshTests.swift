@@ -7,11 +7,7 @@ import Testing
 /// Leaders that moved are found where librdkafka would find them too late.
 @Suite(.concurrencyLimited) struct LeaderRefreshTests {
     @Test(
-        .enabled(
-            if: !KafkaConfiguration.noticesMovedLeaders,
-            "this librdkafka is refused by a former leader, and asks by itself"
-        )
-    )
+        .enabled(if: !KafkaConfiguration.noticesMovedLeaders, "this librdkafka is refused by a former leader, and asks by itself"))
     func aLeaderThatMovedIsFoundWithoutAnError() async throws {
         try await onThread {
             let partition = TopicPartition(topic: "in", partition: 0)
@@ -48,10 +44,7 @@ import Testing
             broker.setLeader(1, of: partition)
             broker.setCoordinator(2, ofTransactionalID: "one/0")
             let recorder = LogRecorder()
-            let session = broker.session(
-                ["debug": "metadata"],
-                hooks: ClientHooks(logger: recorder.makeLogger(level: .debug))
-            )
+            let session = broker.session(["debug": "metadata"], hooks: ClientHooks(logger: recorder.makeLogger(level: .debug)))
             try session.initTransactions(timeout: .seconds(60))
             func begin() throws {
                 try session.begin()

@@ -17,12 +17,9 @@ import Testing
     /// and must not overtake them.
     private static let records: [Written] = (0..<2_000).map { number in
         Written(
-            partition: Int32(number / 7 % 3),
-            key: number % 5 == 0 ? nil : "key-\(number)",
-            value: value(number),
+            partition: Int32(number / 7 % 3), key: number % 5 == 0 ? nil : "key-\(number)", value: value(number),
             headers: number % 97 == 0 ? [RecordHeader(name: "number", value: "\(number)")] : [],
-            timestamp: number % 97 == 0 ? 1_700_000_000_000 + Int64(number) : nil
-        )
+            timestamp: number % 97 == 0 ? 1_700_000_000_000 + Int64(number) : nil)
     }
 
     private static func value(_ number: Int) -> String? {
@@ -42,10 +39,7 @@ import Testing
 
             let written = try read(from: broker, count: Self.records.count)
             for partition in Int32(0)..<3 {
-                #expect(
-                    written.filter { $0.partition == partition }
-                        == Self.records.filter { $0.partition == partition }
-                )
+                #expect(written.filter { $0.partition == partition } == Self.records.filter { $0.partition == partition })
             }
         }
     }
@@ -97,12 +91,7 @@ import Testing
             try session.initTransactions(timeout: .seconds(60))
             try session.begin()
             let small = Written(partition: 0, key: nil, value: "small", headers: [])
-            let large = Written(
-                partition: 0,
-                key: nil,
-                value: String(repeating: "x", count: 5_000),
-                headers: []
-            )
+            let large = Written(partition: 0, key: nil, value: String(repeating: "x", count: 5_000), headers: [])
             for record in [small, large, small] { try produce(record, in: session) }
             let error = #expect(throws: KafkaError.self) { try session.commit(timeout: .seconds(60)) }
             #expect(error?.remedy == .startOver)
@@ -111,22 +100,14 @@ import Testing
 
     private func produce(_ record: Written, in session: TransactionSession) throws {
         try session.produce(
-            record.value,
-            key: record.key,
-            partition: record.partition,
-            headers: record.headers,
-            timestamp: record.timestamp
-        )
+            record.value, key: record.key, partition: record.partition, headers: record.headers, timestamp: record.timestamp)
     }
 
     private func read(from broker: EmbeddedBroker, count: Int) throws -> [Written] {
         try read(from: broker) { $0.count >= count }
     }
 
-    private func read(
-        from broker: EmbeddedBroker,
-        until isComplete: ([Written]) -> Bool
-    ) throws -> [Written] {
+    private func read(from broker: EmbeddedBroker, until isComplete: ([Written]) -> Bool) throws -> [Written] {
         let reader = try broker.consumer(["fetch.message.max.bytes": "10000000"])
         defer { reader.close() }
         let partitions = (Int32(0)..<3).map { TopicPartition(topic: "out", partition: $0) }
@@ -136,13 +117,8 @@ import Testing
             guard case .record(let record) = element else { return }
             written.append(
                 Written(
-                    partition: record.partition,
-                    key: record.key?.text,
-                    value: record.value?.text,
-                    headers: record.headers,
-                    timestamp: record.headers.isEmpty ? nil : record.timestamp
-                )
-            )
+                    partition: record.partition, key: record.key?.text, value: record.value?.text, headers: record.headers,
+                    timestamp: record.headers.isEmpty ? nil : record.timestamp))
         }
         return written
     }

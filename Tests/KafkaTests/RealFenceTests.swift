@@ -17,19 +17,13 @@ struct RealFenceTests {
         init() throws {
             client = KafkaConfiguration(["bootstrap.servers": try #require(realBroker), "linger.ms": "0"])
             let admin = try Admin(configuration: client, hooks: quietHooks)
-            try #require(
-                try admin.create([.init(name: name, partitionCount: 1)], timeout: .seconds(60)) == [name]
-            )
+            try #require(try admin.create([.init(name: name, partitionCount: 1)], timeout: .seconds(60)) == [name])
         }
 
         func session(setCount: Int = 3, firstSet: Int = 0) -> TransactionSession {
             TransactionSession(
-                ids: { [name] set in (0...2).map { "\(name)/\(set)/\($0)" } },
-                setCount: setCount,
-                topics: [(name, [:])],
-                firstSet: firstSet,
-                client: { [client] _ in (client, quietHooks) }
-            )
+                ids: { [name] set in (0...2).map { "\(name)/\(set)/\($0)" } }, setCount: setCount, topics: [(name, [:])],
+                firstSet: firstSet, client: { [client] _ in (client, quietHooks) })
         }
 
         func fence() -> ProducerFence { ProducerFence(configuration: client, hooks: quietHooks) }
@@ -39,9 +33,7 @@ struct RealFenceTests {
             let consumer = try Consumer(
                 configuration: client.merging([
                     "group.id": name, "isolation.level": "read_committed", "enable.partition.eof": "true",
-                ]),
-                hooks: quietHooks
-            )
+                ]), hooks: quietHooks)
             defer { consumer.close() }
             try consumer.assign([partition: 0])
             let ends = try consumer.endOffsets(of: [partition], timeout: .seconds(60))
@@ -60,8 +52,7 @@ struct RealFenceTests {
     private func ready(_ session: TransactionSession) throws -> [String] {
         let deadline = ContinuousClock.now + .seconds(60)
         var ids: [String] = []
-        try retrying(while: { .now < deadline }) { () throws(KafkaError) in
-            ids = try session.initTransactions(timeout: .seconds(1))
+        try retrying(while: { .now < deadline }) { () throws(KafkaError) in ids = try session.initTransactions(timeout: .seconds(1))
         }
         return ids
     }

@@ -9,15 +9,12 @@ import Testing
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["t": 1])
             let producer = try broker.producer()
-            for number in 0..<5 {
-                try producer.send(topic: "t", key: nil, value: [UInt8(number)], timeout: .seconds(60))
-            }
+            for number in 0..<5 { try producer.send(topic: "t", key: nil, value: [UInt8(number)], timeout: .seconds(60)) }
             let member = try broker.member(of: ["t"])
             #expect(member.hasAssignment)
             var values: [UInt8] = []
             func poll() throws {
-                guard case .records(let batch) = try member.poll(maxRecords: 10, timeout: .milliseconds(100))
-                else { return }
+                guard case .records(let batch) = try member.poll(maxRecords: 10, timeout: .milliseconds(100)) else { return }
                 for case .record(let record) in batch { values.append(record.value?.first ?? 0) }
             }
             for _ in 0..<3 { try poll() }
@@ -46,9 +43,7 @@ import Testing
             var isRevoked = false
             let deadline = ContinuousClock.now + .seconds(20)
             while !isRevoked, ContinuousClock.now < deadline {
-                if case .revoked = try member.poll(maxRecords: 1, timeout: .milliseconds(100)) {
-                    isRevoked = true
-                }
+                if case .revoked = try member.poll(maxRecords: 1, timeout: .milliseconds(100)) { isRevoked = true }
             }
             #expect(isRevoked)
             #expect(!member.hasAssignment)
@@ -74,9 +69,7 @@ import Testing
             let error = #expect(throws: KafkaError.self) { try consumer.commit([partitions[1]: 8]) }
             #expect(error?.code.rawValue == 25)
             broker.setRoundTrip(.seconds(2))
-            let late = #expect(throws: KafkaError.self) {
-                try consumer.commit([partitions[1]: 9], timeout: .milliseconds(10))
-            }
+            let late = #expect(throws: KafkaError.self) { try consumer.commit([partitions[1]: 9], timeout: .milliseconds(10)) }
             #expect(late?.remedy == .retry)
             consumer.close()
         }
@@ -106,9 +99,7 @@ import Testing
         try await onThread {
             let broker = try EmbeddedBroker.start(topics: ["t": 8])
             let producer = try broker.producer()
-            for number in 0..<8 {
-                try producer.send(topic: "t", key: [UInt8(number)], value: [1], timeout: .seconds(60))
-            }
+            for number in 0..<8 { try producer.send(topic: "t", key: [UInt8(number)], value: [1], timeout: .seconds(60)) }
             let start = (0..<8).map { (TopicPartition(topic: "t", partition: $0), Offset(0)) }
             let consumer = try broker.consumer()
             for _ in 0..<50 {

@@ -50,8 +50,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (KafkaError.Code.topicAuthorizationFailed, true), (.invalidArgument, true),
-        (.inconsistentGroupProtocol, true),
+        (KafkaError.Code.topicAuthorizationFailed, true), (.invalidArgument, true), (.inconsistentGroupProtocol, true),
         (.timedOut, false), (.fenced, false), (.messageTooLarge, false),
     ])
     func someErrorsAreHopeless(code: KafkaError.Code, isHopeless: Bool) {

@@ -17,18 +17,13 @@ extension EmbeddedBroker {
 
     func consumer(_ properties: [String: String] = [:]) throws -> Consumer {
         try Consumer(
-            configuration: client(["group.id": "test", "auto.offset.reset": "earliest"]).merging(properties),
-            hooks: quietHooks
-        )
+            configuration: client(["group.id": "test", "auto.offset.reset": "earliest"]).merging(properties), hooks: quietHooks)
     }
 
     /// A member of the group `test`, with its partitions assigned.
     func member(of topics: [String]) throws -> GroupConsumer {
         let member = try GroupConsumer(
-            of: topics,
-            configuration: client(["group.id": "test", "auto.offset.reset": "earliest"]),
-            hooks: quietHooks
-        )
+            of: topics, configuration: client(["group.id": "test", "auto.offset.reset": "earliest"]), hooks: quietHooks)
         try join(member)
         return member
     }
@@ -39,44 +34,27 @@ extension EmbeddedBroker {
 
     /// A session with a producer `NAME/SET` of each name, which writes to the topic `out`.
     func session(
-        _ properties: [String: String] = [:],
-        names: [String] = ["one"],
-        setCount: Int = 1,
-        silence: BrokerSilence? = nil,
+        _ properties: [String: String] = [:], names: [String] = ["one"], setCount: Int = 1, silence: BrokerSilence? = nil,
         hooks: ClientHooks = quietHooks
     ) -> TransactionSession {
         let configuration = client(["linger.ms": "0"]).merging(properties)
         return TransactionSession(
-            ids: { set in names.map { "\($0)/\(set)" } },
-            setCount: setCount,
-            topics: [("out", [:])],
-            silence: silence,
-            firstSet: 0,
-            client: { _ in (configuration, hooks) }
-        )
+            ids: { set in names.map { "\($0)/\(set)" } }, setCount: setCount, topics: [("out", [:])], silence: silence, firstSet: 0,
+            client: { _ in (configuration, hooks) })
     }
 }
 
 extension TransactionSession {
     /// Adds a record to the only topic.
     func produce(
-        _ value: String? = nil,
-        key: String? = nil,
-        partition: Int32 = 0,
-        headers: [RecordHeader] = [],
-        timestamp: Int64? = nil
+        _ value: String? = nil, key: String? = nil, partition: Int32 = 0, headers: [RecordHeader] = [], timestamp: Int64? = nil
     ) throws {
         let (keyBytes, valueBytes) = (Array((key ?? "").utf8), Array((value ?? "").utf8))
         try keyBytes.withUnsafeBytes { keyBuffer in
             try valueBytes.withUnsafeBytes { valueBuffer in
                 try produce(
-                    to: 0,
-                    partition: partition,
-                    key: key == nil ? nil : keyBuffer,
-                    value: value == nil ? nil : valueBuffer,
-                    headers: headers,
-                    timestamp: timestamp
-                )
+                    to: 0, partition: partition, key: key == nil ? nil : keyBuffer, value: value == nil ? nil : valueBuffer,
+                    headers: headers, timestamp: timestamp)
             }
         }
     }
@@ -96,25 +74,17 @@ extension TransactionSession {
 func join(_ member: GroupConsumer) throws -> [TopicPartition] {
     let deadline = ContinuousClock.now + .seconds(60)
     while ContinuousClock.now < deadline {
-        if case .assigned(let partitions) = try member.poll(maxRecords: 1, timeout: .milliseconds(100)) {
-            return partitions
-        }
+        if case .assigned(let partitions) = try member.poll(maxRecords: 1, timeout: .milliseconds(100)) { return partitions }
     }
     return []
 }
 
 /// Polls until `isDone` or a minute is over, handing each element to `body`.
-func poll(
-    _ consumer: Consumer,
-    until isDone: () -> Bool,
-    _ body: (RecordBatch.Element) throws -> Void
-) throws {
+func poll(_ consumer: Consumer, until isDone: () -> Bool, _ body: (RecordBatch.Element) throws -> Void) throws {
     let deadline = ContinuousClock.now + .seconds(60)
     while !isDone(), ContinuousClock.now < deadline {
         for element in try consumer.poll(maxRecords: 100, timeout: .milliseconds(100)) { try body(element) }
     }
 }
 
-extension UnsafeRawBufferPointer {
-    var text: String { String(decoding: self, as: UTF8.self) }
-}
+extension UnsafeRawBufferPointer { var text: String { String(decoding: self, as: UTF8.self) } }

@@ -75,9 +75,7 @@ import Testing
             do throws(KafkaError) {
                 try session.commit(timeout: .seconds(60))
                 #expect(remedy == nil)
-            } catch {
-                #expect(error.remedy == remedy, "\(error)")
-            }
+            } catch { #expect(error.remedy == remedy, "\(error)") }
             #expect(session.isReady == (remedy == nil))
         }
     }
@@ -102,11 +100,7 @@ import Testing
                 broker.fail(next: request, with: [code])
                 try session.produce()
                 let error = #expect(throws: KafkaError.self) {
-                    if isCommit {
-                        try session.commit(timeout: .seconds(60))
-                    } else {
-                        try session.flush(timeout: .seconds(60))
-                    }
+                    if isCommit { try session.commit(timeout: .seconds(60)) } else { try session.flush(timeout: .seconds(60)) }
                 }
                 #expect(error?.remedy == .startOver)
                 #expect(error?.requiresAbort == true)
@@ -142,9 +136,7 @@ import Testing
             for _ in 0..<100 {
                 try session.begin()
                 try session.produce()
-                try retrying(while: { true }) { () throws(KafkaError) in
-                    try session.commit(timeout: .milliseconds(1))
-                }
+                try retrying(while: { true }) { () throws(KafkaError) in try session.commit(timeout: .milliseconds(1)) }
             }
         }
     }

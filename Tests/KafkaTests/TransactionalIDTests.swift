@@ -23,11 +23,7 @@ import Testing
         let broker = try EmbeddedBroker.start()
         let first = try (0..<12).map { _ in
             let session = TransactionSession(
-                ids: { ["\($0)"] },
-                setCount: 1_000_000,
-                topics: [],
-                client: { _ in (broker.client(), quietHooks) }
-            )
+                ids: { ["\($0)"] }, setCount: 1_000_000, topics: [], client: { _ in (broker.client(), quietHooks) })
             return try session.initTransactions(timeout: .seconds(60))[0]
         }
         #expect(Set(first).count > 1)
@@ -56,9 +52,7 @@ import Testing
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
             let session = broker.session(names: ["one", "two"], setCount: 3)
             broker.takeDown()
-            let error = #expect(throws: KafkaError.self) {
-                try session.initTransactions(timeout: .milliseconds(50))
-            }
+            let error = #expect(throws: KafkaError.self) { try session.initTransactions(timeout: .milliseconds(50)) }
             #expect(error?.remedy == .retry)
             #expect(!session.isReady)
             broker.bringUp()
@@ -71,9 +65,7 @@ import Testing
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
             let session = broker.session(setCount: 3)
             broker.fail(next: .initProducerID, with: [.transactionalIDAuthorizationFailed])
-            let error = #expect(throws: KafkaError.self) {
-                try session.initTransactions(timeout: .seconds(60))
-            }
+            let error = #expect(throws: KafkaError.self) { try session.initTransactions(timeout: .seconds(60)) }
             #expect(error?.code == .transactionalIDAuthorizationFailed)
             #expect(try session.initTransactions(timeout: .seconds(60)) == ["one/1"])
         }
@@ -85,10 +77,7 @@ import Testing
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
             broker.fail(next: .initProducerID, with: Array(repeating: .concurrentTransactions, count: 10))
             let recorder = LogRecorder()
-            let session = broker.session(
-                ["debug": "eos"],
-                hooks: ClientHooks(logger: recorder.makeLogger(level: .debug))
-            )
+            let session = broker.session(["debug": "eos"], hooks: ClientHooks(logger: recorder.makeLogger(level: .debug)))
             try session.initTransactions(timeout: .seconds(60))
             #expect(broker.pendingFailures(of: .initProducerID) == 0)
             #expect(recorder.all.count { $0.contains("fire immediately") } > 8)
@@ -118,9 +107,7 @@ import Testing
             let start = ContinuousClock.now
             while .now - start < .seconds(1.5) {
                 broker.refuseID()
-                let error = #expect(throws: KafkaError.self) {
-                    try session.initTransactions(timeout: .milliseconds(50))
-                }
+                let error = #expect(throws: KafkaError.self) { try session.initTransactions(timeout: .milliseconds(50)) }
                 #expect(error?.remedy == .retry)
             }
             #expect(try session.initTransactions(timeout: .seconds(60)) == ["one/0"])
@@ -133,10 +120,7 @@ import Testing
             let broker = try EmbeddedBroker.start(topics: ["out": 1])
             let recorder = LogRecorder()
             let session = broker.session(
-                ["debug": "eos"],
-                names: ["one", "two"],
-                setCount: 2,
-                hooks: ClientHooks(logger: recorder.makeLogger(level: .debug))
+                ["debug": "eos"], names: ["one", "two"], setCount: 2, hooks: ClientHooks(logger: recorder.makeLogger(level: .debug))
             )
             session.prepare()
             session.prepare()
@@ -190,9 +174,7 @@ import Testing
             #expect(try fence.fence(ids, timeout: .seconds(60)).isEmpty)
             broker.fail(next: .initProducerID, with: [.transactionalIDAuthorizationFailed])
             #expect(try fence.fence(ids, timeout: .zero).isEmpty)
-            let error = #expect(throws: KafkaError.self) {
-                try fence.fence(ids.union(["another"]), timeout: .seconds(60))
-            }
+            let error = #expect(throws: KafkaError.self) { try fence.fence(ids.union(["another"]), timeout: .seconds(60)) }
             #expect(error?.code == .transactionalIDAuthorizationFailed)
             #expect(try fence.fence(ids.union(["another"]), timeout: .seconds(60)).isEmpty)
         }
@@ -203,9 +185,7 @@ import Testing
             let broker = try EmbeddedBroker.start()
             broker.takeDown()
             let fence = ProducerFence(configuration: broker.client(), hooks: quietHooks)
-            let error = #expect(throws: KafkaError.self) {
-                try fence.fence(["one", "two"], timeout: .milliseconds(50))
-            }
+            let error = #expect(throws: KafkaError.self) { try fence.fence(["one", "two"], timeout: .milliseconds(50)) }
             #expect(error?.remedy == .retry)
             broker.bringUp()
             #expect(try fence.fence(["one", "two"], timeout: .seconds(60)).isEmpty)
@@ -215,11 +195,7 @@ import Testing
     @Test func anIDThatCannotBeTakenOverHoldsUpNoOther() async throws {
         try await onThread {
             let broker = try EmbeddedBroker.refusing("three")
-            let fence = ProducerFence(
-                configuration: broker.client(),
-                hooks: quietHooks,
-                decisionTimeout: .milliseconds(300)
-            )
+            let fence = ProducerFence(configuration: broker.client(), hooks: quietHooks, decisionTimeout: .milliseconds(300))
             #expect(try fence.fence(["one", "two"], timeout: .seconds(60)).isEmpty)
             let deadline = ContinuousClock.now + .seconds(60)
             var undecided: Set<String> = []
@@ -249,10 +225,6 @@ extension EmbeddedBroker {
     /// Lets the second broker be busy with the last transaction of its id, for more requests than a client makes in 50 ms.
     fileprivate func refuseID() {
         guard pendingFailures(of: .initProducerID, broker: 2) < 10 else { return }
-        fail(
-            next: .initProducerID,
-            with: Array(repeating: .concurrentTransactions, count: 10),
-            broker: 2
-        )
+        fail(next: .initProducerID, with: Array(repeating: .concurrentTransactions, count: 10), broker: 2)
     }
 }

@@ -13,9 +13,7 @@ public enum RandomSamples {
 
     /// A menu of this many fruits. Its first juice takes all of them.
     public static func menu(fruits count: Int, _ generator: inout SeededGenerator) throws -> Menu {
-        let fruits = (0..<count).map {
-            Fruit(id: "fruit\"\($0)", name: LocalizedName(english: "fruit \($0)", korean: "과일 \($0)"))
-        }
+        let fruits = (0..<count).map { Fruit(id: "fruit\"\($0)", name: LocalizedName(english: "fruit \($0)", korean: "과일 \($0)")) }
         let recipes = (0..<4).map { index in
             let size = index == 0 ? count : Int.random(in: 1...count, using: &generator)
             return fruits.shuffled(using: &generator).prefix(size).map {
@@ -24,11 +22,8 @@ public enum RandomSamples {
         }
         let juices = recipes.enumerated().map { index, recipe in
             JuiceSpec(
-                id: "juice\\\(index)",
-                name: LocalizedName(english: "juice \(index)", korean: "쥬스 \(index)"),
-                aliases: index == 1 ? ["alias \"\(index)\"", "별명"] : [],
-                recipe: JuiceSpec.Recipe(recipe)
-            )
+                id: "juice\\\(index)", name: LocalizedName(english: "juice \(index)", korean: "쥬스 \(index)"),
+                aliases: index == 1 ? ["alias \"\(index)\"", "별명"] : [], recipe: JuiceSpec.Recipe(recipe))
         }
         return try Menu(fruits: fruits, juices: juices)
     }
@@ -44,31 +39,14 @@ public enum RandomSamples {
         case 3:
             return .position(
                 JournalPosition(
-                    next: next(&generator),
-                    added: offsets(&generator),
-                    stock: number(&generator),
-                    claim: number(&generator),
-                    ids: texts(&generator),
-                    forwarded: offsets(&generator)
-                )
-            )
+                    next: next(&generator), added: offsets(&generator), stock: number(&generator), claim: number(&generator),
+                    ids: texts(&generator), forwarded: offsets(&generator)))
         case 4:
             return .claim(
                 JournalClaim(
-                    ids: texts(&generator),
-                    since: number(&generator),
-                    group: text(&generator),
-                    instance: text(&generator),
-                    partitions: max(1, number(&generator)),
-                    next: next(&generator)
-                )
-            )
-        default:
-            return .anchored(
-                place,
-                by: text(&generator),
-                reason: Bool.random(using: &generator) ? text(&generator) : nil
-            )
+                    ids: texts(&generator), since: number(&generator), group: text(&generator), instance: text(&generator),
+                    partitions: max(1, number(&generator)), next: next(&generator)))
+        default: return .anchored(place, by: text(&generator), reason: Bool.random(using: &generator) ? text(&generator) : nil)
         }
     }
 
@@ -87,9 +65,7 @@ public enum RandomSamples {
 
     private static func next(_ generator: inout SeededGenerator) -> [InputTopic: Int64] {
         var next: [InputTopic: Int64] = [:]
-        for topic in InputTopic.allCases where Bool.random(using: &generator) {
-            next[topic] = number(&generator)
-        }
+        for topic in InputTopic.allCases where Bool.random(using: &generator) { next[topic] = number(&generator) }
         return next
     }
 

@@ -6,12 +6,9 @@ import Testing
 /// Tests that values recorded with swift-metrics appear in Prometheus' text format.
 @Suite struct PrometheusRegistryTests {
     @Test func countersAreSummedByTheirLabels() {
-        let registry = PrometheusRegistry(descriptions: [
-            .init("orders_total", help: "Orders.\nAll \\ of them.")
-        ])
+        let registry = PrometheusRegistry(descriptions: [.init("orders_total", help: "Orders.\nAll \\ of them.")])
         for (result, amount) in [("made", 2), ("short", 1), ("made", 3)] {
-            Counter(label: "orders_total", dimensions: [("result", result)], factory: registry)
-                .increment(by: amount)
+            Counter(label: "orders_total", dimensions: [("result", result)], factory: registry).increment(by: amount)
         }
         let text = """
             # HELP orders_total Orders.\\nAll \\\\ of them.
@@ -43,9 +40,7 @@ import Testing
     }
 
     @Test func timersAreHistogramsInSeconds() {
-        let registry = PrometheusRegistry(
-            descriptions: [.init("wait_seconds", help: "Waiting.", buckets: [0.01, 0.1])]
-        )
+        let registry = PrometheusRegistry(descriptions: [.init("wait_seconds", help: "Waiting.", buckets: [0.01, 0.1])])
         let timer = Timer(label: "wait_seconds", dimensions: [("of", "x")], factory: registry)
         for milliseconds in [5, 10, 50, 2000] { timer.recordMilliseconds(milliseconds) }
         let text = """
@@ -133,8 +128,7 @@ import Testing
             uniqueKeysWithValues: registry.text().split(separator: "\n").filter { !$0.hasPrefix("#") }.map {
                 let fields = $0.split(separator: " ")
                 return (String(fields[0]), Double(fields[1]) ?? .nan)
-            }
-        )
+            })
         #expect(try #require(samples["process_cpu_seconds_total"]) > 0)
         #expect(try #require(samples["process_start_time_seconds"]) > 1_600_000_000)
         #if os(Linux)

@@ -46,8 +46,7 @@ public final class RawConnection {
         #else
             let flags: Int32 = 0
         #endif
-        return Array(text.utf8).withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, flags) }
-            == text.utf8.count
+        return Array(text.utf8).withUnsafeBytes { Foundation.send(socket, $0.baseAddress, $0.count, flags) } == text.utf8.count
     }
 
     /// Reads until the text ends with the given suffix, or to the end of the stream.

@@ -19,34 +19,23 @@ struct AuditCommandTests {
         var orders: [Record] = [
             ("g", #"{"orderId":"a","juice":"kiwi"}"#, []),
             ("g", #"{"orderId":"b","items":[{"juice":"kiwi"},{"juice":"mango"}]}"#, []),
-            ("g", #"{"orderId":"b","cancel":true}"#, []),
-            ("g", "nope", []),
+            ("g", #"{"orderId":"b","cancel":true}"#, []), ("g", "nope", []),
         ]
         var restocks: [Record] = [("g", #"{"restockId":"r","add":{"kiwi":5}}"#, [])]
         var results: [Record] = [
-            (
-                nil,
-                #"{"type":"claim","ids":["a/b/0/0/0"],"since":0,"group":"a","instance":"b","partitions":1}"#,
-                []
-            ),
+            (nil, #"{"type":"claim","ids":["a/b/0/0/0"],"since":0,"group":"a","instance":"b","partitions":1}"#, []),
             (
                 "g",
                 #"{"type":"juiceMade","orderId":"a","store":"g","offset":0,"juice":"kiwi","quantity":1,"used":{"kiwi":3},"#
-                    + #""left":{"kiwi":7},"revision":1,"message":"m"}"#,
-                []
+                    + #""left":{"kiwi":7},"revision":1,"message":"m"}"#, []
             ),
             (
                 "g",
                 #"{"type":"juiceMade","orderId":"b","store":"g","offset":1,"items":[{"juice":"kiwi","quantity":1},"#
                     + #"{"juice":"mango","quantity":1}],"used":{"kiwi":3,"mango":3},"#
-                    + #""left":{"kiwi":4,"mango":7},"revision":2,"message":"m"}"#,
-                []
+                    + #""left":{"kiwi":4,"mango":7},"revision":2,"message":"m"}"#, []
             ),
-            (
-                "g",
-                #"{"type":"restocked","restockId":"r","store":"g","offset":0,"left":{"kiwi":9},"revision":3,"message":"m"}"#,
-                []
-            ),
+            ("g", #"{"type":"restocked","restockId":"r","store":"g","offset":0,"left":{"kiwi":9},"revision":3,"message":"m"}"#, []),
             (
                 "g",
                 #"{"type":"cancelled","orderId":"b","store":"g","offset":2,"returned":{"kiwi":3,"mango":3},"#
@@ -56,11 +45,7 @@ struct AuditCommandTests {
             (nil, #"{"type":"deadLetter","topic":"orders","offset":3,"code":"notJSON"}"#, []),
         ]
         var stock: [Record] = [
-            (
-                "g",
-                #"{"store":"g","revision":4,"stock":{"strawberry":10,"banana":10,"pineapple":10,"kiwi":12,"mango":10}}"#,
-                []
-            )
+            ("g", #"{"store":"g","revision":4,"stock":{"strawberry":10,"banana":10,"pineapple":10,"kiwi":12,"mango":10}}"#, [])
         ]
         var deadLetters: [Record]
 
@@ -147,10 +132,7 @@ struct AuditCommandTests {
         try await onThread {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
             let topics = TopicNames()
-            let connection = Connection(
-                bootstrapServers: broker.bootstrapServers,
-                logger: EmbeddedService.quiet
-            )
+            let connection = Connection(bootstrapServers: broker.bootstrapServers, logger: EmbeddedService.quiet)
             var records = Records(topics)
             damage.change(&records)
             let producer = try connection.producer(timeout: .seconds(30))
@@ -158,12 +140,8 @@ struct AuditCommandTests {
                 try broker.createTopic(topics[topic], partitionCount: 1)
                 for (key, value, headers) in records[topic] {
                     try producer.send(
-                        topic: topics[topic],
-                        key: key.map { Array($0.utf8) },
-                        value: Array(value.utf8),
-                        headers: headers,
-                        timeout: .seconds(30)
-                    )
+                        topic: topics[topic], key: key.map { Array($0.utf8) }, value: Array(value.utf8), headers: headers,
+                        timeout: .seconds(30))
                 }
             }
             let report = try AuditRun(BenchSamples.settings()).report(on: connection)
@@ -174,11 +152,7 @@ struct AuditCommandTests {
             #expect(places.sorted() == damage.expected.sorted(), "\(report.lines)")
             #expect(report.isClean == damage.expected.isEmpty)
             #expect(report.owners.map(\.instance) == ["b"])
-            #expect(
-                report.lines.contains {
-                    $0.hasPrefix("partition 0: b of group a from 0 (") && $0.hasSuffix(" on")
-                }
-            )
+            #expect(report.lines.contains { $0.hasPrefix("partition 0: b of group a from 0 (") && $0.hasSuffix(" on") })
         }
     }
 
@@ -188,16 +162,12 @@ struct AuditCommandTests {
             for id in ["a", "b", "a"] {
                 let waiter = try AnswerWaiter(connection, deadline: deadline)
                 _ = try CommandSender(connection, timeout: .seconds(30)).send(
-                    .order(id: id, store: "강남", juice: "mangoKiwi", quantity: 2),
-                    deadline: deadline
-                )
+                    .order(id: id, store: "강남", juice: "mangoKiwi", quantity: 2), deadline: deadline)
                 _ = try waiter.answer(to: .order, id: id, store: "강남", deadline: deadline)
             }
             let last = Mutex((done: 0, total: 0))
             let report = try AuditRun(BenchSamples.settings()).report(
-                on: connection,
-                onProgress: { done, total in last.withLock { $0 = (done, total) } }
-            )
+                on: connection, onProgress: { done, total in last.withLock { $0 = (done, total) } })
             #expect(report.isClean, "\(report.lines)")
             #expect(report.counts.answers == 3)
             #expect(report.counts.duplicates == 1)

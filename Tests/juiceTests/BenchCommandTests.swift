@@ -39,12 +39,9 @@ struct BenchCommandTests {
 
     @Test func everyMeasurementShowsExamples() {
         let commands: [any ParsableCommand.Type] = [
-            Bench.self, Bench.Core.self, Bench.EndToEnd.self, Bench.Latency.self, Bench.Restore.self,
-            Bench.Repeats.self,
+            Bench.self, Bench.Core.self, Bench.EndToEnd.self, Bench.Latency.self, Bench.Restore.self, Bench.Repeats.self,
         ]
-        for command in commands {
-            #expect(command.configuration.discussion.contains("Examples:\n  juice bench "), "\(command)")
-        }
+        for command in commands { #expect(command.configuration.discussion.contains("Examples:\n  juice bench "), "\(command)") }
     }
 
     /// The pieces really run, and the report has the times of each.
@@ -97,10 +94,6 @@ struct BenchCommandTests {
         #expect(try BenchMenu.write(initialStock: 77, to: path) == path)
         let menu = try BenchSamples.settings([.menu: path]).menu()
         #expect(menu.fruits.allSatisfy { $0.initialStock == 77 })
-        #expect(
-            menu.juices.map(\.id) == [
-                "strawberry", "banana", "kiwi", "pineapple", "strawberryBanana", "mango", "mangoKiwi",
-            ]
-        )
+        #expect(menu.juices.map(\.id) == ["strawberry", "banana", "kiwi", "pineapple", "strawberryBanana", "mango", "mangoKiwi"])
     }
 }

@@ -23,21 +23,17 @@ struct BenchReportTests {
                 "1 450,000 500,000 0.90 600,000 1.20 1.00 1.20 0.80 50.0 50.0",
                 "2 400,000 500,000 0.80 600,000 1.50 1.00 1.50 0.80 50.0 50.0",
                 "3 440,000 400,000 1.10 500,000 - 1.00 - 0.80 50.0 50.0",
-                "median 440,000 500,000 0.90 600,000 1.35 1.00 1.35 0.80 50.0 50.0", "",
-                "goal measured wanted",
+                "median 440,000 500,000 0.90 600,000 1.35 1.00 1.35 0.80 50.0 50.0", "", "goal measured wanted",
                 "orders/s, service to bare loop 0.90 ≥ 0.90 met",
                 "processor time per order, service to bare loop 1.35 ≤ 1.10 missed",
                 "processor time per order, service to the loop without offsets 1.69 ≤ 1.30 missed",
-            ]
-        )
+            ])
         #expect(Set(lines[3...7].map { DisplayWidth.of($0) }).count == 1)
     }
 
     @Test func missedAndUnmeasuredGoalsAreSaid() throws {
         let latency = try BenchSamples.latency().lines(paint: .none)
-        #expect(
-            latency.contains { $0.hasPrefix("p50, service to bare loop") && $0.hasSuffix("≤ 0.85  missed") }
-        )
+        #expect(latency.contains { $0.hasPrefix("p50, service to bare loop") && $0.hasSuffix("≤ 0.85  missed") })
         #expect(latency.contains { $0.hasPrefix("p99, service to bare loop") && $0.hasSuffix("missed") })
         let goal = Goal(name: "memory", measured: nil, bound: .atMost, limit: 1)
         #expect(Table([goal]).lines(paint: .none).last?.hasSuffix("not measured") == true)
@@ -79,8 +75,7 @@ struct BenchReportTests {
                 ["storesPerSecond", "readPerSecond", "speedRatio", "bytesPerStore", "firstAnswerSeconds"]
             ),
             (
-                try BenchSamples.repeats(), "repeats",
-                ["new", "inOrder", "scattered", "inOrderRatio", "scatteredRatio"],
+                try BenchSamples.repeats(), "repeats", ["new", "inOrder", "scattered", "inOrderRatio", "scatteredRatio"],
                 ["new", "inOrder", "scattered", "inOrderRatio", "scatteredRatio"]
             ),
         ]
@@ -88,9 +83,7 @@ struct BenchReportTests {
             let parsed = try JSONSerialization.jsonObject(with: Data(try JSONText.indented(report).utf8))
             let json = try #require(parsed as? [String: Any])
             let common: Set = ["benchmark", "machine", "settings", "rounds", "medians", "goals"]
-            #expect(
-                Set(json.keys) == common.union(["restore", "repeats"].contains(name) ? [] : ["answerBytes"])
-            )
+            #expect(Set(json.keys) == common.union(["restore", "repeats"].contains(name) ? [] : ["answerBytes"]))
             #expect(json["benchmark"] as? String == name)
             let machine = json["machine"] as? [String: Any]
             #expect(Set(machine?.keys ?? [:].keys) == ["cores", "system", "brokers", "librdkafka", "juice"])
@@ -104,8 +97,7 @@ struct BenchReportTests {
     @Test func progressIsABar() {
         #expect(
             ProgressBar.line("filling", 1, of: 2) == "filling  " + String(repeating: "█", count: 15)
-                + String(repeating: " ", count: 15) + "  50%"
-        )
+                + String(repeating: " ", count: 15) + "  50%")
         #expect(ProgressBar.line("x", 9, of: 0).hasSuffix("100%"))
     }
 }

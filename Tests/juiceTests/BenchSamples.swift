@@ -14,9 +14,7 @@ enum BenchSamples {
             Throughput(ordersPerSecond: orders, cpuMicrosecondsPerOrder: cpu, residentBytes: 50_000_000)
         }
         return EndToEndReport(
-            machine: machine,
-            settings: try EndToEndPlan(settings([.orders: "200000", .rounds: "3"])),
-            answerBytes: 240,
+            machine: machine, settings: try EndToEndPlan(settings([.orders: "200000", .rounds: "3"])), answerBytes: 240,
             rounds: [
                 .init(
                     service: throughput(450_000, 1.2),
@@ -40,10 +38,8 @@ enum BenchSamples {
     static func latency() throws -> LatencyReport {
         func figures(_ times: [Double]) -> LatencyFigures {
             LatencyFigures(
-                milliseconds: LatencyDistribution(sorted: times),
-                cpuMicrosecondsPerOrder: 300,
-                senderLateMilliseconds: LatencyDistribution(sorted: [0.1])
-            )
+                milliseconds: LatencyDistribution(sorted: times), cpuMicrosecondsPerOrder: 300,
+                senderLateMilliseconds: LatencyDistribution(sorted: [0.1]))
         }
         return LatencyReport(
             machine: machine,
@@ -57,20 +53,15 @@ enum BenchSamples {
 
     static func repeats() throws -> RepeatsReport {
         let rates: [Double] = [1000, 500, 20]
-        let measured = rates.map {
-            Throughput(ordersPerSecond: $0, cpuMicrosecondsPerOrder: 3, residentBytes: 150e6)
-        }
+        let measured = rates.map { Throughput(ordersPerSecond: $0, cpuMicrosecondsPerOrder: 3, residentBytes: 150e6) }
         return RepeatsReport(
-            machine: machine,
-            settings: try RepeatsPlan(settings([.rounds: "1"])),
-            rounds: [.init(new: measured[0], inOrder: measured[1], scattered: measured[2])]
-        )
+            machine: machine, settings: try RepeatsPlan(settings([.rounds: "1"])),
+            rounds: [.init(new: measured[0], inOrder: measured[1], scattered: measured[2])])
     }
 
     static func restore() throws -> RestoreReport {
         RestoreReport(
-            machine: machine,
-            settings: try RestorePlan(settings([.stores: "1000", .rounds: "1"])),
+            machine: machine, settings: try RestorePlan(settings([.stores: "1000", .rounds: "1"])),
             rounds: [
                 .init(
                     stores: 1000,

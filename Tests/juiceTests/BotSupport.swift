@@ -17,34 +17,18 @@ import Testing
 enum EmbeddedService {
     static var quiet: Logger { Logger.lines(level: .critical) { _ in } }
 
-    static func run(
-        partitions: Int = 4,
-        _ body: @escaping @Sendable (Connection) throws -> Void
-    ) async throws {
+    static func run(partitions: Int = 4, _ body: @escaping @Sendable (Connection) throws -> Void) async throws {
         try await onThread {
-            let embedded = try EmbeddedKafka(
-                topics: TopicNames(),
-                partitions: partitions,
-                runFiles: nil,
-                logger: quiet
-            )
+            let embedded = try EmbeddedKafka(topics: TopicNames(), partitions: partitions, runFiles: nil, logger: quiet)
             defer { embedded.stop() }
             let service = BackgroundService(
-                ServiceConfiguration(
-                    bootstrapServers: embedded.bootstrapServers,
-                    instanceID: "test",
-                    capabilities: .embedded
-                ),
-                logger: quiet
-            )
+                ServiceConfiguration(bootstrapServers: embedded.bootstrapServers, instanceID: "test", capabilities: .embedded),
+                logger: quiet)
             defer { service.stop() }
             try body(
                 Connection(
-                    bootstrapServers: embedded.bootstrapServers,
-                    origin: .embedded(processID: embedded.runFile.processID),
-                    logger: quiet
-                )
-            )
+                    bootstrapServers: embedded.bootstrapServers, origin: .embedded(processID: embedded.runFile.processID),
+                    logger: quiet))
         }
     }
 }
@@ -63,9 +47,7 @@ final class RunningBot: Sendable {
         Thread { [self] in
             do {
                 try RestockBotRun(
-                    connection: connection,
-                    plan: plan,
-                    logger: logger,
+                    connection: connection, plan: plan, logger: logger,
                     isEnded: { [self] in
                         thawing.withLock { $0 }?.wait(for: .seconds(600))
                         return end.isRequested
@@ -74,14 +56,10 @@ final class RunningBot: Sendable {
                         sent.withLock { $0.append(refill) }
                         arrivals.signal()
                     }
-                )
-                .run()
-            } catch {
-                failure.withLock { $0 = error }
-            }
+                ).run()
+            } catch { failure.withLock { $0 = error } }
             hasEnded.signal()
-        }
-        .start()
+        }.start()
     }
 
     /// Keeps the bot from doing anything, like a process that is stopped.
@@ -132,12 +110,7 @@ struct TestClient {
         let sender = try CommandSender(connection, timeout: deadline.remaining)
         let delivery = try sender.send(command, deadline: deadline)
         #expect(delivery.offset != nil)
-        let found = try waiter.answer(
-            to: command.kind,
-            id: command.id,
-            store: command.store,
-            deadline: deadline
-        )
+        let found = try waiter.answer(to: command.kind, id: command.id, store: command.store, deadline: deadline)
         return try #require(found?.answer)
     }
 

@@ -8,10 +8,7 @@ import Testing
 struct CommandLineTests {
     @Test(arguments: [
         ["serve"], ["serve", "--create-topics", "--partitions", "4", "--replication-factor", "3"],
-        [
-            "serve", "--kafka-property", "a=b", "--kafka-property", "c=d", "--instance-id", "x", "--group",
-            "g",
-        ],
+        ["serve", "--kafka-property", "a=b", "--kafka-property", "c=d", "--instance-id", "x", "--group", "g"],
         ["demo", "--orders", "5", "--seed", "7", "--stores", "a,b"], ["order", "kiwi", "--wait", "--json"],
         ["order", "kiwi", "--order-id", "x", "--timeout", "0.5", "--no-wait"],
         ["order", "kiwi:2", "strawberryBanana", "--store", "gangnam", "--wait"],
@@ -32,8 +29,7 @@ struct CommandLineTests {
     }
 
     @Test(arguments: [
-        ["serv"], ["order"], ["order", "kiwi", "--quantity", "two"], ["serve", "--workers", "x"], ["restock"],
-        ["menu", "--wait"],
+        ["serv"], ["order"], ["order", "kiwi", "--quantity", "two"], ["serve", "--workers", "x"], ["restock"], ["menu", "--wait"],
         ["cancel"], ["cancel", ""], ["cancel", "a", "b"], ["cancel", "a", "--unchecked"],
     ])
     func refuses(arguments: [String]) {
@@ -62,9 +58,7 @@ struct CommandLineTests {
             Topics.Check.self, Config.self, MenuCommand.self, SendTraffic.self, RestockBotCommand.self,
             DeadLetters.self, DeadLetterList.self, DeadLetterShow.self, DeadLetterResend.self,
         ]
-        for command in commands {
-            #expect(command.configuration.discussion.contains("Examples:\n  juice "), "\(command)")
-        }
+        for command in commands { #expect(command.configuration.discussion.contains("Examples:\n  juice "), "\(command)") }
     }
 
     @Test func failuresAreOneLineAndAHint() {

@@ -37,8 +37,7 @@ import Testing
     @Test func propertiesAreShownWithoutSecrets() throws {
         let entries = try entries(
             flags: [.kafkaProperty: "linger.ms=1", .kafkaDebug: "cgrp"],
-            environment: ["JUICE_KAFKA_PROPERTY": "sasl.password=hunter2\nlinger.ms=2"]
-        )
+            environment: ["JUICE_KAFKA_PROPERTY": "sasl.password=hunter2\nlinger.ms=2"])
         #expect(entries["kafka-property linger.ms"]?.value == "1")
         #expect(entries["kafka-property linger.ms"]?.source == "option")
         #expect(entries["kafka-property sasl.password"]?.value == "********")
@@ -82,8 +81,7 @@ import Testing
 
     /// Kubernetes sets these variables for the services of a namespace.
     @Test(arguments: [
-        "JUICE_SERVICE_HOST", "JUICE_SERVICE_PORT", "JUICE_SERVICE_PORT_HTTP", "JUICE_PORT",
-        "JUICE_PORT_8080_TCP",
+        "JUICE_SERVICE_HOST", "JUICE_SERVICE_PORT", "JUICE_SERVICE_PORT_HTTP", "JUICE_PORT", "JUICE_PORT_8080_TCP",
         "JUICE_PORT_8080_TCP_ADDR", "JUICE_METRICS_SERVICE_HOST", "JUICE_METRICS_PORT_80_UDP_PROTO",
     ])
     func serviceLinksAreNot(name: String) throws {

@@ -23,12 +23,7 @@ struct DeadLetterEndToEndTests {
         let trace = RecordHeader(name: "traceparent", value: "00-ab")
         let garbage = Array("garbage".utf8)
         try connection.producer(timeout: .seconds(30)).send(
-            topic: connection.topics.orders,
-            key: Array("강남".utf8),
-            value: garbage,
-            headers: [trace],
-            timeout: .seconds(30)
-        )
+            topic: connection.topics.orders, key: Array("강남".utf8), value: garbage, headers: [trace], timeout: .seconds(30))
         let letter = try #require(try letters(connection, atLeast: 1, deadline).letters.first)
         #expect(letter.code == "notJSON")
         #expect(letter.value == garbage)
@@ -52,8 +47,9 @@ struct DeadLetterEndToEndTests {
         let after = try letters(connection, atLeast: 1, deadline)
         #expect(after.letters.map(\.position) == [letter.position])
         #expect(after.resent == [letter.position])
-        let pending = try DeadLetterReader(connection, deadline: deadline)
-            .last(10, idleTimeout: .seconds(10)) { !$1 && !$0.code.isEmpty }
+        let pending = try DeadLetterReader(connection, deadline: deadline).last(10, idleTimeout: .seconds(10)) {
+            !$1 && !$0.code.isEmpty
+        }
         #expect(pending.letters.isEmpty)
         let none = try ResendChoice(["0@999"], BenchSamples.settings())
         #expect(throws: Failure.self) { try resend(connection, none) }
@@ -65,23 +61,11 @@ struct DeadLetterEndToEndTests {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
             let topics = TopicNames()
             for topic in topics.all { try broker.createTopic(topic, partitionCount: 1) }
-            let connection = Connection(
-                bootstrapServers: broker.bootstrapServers,
-                logger: EmbeddedService.quiet
-            )
+            let connection = Connection(bootstrapServers: broker.bootstrapServers, logger: EmbeddedService.quiet)
             let sender = try DeadLetterSender(connection, deadline: Deadline(after: .seconds(30)))
             func send(_ offset: Offset) throws(DeadLetterSender.SendError) {
-                let record = ResendPlan.Record(
-                    topic: topics.orders,
-                    partition: 0,
-                    key: nil,
-                    value: [],
-                    headers: []
-                )
-                let item = DeadLetterSender.Item(
-                    letter: LetterPosition(partition: 0, offset: offset),
-                    record: record
-                )
+                let record = ResendPlan.Record(topic: topics.orders, partition: 0, key: nil, value: [], headers: [])
+                let item = DeadLetterSender.Item(letter: LetterPosition(partition: 0, offset: offset), record: record)
                 try sender.send([item], deadline: Deadline(after: .seconds(30)))
             }
             broker.fail(next: .endTransaction, with: [.transport])
@@ -92,11 +76,7 @@ struct DeadLetterEndToEndTests {
                 return
             }
             let orders = try TopicReader(
-                connection,
-                topic: topics.orders,
-                upTo: .highWatermark,
-                deadline: Deadline(after: .seconds(30))
-            )
+                connection, topic: topics.orders, upTo: .highWatermark, deadline: Deadline(after: .seconds(30)))
             // Not by offsets: newer embedded brokers also write markers.
             var sent = 0
             try orders.readAll(idleTimeout: .seconds(10)) { _ in sent += 1 }
@@ -109,14 +89,9 @@ struct DeadLetterEndToEndTests {
     }
 
     /// The dead letters, once there are this many.
-    static func letters(
-        _ connection: Connection,
-        atLeast count: Int,
-        _ deadline: Deadline
-    ) throws -> DeadLetterReader.Letters {
+    static func letters(_ connection: Connection, atLeast count: Int, _ deadline: Deadline) throws -> DeadLetterReader.Letters {
         while true {
-            let found = try DeadLetterReader(connection, deadline: deadline)
-                .last(1000, idleTimeout: .seconds(10)) { _, _ in true }
+            let found = try DeadLetterReader(connection, deadline: deadline).last(1000, idleTimeout: .seconds(10)) { _, _ in true }
             if found.letters.count >= count || deadline.isOver { return found }
         }
     }
@@ -130,11 +105,8 @@ struct DeadLetterEndToEndTests {
 
 /// Tests of resending that need a real broker.
 @Suite(
-    .serialized,
-    .timeLimit(.minutes(3)),
-    .enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on")
-)
-struct DeadLetterRealBrokerTests {
+    .serialized, .timeLimit(.minutes(3)), .enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on")
+) struct DeadLetterRealBrokerTests {
     @Test func aDeadLetterIsListedCorrectedAndSentOnce() async throws {
         let servers = try #require(realBroker)
         try await onThread {
@@ -156,24 +128,16 @@ struct DeadLetterRealBrokerTests {
             let producer = try site.connection.producer(timeout: .seconds(30))
             for number in 0..<count {
                 try producer.produce(
-                    topic: site.topics.orders,
-                    key: Array("store-\(number % 7)".utf8),
-                    value: Array("garbage \(number)".utf8)
+                    topic: site.topics.orders, key: Array("store-\(number % 7)".utf8), value: Array("garbage \(number)".utf8)
                 ) { _ in }
             }
             producer.poll(timeout: .seconds(1))
-            let found = try DeadLetterEndToEndTests.letters(
-                site.connection,
-                atLeast: count,
-                Deadline(after: .seconds(60))
-            )
+            let found = try DeadLetterEndToEndTests.letters(site.connection, atLeast: count, Deadline(after: .seconds(60)))
             #expect(found.letters.count == count)
             // This one is never committed.
             let dead = try DeadLetterSender(site.connection, deadline: Deadline(after: .seconds(30)))
             let plan = ResendPlan(topics: site.topics, partitionCount: 3, isUnchecked: true)
-            try dead.begin(
-                found.letters.prefix(5).map { .init(letter: $0.position, record: try plan.record(for: $0)) }
-            )
+            try dead.begin(found.letters.prefix(5).map { .init(letter: $0.position, record: try plan.record(for: $0)) })
         }
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for _ in 0..<4 {
@@ -183,14 +147,9 @@ struct DeadLetterRealBrokerTests {
         }
         try await onThread {
             let orders = try TopicReader(
-                site.connection,
-                topic: site.topics.orders,
-                upTo: .highWatermark,
-                deadline: Deadline(after: .seconds(30))
-            )
+                site.connection, topic: site.topics.orders, upTo: .highWatermark, deadline: Deadline(after: .seconds(30)))
             var sent: [String: Int] = [:]
-            try orders.read(orders.watermarks.mapValues { $0.low..<$0.high }, idleTimeout: .seconds(30)) {
-                record in
+            try orders.read(orders.watermarks.mapValues { $0.low..<$0.high }, idleTimeout: .seconds(30)) { record in
                 let letter = DeadLetter(record)
                 guard let from = letter.header(HeaderName.resentFrom) else { return }
                 sent[from, default: 0] += 1
@@ -206,17 +165,9 @@ struct DeadLetterRealBrokerTests {
         let deadline = Deadline(after: .seconds(90))
         while !deadline.isOver {
             do throws(Failure) {
-                _ = try Resend(
-                    connection: connection,
-                    chosen: choice,
-                    isUnchecked: true,
-                    timeout: .seconds(30)
-                )
-                .run { _ in }
+                _ = try Resend(connection: connection, chosen: choice, isUnchecked: true, timeout: .seconds(30)).run { _ in }
                 return
-            } catch {
-                #expect(error.status == .unavailable, "\(error)")
-            }
+            } catch { #expect(error.status == .unavailable, "\(error)") }
         }
     }
 }

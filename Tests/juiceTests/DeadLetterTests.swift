@@ -10,21 +10,14 @@ import Testing
 /// Tests how dead letters are read, shown and planned, without Kafka.
 struct DeadLetterTests {
     static func letter(
-        _ value: String?,
-        key: String? = "강남",
-        code: String = "notJSON",
-        topic: String = "juice.orders",
+        _ value: String?, key: String? = "강남", code: String = "notJSON", topic: String = "juice.orders",
         headers: [RecordHeader] = []
     ) -> DeadLetter {
         letter(bytes: value.map { Array($0.utf8) }, key: key.map { Array($0.utf8) }, code, topic, headers)
     }
 
     static func letter(
-        bytes: [UInt8]?,
-        key: [UInt8]?,
-        _ code: String = "notJSON",
-        _ topic: String = "juice.orders",
-        _ headers: [RecordHeader] = []
+        bytes: [UInt8]?, key: [UInt8]?, _ code: String = "notJSON", _ topic: String = "juice.orders", _ headers: [RecordHeader] = []
     ) -> DeadLetter {
         let reasons = [
             RecordHeader(name: HeaderName.errorCode, value: code),
@@ -34,18 +27,12 @@ struct DeadLetterTests {
             RecordHeader(name: HeaderName.sourceOffset, value: "42"),
         ]
         return DeadLetter(
-            position: LetterPosition(partition: 1, offset: 7),
-            timestamp: nil,
-            key: key,
-            value: bytes,
-            headers: headers + reasons
-        )
+            position: LetterPosition(partition: 1, offset: 7), timestamp: nil, key: key, value: bytes, headers: headers + reasons)
     }
 
     @Test(
         arguments: [
-            ("3@42", 3, 42), ("0@0", 0, 0), ("3@", nil, nil), ("@42", nil, nil), ("3", nil, nil),
-            ("-1@2", nil, nil),
+            ("3@42", 3, 42), ("0@0", 0, 0), ("3@", nil, nil), ("@42", nil, nil), ("3", nil, nil), ("-1@2", nil, nil),
             ("1@-2", nil, nil), ("1@2@3", nil, nil), ("a@b", nil, nil), ("", nil, nil),
         ] as [(String, Int32?, Int64?)]
     )
@@ -59,12 +46,7 @@ struct DeadLetterTests {
     @Test func aNoteIsNoLetter() {
         let header = RecordHeader(name: HeaderName.resentLetter, value: "1/5")
         let note = DeadLetter(
-            position: LetterPosition(partition: 1, offset: 9),
-            timestamp: nil,
-            key: nil,
-            value: nil,
-            headers: [header]
-        )
+            position: LetterPosition(partition: 1, offset: 9), timestamp: nil, key: nil, value: nil, headers: [header])
         #expect(note.resentLetter == LetterPosition(partition: 1, offset: 5))
         // A record that the service put aside is a letter, whatever headers its sender set.
         #expect(Self.letter("x", headers: [header]).resentLetter == nil)
@@ -74,21 +56,13 @@ struct DeadLetterTests {
     @Test func aLetterThatStandsTwiceCountsOnce() {
         func letter(_ offset: Offset, _ value: String, source: String?) -> DeadLetter {
             DeadLetter(
-                position: LetterPosition(partition: 1, offset: offset),
-                timestamp: 100 - offset,
-                key: nil,
-                value: Array(value.utf8),
-                headers: source.map { [RecordHeader(name: HeaderName.sourceOffset, value: $0)] } ?? []
-            )
+                position: LetterPosition(partition: 1, offset: offset), timestamp: 100 - offset, key: nil, value: Array(value.utf8),
+                headers: source.map { [RecordHeader(name: HeaderName.sourceOffset, value: $0)] } ?? [])
         }
         func note(_ offset: Offset, of letter: Offset) -> DeadLetter {
             DeadLetter(
-                position: LetterPosition(partition: 1, offset: offset),
-                timestamp: nil,
-                key: nil,
-                value: nil,
-                headers: [RecordHeader(name: HeaderName.resentLetter, value: "1/\(letter)")]
-            )
+                position: LetterPosition(partition: 1, offset: offset), timestamp: nil, key: nil, value: nil,
+                headers: [RecordHeader(name: HeaderName.resentLetter, value: "1/\(letter)")])
         }
         var found = DeadLetterReader.Letters()
         let records = [
@@ -127,23 +101,18 @@ struct DeadLetterTests {
             HexDump.lines(Array("0123456789abcdef!".utf8)) == [
                 "00000000  30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  |0123456789abcdef|",
                 "00000010  21                                               |!|",
-            ]
-        )
+            ])
     }
 
     @Test func tablesLineUp() {
         let lines = DeadLetterTable.lines(
-            [Self.letter("딸기"), Self.letter("kiwi", key: nil)],
-            resent: [LetterPosition(partition: 1, offset: 7)],
-            paint: .none
-        )
+            [Self.letter("딸기"), Self.letter("kiwi", key: nil)], resent: [LetterPosition(partition: 1, offset: 7)], paint: .none)
         #expect(
             lines == [
                 "position  when                 store     code        source              resent  value                     message",
                 "1@7       -                    강남      notJSON     juice.orders 3@42   yes     딸기                      why",
                 "1@7       -                    main      notJSON     juice.orders 3@42   yes     kiwi                      why",
-            ]
-        )
+            ])
     }
 
     @Test func aSheetShowsAll() {
@@ -169,8 +138,7 @@ struct DeadLetterTests {
         #expect(
             JSONText.line(DeadLetterJSON(Self.letter(bytes: [0xFF], key: nil), isResent: true))
                 == #"{"code":"notJSON","headers":[],"message":"why","offset":7,"partition":1,"resent":true,"#
-                + #""source":{"offset":42,"partition":3,"topic":"juice.orders"},"valueBase64":"/w=="}"#
-        )
+                + #""source":{"offset":42,"partition":3,"topic":"juice.orders"},"valueBase64":"/w=="}"#)
     }
 
     // MARK: - Resending
@@ -179,24 +147,18 @@ struct DeadLetterTests {
 
     private func plan(value: String? = nil, key: String? = nil, isUnchecked: Bool = false) -> ResendPlan {
         ResendPlan(
-            topics: TopicNames(),
-            partitionCount: 4,
-            value: value.map { Array($0.utf8) },
-            key: key.map { Array($0.utf8) },
-            isUnchecked: isUnchecked
-        )
+            topics: TopicNames(), partitionCount: 4, value: value.map { Array($0.utf8) }, key: key.map { Array($0.utf8) },
+            isUnchecked: isUnchecked)
     }
 
     @Test func theRecordIsTheSendersOwn() throws {
         let trace = RecordHeader(name: "traceparent", value: "00-ab")
         let letter = Self.letter(
-            Self.order,
-            code: "misplaced",
+            Self.order, code: "misplaced",
             headers: [
                 trace, RecordHeader(name: HeaderName.forwardedFrom, value: "3/42"),
                 RecordHeader(name: HeaderName.resentFrom, value: "0/1"),
-            ]
-        )
+            ])
         let record = try plan().record(for: letter)
         #expect(record.topic == "juice.orders")
         // The partition that Java clients choose for 강남, of four.
@@ -218,30 +180,21 @@ struct DeadLetterTests {
         func reason(_ plan: ResendPlan, _ letter: DeadLetter) -> String? {
             #expect(throws: ResendPlan.Refusal.self) { try plan.record(for: letter) }?.reason
         }
-        #expect(
-            reason(plan(), Self.letter("garbage"))?.contains("as notJSON; correct it with --value") == true
-        )
+        #expect(reason(plan(), Self.letter("garbage"))?.contains("as notJSON; correct it with --value") == true)
         #expect(reason(plan(), Self.letter("{}"))?.contains("missingID") == true)
         #expect(reason(plan(), Self.letter(nil))?.contains("emptyValue") == true)
         let long = Self.letter(Self.order, key: String(repeating: "k", count: 129))
         #expect(reason(plan(), long)?.contains("as badStore; correct it with --key") == true)
         #expect(try plan(key: "a").record(for: long).key == [UInt8(ascii: "a")])
-        #expect(
-            try plan(isUnchecked: true).record(for: Self.letter("garbage")).value == Array("garbage".utf8)
-        )
+        #expect(try plan(isUnchecked: true).record(for: Self.letter("garbage")).value == Array("garbage".utf8))
         // An order id does not make a valid restock.
         let restock = Self.letter(Self.order, topic: "juice.restocks")
         #expect(reason(plan(), restock)?.contains("missingID") == true)
 
-        let cut = Self.letter(
-            Self.order,
-            headers: [RecordHeader(name: HeaderName.truncatedFrom, value: "900000")]
-        )
+        let cut = Self.letter(Self.order, headers: [RecordHeader(name: HeaderName.truncatedFrom, value: "900000")])
         #expect(reason(plan(isUnchecked: true), cut)?.contains("its value was truncated") == true)
         #expect(try plan(value: Self.order).record(for: cut).value == Array(Self.order.utf8))
-        #expect(
-            reason(plan(), Self.letter(Self.order, topic: "other.orders"))?.contains("other.orders") == true
-        )
+        #expect(reason(plan(), Self.letter(Self.order, topic: "other.orders"))?.contains("other.orders") == true)
     }
 
     @Test(

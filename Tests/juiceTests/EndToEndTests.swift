@@ -45,22 +45,15 @@ struct EndToEndTests {
         let connection = Connection(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
         let failure = #expect(throws: Failure.self) {
             try CommandSender(connection, timeout: .milliseconds(300)).send(
-                .order(id: "o", store: "main", juice: "kiwi", quantity: 1),
-                deadline: Deadline(after: .milliseconds(300))
-            )
+                .order(id: "o", store: "main", juice: "kiwi", quantity: 1), deadline: Deadline(after: .milliseconds(300)))
         }
         #expect(failure?.status == .unavailable)
-        #expect(throws: Failure.self) {
-            try StockReader(connection, store: nil, deadline: Deadline(after: .milliseconds(300)))
-        }
+        #expect(throws: Failure.self) { try StockReader(connection, store: nil, deadline: Deadline(after: .milliseconds(300))) }
     }
 
     @Test func aPropertyThatLibrdkafkaRefusesIsBadConfiguration() {
         let connection = Connection(
-            bootstrapServers: "127.0.0.1:1",
-            properties: ["no.such.property": "1"],
-            logger: EmbeddedService.quiet
-        )
+            bootstrapServers: "127.0.0.1:1", properties: ["no.such.property": "1"], logger: EmbeddedService.quiet)
         let failure = #expect(throws: Failure.self) { try connection.consumer() }
         #expect(failure?.status == .configuration)
         #expect(failure?.message.contains("no.such.property") == true)

@@ -8,9 +8,7 @@ import Testing
 /// Tests that every option of every command sets the setting of its name.
 struct GivenOptionsTests {
     /// The options that ArgumentParser reports.
-    private struct Tool: Decodable {
-        let command: Command
-    }
+    private struct Tool: Decodable { let command: Command }
 
     private struct Command: Decodable {
         let commandName: String

@@ -27,12 +27,7 @@ struct HistoryTests {
         var bytes: [UInt8] = []
         let entries = Self.all.enumerated().map { offset, json in
             ResultsReader.Entry(
-                answer: try? Answer(json: json),
-                bytes: Array(json.utf8),
-                timestamp: nil,
-                partition: 0,
-                offset: Int64(offset)
-            )
+                answer: try? Answer(json: json), bytes: Array(json.utf8), timestamp: nil, partition: 0, offset: Int64(offset))
         }
         var printer = AnswerPrinter(format, printsJSON: printsJSON, to: BatchedOutput { bytes += $0 })
         try printer.collecting { body in entries.forEach(body) }
@@ -50,8 +45,7 @@ struct HistoryTests {
                 "22  cancel b  returned kiwi 6  left kiwi 14",
                 "revisions 23 to 24 are missing",
                 "25  restock f  left kiwi 1",
-            ]
-        )
+            ])
     }
 
     @Test func forProgramsItIsRecordsAndWhatIsMissing() throws {
@@ -62,8 +56,7 @@ struct HistoryTests {
         #expect(
             try print(HistoryFormat(paint: .none), printsJSON: true) == [
                 Self.made, Self.restocked, missing(19, 21), Self.cancelled, missing(23, 24), Self.newest,
-            ]
-        )
+            ])
     }
 
     @Test func resultsShowAllAnswersAndNotesAndWhatIsMissing() throws {

@@ -14,10 +14,7 @@ struct LedgerEndToEndTests {
     @Test func basketsAndCancelsMakeAHistory() async throws {
         try await EmbeddedService.run { connection in
             let client = TestClient(connection, Deadline(after: .seconds(60)))
-            let items = [
-                OrderedJuice(juice: "kiwi", quantity: 1),
-                OrderedJuice(juice: "strawberryBanana", quantity: 1),
-            ]
+            let items = [OrderedJuice(juice: "kiwi", quantity: 1), OrderedJuice(juice: "strawberryBanana", quantity: 1)]
             let made = try client.answer(.order(id: "b", store: "강남", items))
             #expect(made.isMade)
             let cancelled = try client.answer(.cancel(id: "b", store: "강남"))
@@ -30,9 +27,7 @@ struct LedgerEndToEndTests {
             let late = try client.answer(.order(id: "b", store: "강남", items))
             #expect(late.outcome == .rejected(reason: "cancelled"))
             #expect(try client.answer(.cancel(id: "unknown", store: "강남")).revision == nil)
-            _ = try client.answer(
-                .restock(id: "r", store: "강남", .set, [FruitAmount(fruit: "kiwi", amount: 3)])
-            )
+            _ = try client.answer(.restock(id: "r", store: "강남", .set, [FruitAmount(fruit: "kiwi", amount: 3)]))
 
             let printed = try history(connection, since: nil)
             #expect(printed.count == 3)
@@ -50,12 +45,7 @@ struct LedgerEndToEndTests {
             let waiter = try AnswerWaiter(connection, deadline: client.deadline)
             _ = try client.answer(.order(id: "o", store: "s", juice: "kiwi"))
             _ = try client.answer(.cancel(id: "o", store: "s"))
-            let found = try waiter.answer(
-                to: .cancel,
-                id: "o",
-                store: "s",
-                deadline: client.deadline
-            )
+            let found = try waiter.answer(to: .cancel, id: "o", store: "s", deadline: client.deadline)
             #expect(found?.answer.command == .cancel)
         }
     }
@@ -77,10 +67,7 @@ struct LedgerEndToEndTests {
         try await EmbeddedService.run { connection in
             let plan = try TrafficPlan(BenchSamples.settings([.orders: "300", .seed: "7"]))
             let session = try TrafficSession(
-                connection,
-                traffic: Traffic(stores: plan.stores, menu: .standard, seed: plan.seed),
-                plan: plan
-            )
+                connection, traffic: Traffic(stores: plan.stores, menu: .standard, seed: plan.seed), plan: plan)
             try session.run(until: { false }, show: { _ in })
             #expect(session.tally.orders == 300)
             #expect(session.tally.cancelled > 0)
@@ -91,14 +78,8 @@ struct LedgerEndToEndTests {
     private func history(_ connection: Connection, since time: Int64?) throws -> [String] {
         var bytes: [UInt8] = []
         let reader = try ResultsReader(connection, store: "강남", deadline: Deadline(after: .seconds(30)))
-        var printer = AnswerPrinter(
-            HistoryFormat(paint: .none),
-            printsJSON: false,
-            to: BatchedOutput { bytes += $0 }
-        )
-        try printer.collecting { body throws(Failure) in
-            try reader.readAll(since: time, idleTimeout: .seconds(30), body)
-        }
+        var printer = AnswerPrinter(HistoryFormat(paint: .none), printsJSON: false, to: BatchedOutput { bytes += $0 })
+        try printer.collecting { body throws(Failure) in try reader.readAll(since: time, idleTimeout: .seconds(30), body) }
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 }

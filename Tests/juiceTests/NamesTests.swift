@@ -28,13 +28,9 @@ struct NamesTests {
             JuiceSpec(id: id, name: LocalizedName(english: "Fig Juice", korean: "무화과쥬스"), recipe: ["fig": 1])
         }
         let menu = try Menu(
-            fruits: [Fruit(id: "fig", name: LocalizedName(english: "fig", korean: "무화과"))],
-            juices: [spec("small"), spec("large")]
-        )
+            fruits: [Fruit(id: "fig", name: LocalizedName(english: "fig", korean: "무화과"))], juices: [spec("small"), spec("large")])
         let failure = #expect(throws: Failure.self) { try MenuNames(menu: menu).juice("fig juice") }
-        #expect(
-            failure?.message == #"more than one juice is called "fig juice"; did you mean small or large?"#
-        )
+        #expect(failure?.message == #"more than one juice is called "fig juice"; did you mean small or large?"#)
         #expect(failure?.status == .usage)
         #expect(try MenuNames(menu: menu).juice("small") == "small")
     }

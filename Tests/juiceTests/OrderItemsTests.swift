@@ -8,20 +8,14 @@ import Testing
 struct OrderItemsTests {
     private static let menu = MenuNames(menu: .standard)
 
-    private static func items(
-        _ arguments: [String],
-        quantity: String? = nil,
-        names: MenuNames? = menu
-    ) throws -> [String] {
+    private static func items(_ arguments: [String], quantity: String? = nil, names: MenuNames? = menu) throws -> [String] {
         let settings = try BenchSamples.settings(quantity.map { [.quantity: $0] } ?? [:])
         return try OrderItems(arguments, settings, names).items.map { "\($0.quantity) \($0.juice)" }
     }
 
     @Test(
         arguments: [
-            (["kiwi"], nil, ["1 kiwi"]),
-            (["키위쥬스"], "3", ["3 kiwi"]),
-            (["kiwi:100"], nil, ["100 kiwi"]),
+            (["kiwi"], nil, ["1 kiwi"]), (["키위쥬스"], "3", ["3 kiwi"]), (["kiwi:100"], nil, ["100 kiwi"]),
             (["kiwi:2", "strawberryBanana"], nil, ["2 kiwi", "1 strawberryBanana"]),
             // The service adds them up.
             (["kiwi", "키위쥬스:2"], nil, ["1 kiwi", "2 kiwi"]),
@@ -33,8 +27,7 @@ struct OrderItemsTests {
 
     @Test(
         arguments: [
-            (["kiwi:2"], "3", "--quantity is for one juice"),
-            (["kiwi", "mango"], "3", "--quantity is for one juice"),
+            (["kiwi:2"], "3", "--quantity is for one juice"), (["kiwi", "mango"], "3", "--quantity is for one juice"),
             (["kiwi"], "101", "--quantity must be"),
             (["kiwi:0"], nil, #"the count in "kiwi:0" must be a whole number, from 1 to 100"#),
             (["kiwi:101"], nil, "the count in"),
@@ -55,22 +48,15 @@ struct OrderItemsTests {
 
     @Test func aQuantityForAllIsAFaultWhereverItIsGiven() throws {
         let settings = try Settings(flags: [:], file: nil, environment: ["JUICE_QUANTITY": "2"])
-        let failure = #expect(throws: Failure.self) {
-            try OrderItems(["kiwi", "mango"], settings, Self.menu)
-        }
+        let failure = #expect(throws: Failure.self) { try OrderItems(["kiwi", "mango"], settings, Self.menu) }
         #expect(failure?.message.hasPrefix("JUICE_QUANTITY in the environment is for one juice") == true)
     }
 
     @Test func aNameOnTheMenuMayLookLikeACount() throws {
         let names = LocalizedName(english: "seven:7", korean: "칠:7")
-        let menu = try Menu(
-            fruits: Menu.standard.fruits,
-            juices: [JuiceSpec(id: "seven:7", name: names, recipe: ["kiwi": 3])]
-        )
+        let menu = try Menu(fruits: Menu.standard.fruits, juices: [JuiceSpec(id: "seven:7", name: names, recipe: ["kiwi": 3])])
         let table = [("seven:7", "1 seven:7"), ("seven:7:2", "2 seven:7"), ("칠:7:3", "3 seven:7")]
-        for (argument, item) in table {
-            #expect(try Self.items([argument], names: MenuNames(menu: menu)) == [item])
-        }
+        for (argument, item) in table { #expect(try Self.items([argument], names: MenuNames(menu: menu)) == [item]) }
     }
 
     @Test(

@@ -16,11 +16,8 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
 
 /// Tests of the bot that need a real broker. Each test creates its own topics.
 @Suite(
-    .serialized,
-    .timeLimit(.minutes(5)),
-    .enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on")
-)
-struct RestockBotRealBrokerTests {
+    .serialized, .timeLimit(.minutes(5)), .enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run these on")
+) struct RestockBotRealBrokerTests {
     private static let partitions = 4
 
     /// Bots join, leave and die under load, and the service is restarted meanwhile. Then the topics are checked: no store got a
@@ -29,10 +26,7 @@ struct RestockBotRealBrokerTests {
         let servers = try #require(realBroker)
         try await onThread {
             let site = try BotSite(servers, partitions: Self.partitions)
-            let plan = RestockBotPlan(
-                rules: try #require(RefillRules(low: 5, target: 30)),
-                group: site.topics.orders + "-bots"
-            )
+            let plan = RestockBotPlan(rules: try #require(RefillRules(low: 5, target: 30)), group: site.topics.orders + "-bots")
             var service = BackgroundService(site.service(), logger: EmbeddedService.quiet)
             let load = try OrderLoad(site.connection)
             let first = RunningBot(site.connection, plan)
@@ -47,10 +41,7 @@ struct RestockBotRealBrokerTests {
             service.stop()
             service = BackgroundService(site.service(), logger: EmbeddedService.quiet)
             let before = second.refills.count
-            #expect(
-                second.waits(for: before + 60, Deadline(after: .seconds(90))),
-                "the second bot takes over"
-            )
+            #expect(second.waits(for: before + 60, Deadline(after: .seconds(90))), "the second bot takes over")
             first.thaw()
             let thawed = first.refills.count
             #expect(first.waits(for: thawed + 10, Deadline(after: .seconds(60))), "the first bot is back")
@@ -62,21 +53,14 @@ struct RestockBotRealBrokerTests {
             try second.stop()
 
             // A bot with --once refills the rest, and leaves nothing for another one.
-            let last = RestockBotPlan(
-                rules: plan.rules,
-                group: plan.group,
-                onceWithin: .seconds(60)
-            )
+            let last = RestockBotPlan(rules: plan.rules, group: plan.group, onceWithin: .seconds(60))
             try RunningBot(site.connection, last).wait()
             let none = RunningBot(site.connection, last)
             try none.wait()
             #expect(none.refills.isEmpty)
             service.stop()
 
-            let audit = RefillAudit(
-                of: try site.auditTopics(),
-                by: RefillAuditRules(group: plan.group, low: 5, target: 30)
-            )
+            let audit = RefillAudit(of: try site.auditTopics(), by: RefillAuditRules(group: plan.group, low: 5, target: 30))
             #expect(audit.faults.map(\.description) == [])
             #expect(audit.refills > 100)
             StandardError.write("restock bots: \(audit.refills) refills, \(audit.copies) sent once more\n")
@@ -97,14 +81,7 @@ struct RestockBotRealBrokerTests {
             let rules = try #require(RefillRules(low: 5, target: 30))
             func bot(within time: Duration) -> RunningBot {
                 let group = site.topics.orders + "-bots"
-                return RunningBot(
-                    site.connection,
-                    RestockBotPlan(
-                        rules: rules,
-                        group: group,
-                        onceWithin: time
-                    )
-                )
+                return RunningBot(site.connection, RestockBotPlan(rules: rules, group: group, onceWithin: time))
             }
             for _ in 0..<3 {
                 let one = bot(within: .seconds(12))
@@ -124,14 +101,10 @@ struct RestockBotRealBrokerTests {
         let servers = try #require(realBroker)
         try await onThread {
             let connection = Connection(
-                bootstrapServers: servers,
-                topics: TopicNames(prefix: "test-\(UUID().uuidString.prefix(8))."),
-                logger: EmbeddedService.quiet
-            )
+                bootstrapServers: servers, topics: TopicNames(prefix: "test-\(UUID().uuidString.prefix(8))."),
+                logger: EmbeddedService.quiet)
             let rules = try #require(RefillRules(low: 5, target: 30))
-            let failure = #expect(throws: Failure.self) {
-                try RunningBot(connection, .init(rules: rules)).wait()
-            }
+            let failure = #expect(throws: Failure.self) { try RunningBot(connection, .init(rules: rules)).wait() }
             #expect(failure?.status == .configuration)
         }
     }
@@ -146,12 +119,9 @@ struct BotSite: Sendable {
     init(_ servers: String, partitions: Int) throws {
         topics = TopicNames(prefix: "test-\(UUID().uuidString.prefix(8)).")
         connection = Connection(
-            bootstrapServers: servers,
-            topics: topics,
+            bootstrapServers: servers, topics: topics,
             // A dead or frozen bot loses its partitions soon.
-            properties: ["session.timeout.ms": "6000", "max.poll.interval.ms": "6000"],
-            logger: EmbeddedService.quiet
-        )
+            properties: ["session.timeout.ms": "6000", "max.poll.interval.ms": "6000"], logger: EmbeddedService.quiet)
         let plan = TopicPlan(names: topics, partitionCount: partitions, replicationFactor: 1)
         _ = try connection.admin().create(plan.topics, timeout: .seconds(30))
     }
@@ -159,48 +129,31 @@ struct BotSite: Sendable {
     /// The rules that restock bots must keep.
     func auditTopics() throws -> AuditTopics {
         AuditTopics(
-            orders: [],
-            restocks: try records(topics.restocks),
-            results: try records(topics.results),
-            stock: [],
-            deadLetters: []
-        )
+            orders: [], restocks: try records(topics.restocks), results: try records(topics.results), stock: [], deadLetters: [])
     }
 
     private func records(_ topic: String) throws -> [[AuditRecord]] {
         let reader = try TopicReader(connection, topic: topic, deadline: Deadline(after: .seconds(30)))
         var records = Array(repeating: [AuditRecord](), count: reader.watermarks.count)
-        try reader.read(reader.watermarks.mapValues { $0.low..<$0.high }, idleTimeout: .seconds(30)) {
-            record in
+        try reader.read(reader.watermarks.mapValues { $0.low..<$0.high }, idleTimeout: .seconds(30)) { record in
             records[Int(record.partition)].append(
                 AuditRecord(
-                    offset: record.offset,
-                    timestamp: record.timestamp ?? 0,
-                    key: record.key.map { Array($0) },
-                    value: record.value.map { Array($0) },
-                    headers: record.headers.map { AuditHeader($0.name, $0.value) }
-                )
-            )
+                    offset: record.offset, timestamp: record.timestamp ?? 0, key: record.key.map { Array($0) },
+                    value: record.value.map { Array($0) }, headers: record.headers.map { AuditHeader($0.name, $0.value) }))
         }
         return records
     }
 
     /// The same instance at every call, like a restarted one.
     func service() -> ServiceConfiguration {
-        ServiceConfiguration(
-            bootstrapServers: connection.bootstrapServers,
-            group: group,
-            instanceID: "service",
-            topics: topics
-        )
+        ServiceConfiguration(bootstrapServers: connection.bootstrapServers, group: group, instanceID: "service", topics: topics)
     }
 
     /// Starts a bot in a process of its own, and freezes it some time after its first refill for longer than its session
     /// timeout. After another refill it is killed.
     func stopAndKillABot(_ plan: RestockBotPlan) throws {
         // `juice` is built beside the test runner.
-        let juice = try #require(Bundle.main.executableURL).deletingLastPathComponent()
-            .appendingPathComponent("juice")
+        let juice = try #require(Bundle.main.executableURL).deletingLastPathComponent().appendingPathComponent("juice")
         let bot = Process()
         bot.executableURL = juice
         bot.arguments =
@@ -241,27 +194,19 @@ final class OrderLoad: Sendable {
         Thread { [self] in
             do {
                 let producer = try connection.producer(timeout: .seconds(30))
-                var traffic = Traffic(
-                    stores: (0..<stores).map { "store-\($0)" },
-                    menu: .standard,
-                    seed: 7
-                )
+                var traffic = Traffic(stores: (0..<stores).map { "store-\($0)" }, menu: .standard, seed: 7)
                 while !isEnded.load(ordering: .relaxed) {
                     let order = traffic.next()
                     try producer.produce(
-                        topic: connection.topics.orders,
-                        key: Array(order.store.utf8),
+                        topic: connection.topics.orders, key: Array(order.store.utf8),
                         value: OutgoingCommand.order(id: order.id, store: order.store, order.items).value
                     ) { _ in }
                     producer.poll(timeout: .milliseconds(5))
                 }
                 producer.poll(timeout: .seconds(1))
-            } catch {
-                failure.withLock { $0 = error }
-            }
+            } catch { failure.withLock { $0 = error } }
             end.signal()
-        }
-        .start()
+        }.start()
     }
 
     func stop() throws {

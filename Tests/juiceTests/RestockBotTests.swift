@@ -22,8 +22,7 @@ struct RestockBotPlanTests {
 
     @Test(
         arguments: [
-            ([:], false), ([.json: "true"], true), ([.logFormat: "text"], false),
-            ([.logFormat: "json"], true),
+            ([:], false), ([.json: "true"], true), ([.logFormat: "text"], false), ([.logFormat: "json"], true),
             ([.logFormat: "json", .json: "false"], true),
         ] as [([Setting: String], Bool)]
     )
@@ -76,8 +75,7 @@ struct RestockBotPlanTests {
     @Test func aRefillIsALine() {
         #expect(
             RefillLine.text(refill, time: "12:34:56", paint: .none)
-                == "12:34:56  강남          bot/0-12                  kiwi +25 (5 → 30), mango +30 (0 → 30)"
-        )
+                == "12:34:56  강남          bot/0-12                  kiwi +25 (5 → 30), mango +30 (0 → 30)")
         #expect(
             RefillLine.json(refill)
                 == #"{"refill":[{"added":25,"fruit":"kiwi","level":5},{"added":30,"fruit":"mango","level":0}],"#
@@ -118,10 +116,7 @@ struct RestockBotTests {
             #expect(bot.refills.map(\.store) == ["강남", "main"])
 
             // Another bot finds nothing to refill, and everything answered.
-            let plan = RestockBotPlan(
-                rules: try #require(RefillRules(low: 5, target: 30)),
-                onceWithin: .seconds(30)
-            )
+            let plan = RestockBotPlan(rules: try #require(RefillRules(low: 5, target: 30)), onceWithin: .seconds(30))
             let second = RunningBot(connection, plan)
             try second.wait()
             #expect(second.refills.isEmpty)

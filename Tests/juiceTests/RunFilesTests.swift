@@ -26,9 +26,7 @@ struct RunFilesTests {
             try announced(live, files) {
                 // No process holds a lock on it, as after a kill.
                 let dead = files.directory + "/2.json"
-                try Data(#"{"processID":2,"bootstrapServers":"127.0.0.1:2"}"#.utf8).write(
-                    to: URL(fileURLWithPath: dead)
-                )
+                try Data(#"{"processID":2,"bootstrapServers":"127.0.0.1:2"}"#.utf8).write(to: URL(fileURLWithPath: dead))
                 #expect(files.live() == [live])
                 #expect(!FileManager.default.fileExists(atPath: dead))
             }
@@ -40,19 +38,14 @@ struct RunFilesTests {
             let manager = FileManager.default
             try manager.createDirectory(atPath: files.directory, withIntermediateDirectories: true)
             try manager.setAttributes([.posixPermissions: 0o777], ofItemAtPath: files.directory)
-            #expect(throws: (any Error).self) {
-                try announced(RunFile(processID: 1, bootstrapServers: "x"), files) {}
-            }
+            #expect(throws: (any Error).self) { try announced(RunFile(processID: 1, bootstrapServers: "x"), files) {} }
             #expect(files.live() == [])
         }
     }
 
     @Test func itLiesInTheRuntimeDirectoryWhereThereIsOne() {
         let user = getuid()
-        #expect(
-            RunFiles.ofThisUser(environment: ["XDG_RUNTIME_DIR": "/run/me"]).directory
-                == "/run/me/juice-maker-\(user)"
-        )
+        #expect(RunFiles.ofThisUser(environment: ["XDG_RUNTIME_DIR": "/run/me"]).directory == "/run/me/juice-maker-\(user)")
         #expect(RunFiles.ofThisUser(environment: [:]).directory == "/tmp/juice-maker-\(user)")
     }
 

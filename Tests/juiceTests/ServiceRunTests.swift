@@ -26,12 +26,7 @@ struct ServiceRunTests {
         let address = HTTPAddress(host: "127.0.0.1", port: 0)
         let logger = Logger.lines(level: .warning) { line in lines.withLock { $0.append(line) } }
         let server = HTTPServer(
-            Router().buildResponder(),
-            at: address,
-            limits: .probes,
-            logger: logger,
-            onListening: { _ in listening.finish() }
-        )
+            Router().buildResponder(), at: address, limits: .probes, logger: logger, onListening: { _ in listening.finish() })
         let group = ServiceRun.group([server, Failing(moment: moment)], signals: [])
         let failure = await #expect(throws: Failure.self) { try await ServiceRun.run(group) }
         #expect(failure == Failure(.software, "its one clear error"))

@@ -48,8 +48,7 @@ struct SettingsTests {
         let variable = try settings(environment: ["JUICE_WORKERS": "many"])
         let file = try settings(file: #"{"workers":"many"}"#)
         let expected: [(Settings, Failure.Status, String)] = [
-            (flag, .usage, "--workers must be"),
-            (variable, .configuration, "JUICE_WORKERS in the environment must be"),
+            (flag, .usage, "--workers must be"), (variable, .configuration, "JUICE_WORKERS in the environment must be"),
             (file, .configuration, "\"workers\" in "),
         ]
         for (settings, status, beginning) in expected {
@@ -61,14 +60,10 @@ struct SettingsTests {
     }
 
     @Test(arguments: [
-        (
-            #"{"bootstrap-server":"x"}"#,
-            "sets \"bootstrap-server\", but there is no such setting; did you mean bootstrap-servers?"
-        ),
+        (#"{"bootstrap-server":"x"}"#, "sets \"bootstrap-server\", but there is no such setting; did you mean bootstrap-servers?"),
         (#"{"colour":"x"}"#, "sets \"colour\", but there is no such setting"),
         (#"{"workers":[1]}"#, "must be a text, a number, true or false"),
-        (#"{"workers":null}"#, "must be a text, a number, true or false"),
-        (#"["workers"]"#, "is not a JSON object"),
+        (#"{"workers":null}"#, "must be a text, a number, true or false"), (#"["workers"]"#, "is not a JSON object"),
         (#"{"workers":1"#, "is not a JSON object"),
     ])
     func refusesBadFiles(file: String, fault: String) {
@@ -77,9 +72,7 @@ struct SettingsTests {
         #expect(failure?.message.hasSuffix(fault) == true, "\(failure?.message ?? "")")
     }
 
-    @Test(arguments: [
-        ("true", true), ("1", true), ("YES", true), ("false", false), ("0", false), ("no", false),
-    ])
+    @Test(arguments: [("true", true), ("1", true), ("YES", true), ("false", false), ("0", false), ("no", false)])
     func readsYesAndNo(text: String, value: Bool) throws {
         #expect(try settings(environment: ["JUICE_WAIT": text]).boolean(.wait) == value)
         #expect(try settings(file: #"{"wait":true}"#).boolean(.wait))
@@ -133,10 +126,8 @@ struct SettingsTests {
 
     @Test func theNearestPropertyWins() throws {
         let settings = try settings(
-            flags: [.kafkaProperty: "a=option"],
-            environment: ["JUICE_KAFKA_PROPERTY": "a=environment\nb=environment"],
-            file: #"{"kafka-property":{"a":"file","b":"file","c":"file"}}"#
-        )
+            flags: [.kafkaProperty: "a=option"], environment: ["JUICE_KAFKA_PROPERTY": "a=environment\nb=environment"],
+            file: #"{"kafka-property":{"a":"file","b":"file","c":"file"}}"#)
         #expect(try KafkaProperties.read(settings) == ["a": "option", "b": "environment", "c": "file"])
     }
 
@@ -145,8 +136,7 @@ struct SettingsTests {
         #expect(
             try KafkaProperties.parse(contents) { _ in Failure(.software, "") } == [
                 "sasl.username": "till", "sasl.password": "a=b #c",
-            ]
-        )
+            ])
         let failure = #expect(throws: Failure.self) {
             try KafkaProperties.parse("a=1\nhunter2") { Failure(.configuration, "line \($0)") }
         }
@@ -172,9 +162,7 @@ struct SettingsTests {
             try settings(environment: ["JUICE_KAFKA_PROPERTY": "sasl.password=hunter2"]),
             try settings(file: #"{"kafka-property":{"sasl.password":"hunter2"}}"#),
         ]
-        for settings in elsewhere {
-            #expect(try KafkaProperties.read(settings) == ["sasl.password": "hunter2"])
-        }
+        for settings in elsewhere { #expect(try KafkaProperties.read(settings) == ["sasl.password": "hunter2"]) }
     }
 
     @Test func findsFilesThatCannotBeRead() throws {
@@ -199,15 +187,12 @@ struct SettingsTests {
         #expect(failure?.message.hasPrefix(beginning) == true, "\(failure?.message ?? "")")
         // Names of the client, of a topic, an alias, and one that librdkafka does not list.
         try KafkaProperties.checkNames([
-            "debug": "cgrp", "compression.type": "zstd", "metadata.broker.list": "a",
-            "test.mock.num.brokers": "1",
+            "debug": "cgrp", "compression.type": "zstd", "metadata.broker.list": "a", "test.mock.num.brokers": "1",
         ])
     }
 
     @Test func asksForTheMechanism() throws {
-        let failure = #expect(throws: Failure.self) {
-            try KafkaProperties.check(["security.protocol": "SASL_SSL"])
-        }
+        let failure = #expect(throws: Failure.self) { try KafkaProperties.check(["security.protocol": "SASL_SSL"]) }
         #expect(failure?.status == .configuration)
         #expect(failure?.message == "security.protocol is one of SASL's, which needs a sasl.mechanism")
         try KafkaProperties.check(["security.protocol": "SASL_SSL", "sasl.mechanisms": "PLAIN"])

@@ -36,9 +36,7 @@ struct TerminalTests {
     }
 
     @Test func tablesLineUp() {
-        var table = Table([
-            .init(title: "가게"), .init(title: "n", alignment: .right), .init(title: "bar", width: 5),
-        ])
+        var table = Table([.init(title: "가게"), .init(title: "n", alignment: .right), .init(title: "bar", width: 5)])
         table.add([.init("강남"), .init("10"), .init("██")])
         table.add([.init("main"), .init("7"), .init("")])
         #expect(table.lines(paint: .none) == ["가게   n  bar", "강남  10  ██", "main   7"])
@@ -46,20 +44,13 @@ struct TerminalTests {
 
     @Test func stockStandsInMenuOrderWithStrangersLast() {
         let record = StockRecord(
-            store: "강남",
-            revision: 1,
-            stock: [FruitAmount(fruit: "yuzu", amount: 3), FruitAmount(fruit: "kiwi", amount: 5)]
-        )
-        let lines = StockTable(menu: .standard, language: .korean, barColumns: 2).lines(
-            [record],
-            paint: .none
-        )
+            store: "강남", revision: 1, stock: [FruitAmount(fruit: "yuzu", amount: 3), FruitAmount(fruit: "kiwi", amount: 5)])
+        let lines = StockTable(menu: .standard, language: .korean, barColumns: 2).lines([record], paint: .none)
         #expect(
             lines == [
                 "가게  딸기      바나나      파인애플      키위      망고      yuzu",
                 "강남     -           -             -         5  █      -         3  ██",
-            ]
-        )
+            ])
     }
 
     @Test(arguments: [60, 80, 100, 140])
@@ -120,17 +111,11 @@ struct TerminalTests {
         )
         #expect(
             AnswerLine.text(answer, time: "12:34:56", paint: .none)
-                == "12:34:56  강남          rejected      pos-1             no juice is\u{FFFD}called so  (repeated)"
-        )
+                == "12:34:56  강남          rejected      pos-1             no juice is\u{FFFD}called so  (repeated)")
     }
 
     @Test func logLinesAreForPeople() {
-        let line = LineLogHandler.line(
-            time: "12:34:56",
-            .notice,
-            "ready",
-            ["worker": "0", "partitions": "0,1"]
-        )
+        let line = LineLogHandler.line(time: "12:34:56", .notice, "ready", ["worker": "0", "partitions": "0,1"])
         #expect(line == "12:34:56 notice ready partitions=0,1 worker=0")
     }
 }

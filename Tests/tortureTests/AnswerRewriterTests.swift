@@ -10,9 +10,7 @@ struct AnswerRewriterTests {
     /// Broker `kafka-N:9092` is behind `127.0.0.1:4000N`.
     private func rewrite(_ frame: ByteBuffer, _ key: ApiKey, version: Int16) throws -> ByteBuffer {
         try AnswerRewriter.rewrite(frame, to: header(key, version: version)) { broker throws in
-            guard broker.port == 9_092, let number = broker.host.last?.wholeNumberValue else {
-                throw Unknown()
-            }
+            guard broker.port == 9_092, let number = broker.host.last?.wholeNumberValue else { throw Unknown() }
             return BrokerAddress(host: "127.0.0.1", port: 40_000 + number)
         }
     }
@@ -51,11 +49,7 @@ struct AnswerRewriterTests {
                 writer.integer(port)
             }
         }
-        let rewritten = try rewrite(
-            coordinator("kafka-3", 9_092, error: 0),
-            .findCoordinator,
-            version: version
-        )
+        let rewritten = try rewrite(coordinator("kafka-3", 9_092, error: 0), .findCoordinator, version: version)
         #expect(rewritten == coordinator("127.0.0.1", 40_003, error: 0))
         let none = coordinator("", -1, error: 15)
         #expect(try rewrite(none, .findCoordinator, version: version) == none)
@@ -84,20 +78,13 @@ struct AnswerRewriterTests {
         ]
         #expect(try rewrite(versions(told), .apiVersions, version: version) == versions(clamped))
         // A broker answers a request of an unknown version in the oldest encoding.
-        #expect(
-            try rewrite(versions(told, error: 35), .apiVersions, version: version)
-                == versions(clamped, error: 35)
-        )
+        #expect(try rewrite(versions(told, error: 35), .apiVersions, version: version) == versions(clamped, error: 35))
         // Responses of newer versions are not passed through.
-        #expect(throws: WireError.self) {
-            try rewrite(versions([(.findCoordinator, 3, 6)]), .apiVersions, version: version)
-        }
+        #expect(throws: WireError.self) { try rewrite(versions([(.findCoordinator, 3, 6)]), .apiVersions, version: version) }
     }
 
     @Test func unknownBrokerIsTold() {
-        #expect(throws: Unknown.self) {
-            try rewrite(metadata([("kafka-1", 9_093)], version: 4), .metadata, version: 4)
-        }
+        #expect(throws: Unknown.self) { try rewrite(metadata([("kafka-1", 9_093)], version: 4), .metadata, version: 4) }
     }
 
     @Test func othersPass() throws {

@@ -16,11 +16,9 @@ struct AnswerTests {
     }
 
     static let samples: [Sample] = [
-        Sample(key: .endTxn, version: 1, frame: short(47), error: 47),
-        Sample(key: .endTxn, version: 2, frame: short(0)),
+        Sample(key: .endTxn, version: 1, frame: short(47), error: 47), Sample(key: .endTxn, version: 2, frame: short(0)),
         Sample(
-            key: .initProducerID,
-            version: 4,
+            key: .initProducerID, version: 4,
             frame: answerFrame(hasTags: true) { writer in
                 writer.integer(Int32(0))
                 writer.integer(Int16(0))
@@ -90,8 +88,6 @@ struct AnswerTests {
     @Test func othersAreNot() throws {
         #expect(try Answer(frame: Self.short(0), to: header(.heartbeat, version: 3)) == nil)
         #expect(try Answer(frame: Self.short(0), to: header(.endTxn, version: 5)) == nil)
-        #expect(
-            try Answer(frame: answerFrame { $0.integer(UInt8(0)) }, to: header(.endTxn, version: 1)) == nil
-        )
+        #expect(try Answer(frame: answerFrame { $0.integer(UInt8(0)) }, to: header(.endTxn, version: 1)) == nil)
     }
 }

@@ -25,22 +25,17 @@ import Testing
     /// The service cannot answer while brokers accept no writes, so the goal for a killed broker depends on the clients' gaps.
     @Test(
         arguments: [
-            (.stop, .leader, 1.9, 0), (.stop, .leader, 2.1, 1),
-            (.kill, .leader, 10.9, 0), (.kill, .coordinator, 11.1, 1),
+            (.stop, .leader, 1.9, 0), (.stop, .leader, 2.1, 1), (.kill, .leader, 10.9, 0), (.kill, .coordinator, 11.1, 1),
             (.kill, .neither, 2.9, 0), (.kill, .neither, 3.1, 1),
         ] as [(BrokerTrouble.Kind, BrokerRoles.Role, Double, Int)]
     )
     func goals(_ kind: BrokerTrouble.Kind, _ role: BrokerRoles.Role, _ gap: Double, _ over: Int) throws {
         var table = BrokerGapTable()
-        table.add(
-            .init(kind: kind, role: role, answers: .seconds(gap), clients: .zero, failover: .seconds(9))
-        )
+        table.add(.init(kind: kind, role: role, answers: .seconds(gap), clients: .zero, failover: .seconds(9)))
         let row = try #require(table.lines.dropFirst().first)
         #expect(row.hasPrefix("\(kind.pastTense), \(role.rawValue)"))
         #expect(row.hasSuffix(" \(over)"))
     }
 
-    @Test func nothingDoneIsNotTold() {
-        #expect(BrokerGapTable().lines.isEmpty)
-    }
+    @Test func nothingDoneIsNotTold() { #expect(BrokerGapTable().lines.isEmpty) }
 }

@@ -26,9 +26,7 @@ struct FaultPlanTests {
         #expect(faults(plan, of: .endTxn).allSatisfy { $0 != .none })
         #expect(faults(plan, of: .produce).allSatisfy { $0 == .none })
         // Requests that lead clients to the listeners never get a fault.
-        #expect(
-            faults(FaultPlan(rate: 100, kinds: nil, seed: 7), of: .apiVersions).allSatisfy { $0 == .none }
-        )
+        #expect(faults(FaultPlan(rate: 100, kinds: nil, seed: 7), of: .apiVersions).allSatisfy { $0 == .none })
     }
 
     @Test(arguments: FaultPlan.kinds.subtracting(FaultPlan.mayComeLate))
@@ -55,8 +53,6 @@ struct FaultPlanTests {
             case .replay: seen.insert("replay")
             }
         }
-        #expect(
-            seen == ["hold back", "cut", "drop answer", "delay request", "delay answer", "replay"]
-        )
+        #expect(seen == ["hold back", "cut", "drop answer", "delay request", "delay answer", "replay"])
     }
 }

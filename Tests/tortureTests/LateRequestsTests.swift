@@ -39,13 +39,10 @@ struct LateRequestsTests {
         try end(&late)
         let steps: [(String, (inout LateRequests) throws -> [LateRequests.ID])] = [
             ("open", { $0.answered(try request(.addPartitions), Self.done) }),
-            ("produce", { $0.forwarding(try request(.produce)) }),
-            ("produced", { $0.answered(try request(.produce), Self.done) }),
+            ("produce", { $0.forwarding(try request(.produce)) }), ("produced", { $0.answered(try request(.produce), Self.done) }),
             ("end", { $0.forwarding(try request(.endTxn)) }),
         ]
-        for (name, take) in steps {
-            #expect(try take(&late) == (name == step ? [id] : []), "\(name)")
-        }
+        for (name, take) in steps { #expect(try take(&late) == (name == step ? [id] : []), "\(name)") }
         #expect(late.isUnderWay(for: "t"))
         _ = late.ended(id, Self.done)
         #expect(!late.isUnderWay(for: "t"))

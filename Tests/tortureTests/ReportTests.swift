@@ -9,29 +9,14 @@ import Testing
 
     private static func lost(offset: Int64?, value: [UInt8]?, partition: Int32 = 0) -> [String] {
         let record = AuditRecord(offset: 7, timestamp: 0, key: nil, value: Self.value)
-        let topics = AuditTopics(
-            orders: [[record], []],
-            restocks: [[], []],
-            results: [],
-            stock: [],
-            deadLetters: []
-        )
-        let acknowledged = Load.Acknowledged(
-            topic: "orders",
-            partition: partition,
-            offset: offset,
-            value: value
-        )
+        let topics = AuditTopics(orders: [[record], []], restocks: [[], []], results: [], stock: [], deadLetters: [])
+        let acknowledged = Load.Acknowledged(topic: "orders", partition: partition, offset: offset, value: value)
         return Report.lost([acknowledged], in: topics)
     }
 
     @Test func aRecordIsFoundAtItsOffset() {
         #expect(Self.lost(offset: 7, value: Self.value).isEmpty)
-        #expect(
-            Self.lost(offset: 8, value: Self.value) == [
-                "missing: orders 0@8: it was acknowledged and is not there"
-            ]
-        )
+        #expect(Self.lost(offset: 8, value: Self.value) == ["missing: orders 0@8: it was acknowledged and is not there"])
         #expect(Self.lost(offset: 7, value: nil).count == 1)
     }
 
@@ -39,10 +24,7 @@ import Testing
     @Test func withoutAnOffsetItIsFoundByItsValue() {
         #expect(Self.lost(offset: nil, value: Self.value).isEmpty)
         #expect(
-            Self.lost(offset: nil, value: Self.value, partition: 1) == [
-                "missing: orders 1: it was acknowledged and is not there"
-            ]
-        )
+            Self.lost(offset: nil, value: Self.value, partition: 1) == ["missing: orders 1: it was acknowledged and is not there"])
         #expect(Self.lost(offset: nil, value: nil).count == 1)
     }
 

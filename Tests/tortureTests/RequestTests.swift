@@ -39,8 +39,7 @@ struct RequestTests {
             initProducerID(-1, -1).with(id: "group/a/0/2/1", producer: nil),
             produce(id: "group/a/0/2/1", acks: -1),
             produce(id: nil, acks: -1).with(id: nil, producer: ProducerIdentity(id: 4_000, epoch: 7)),
-            produce(id: nil, acks: 0)
-                .with(id: nil, producer: ProducerIdentity(id: 4_000, epoch: 7), isAnswered: false),
+            produce(id: nil, acks: 0).with(id: nil, producer: ProducerIdentity(id: 4_000, epoch: 7), isAnswered: false),
             Sample(.heartbeat, 3) { $0.string("group") }.with(id: nil, producer: nil),
             // For a version that is not advertised to clients, only the header is read.
             Sample(.endTxn, 5) { $0.bytes([1, 2, 3]) }.with(id: nil, producer: nil),
@@ -115,8 +114,6 @@ struct RequestTests {
     }
 
     @Test func withoutAHeaderItIsNone() {
-        #expect(throws: WireError.self) {
-            try Request(frame: ByteBuffer(bytes: [0, 0, 0, 2, 0, 26]))
-        }
+        #expect(throws: WireError.self) { try Request(frame: ByteBuffer(bytes: [0, 0, 0, 2, 0, 26])) }
     }
 }

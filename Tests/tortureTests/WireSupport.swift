@@ -11,9 +11,7 @@ struct WireWriter {
     mutating func bytes(_ bytes: some Sequence<UInt8>) { buffer.writeBytes(bytes) }
 
     mutating func string(_ text: String?, isFlexible: Bool = false) {
-        guard let text else {
-            return isFlexible ? integer(UInt8(0)) : integer(Int16(-1))
-        }
+        guard let text else { return isFlexible ? integer(UInt8(0)) : integer(Int16(-1)) }
         if isFlexible { varint(text.utf8.count + 1) } else { integer(Int16(text.utf8.count)) }
         buffer.writeString(text)
     }

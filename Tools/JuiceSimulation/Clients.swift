@@ -31,15 +31,11 @@ struct Clients {
 
     /// Sends a command. While no broker answers, it is held back and delivered later with its original timestamp.
     mutating func send(to cluster: SimulatedCluster, using random: inout SeededGenerator) {
-        if !cluster.isDown, !held.isEmpty, random.chance(50) {
-            return deliver(held.removeFirst(), to: cluster)
-        }
+        if !cluster.isDown, !held.isEmpty, random.chance(50) { return deliver(held.removeFirst(), to: cluster) }
         let record = nextRecord(using: &random)
         let parcel = Parcel(
-            record: record,
-            partition: partition(of: record.key, knownCount(of: record.topic, cluster), using: &random),
-            timestamp: scenario.clocks.timestamp(at: cluster.now, using: &random)
-        )
+            record: record, partition: partition(of: record.key, knownCount(of: record.topic, cluster), using: &random),
+            timestamp: scenario.clocks.timestamp(at: cluster.now, using: &random))
         guard cluster.isDown else { return deliver(parcel, to: cluster) }
         held.append(parcel)
         cluster.trace?("client: holds back \(Self.text(record.value))")
@@ -54,13 +50,8 @@ struct Clients {
     private func deliver(_ parcel: Parcel, to cluster: SimulatedCluster) {
         let (record, partition) = (parcel.record, parcel.partition)
         cluster.send(
-            record.topic.topic,
-            partition: partition,
-            key: record.key,
-            value: record.value,
-            headers: record.headers,
-            timestamp: parcel.timestamp
-        )
+            record.topic.topic, partition: partition, key: record.key, value: record.value, headers: record.headers,
+            timestamp: parcel.timestamp)
         guard let trace = cluster.trace else { return }
         let place = "\(record.topic)[\(partition)]@\(cluster[record.topic.topic, partition].end - 1)"
         let time = parcel.timestamp.subtractingReportingOverflow(cluster.now).partialValue
@@ -76,10 +67,7 @@ struct Clients {
     private var id: Int { count / 2 }
 
     private mutating func nextRecord(using random: inout SeededGenerator) -> Record {
-        if random.chance(scenario.repeated), let record = random.pick(written.suffix(random.number(1...100)))
-        {
-            return record
-        }
+        if random.chance(scenario.repeated), let record = random.pick(written.suffix(random.number(1...100))) { return record }
         count += 1
         if random.chance(scenario.poison) { return poison(using: &random) }
         let store = random.number(0...scenario.storeCount)
@@ -91,18 +79,14 @@ struct Clients {
         }
         let body = random.chance(25) ? restock(using: &random) : order(using: &random)
         var record = Record(topic: body.topic, key: key, value: Array(body.text.utf8), id: id)
-        if random.chance(10) {
-            record.headers.append(RecordHeader(name: "traceparent", value: "00-\(count)-01"))
-        }
+        if random.chance(10) { record.headers.append(RecordHeader(name: "traceparent", value: "00-\(count)-01")) }
         if random.chance(5) { record.headers.append(RecordHeader(name: "x-till", value: nil)) }
         written.append(record)
         return record
     }
 
     private func order(using random: inout SeededGenerator) -> (topic: InputTopic, text: String) {
-        let juices = [
-            "strawberry", "banana", "kiwi", "pineapple", "strawberryBanana", "mango", "mangoKiwi", "durian",
-        ]
+        let juices = ["strawberry", "banana", "kiwi", "pineapple", "strawberryBanana", "mango", "mangoKiwi", "durian"]
         if random.chance(25) {
             let items = (0..<random.number(0...4)).map { _ in
                 let juice = random.pick(random.chance(95) ? juices.dropLast() : juices) ?? ""
@@ -119,26 +103,17 @@ struct Clients {
     private func cancel(store: [UInt8]?, using random: inout SeededGenerator) -> Record {
         var (key, id) = (store, id + random.number(0...2))
         let earlier = written.suffix(30).filter { $0.topic == .orders }
-        if random.chance(75), let order = random.pick(earlier), let earlierID = order.id {
-            (key, id) = (order.key, earlierID)
-        }
+        if random.chance(75), let order = random.pick(earlier), let earlierID = order.id { (key, id) = (order.key, earlierID) }
         let flag = random.chance(97) ? "true" : "\"yes\""
-        return Record(
-            topic: .orders,
-            key: key,
-            value: Array(#"{"orderId":"\#(id)","cancel":\#(flag)}"#.utf8),
-            id: id
-        )
+        return Record(topic: .orders, key: key, value: Array(#"{"orderId":"\#(id)","cancel":\#(flag)}"#.utf8), id: id)
     }
 
     private func restock(using random: inout SeededGenerator) -> (topic: InputTopic, text: String) {
         let fruit = random.pick(["strawberry", "banana", "pineapple", "kiwi", "mango", "durian"]) ?? ""
         let edits = [
-            #""add":{"\#(fruit)":\#(random.number(-5...20))}"#,
-            #""add":{"\#(fruit)":\#(random.number(1...20)),"kiwi":3}"#,
+            #""add":{"\#(fruit)":\#(random.number(-5...20))}"#, #""add":{"\#(fruit)":\#(random.number(1...20)),"kiwi":3}"#,
             #""set":{"\#(fruit)":\#(random.number(0...30))}"#,
-            #""set":{"\#(fruit)":\#(random.number(999_999_999...1_000_000_001))}"#,
-            #""add":{}"#,
+            #""set":{"\#(fruit)":\#(random.number(999_999_999...1_000_000_001))}"#, #""add":{}"#,
         ]
         return (.restocks, #"{"restockId":"\#(id)",\#(random.pick(edits) ?? "")}"#)
     }
@@ -162,11 +137,8 @@ struct Clients {
         default:
             let header = RecordHeader(name: "x-till", value: "7")
             return Record(
-                topic: topic,
-                key: Array("store-1".utf8),
-                value: random.pick(values) ?? nil,
-                headers: random.chance(50) ? [header] : []
-            )
+                topic: topic, key: Array("store-1".utf8), value: random.pick(values) ?? nil,
+                headers: random.chance(50) ? [header] : [])
         }
     }
 
@@ -178,9 +150,7 @@ struct Clients {
     /// Most clients partition keys as Java clients do, some differently. Records without a key go anywhere.
     private func partition(of key: [UInt8]?, _ count: Int32, using random: inout SeededGenerator) -> Int32 {
         let key = key ?? (scenario.isTidy ? Array("main".utf8) : nil)
-        guard let key, !random.chance(scenario.foreign) else {
-            return Int32(random.number(0...Int(count) - 1))
-        }
+        guard let key, !random.chance(scenario.foreign) else { return Int32(random.number(0...Int(count) - 1)) }
         return key.withUnsafeBytes { Murmur2.partition(of: $0, count: count) }
     }
 }

@@ -57,9 +57,7 @@ final class SimulatedAnswerLog: AnswerLog {
     }
 
     private func check(_ call: Call) throws(KafkaError) {
-        if cluster.isDown, call != .poll, call != .start {
-            throw KafkaError(code: .timedOut, isRetriable: true)
-        }
+        if cluster.isDown, call != .poll, call != .start { throw KafkaError(code: .timedOut, isRetriable: true) }
         guard let fault, fault.call == call, !fault.isDone else { return }
         self.fault = nil
         trace?("\(call): injected")
@@ -120,10 +118,7 @@ final class SimulatedAnswerLog: AnswerLog {
         try check(.positions)
         return group.members.assignment(of: membership.name)[0].reduce(into: [:]) {
             let start = cluster[.results, $1].start
-            $0[TopicPartition(topic: "juice.results", partition: $1)] = max(
-                group.committed[$1] ?? start,
-                start
-            )
+            $0[TopicPartition(topic: "juice.results", partition: $1)] = max(group.committed[$1] ?? start, start)
         }
     }
 
@@ -142,9 +137,7 @@ final class SimulatedAnswerLog: AnswerLog {
             }
             let isBehind = cluster.isDown || group.inFlight.contains { $0.partition == refill.partition }
             let fate = isBehind ? .late : fate()
-            trace?(
-                "send: \(refill.id) \(refill.store) \(refill.entries.map { "\($0.fruit)+\($0.amount)" }): \(fate)"
-            )
+            trace?("send: \(refill.id) \(refill.store) \(refill.entries.map { "\($0.fruit)+\($0.amount)" }): \(fate)")
             switch fate {
             case .confirmed, .unconfirmed: cluster.write(refill)
             case .twice:
@@ -165,8 +158,7 @@ final class SimulatedAnswerLog: AnswerLog {
             throw KafkaError(code: .state)
         }
         for (partition, position) in positions {
-            group.committed[partition.partition] =
-                flaw == .refillPositionNotHeld ? next[partition] ?? position : position
+            group.committed[partition.partition] = flaw == .refillPositionNotHeld ? next[partition] ?? position : position
         }
         trace?("commit: " + positions.map { "\($0.partition)@\($1)" }.sorted().joined(separator: " "))
         if let fault, fault.call == .commit {
@@ -185,11 +177,7 @@ extension SimulatedCluster {
     /// Writes a refill.
     func write(_ refill: Refill) {
         send(
-            .restocks,
-            partition: refill.partition,
-            key: Array(refill.store.utf8),
-            value: Array(refill.value),
-            timestamp: refill.time
-        )
+            .restocks, partition: refill.partition, key: Array(refill.store.utf8), value: Array(refill.value),
+            timestamp: refill.time)
     }
 }

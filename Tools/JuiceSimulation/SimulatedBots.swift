@@ -70,15 +70,11 @@ struct SimulatedBots {
     /// Lets a bot act, at a step of the simulation.
     mutating func step(at time: Int) {
         disturb(at: time)
-        guard random.chance(turn), let bot = random.pick(bots.filter { $0.pausedUntil <= time }) else {
-            return
-        }
+        guard random.chance(turn), let bot = random.pick(bots.filter { $0.pausedUntil <= time }) else { return }
         if random.chance(fault), let call = random.pick(SimulatedAnswerLog.Call.allCases) {
             bot.log.fault = (call, isDone: call == .commit && random.chance(50))
         }
-        let fates = (0..<16).map { _ in
-            random.chance(unlucky) ? random.pick(SimulatedAnswerLog.Fate.allCases) : nil
-        }
+        let fates = (0..<16).map { _ in random.chance(unlucky) ? random.pick(SimulatedAnswerLog.Fate.allCases) : nil }
         var next = 0
         bot.log.fate = {
             next += 1
@@ -117,9 +113,7 @@ struct SimulatedBots {
             let partition = Int32(random.number(0...Int(cluster.partitionCount) - 1))
             group.committed[partition] = group.committed[partition].map { Offset(random.number(0...Int($0))) }
             group.members.rebalance()
-            trace?(
-                "\(time) the bots' position of \(partition) is set back to \(group.committed[partition] ?? 0)"
-            )
+            trace?("\(time) the bots' position of \(partition) is set back to \(group.committed[partition] ?? 0)")
         }
     }
 
@@ -136,17 +130,13 @@ struct SimulatedBots {
     }
 
     private func removeDead() {
-        for (name, _) in group.members.members where !bots.contains(where: { $0.log.name == name }) {
-            group.members.remove(name)
-        }
+        for (name, _) in group.members.members where !bots.contains(where: { $0.log.name == name }) { group.members.remove(name) }
     }
 
     /// A bot commits positions every five seconds. Its clock is 50 times as fast, so that a run has enough commits.
     private func step(_ bot: Bot) {
         let elapsed = Duration.milliseconds(50 * (cluster.now - beginningTime))
-        if case .failed(let error) = bot.machine.step(now: beginning + elapsed) {
-            log(bot, "fails: \(error)")
-        }
+        if case .failed(let error) = bot.machine.step(now: beginning + elapsed) { log(bot, "fails: \(error)") }
     }
 }
 
@@ -166,9 +156,7 @@ extension SimulatedBots {
             let read = journal.positions[place] ?? 0
             var known: Set<[UInt8]> = []
             for (offset, record) in cluster[place].readCommitted().records {
-                guard let value = record.value?.bytes, value.starts(with: #"{"restockId":"bots/"#.utf8) else {
-                    continue
-                }
+                guard let value = record.value?.bytes, value.starts(with: #"{"restockId":"bots/"#.utf8) else { continue }
                 let name = (record.key?.bytes ?? []) + value.prefix { $0 != UInt8(ascii: ",") }
                 if offset < read { known.insert(name) } else if known.contains(name) { return false }
             }
@@ -199,7 +187,6 @@ extension SimulatedBots {
 
     /// The faults of their refills.
     func faults(in topics: AuditTopics) -> [String] {
-        RefillAudit(of: topics, by: RefillAuditRules(group: "bots", low: rules.low, target: rules.target))
-            .faults.map(\.description)
+        RefillAudit(of: topics, by: RefillAuditRules(group: "bots", low: rules.low, target: rules.target)).faults.map(\.description)
     }
 }

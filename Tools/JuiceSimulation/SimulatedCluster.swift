@@ -52,9 +52,7 @@ package final class SimulatedCluster {
 
     package init(partitionCount: Int32) {
         self.partitionCount = partitionCount
-        groups = (0..<2).map { _ in
-            SimulatedGroup(partitionCounts: InputTopic.allCases.map { _ in partitionCount })
-        }
+        groups = (0..<2).map { _ in SimulatedGroup(partitionCounts: InputTopic.allCases.map { _ in partitionCount }) }
         partitions = Topic.allCases.map { _ in (0..<partitionCount).map { _ in SimulatedPartition() } }
         journals = (0..<partitionCount).map { SimulatedJournal(self[.results, $0], partition: $0) }
     }
@@ -88,8 +86,7 @@ package final class SimulatedCluster {
     /// - Returns: whether there were any.
     @discardableResult package func announcePartitions(of topic: InputTopic) -> Bool {
         let count = count(of: topic.topic)
-        guard let index = InputTopic.allCases.firstIndex(of: topic), groups[0].partitionCounts[index] < count
-        else { return false }
+        guard let index = InputTopic.allCases.firstIndex(of: topic), groups[0].partitionCounts[index] < count else { return false }
         for group in groups.indices { groups[group].setPartitionCount(count, ofTopic: index) }
         return true
     }
@@ -103,9 +100,7 @@ package final class SimulatedCluster {
 
     /// All partitions of the inputs.
     var inputs: [Place] {
-        InputTopic.allCases.flatMap { topic in
-            (0..<count(of: topic.topic)).map { Place(topic: topic.topic, partition: $0) }
-        }
+        InputTopic.allCases.flatMap { topic in (0..<count(of: topic.topic)).map { Place(topic: topic.topic, partition: $0) } }
     }
 
     /// Loses the last entries of a partition, as in an election of a leader that was behind.
@@ -116,21 +111,11 @@ package final class SimulatedCluster {
 
     /// Writes a record outside any transaction, as any client can; by default with the time of day.
     package func send(
-        _ topic: Topic,
-        partition: Int32,
-        key: [UInt8]?,
-        value: [UInt8]?,
-        headers: [RecordHeader] = [],
-        timestamp: Timestamp? = nil
+        _ topic: Topic, partition: Int32, key: [UInt8]?, value: [UInt8]?, headers: [RecordHeader] = [], timestamp: Timestamp? = nil
     ) {
         self[topic, partition].append(
             SimulatedPartition.Record(
-                key: key.map(StableBytes.init),
-                value: value.map(StableBytes.init),
-                headers: headers,
-                timestamp: timestamp ?? now
-            )
-        )
+                key: key.map(StableBytes.init), value: value.map(StableBytes.init), headers: headers, timestamp: timestamp ?? now))
     }
 
     /// The journal that tells of an input partition.
@@ -144,8 +129,7 @@ package final class SimulatedCluster {
         for journal in journals { journal.read() }
         return inputs.allSatisfy { input in
             stopped.contains(input.partition % partitionCount)
-                || self[input].read(.committed, from: position(of: input), max: 1, ignoringDamage: true)
-                    .records.isEmpty
+                || self[input].read(.committed, from: position(of: input), max: 1, ignoringDamage: true).records.isEmpty
         }
     }
 
@@ -168,9 +152,7 @@ package final class SimulatedCluster {
     }
 
     /// Whether the group's offsets are not at the ends of the inputs.
-    var lags: Bool {
-        inputs.contains { (group.committed([$0])[$0] ?? 0) < self[$0].end }
-    }
+    var lags: Bool { inputs.contains { (group.committed([$0])[$0] ?? 0) < self[$0].end } }
 }
 
 // MARK: - Transactions
@@ -214,11 +196,7 @@ extension SimulatedCluster {
         guard !lateRequests.isEmpty else { return }
         // Those that may do harm now come first: a decision about a transaction that is open.
         let harmful = lateRequests.indices.filter {
-            if case .end = lateRequests[$0].kind {
-                transactions.isOngoing(lateRequests[$0].producer)
-            } else {
-                false
-            }
+            if case .end = lateRequests[$0].kind { transactions.isOngoing(lateRequests[$0].producer) } else { false }
         }
         guard let index = random.pick(harmful) ?? random.pick(lateRequests.indices) else { return }
         let request = lateRequests.remove(at: index)

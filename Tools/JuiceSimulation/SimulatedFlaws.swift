@@ -93,18 +93,15 @@ extension SimulatedFlaws {
         case .newPartitionsReadFromTheirEnd where place.partition >= cluster.partitionCount:
             let isNew = place.topic != .results && cluster.journal(of: place).positions[place] == nil
             return (isNew ? log.end : log.start)..<log.end
-        default:
-            return log.start..<log.end
+        default: return log.start..<log.end
         }
     }
 
     /// The commands that were there before the log was another one, if a flaw does not look at what is there now.
     func readBack(_ place: Place, _ range: Range<Offset>) -> [(offset: Offset, record: Record)]? {
-        guard flaw == .logSamenessNotChecked || flaw == .truncationNotNoticed, !cluster[place].lost.isEmpty
-        else { return nil }
+        guard flaw == .logSamenessNotChecked || flaw == .truncationNotNoticed, !cluster[place].lost.isEmpty else { return nil }
         var found = cluster[place].lost.filter { range.contains($0.key) }
-        for (offset, record) in cluster[place].readCommitted(from: range.lowerBound).records
-        where range.contains(offset) {
+        for (offset, record) in cluster[place].readCommitted(from: range.lowerBound).records where range.contains(offset) {
             found[offset] = found[offset] ?? record
         }
         return found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
@@ -132,23 +129,18 @@ extension SimulatedFlaws {
 
 extension SimulatedFlaws {
     /// Records of a changelog as they are restored.
-    func restored(
-        _ records: [(offset: Offset, record: Record)],
-        of place: Place,
-        upTo next: Offset
-    ) -> [(offset: Offset, record: Record)] {
+    func restored(_ records: [(offset: Offset, record: Record)], of place: Place, upTo next: Offset) -> [(
+        offset: Offset, record: Record
+    )] {
         guard flaw != nil else { return records }
         if flaw == .answerOfAnotherCommand, hasClaimed, place.topic == .results {
-            return records.map { offset, record in (offset, withRestOfAnother(record, at: offset, of: place))
-            }
+            return records.map { offset, record in (offset, withRestOfAnother(record, at: offset, of: place)) }
         }
         var restored = records.compactMap { offset, record in
             self.restored(record, at: offset, of: place).map { (offset, $0) }
         }
         // The own claim, as if it were the last record.
-        if hasMovedClaim(in: place), let end = betweenEnds[place], next >= end,
-            let claim = claimRecords[place]
-        {
+        if hasMovedClaim(in: place), let end = betweenEnds[place], next >= end, let claim = claimRecords[place] {
             restored.append((end - 1, claim))
             betweenEnds[place] = nil
         }
@@ -156,8 +148,7 @@ extension SimulatedFlaws {
     }
 
     private func hasMovedClaim(in place: Place) -> Bool {
-        isLookingBetween && place.topic == .results
-            && (flaw == .notClaimedAgain || flaw == .claimedOncePerAssignment && hasClaimed)
+        isLookingBetween && place.topic == .results && (flaw == .notClaimedAgain || flaw == .claimedOncePerAssignment && hasClaimed)
     }
 
     private func restored(_ record: Record, at offset: Offset, of place: Place) -> Record? {
@@ -165,26 +156,19 @@ extension SimulatedFlaws {
         if place.topic == .stock { return flaw == .revisionRepeats ? withRevisionBefore(record) : record }
         if let note = JournalNote(value.view) { return restored(note, record, at: offset, of: place) }
         switch flaw {
-        case .cancelReturnsTwice:
-            return returned(by: record).map(\.isEmpty) == false ? asRepeat(record) : record
-        case .earlyCancelForgotten:
-            return returned(by: record).map(\.isEmpty) == true ? asRepeat(record) : record
+        case .cancelReturnsTwice: return returned(by: record).map(\.isEmpty) == false ? asRepeat(record) : record
+        case .earlyCancelForgotten: return returned(by: record).map(\.isEmpty) == true ? asRepeat(record) : record
         case .revisionRepeats: return withRevisionBefore(record)
-        case .copiesAnsweredTwice:
-            return revised(record, Self.text(value).replacing(/,"from":"[0-9]+\/[0-9]+"/, with: ""))
+        case .copiesAnsweredTwice: return revised(record, Self.text(value).replacing(/,"from":"[0-9]+\/[0-9]+"/, with: ""))
         case .answersNotAppliedOverStock:
-            let stock = cluster[.stock, place.partition].readCommitted().records.last {
-                $0.record.key?.bytes == record.key?.bytes
-            }
-            return SimulatedJournal.revision(record)
-                > (stock.map { SimulatedJournal.revision($0.record) } ?? 0) ? asRepeat(record) : record
+            let stock = cluster[.stock, place.partition].readCommitted().records.last { $0.record.key?.bytes == record.key?.bytes }
+            return SimulatedJournal.revision(record) > (stock.map { SimulatedJournal.revision($0.record) } ?? 0)
+                ? asRepeat(record) : record
         default: return record
         }
     }
 
-    private func restored(_ note: JournalNote, _ record: Record, at offset: Offset, of place: Place)
-        -> Record?
-    {
+    private func restored(_ note: JournalNote, _ record: Record, at offset: Offset, of place: Place) -> Record? {
         switch (flaw, note) {
         case (.copiesAnsweredTwice, .position(var position)):
             position.forwarded = [:]
@@ -200,10 +184,8 @@ extension SimulatedFlaws {
             return claim.ids == own.ids ? record : nil
         case (.notClaimedAgain, .claim(let claim)) where hasMovedClaim(in: place):
             // Only the moved claim counts.
-            return (claims[place].map { offset < $0.since } ?? true) && claim.ids != claims[place]?.ids
-                ? record : nil
-        default:
-            return record
+            return (claims[place].map { offset < $0.since } ?? true) && claim.ids != claims[place]?.ids ? record : nil
+        default: return record
         }
     }
 
@@ -220,17 +202,12 @@ extension SimulatedFlaws {
     /// An answer that says of its command what the one before it says of its own.
     private func withRestOfAnother(_ record: Record, at offset: Offset, of place: Place) -> Record {
         func cut(_ record: Record) -> (head: Substring, rest: Substring)? {
-            guard record.key != nil, let text = record.value.map(Self.text),
-                let head = text.firstRange(of: /,"offset":[0-9]+/)
+            guard record.key != nil, let text = record.value.map(Self.text), let head = text.firstRange(of: /,"offset":[0-9]+/)
             else { return nil }
             return (text[..<head.upperBound], text[head.upperBound...])
         }
-        let before = cluster[place].readCommitted().records.last {
-            $0.offset < offset && $0.record.key != nil
-        }
-        guard let (head, _) = cut(record), let (_, rest) = before.flatMap({ cut($0.record) }) else {
-            return record
-        }
+        let before = cluster[place].readCommitted().records.last { $0.offset < offset && $0.record.key != nil }
+        guard let (head, _) = cut(record), let (_, rest) = before.flatMap({ cut($0.record) }) else { return record }
         return revised(record, String(head + rest))
     }
 
@@ -243,10 +220,7 @@ extension SimulatedFlaws {
     private func withRevisionBefore(_ record: Record) -> Record {
         let revision = SimulatedJournal.revision(record)
         guard revision > 1, let text = record.value.map(Self.text) else { return record }
-        return revised(
-            record,
-            text.replacing(#""revision":\#(revision)"#, with: #""revision":\#(revision - 1)"#)
-        )
+        return revised(record, text.replacing(#""revision":\#(revision)"#, with: #""revision":\#(revision - 1)"#))
     }
 }
 
@@ -263,15 +237,10 @@ extension SimulatedFlaws {
     /// A record as it is written; nothing if it is left out or held back.
     func written(_ output: OutputRecord, at place: Place, _ time: Timestamp) -> Record? {
         let record = Record(
-            key: output.key.map(StableBytes.init),
-            value: output.value.map(StableBytes.init),
-            headers: output.headers,
-            timestamp: output.timestamp ?? time
-        )
+            key: output.key.map(StableBytes.init), value: output.value.map(StableBytes.init), headers: output.headers,
+            timestamp: output.timestamp ?? time)
         guard flaw != nil, let value = record.value?.view else { return record }
-        if place.topic == .stock {
-            return flaw == .stockNotRewritten && !answered.contains(record.key?.bytes ?? []) ? nil : record
-        }
+        if place.topic == .stock { return flaw == .stockNotRewritten && !answered.contains(record.key?.bytes ?? []) ? nil : record }
         guard place.topic == .results else { return record }
         if let key = record.key { answered.insert(key.bytes) }
         let note = record.key == nil ? JournalNote(value) : nil
@@ -325,9 +294,7 @@ extension SimulatedFlaws {
         if flaw == .notReadAgain || flaw == .notClaimedAgain {
             for (place, own) in claims {
                 for (_, record) in cluster[place].read(.uncommitted, from: own.since).records {
-                    guard let value = record.value, case .claim(let claim) = JournalNote(value.view),
-                        claim.ids != own.ids
-                    else {
+                    guard let value = record.value, case .claim(let claim) = JournalNote(value.view), claim.ids != own.ids else {
                         continue
                     }
                     cluster.fenceAtOnce(Set(claim.ids))
@@ -338,8 +305,7 @@ extension SimulatedFlaws {
 
     /// The answer to a basket if each of its items alone could be made.
     private func madeItemByItem(_ record: Record, _ place: Place) -> Record? {
-        guard let answer = decoded(record),
-            case .outOfStock(.basket(let items), let missing) = answer.outcome,
+        guard let answer = decoded(record), case .outOfStock(.basket(let items), let missing) = answer.outcome,
             let text = record.value.map(Self.text), let rest = text.firstRange(of: #","missing""#)
         else { return nil }
         let menu = Menu.standard
@@ -354,14 +320,11 @@ extension SimulatedFlaws {
         // The levels that would be below zero are none.
         let used = missing.map { #""\#($0.fruit)":\#($0.needed)"# }.joined(separator: ",")
         let left = missing.map { #""\#($0.fruit)":0"# }.joined(separator: ",")
-        let last = cluster[place].read(.uncommitted).records.last {
-            $0.record.key?.bytes == record.key?.bytes
-        }
+        let last = cluster[place].read(.uncommitted).records.last { $0.record.key?.bytes == record.key?.bytes }
         let revision = 1 + (last.map { SimulatedJournal.revision($0.record) } ?? 0)
         return revised(
             record,
             text[..<rest.lowerBound].replacing("outOfStock", with: "juiceMade", maxReplacements: 1)
-                + #","used":{\#(used)},"left":{\#(left)},"revision":\#(revision),"message":"juice made"}"#
-        )
+                + #","used":{\#(used)},"left":{\#(left)},"revision":\#(revision),"message":"juice made"}"#)
     }
 }

@@ -39,8 +39,7 @@ final class SimulatedJournal {
         switch JournalNote(value) {
         case .forwarded(let place, _), .deadLetter(let place, _), .copy(let place):
             positions[self.place(place.topic, place.partition)] = place.offset + 1
-        case .anchored(let place, _, _):
-            positions[self.place(place.topic, place.partition)] = place.offset
+        case .anchored(let place, _, _): positions[self.place(place.topic, place.partition)] = place.offset
         case .position(let position):
             notes = notes.suffix(1) + [(offset, position)]
             for (topic, next) in position.next { positions[place(topic, nil)] = next }
@@ -57,9 +56,7 @@ final class SimulatedJournal {
     /// The topic of the command that an answer answers, and the offset after it; nil for a note.
     static func answered(_ value: UnsafeRawBufferPointer) -> (InputTopic, Offset)? {
         // In an answer, the members come in a fixed order. Within a text, a quote has a backslash before it.
-        guard let id = find(#"Id":""#, in: value, from: 8),
-            let offset = find(#","offset":"#, in: value, from: id)
-        else {
+        guard let id = find(#"Id":""#, in: value, from: 8), let offset = find(#","offset":"#, in: value, from: id) else {
             return nil
         }
         return (value[id - 6] == UInt8(ascii: "r") ? .orders : .restocks, number(at: offset, in: value) + 1)
@@ -67,16 +64,15 @@ final class SimulatedJournal {
 
     /// The revision that an answer or a stock record names; 0 if it names none.
     static func revision(_ record: SimulatedPartition.Record) -> Int {
-        guard let value = record.value?.view, let place = find(#""revision":"#, in: value, from: 0) else {
-            return 0
-        }
+        guard let value = record.value?.view, let place = find(#""revision":"#, in: value, from: 0) else { return 0 }
         return Int(number(at: place, in: value))
     }
 
     /// The number that begins at a place.
     static func number(at place: Int, in value: UnsafeRawBufferPointer) -> Offset {
-        value[place...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-            .reduce(0) { $0 * 10 + Offset($1 - UInt8(ascii: "0")) }
+        value[place...].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.reduce(0) {
+            $0 * 10 + Offset($1 - UInt8(ascii: "0"))
+        }
     }
 
     /// The place after the first occurrence of a text.

@@ -21,19 +21,12 @@ extension SimulatedLog {
                     let place = SimulatedCluster.Place(topic: topic.topic, partition: partition)
                     guard let position = try readablePosition(in: place) else { continue }
                     let room = min(Self.longestRun, max - commands.count)
-                    let span = cluster[place].read(
-                        isolationOfInputs,
-                        from: position,
-                        max: room,
-                        ignoringDamage: ignoresDamage
-                    )
+                    let span = cluster[place].read(isolationOfInputs, from: position, max: room, ignoringDamage: ignoresDamage)
                     positions[place] = span.next
                     commands += span.records.compactMap { offset, record in
                         flaws.read(place, offset, record).map { lend($0, as: topic, partition, offset) }
                     }
-                    if span.next == cluster[place].lastStableOffset, reportedEnds[place] != span.next,
-                        flaw != .markersNotPassed
-                    {
+                    if span.next == cluster[place].lastStableOffset, reportedEnds[place] != span.next, flaw != .markersNotPassed {
                         reportedEnds[place] = span.next
                         ends.append(InputPosition(topic: topic, partition: partition, offset: span.next))
                     }
@@ -42,9 +35,7 @@ extension SimulatedLog {
         } while commands.count > before && commands.count < max
         if !commands.isEmpty {
             point = .polled
-            trace?(
-                "poll: " + commands.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " ")
-            )
+            trace?("poll: " + commands.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " "))
         }
         return .records(commands, ends: ends)
     }
@@ -58,10 +49,7 @@ extension SimulatedLog {
         let log = cluster[place]
         if position > log.end, flaw == .truncationNotNoticed { return nil }
         guard position >= log.start, position <= log.end else {
-            throw LogError(
-                .startOver,
-                "\(place.topic)[\(place.partition)]: offset \(position) is out of range"
-            )
+            throw LogError(.startOver, "\(place.topic)[\(place.partition)]: offset \(position) is out of range")
         }
         return position
     }
@@ -75,13 +63,8 @@ extension SimulatedLog {
             positions[place] = nil
             trace?("poll: \(place.topic)[\(place.partition)]@\(span.next) is damaged")
             return .damaged(
-                InputPosition(
-                    topic: place.topic == .orders ? .orders : .restocks,
-                    partition: place.partition,
-                    offset: span.next
-                ),
-                "its checksum is wrong"
-            )
+                InputPosition(topic: place.topic == .orders ? .orders : .restocks, partition: place.partition, offset: span.next),
+                "its checksum is wrong")
         }
         return nil
     }
@@ -95,15 +78,10 @@ extension SimulatedLog {
         // A batch of commands outlasts the reading of changelogs.
         if topic is ChangelogTopic { lentChanges.append(record) } else { lentRecords.append(record) }
         return LogRecord(
-            topic: topic,
-            partition: partition,
-            offset: offset,
+            topic: topic, partition: partition, offset: offset,
             // Without a timestamp, the age of a command depends on the reader's clock alone.
-            timestamp: flaw == .windowByReadersClock && topic is InputTopic ? nil : record.visibleTimestamp,
-            key: record.key?.view,
-            value: record.value?.view,
-            index: lentRecords.count - 1
-        )
+            timestamp: flaw == .windowByReadersClock && topic is InputTopic ? nil : record.visibleTimestamp, key: record.key?.view,
+            value: record.value?.view, index: lentRecords.count - 1)
     }
 
     package func headers(of record: CommandRecord) -> [RecordHeader] { lentRecords[record.index].headers }
@@ -116,9 +94,9 @@ extension SimulatedLog {
         }
     }
 
-    package func readBack(
-        _ ranges: [InputPartition: Range<Offset>]
-    ) throws(LogError) -> (records: [CommandRecord], damaged: Set<InputPartition>) {
+    package func readBack(_ ranges: [InputPartition: Range<Offset>]) throws(LogError) -> (
+        records: [CommandRecord], damaged: Set<InputPartition>
+    ) {
         try call(.readBack) { () throws(LogError) in
             var damaged: Set<InputPartition> = []
             var records: [CommandRecord] = []
@@ -126,17 +104,12 @@ extension SimulatedLog {
             for (input, range) in ranges.sorted(by: { $0.key < $1.key }) {
                 let place = SimulatedCluster.Place(input)
                 if cluster[place].isLeaderless { throw LogError(.retry, "\(input) has no leader") }
-                let span = cluster[place].read(
-                    isolationOfInputs,
-                    from: range.lowerBound,
-                    ignoringDamage: ignoresDamage
-                )
+                let span = cluster[place].read(isolationOfInputs, from: range.lowerBound, ignoringDamage: ignoresDamage)
                 if span.isDamaged, span.next < range.upperBound {
                     damaged.insert(input)
                     continue
                 }
-                let found =
-                    flaws.readBack(place, range) ?? span.records.filter { $0.offset < range.upperBound }
+                let found = flaws.readBack(place, range) ?? span.records.filter { $0.offset < range.upperBound }
                 records += found.map { lend($0.record, as: input.topic, input.partition, $0.offset) }
             }
             return (records, damaged)
@@ -147,9 +120,7 @@ extension SimulatedLog {
 // MARK: - Taking over
 
 extension SimulatedLog {
-    package func extents(
-        of partitions: [Int32]
-    ) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
+    package func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
         try call(.extents) { () throws(LogError) in
             fencing = []
             point = .measured
@@ -164,12 +135,7 @@ extension SimulatedLog {
                     extents.append(self.extents(of: partition))
                 }
             }
-            trace?(
-                "extents "
-                    + extents.map { "results[\($0.partition)] \($0.results) stock \($0.stock)" }.joined(
-                        separator: ", "
-                    )
-            )
+            trace?("extents " + extents.map { "results[\($0.partition)] \($0.results) stock \($0.stock)" }.joined(separator: ", "))
             return (extents, withoutLeader)
         }
     }
@@ -186,51 +152,34 @@ extension SimulatedLog {
             let place = SimulatedCluster.Place(input)
             inputs[input] = flaws.extent(place)
             // A client may overlook that a leader changed.
-            let isLost = seenLosses.updateValue(cluster[place].losses, forKey: place).map {
-                $0 != cluster[place].losses
-            }
-            if isLost ?? false, !cluster.isDisorderly(), flaw != .truncationNotNoticed {
-                disturbed.insert(input)
-            }
+            let isLost = seenLosses.updateValue(cluster[place].losses, forKey: place).map { $0 != cluster[place].losses }
+            if isLost ?? false, !cluster.isDisorderly(), flaw != .truncationNotNoticed { disturbed.insert(input) }
         }
         let places = (
             results: SimulatedCluster.Place(topic: .results, partition: partition),
             stock: SimulatedCluster.Place(topic: .stock, partition: partition)
         )
         var rewound: Set<ChangelogTopic> = []
-        if written.takeLoss(of: places.results, endingAt: cluster[places.results].end) {
-            rewound.insert(.results)
-        }
+        if written.takeLoss(of: places.results, endingAt: cluster[places.results].end) { rewound.insert(.results) }
         if written.takeLoss(of: places.stock, endingAt: cluster[places.stock].end) { rewound.insert(.stock) }
         return PartitionExtents(
-            partition: partition,
-            inputs: inputs,
-            results: flaws.extent(places.results),
-            stock: flaws.extent(places.stock),
-            disturbed: disturbed,
-            rewound: rewound
-        )
+            partition: partition, inputs: inputs, results: flaws.extent(places.results), stock: flaws.extent(places.stock),
+            disturbed: disturbed, rewound: rewound)
     }
 
-    package func answerStarts(
-        at positions: [InputPosition],
-        retention: Timestamp
-    ) throws(LogError) -> [Int32: Offset] {
+    package func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset] {
         try call(.answerStarts) { () throws(LogError) in
             let places = places(positions)
             return Set(positions.map { $0.partition % cluster.partitionCount }).sorted().reduce(into: [:]) {
                 let results = cluster[.results, $1]
                 let time = horizon(of: $1, places).start(retention: retention)
-                $0[$1] =
-                    flaw == .answersNotReadBack
-                    ? results.end : results.firstOffset(since: time) ?? results.end
+                $0[$1] = flaw == .answersNotReadBack ? results.end : results.firstOffset(since: time) ?? results.end
             }
         }
     }
 
     /// Adds the last answers, the last read commands and the first unread one, all of them committed or not.
-    private func horizon(of partition: Int32, _ positions: [SimulatedCluster.Place: Offset]) -> AnswerHorizon
-    {
+    private func horizon(of partition: Int32, _ positions: [SimulatedCluster.Place: Offset]) -> AnswerHorizon {
         var horizon = AnswerHorizon(now: now)
         // Without records, the horizon depends on the reader's clock alone.
         if flaw == .windowByReadersClock { return horizon }
@@ -242,11 +191,7 @@ extension SimulatedLog {
             let place = SimulatedCluster.Place(topic: topic.topic, partition: partition)
             let log = cluster[place]
             let next = positions[place] ?? log.start
-            let span = log.read(
-                .uncommitted,
-                from: next - AnswerHorizon.lookBack,
-                max: Int(AnswerHorizon.lookBack) + 1
-            )
+            let span = log.read(.uncommitted, from: next - AnswerHorizon.lookBack, max: Int(AnswerHorizon.lookBack) + 1)
             for (offset, record) in span.records {
                 guard offset < next else {
                     horizon.addUnread(topic, at: record.visibleTimestamp)
@@ -261,15 +206,11 @@ extension SimulatedLog {
     package func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {
         try call(.openChangelog) { () throws(LogError) in
             self.isolation = isolation
-            trace?(
-                "open \(isolation): "
-                    + positions.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " ")
-            )
+            trace?("open \(isolation): " + positions.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " "))
             changelog = Dictionary(
                 uniqueKeysWithValues: positions.map {
                     (.init(topic: $0.topic.topic, partition: $0.partition), ($0.topic, $0.offset))
-                }
-            )
+                })
         }
     }
 
@@ -286,10 +227,7 @@ extension SimulatedLog {
                 let log = cluster[place]
                 guard !log.isLeaderless else { continue }
                 guard position <= log.end else {
-                    throw LogError(
-                        .startOver,
-                        "\(place.topic)[\(place.partition)]: offset \(position) is out of range"
-                    )
+                    throw LogError(.startOver, "\(place.topic)[\(place.partition)]: offset \(position) is out of range")
                 }
                 let isolation = flaws.isolation(isolation)
                 let span = log.read(isolation, from: position, max: longestRead)
@@ -298,20 +236,14 @@ extension SimulatedLog {
                     batch.append(lend(record, as: topic, place.partition, offset))
                 }
                 if span.isDamaged {
-                    damages[.init(topic: topic, partition: place.partition, offset: span.next)] =
-                        "its checksum is wrong"
+                    damages[.init(topic: topic, partition: place.partition, offset: span.next)] = "its checksum is wrong"
                     changelog[place] = nil
                 } else if span.next == (isolation == .committed ? log.lastStableOffset : log.end) {
                     let end = flaws.end(of: place, at: span.next, isolation: self.isolation)
                     ends.append(.init(topic: topic, partition: place.partition, offset: end))
                 }
             }
-            trace?(
-                "read "
-                    + changelog.map { "\($0.topic)[\($0.partition)]..<\($1.next)" }.sorted().joined(
-                        separator: " "
-                    )
-            )
+            trace?("read " + changelog.map { "\($0.topic)[\($0.partition)]..<\($1.next)" }.sorted().joined(separator: " "))
             return ChangelogBatch(records: batch, ends: ends, damages: damages)
         }
     }

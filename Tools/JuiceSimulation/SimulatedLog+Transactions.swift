@@ -80,10 +80,7 @@ extension SimulatedLog {
         }
         fencing = []
         point = .fenced
-        trace?(
-            "fence \(ids.sorted().joined(separator: " "))"
-                + (undecided.isEmpty ? "" : " but \(undecided.sorted())")
-        )
+        trace?("fence \(ids.sorted().joined(separator: " "))" + (undecided.isEmpty ? "" : " but \(undecided.sorted())"))
         return undecided
     }
 
@@ -110,25 +107,16 @@ extension SimulatedLog {
             producedCount += 1
             let time = writtenAt ?? now
             writtenAt = time
-            if breaks(record) || producedCount > largestTransaction {
-                throw LogError(.startOver, "the record cannot be written")
-            }
-            if record.key == nil, record.value?.starts(with: Self.claimBeginning) ?? false {
-                isClaiming = true
-            }
+            if breaks(record) || producedCount > largestTransaction { throw LogError(.startOver, "the record cannot be written") }
+            if record.key == nil, record.value?.starts(with: Self.claimBeginning) ?? false { isClaiming = true }
             point = isClaiming ? .claimProduced : .midTransaction
-            trace?(
-                "produce \(record.topic)[\(record.partition)] "
-                    + Clients.text(record.value.map { Array($0) }, 160)
-            )
+            trace?("produce \(record.topic)[\(record.partition)] " + Clients.text(record.value.map { Array($0) }, 160))
             guard !losesDelivery else {
                 losesDelivery = false
                 return producers[turn].loseRecord()
             }
             let place = cluster.place(of: record)
-            if let written = flaws.written(record, at: place, time) {
-                try producers[turn].produce(written, to: place)
-            }
+            if let written = flaws.written(record, at: place, time) { try producers[turn].produce(written, to: place) }
         }
     }
 
@@ -156,9 +144,6 @@ extension SimulatedCluster {
     /// Dead letters may have fewer partitions than the commands.
     func place(of record: OutputRecord) -> Place {
         let isLetter = record.topic == .deadLetters
-        return Place(
-            topic: record.topic,
-            partition: isLetter ? record.partition % count(of: record.topic) : record.partition
-        )
+        return Place(topic: record.topic, partition: isLetter ? record.partition % count(of: record.topic) : record.partition)
     }
 }

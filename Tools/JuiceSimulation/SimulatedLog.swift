@@ -27,9 +27,7 @@ package final class SimulatedLog: CommandLog {
         case polled, midTransaction, flushed, committed
 
         /// Those before a partition is taken over.
-        static let ofTakeovers = [
-            initialised, measured, betweenFences, fenced, claimProduced, claimCommitted, journalRead,
-        ]
+        static let ofTakeovers = [initialised, measured, betweenFences, fenced, claimProduced, claimCommitted, journalRead]
     }
 
     package let cluster: SimulatedCluster
@@ -98,13 +96,7 @@ package final class SimulatedLog: CommandLog {
     /// Called with a line for each call and its outcome.
     package var trace: ((String) -> Void)?
 
-    package init(
-        cluster: SimulatedCluster,
-        member: String,
-        group: Int = 0,
-        set: Int = 0,
-        flaw: Flaw? = nil
-    ) {
+    package init(cluster: SimulatedCluster, member: String, group: Int = 0, set: Int = 0, flaw: Flaw? = nil) {
         self.cluster = cluster
         self.member = member
         self.group = group
@@ -146,9 +138,7 @@ package final class SimulatedLog: CommandLog {
     }
 
     /// Calls that trace themselves, or are too many.
-    private static let untraced: Set<Call> = [
-        .poll, .produce, .extents, .openChangelog, .readChangelog, .fence,
-    ]
+    private static let untraced: Set<Call> = [.poll, .produce, .extents, .openChangelog, .readChangelog, .fence]
 
     /// Makes a call, unless a fault is due or the cluster is down.
     func call<Result>(_ call: Call, _ body: () throws(LogError) -> Result) throws(LogError) -> Result {
@@ -188,9 +178,7 @@ extension SimulatedLog {
     /// Rebalances as an eager consumer: first everything is revoked, then the new share is assigned.
     private func nextRebalance() throws(LogError) -> PollResult? {
         guard !cluster.isDown, deafUntil <= now, let membership else { return nil }
-        if cluster.groups[group].isReplaced(membership) {
-            throw LogError.replaced
-        }
+        if cluster.groups[group].isReplaced(membership) { throw LogError.replaced }
         let isMember = cluster.groups[group].isMember(membership)
         if isMember, assignedGeneration == cluster.groups[group].generation { return nil }
         if assignedGeneration != nil {
@@ -206,11 +194,8 @@ extension SimulatedLog {
         (self.membership, assignedGeneration) = (renewed, renewed.generation)
         given = cluster.groups[group].assignment(of: member)
         let share = InputShare(
-            orders: given[0],
-            partitionCount: cluster.partitionCount,
-            orderCount: cluster.count(of: .orders),
-            restockCount: cluster.count(of: .restocks)
-        )
+            orders: given[0], partitionCount: cluster.partitionCount, orderCount: cluster.count(of: .orders),
+            restockCount: cluster.count(of: .restocks))
         self.share = share
         flaws.assigned()
         return .assigned(share)
@@ -219,14 +204,8 @@ extension SimulatedLog {
     package func publish(_ positions: [InputPosition]) {
         guard !cluster.isDown, let membership, cluster.groups[group].isCurrent(membership) else { return }
         let offsets = places(positions)
-        trace?(
-            "publish " + offsets.map { "\($0.topic)[\($0.partition)]@\($1)" }.sorted().joined(separator: " ")
-        )
-        if cluster.isDisorderly() {
-            cluster.lateOffsets.append((group, offsets))
-        } else {
-            cluster.groups[group].commit(offsets)
-        }
+        trace?("publish " + offsets.map { "\($0.topic)[\($0.partition)]@\($1)" }.sorted().joined(separator: " "))
+        if cluster.isDisorderly() { cluster.lateOffsets.append((group, offsets)) } else { cluster.groups[group].commit(offsets) }
     }
 
     package func confirmMembership(_ positions: [InputPosition]) throws(LogError) {
@@ -251,7 +230,6 @@ extension SimulatedLog {
         Dictionary(
             uniqueKeysWithValues: positions.map {
                 (SimulatedCluster.Place(topic: $0.topic.topic, partition: $0.partition), $0.offset)
-            }
-        )
+            })
     }
 }

@@ -106,26 +106,18 @@ extension SimulatedPartition {
     }
 
     private func updateLastStableOffset() {
-        lastStableOffset =
-            ongoing.isEmpty ? end : ongoing.values.reduce(end) { min($0, transactions[$1].first) }
+        lastStableOffset = ongoing.isEmpty ? end : ongoing.values.reduce(end) { min($0, transactions[$1].first) }
     }
 }
 
 // MARK: - Reading
 
 extension SimulatedPartition {
-    package func read(
-        _ isolation: Isolation,
-        from offset: Offset = 0,
-        max: Int = .max,
-        ignoringDamage: Bool = false
-    ) -> Span {
+    package func read(_ isolation: Isolation, from offset: Offset = 0, max: Int = .max, ignoringDamage: Bool = false) -> Span {
         let end = isolation == .committed ? lastStableOffset : end
         var span = Span(next: Swift.max(offset, start))
         while span.next < end, span.records.count < max {
-            if case .record(let record) = entries[Int(span.next)],
-                isolation == .uncommitted || isCommitted(record)
-            {
+            if case .record(let record) = entries[Int(span.next)], isolation == .uncommitted || isCommitted(record) {
                 if !ignoringDamage, !damaged.isEmpty, damaged.contains(span.next) {
                     span.damage = span.next
                     break
@@ -171,8 +163,7 @@ extension SimulatedPartition {
     /// Where the log would end if it lost its last entries.
     func end(afterLosing count: Int) -> Offset {
         var end = Swift.max(start, self.end - Offset(count))
-        while let cut = transactions.first(where: { $0.first < end && $0.marker.map { $0 >= end } ?? false })
-        {
+        while let cut = transactions.first(where: { $0.first < end && $0.marker.map { $0 >= end } ?? false }) {
             end = cut.first
         }
         return end
@@ -201,9 +192,7 @@ extension SimulatedPartition {
     }
 
     private func keepLost(from offset: Offset) {
-        for (offset, record) in read(.committed, from: offset, ignoringDamage: true).records {
-            lost[offset] = record
-        }
+        for (offset, record) in read(.committed, from: offset, ignoringDamage: true).records { lost[offset] = record }
     }
 
     /// Damages a record. Only a client that checks no checksums would read it.

@@ -48,9 +48,7 @@ final class SimulatedProducer {
         if !cluster.isDisorderly() { queue = [] }
     }
 
-    func begin() {
-        (queue, produced, added, failure, stalls) = ([], [], [], nil, 0)
-    }
+    func begin() { (queue, produced, added, failure, stalls) = ([], [], [], nil, 0) }
 
     func produce(_ record: SimulatedPartition.Record, to place: SimulatedCluster.Place) throws(LogError) {
         if let failure { throw failure }
@@ -72,9 +70,7 @@ final class SimulatedProducer {
                 cluster.interlude()
             }
             if let failure { throw failure }
-            if let place = written?.takeNews() {
-                throw LogError(.startOver, "\(place) lacks records that were written to it")
-            }
+            if let place = written?.takeNews() { throw LogError(.startOver, "\(place) lacks records that were written to it") }
             stalls = 0
         } catch {
             guard flaw == .secondPath, error.remedy == .startOver else { throw error }

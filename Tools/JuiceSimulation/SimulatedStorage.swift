@@ -71,9 +71,7 @@ struct SimulatedStorage {
             return "\(fault.topic) is made anew"
         case .truncated:
             let count = cluster.random.number(1...20)
-            guard isNoticed(place, cutTo: cluster[place].end(afterLosing: count)) else {
-                return "nothing is cut"
-            }
+            guard isNoticed(place, cutTo: cluster[place].end(afterLosing: count)) else { return "nothing is cut" }
             cluster.truncate(place.topic, partition, last: count)
             wound(place, anchor: cluster[place].end)
             return "\(fault.topic)[\(partition)] is cut to \(cluster[place].end)"
@@ -91,9 +89,7 @@ struct SimulatedStorage {
 
     /// Whether a worker that takes the partition over can notice that a log was cut, or make it good.
     private func isNoticed(_ place: Place, cutTo end: Offset) -> Bool {
-        guard place.partition < cluster.partitionCount else {
-            return place.topic != .results && place.topic != .stock
-        }
+        guard place.partition < cluster.partitionCount else { return place.topic != .results && place.topic != .stock }
         let journal = cluster.journals[Int(place.partition)]
         switch place.topic {
         case .stock:
@@ -104,11 +100,8 @@ struct SimulatedStorage {
             return cluster[.stock, place.partition].end > 0
         case .results where end > 0:
             // A stock that is ahead of the journal is known by an answer that remains.
-            let first =
-                journal.notes.count == 2 && journal.notes[1].offset < end ? journal.notes[0].offset : 0
-            let changes = cluster[place].read(.uncommitted, from: first).records.filter {
-                SimulatedJournal.revision($0.record) > 0
-            }
+            let first = journal.notes.count == 2 && journal.notes[1].offset < end ? journal.notes[0].offset : 0
+            let changes = cluster[place].read(.uncommitted, from: first).records.filter { SimulatedJournal.revision($0.record) > 0 }
             let told = Set(changes.lazy.filter { $0.offset < end }.compactMap { $0.record.key?.bytes })
             return changes.allSatisfy { $0.offset < end || told.contains($0.record.key?.bytes ?? []) }
         default: return true
@@ -142,9 +135,7 @@ struct SimulatedStorage {
     ///
     /// - Returns: what was done, for the trace.
     mutating func repair() -> String? {
-        guard !cluster.isDown, cluster.hasLeaders,
-            let (partition, fault) = stopped.min(by: { $0.key < $1.key })
-        else { return nil }
+        guard !cluster.isDown, cluster.hasLeaders, let (partition, fault) = stopped.min(by: { $0.key < $1.key }) else { return nil }
         stopped[partition] = nil
         let journal = cluster.journals[Int(partition)]
         journal.read()
@@ -163,20 +154,16 @@ struct SimulatedStorage {
             fallthrough
         default:
             guard !lost.contains(partition) else { return nil }
-            anchors = cluster.inputs.filter { $0.partition % cluster.partitionCount == partition }.map {
-                place in
+            anchors = cluster.inputs.filter { $0.partition % cluster.partitionCount == partition }.map { place in
                 let log = cluster[place]
                 return InputPosition(
-                    topic: place.topic == .orders ? .orders : .restocks,
-                    partition: place.partition,
-                    offset: min(max(wound[place] ?? 0, journal.positions[place] ?? 0, log.start), log.end)
-                )
+                    topic: place.topic == .orders ? .orders : .restocks, partition: place.partition,
+                    offset: min(max(wound[place] ?? 0, journal.positions[place] ?? 0, log.start), log.end))
             }
         }
         if !hasDamage { cuts[partition] = cluster[.results, partition].end }
         for anchor in anchors { self.anchor(partition, at: anchor) }
-        return
-            "an operator anchors \(anchors.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " "))"
+        return "an operator anchors \(anchors.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " "))"
     }
 
     /// Moves a position on purpose, with the code of the operator's tool. Nobody else acts meanwhile.
@@ -185,25 +172,14 @@ struct SimulatedStorage {
         // Its owner may be one whose claim was lost.
         cluster.transactions.timeOut(begunBefore: .max)
         let share = InputShare(
-            orders: [partition],
-            partitionCount: cluster.partitionCount,
-            orderCount: cluster.count(of: .orders),
-            restockCount: cluster.count(of: .restocks)
-        )
+            orders: [partition], partitionCount: cluster.partitionCount, orderCount: cluster.count(of: .orders),
+            restockCount: cluster.count(of: .restocks))
         let log = SimulatedLog(operator: "anchor-\(anchorCount)", on: cluster, share: share)
         let settings = WorkerSettings(
-            menu: .standard,
-            language: .english,
-            partitionCount: cluster.partitionCount,
-            group: "group-0",
-            instance: log.member
-        )
+            menu: .standard, language: .english, partitionCount: cluster.partitionCount, group: "group-0", instance: log.member)
         var anchoring = Anchoring(log: log, settings: settings, share: share)
         let place = InputPlace(
-            topic: position.topic,
-            partition: position.partition == partition ? nil : position.partition,
-            offset: position.offset
-        )
+            topic: position.topic, partition: position.partition == partition ? nil : position.partition, offset: position.offset)
         for _ in 0..<20 {
             do throws(LogError) {
                 try anchoring.write(place, by: "operator", reason: nil)

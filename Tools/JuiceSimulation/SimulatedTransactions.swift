@@ -86,21 +86,17 @@ package struct SimulatedTransactions {
     }
 
     /// Adds a partition to the open transaction, or to a new one.
-    mutating func add(_ place: SimulatedCluster.Place, to number: Int, epoch: Int, at now: Timestamp) -> Reply
-    {
+    mutating func add(_ place: SimulatedCluster.Place, to number: Int, epoch: Int, at now: Timestamp) -> Reply {
         guard coordinations[number].epoch == epoch else { return .fenced }
         if isEnding(number) { return .concurrent }
-        if !isOngoing(number) {
-            (coordinations[number].state, coordinations[number].begunAt) = (.ongoing, now)
-        }
+        if !isOngoing(number) { (coordinations[number].state, coordinations[number].begunAt) = (.ongoing, now) }
         coordinations[number].places.insert(place)
         return .done
     }
 
     /// Whether a partition is part of the open transaction, as brokers ask before they begin to write there.
     func verify(_ place: SimulatedCluster.Place, of number: Int, epoch: Int) -> Bool {
-        coordinations[number].epoch == epoch && isOngoing(number)
-            && coordinations[number].places.contains(place)
+        coordinations[number].epoch == epoch && isOngoing(number) && coordinations[number].places.contains(place)
     }
 
     /// Ends the open transaction. Its markers follow. The brokers cannot tell transactions of one epoch apart.
@@ -117,15 +113,11 @@ package struct SimulatedTransactions {
 
     /// Removes one of the partitions whose marker is missing, at random.
     mutating func nextMarker(
-        of number: Int,
-        using random: inout SeededGenerator,
-        where isWritable: (SimulatedCluster.Place) -> Bool
+        of number: Int, using random: inout SeededGenerator, where isWritable: (SimulatedCluster.Place) -> Bool
     ) -> (place: SimulatedCluster.Place, decision: Decision)? {
         guard case .ending(let decision) = coordinations[number].state else { return nil }
         // In order, so that runs are repeatable.
-        guard let place = random.pick(coordinations[number].places.filter(isWritable).sorted()) else {
-            return nil
-        }
+        guard let place = random.pick(coordinations[number].places.filter(isWritable).sorted()) else { return nil }
         coordinations[number].places.remove(place)
         if coordinations[number].places.isEmpty { coordinations[number].state = .ended(decision) }
         return (place, decision)

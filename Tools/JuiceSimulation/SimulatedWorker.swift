@@ -11,27 +11,15 @@ package final class SimulatedWorker {
     private let breaker: StateBreaker?
 
     package init(
-        _ log: SimulatedLog,
-        maxBatch: Int = 100,
-        window: DuplicateWindow = .standard,
-        answerBytes: Int = 4 << 20,
-        noteInterval: Timestamp = 24 * 3_600_000,
-        onEvent: @escaping (WorkerEvent) -> Void = { _ in }
+        _ log: SimulatedLog, maxBatch: Int = 100, window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20,
+        noteInterval: Timestamp = 24 * 3_600_000, onEvent: @escaping (WorkerEvent) -> Void = { _ in }
     ) {
         self.log = log
         let breaker = StateBreaker(log.flaw)
         self.breaker = breaker
         let settings = WorkerSettings(
-            menu: .standard,
-            language: .english,
-            partitionCount: log.cluster.partitionCount,
-            group: "group-\(log.group)",
-            instance: log.member,
-            window: window,
-            answerBytes: answerBytes,
-            maxBatch: maxBatch,
-            noteInterval: noteInterval
-        )
+            menu: .standard, language: .english, partitionCount: log.cluster.partitionCount, group: "group-\(log.group)",
+            instance: log.member, window: window, answerBytes: answerBytes, maxBatch: maxBatch, noteInterval: noteInterval)
         worker = Worker(log: log, settings: settings) { event in
             breaker?.noticed(event)
             onEvent(event)
@@ -63,9 +51,7 @@ private final class StateBreaker {
 
     /// Nil unless the flaw is one of the state.
     init?(_ flaw: Flaw?) {
-        guard let flaw, [.stockNotUndone, .answersNotUndone, .stateKeptBlindly].contains(flaw) else {
-            return nil
-        }
+        guard let flaw, [.stockNotUndone, .answersNotUndone, .stateKeptBlindly].contains(flaw) else { return nil }
         self.flaw = flaw
     }
 

@@ -66,8 +66,7 @@ package struct Simulation {
             time += 1
         }
         guard settle() else {
-            return reports.faults + ["commands are still unread long after the last fault: \(cluster.unread)"]
-                + staleStock
+            return reports.faults + ["commands are still unread long after the last fault: \(cluster.unread)"] + staleStock
         }
         return reports.faults + audit()
     }
@@ -83,20 +82,12 @@ extension Simulation {
     private mutating func start(_ name: String) {
         log("\(name): starts")
         let log = SimulatedLog(
-            cluster: cluster,
-            member: name,
-            group: scenario.rivals.contains(name) ? 1 : 0,
-            set: firstSet(of: name),
-            flaw: flaw
-        )
+            cluster: cluster, member: name, group: scenario.rivals.contains(name) ? 1 : 0, set: firstSet(of: name), flaw: flaw)
         log.longestRead = scenario.longestRead
         log.trace = trace.map { trace in { trace("    \(name): \($0)") } }
         let hasRivals = !scenario.rivals.isEmpty
         workers[name] = SimulatedWorker(
-            log,
-            maxBatch: scenario.maxBatch,
-            window: scenario.window,
-            answerBytes: scenario.answerBytes,
+            log, maxBatch: scenario.maxBatch, window: scenario.window, answerBytes: scenario.answerBytes,
             noteInterval: scenario.noteInterval
         ) { [reports, trace, cluster] event in
             trace?("    \(name): \(event)")
@@ -120,8 +111,7 @@ extension Simulation {
         let ghosts = workers.values.filter { $0.log.member == name }.map(\.log.set).sorted()
         let set = random.chance(50) ? random.pick(ghosts) : nil
         // The first one that it takes is the next.
-        return ((set ?? random.number(0...SimulatedLog.setCount - 1)) + SimulatedLog.setCount - 1)
-            % SimulatedLog.setCount
+        return ((set ?? random.number(0...SimulatedLog.setCount - 1)) + SimulatedLog.setCount - 1) % SimulatedLog.setCount
     }
 
     private mutating func stepOneWorker() {
@@ -129,9 +119,7 @@ extension Simulation {
         guard let name = random.pick(ready), let worker = workers[name] else { return }
         injectFault(worker)
         step(name, worker)
-        if worker.log.point == scenario.pausePoint, worker.log.point != nil,
-            random.chance(scenario.pauseThere)
-        {
+        if worker.log.point == scenario.pausePoint, worker.log.point != nil, random.chance(scenario.pauseThere) {
             pause(name, worker)
         }
     }
@@ -140,8 +128,7 @@ extension Simulation {
         switch worker.step() {
         case .worked, .idle: break
         // Rivals that back off alike would fence each other for ever.
-        case .backOff(let attempt):
-            worker.pausedUntil = max(worker.pausedUntil, time + random.number(0...attempt))
+        case .backOff(let attempt): worker.pausedUntil = max(worker.pausedUntil, time + random.number(0...attempt))
         case .stopped, .failed: workers[name] = nil
         }
     }
@@ -150,9 +137,7 @@ extension Simulation {
         worker.log.fault = { _ in nil }
         worker.log.lostReply = { _ in nil }
         if random.chance(scenario.lostDelivery) { worker.log.losesDelivery = true }
-        guard random.chance(scenario.fault), let call = random.pick(SimulatedLog.Call.allCases) else {
-            return
-        }
+        guard random.chance(scenario.fault), let call = random.pick(SimulatedLog.Call.allCases) else { return }
         let mayFailUnsent: [LogError.Remedy] = call == .produce ? [.startOver] : [.retry, .startOver]
         // A call that may have taken effect cannot count as failed: it is made again, or its outcome is looked up.
         let isSent = SimulatedLog.Call.lossy.contains(call) && random.chance(50)
@@ -172,9 +157,7 @@ extension Simulation {
         log("\(name): is paused until \(worker.pausedUntil)")
         if random.chance(70) { cluster.groups[worker.log.group].remove(worker.log.member) }
         // It may go on for a while before it hears of that.
-        if random.chance(30) {
-            worker.log.deafUntil = cluster.now + Timestamp(random.number(0...200) * scenario.stepTime)
-        }
+        if random.chance(30) { worker.log.deafUntil = cluster.now + Timestamp(random.number(0...200) * scenario.stepTime) }
     }
 
     private mutating func startOrCrash() {
@@ -204,9 +187,7 @@ extension Simulation {
         if random.chance(cluster.isDown ? 5 : scenario.leap), bots?.allowLeaps ?? true {
             cluster.now += Int64(random.number(0...scenario.leapTime))
         }
-        if random.chance(scenario.command) {
-            clients.send(to: cluster, using: &random)
-        }
+        if random.chance(scenario.command) { clients.send(to: cluster, using: &random) }
         // Without workers nothing would happen.
         if workers.isEmpty || random.chance(scenario.crash) { startOrCrash() }
         // Rivals for the same partitions must live at the same time.
@@ -216,9 +197,7 @@ extension Simulation {
             start(name)
         }
         if random.chance(scenario.stop) { random.pick(byName)?.requestStop() }
-        if random.chance(scenario.pause), let name = random.pick(workers.keys.sorted()),
-            let worker = workers[name]
-        {
+        if random.chance(scenario.pause), let name = random.pick(workers.keys.sorted()), let worker = workers[name] {
             pause(name, worker)
         }
         disturbGroups()
@@ -326,9 +305,7 @@ extension Simulation {
                 for _ in 0..<4 where workers[name] === worker { step(name, worker) }
             }
             if !scenario.rivals.isEmpty {
-                for worker in workers.values where worker.held.partitions > 0 {
-                    served[worker.log.group] = time
-                }
+                for worker in workers.values where worker.held.partitions > 0 { served[worker.log.group] = time }
             }
             bots?.stepCalmly()
             if reports.storage.hasStopped {
@@ -347,16 +324,13 @@ extension Simulation {
         (cluster.lateRequests, cluster.lateOffsets, cluster.disorder, cluster.resending) = ([], [], 0, 0)
         clients.deliverAll(to: cluster)
         // Only one of two groups may be left.
-        for name in [scenario.instances[0]] + scenario.rivals.prefix(1)
-        where workers[name] == nil && !scenario.rivals.isEmpty {
+        for name in [scenario.instances[0]] + scenario.rivals.prefix(1) where workers[name] == nil && !scenario.rivals.isEmpty {
             start(name)
         }
         cluster.transactions.timeOut(begunBefore: .max)
         for topic in InputTopic.allCases { cluster.announcePartitions(of: topic) }
         for group in cluster.groups.indices {
-            for (name, _) in cluster.groups[group].members where workers[name] == nil {
-                cluster.groups[group].remove(name)
-            }
+            for (name, _) in cluster.groups[group].members where workers[name] == nil { cluster.groups[group].remove(name) }
             cluster.groups[group].isConfused = false
             cluster.groups[group].rebalance()
         }
@@ -370,8 +344,7 @@ extension Simulation {
     private var areRivalsServing: Bool { served.values.filter { time - $0 < 100 }.count > 1 }
 
     private var isDone: Bool {
-        !areRivalsServing && cluster.isDrained(but: reports.storage.lost) && bots?.isDone ?? true
-            && staleStock.isEmpty
+        !areRivalsServing && cluster.isDrained(but: reports.storage.lost) && bots?.isDone ?? true && staleStock.isEmpty
             && (flaw != .markersNotPassed || !cluster.lags)
     }
 }

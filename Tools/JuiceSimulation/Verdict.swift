@@ -12,18 +12,12 @@ struct SimulatedAuditSource: AuditSource {
         var (records, starts): ([AuditTopic: [[AuditRecord]]], [AuditTopic: [Int64]]) = ([:], [:])
         for (topic, own) in Self.topics {
             let partitions = 0..<cluster.count(of: own)
-            starts[topic] = partitions.map {
-                max(cluster[own, $0].start, topic == .results ? cuts[$0] ?? 0 : 0)
-            }
+            starts[topic] = partitions.map { max(cluster[own, $0].start, topic == .results ? cuts[$0] ?? 0 : 0) }
             records[topic] = partitions.map { partition in
                 cluster[own, partition].read(.committed, ignoringDamage: true).records.map { offset, record in
                     AuditRecord(
-                        offset: offset,
-                        timestamp: record.timestamp,
-                        key: record.key?.bytes,
-                        value: record.value?.bytes,
-                        headers: record.headers.map { AuditHeader($0.name, $0.value) }
-                    )
+                        offset: offset, timestamp: record.timestamp, key: record.key?.bytes, value: record.value?.bytes,
+                        headers: record.headers.map { AuditHeader($0.name, $0.value) })
                 }
             }
         }
@@ -31,8 +25,7 @@ struct SimulatedAuditSource: AuditSource {
     }
 
     private static let topics: [(AuditTopic, Topic)] = [
-        (.orders, .orders), (.restocks, .restocks), (.results, .results), (.stock, .stock),
-        (.deadLetters, .deadLetters),
+        (.orders, .orders), (.restocks, .restocks), (.results, .results), (.stock, .stock), (.deadLetters, .deadLetters),
     ]
 
     func partitionCount(of topic: AuditTopic) -> Int { records[topic]?.count ?? 0 }
@@ -40,21 +33,15 @@ struct SimulatedAuditSource: AuditSource {
     func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 { starts[topic]?[partition] ?? 0 }
 
     func records(of topic: AuditTopic, partition: Int, from offset: Int64) -> [AuditRecord] {
-        guard let all = records[topic]?[partition], let last = all.last, last.offset >= offset else {
-            return []
-        }
+        guard let all = records[topic]?[partition], let last = all.last, last.offset >= offset else { return [] }
         return offset == 0 ? all : Array(all.drop { $0.offset < offset })
     }
 
     /// All of them.
     var topics: AuditTopics {
         AuditTopics(
-            orders: records[.orders] ?? [],
-            restocks: records[.restocks] ?? [],
-            results: records[.results] ?? [],
-            stock: records[.stock] ?? [],
-            deadLetters: records[.deadLetters] ?? []
-        )
+            orders: records[.orders] ?? [], restocks: records[.restocks] ?? [], results: records[.results] ?? [],
+            stock: records[.stock] ?? [], deadLetters: records[.deadLetters] ?? [])
     }
 }
 
@@ -63,20 +50,14 @@ extension Simulation {
     func audit() -> [String] {
         let source = SimulatedAuditSource(cluster, cuts: reports.storage.cuts)
         let rules = AuditRules(
-            partitionCount: Int(scenario.partitionCount),
-            memoryWindow: scenario.window.age,
-            memoryCount: scenario.window.count,
+            partitionCount: Int(scenario.partitionCount), memoryWindow: scenario.window.age, memoryCount: scenario.window.count,
             // Of partitions that stopped for good.
-            allowsOpen: !reports.storage.lost.isEmpty
-        )
+            allowsOpen: !reports.storage.lost.isEmpty)
         let session = AuditSession(source, by: rules)
         do {
             for partition in 0..<session.partitionCount { try session.audit(partition) }
-            return try session.finish().faults.map(\.description).filter(isCounted)
-                + (bots?.faults(in: source.topics) ?? [])
-        } catch {
-            return ["the audit fails: \(error)"]
-        }
+            return try session.finish().faults.map(\.description).filter(isCounted) + (bots?.faults(in: source.topics) ?? [])
+        } catch { return ["the audit fails: \(error)"] }
     }
 
     /// A claim that was on its way while its journal lost records says that it read further than there is.
@@ -99,9 +80,7 @@ extension Simulation {
     /// The last revision of each store.
     private func revisions(_ topic: Topic, _ partition: Int32, from start: Offset = 0) -> [[UInt8]: Int] {
         let log = cluster[topic, partition]
-        return log.read(.committed, from: start, ignoringDamage: true).records.reduce(into: [:]) {
-            revisions,
-            found in
+        return log.read(.committed, from: start, ignoringDamage: true).records.reduce(into: [:]) { revisions, found in
             let revision = SimulatedJournal.revision(found.record)
             if let store = found.record.key?.bytes, revision > 0 { revisions[store] = revision }
         }

@@ -6,14 +6,11 @@ import MessageSamples
 @main
 struct ContractSamples: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "contract-samples",
-        abstract: "Print messages that the schemas in docs/schemas must judge as the service does."
+        commandName: "contract-samples", abstract: "Print messages that the schemas in docs/schemas must judge as the service does."
     )
 
-    @Option(
-        help: "How many commands to make up, each with its answers, a note of the journal, and damaged ones."
-    )
-    var commands = 1200
+    @Option(help: "How many commands to make up, each with its answers, a note of the journal, and damaged ones.") var commands =
+        1200
 
     @Option(help: "The same seed makes the same messages.")
     var seed: UInt64 = 1

@@ -48,14 +48,8 @@ private struct RunningService {
     init(_ bootstrapServers: String, _ logger: Logger) async {
         let (readiness, isReady) = AsyncStream.makeStream(of: Bool.self)
         let service = OrderService(
-            configuration: ServiceConfiguration(
-                bootstrapServers: bootstrapServers,
-                instanceID: "stage",
-                capabilities: .embedded
-            ),
-            health: ServiceHealth { isReady.yield($0) },
-            logger: logger
-        )
+            configuration: ServiceConfiguration(bootstrapServers: bootstrapServers, instanceID: "stage", capabilities: .embedded),
+            health: ServiceHealth { isReady.yield($0) }, logger: logger)
         let group = ServiceGroup(configuration: .init(services: [.init(service: service)], logger: logger))
         self.group = group
         run = Task.detached { try await group.run() }

@@ -7,8 +7,7 @@ import CoreBench
 struct Microbench: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "microbench",
-        abstract:
-            "Count the heap allocations and nanoseconds of each piece of work for an order, without Kafka.",
+        abstract: "Count the heap allocations and nanoseconds of each piece of work for an order, without Kafka.",
         discussion: """
             Each piece runs in steady state, after a warm-up. For instruction counts run `make instructions`, which \
             uses valgrind and takes the difference of two runs.
@@ -44,9 +43,7 @@ struct Microbench: ParsableCommand {
         // Few distinct orders for valgrind, which also counts the instructions that create them.
         let all = CoreCase.all(storeCount: stores, distinctOrders: bare ? 1 << 16 : 1 << 20)
         let cases = all.filter { only == nil || only == $0.name }
-        guard !cases.isEmpty else {
-            throw ValidationError("the pieces are \(all.map(\.name).joined(separator: ", "))")
-        }
+        guard !cases.isEmpty else { throw ValidationError("the pieces are \(all.map(\.name).joined(separator: ", "))") }
         if bare { return cases[0].run(orders) }
 
         guard malloc_count() >= 0 else {
@@ -58,16 +55,12 @@ struct Microbench: ParsableCommand {
         for piece in cases {
             let counted = count(piece)
             let ratio = Double(counted.requests) / Double(orders)
-            print(
-                "\(padded(piece.name, 14))\(padded(text(ratio, 4), -16))\(padded(text(counted.nanoseconds, 1), -10))"
-            )
+            print("\(padded(piece.name, 14))\(padded(text(ratio, 4), -16))\(padded(text(counted.nanoseconds, 1), -10))")
             if ratio >= Double(piece.heapRequests) + Self.tolerance { wasteful.append(piece.name) }
         }
         guard check else { return }
         guard wasteful.isEmpty else {
-            print(
-                "These take more memory from the heap for each order than they should: \(wasteful.joined(separator: ", "))"
-            )
+            print("These take more memory from the heap for each order than they should: \(wasteful.joined(separator: ", "))")
             throw ExitCode.failure
         }
         print("An order takes no memory from the heap, a basket for its items and for a long answer")

@@ -35,10 +35,7 @@ struct Campaign {
         }
         let bar = ProgressBar(total: count)
         while ended.wait(timeout: .now() + .milliseconds(200)) == .timedOut {
-            bar.show(
-                progress.done.load(ordering: .relaxed),
-                failures: progress.failures.withLock { $0.count }
-            )
+            bar.show(progress.done.load(ordering: .relaxed), failures: progress.failures.withLock { $0.count })
         }
         bar.clear()
         let failures = progress.failures.withLock { $0 }
@@ -73,9 +70,7 @@ struct Campaign {
     private func report(_ seed: UInt64, _ faults: [String]) {
         var lines = ["seed \(seed) failed: \(faults.count) faults"]
         lines += faults.prefix(3).map { "  \($0)" }
-        lines.append(
-            "  replay it with: make simulate SEED=\(seed)" + (flaw.map { " FLAW=\($0.rawValue)" } ?? "")
-        )
+        lines.append("  replay it with: make simulate SEED=\(seed)" + (flaw.map { " FLAW=\($0.rawValue)" } ?? ""))
         print(ProgressBar.erase + lines.joined(separator: "\n"))
     }
 }

@@ -6,8 +6,7 @@ import JuiceSimulation
 @main
 struct Simulate: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "simulate",
-        abstract: "Run the engine in seeded simulations of a failing Kafka cluster.",
+        commandName: "simulate", abstract: "Run the engine in seeded simulations of a failing Kafka cluster.",
         discussion: """
             Each seed is one run: several instances of the service, clients that repeat and misplace commands, and \
             crashes, pauses, rebalances, lost replies, late markers and outages between any two steps. An auditor that \
@@ -34,9 +33,7 @@ struct Simulate: ParsableCommand {
     var failures = 10
 
     func validate() throws {
-        guard seeds >= 1, jobs >= 1, failures >= 1 else {
-            throw ValidationError("--seeds, --jobs and --failures are at least 1")
-        }
+        guard seeds >= 1, jobs >= 1, failures >= 1 else { throw ValidationError("--seeds, --jobs and --failures are at least 1") }
     }
 
     func run() throws {

@@ -27,12 +27,8 @@ import Logging
             return fail("\(rd_kafka_thread_cnt() - threadsOfBroker) threads of librdkafka stayed behind")
         }
         let growth = sizes[4] - sizes[3]
-        guard isInstrumented || growth <= mostGrowth else {
-            return fail("the last quarter grew by \(growth) bytes")
-        }
-        print(
-            "librdkafka's threads: \(threadsBefore) before, \(threadsOfBroker) of the broker, none left behind"
-        )
+        guard isInstrumented || growth <= mostGrowth else { return fail("the last quarter grew by \(growth) bytes") }
+        print("librdkafka's threads: \(threadsBefore) before, \(threadsOfBroker) of the broker, none left behind")
     }
 
     private static func fail(_ reason: String) {
@@ -60,21 +56,16 @@ struct Transactions {
     func run(count: Int, atQuarter: () -> Void) throws {
         let member = try Rebalances(broker: broker).join(group: "transactions")
         let session = TransactionSession(
-            ids: { set in (0...1).map { "soak/\(set)/\($0)" } },
-            setCount: 8,
-            topics: [("out", [:])],
+            ids: { set in (0...1).map { "soak/\(set)/\($0)" } }, setCount: 8, topics: [("out", [:])],
             client: { _ in
                 let properties = ["bootstrap.servers": broker.bootstrapServers, "linger.ms": "0"]
                 return (KafkaConfiguration(properties), Soak.hooks)
-            }
-        )
+            })
         try session.initTransactions(timeout: .seconds(10))
         let value = [UInt8](repeating: 1, count: 4096)
         func begin() throws {
             try session.begin()
-            try value.withUnsafeBytes {
-                try session.produce(to: 0, partition: 0, key: nil, value: $0, headers: [])
-            }
+            try value.withUnsafeBytes { try session.produce(to: 0, partition: 0, key: nil, value: $0, headers: []) }
         }
         for number in 1...count {
             if number % 100 == 0 {
@@ -103,11 +94,11 @@ struct Rebalances {
         for group in 0..<groups {
             Thread {
                 do { try rebalance(group: "group-\(group)", count: count) } catch {
-                    print("FAILED:", error); exit(1)
+                    print("FAILED:", error);
+                    exit(1)
                 }
                 done.signal()
-            }
-            .start()
+            }.start()
         }
         for _ in 0..<groups { done.wait() }
     }
@@ -132,9 +123,7 @@ struct Rebalances {
             configuration: KafkaConfiguration([
                 "bootstrap.servers": broker.bootstrapServers, "group.id": group, "session.timeout.ms": "3500",
                 "heartbeat.interval.ms": "200", "auto.offset.reset": "earliest", "fetch.wait.max.ms": "50",
-            ]),
-            hooks: Soak.hooks
-        )
+            ]), hooks: Soak.hooks)
         while !member.hasAssignment { _ = try member.poll(maxRecords: 10, timeout: .milliseconds(50)) }
         return member
     }

@@ -20,13 +20,7 @@ final class Child {
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(
-            &actions,
-            STDOUT_FILENO,
-            output,
-            O_WRONLY | O_CREAT | O_APPEND,
-            0o644
-        )
+        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, output, O_WRONLY | O_CREAT | O_APPEND, 0o644)
         posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -47,9 +41,7 @@ final class Child {
         defer { for string in strings { free(string) } }
         var pid: pid_t = 0
         let error = posix_spawn(&pid, executable, &actions, &attributes, &strings, environ)
-        guard error == 0 else {
-            throw TortureError("cannot run \(executable): \(String(cString: strerror(error)))")
-        }
+        guard error == 0 else { throw TortureError("cannot run \(executable): \(String(cString: strerror(error)))") }
         self.pid = pid
     }
 

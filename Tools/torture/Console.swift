@@ -6,9 +6,7 @@ enum Console {
     private static let isTerminal = isatty(STDOUT_FILENO) == 1
     private static let lock = Mutex(())
 
-    static func line(_ text: String) {
-        write((isTerminal ? "\r\u{1B}[K" : "") + text + "\n")
-    }
+    static func line(_ text: String) { write((isTerminal ? "\r\u{1B}[K" : "") + text + "\n") }
 
     /// Shows a status line that the next line replaces; does nothing if standard output is not a terminal.
     static func status(_ text: String) {

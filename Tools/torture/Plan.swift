@@ -41,10 +41,7 @@ struct Plan: ParsableArguments, Sendable {
     @Option(help: "Partitions of each topic.")
     var partitions = 8
 
-    @Option(
-        name: .customLong("session"),
-        help: ArgumentHelp("The instances' session timeout.", valueName: "seconds")
-    )
+    @Option(name: .customLong("session"), help: ArgumentHelp("The instances' session timeout.", valueName: "seconds"))
     var sessionSeconds = 15.0
 
     @Option(help: ArgumentHelp("The instances' --duplicate-window. (default: theirs)", valueName: "seconds"))
@@ -53,17 +50,13 @@ struct Plan: ParsableArguments, Sendable {
     @Option(help: ArgumentHelp("The instances' --duplicate-ids. (default: theirs)", valueName: "count"))
     var duplicateIds: Int?
 
-    @Option(
-        name: .customLong("seed"),
-        help: "The seed of all random choices; the timing still varies. (default: random)"
-    )
+    @Option(name: .customLong("seed"), help: "The seed of all random choices; the timing still varies. (default: random)")
     var givenSeed: UInt64?
 
     @Option(
         name: .customLong("juice"),
-        help: ArgumentHelp("The `juice` to run. (default: the one beside this executable)", valueName: "path")
-    )
-    var juicePath: String?
+        help: ArgumentHelp("The `juice` to run. (default: the one beside this executable)", valueName: "path")) var juicePath:
+        String?
 
     @Flag(help: "Send no repeats, and every record to its store's partition, to isolate faults.")
     var plain = false
@@ -89,18 +82,10 @@ struct Plan: ParsableArguments, Sendable {
 
     @Option(
         help: ArgumentHelp(
-            "The share of transactional requests that get a fault; frequent and other requests get fewer.",
-            valueName: "percent"
-        )
-    )
+            "The share of transactional requests that get a fault; frequent and other requests get fewer.", valueName: "percent"))
     var networkRate = 5.0
 
-    @Option(
-        help: ArgumentHelp(
-            "Inject faults only into these kinds of requests, such as EndTxn,Produce.",
-            valueName: "kinds"
-        )
-    )
+    @Option(help: ArgumentHelp("Inject faults only into these kinds of requests, such as EndTxn,Produce.", valueName: "kinds"))
     var networkKinds: String?
 
     @Flag(help: "Keep the topics and logs.")
@@ -110,16 +95,10 @@ struct Plan: ParsableArguments, Sendable {
         for (name, value) in [
             ("--rounds", rounds), ("--instances", instances), ("--clients", clients), ("--stores", stores),
             ("--partitions", partitions),
-        ] where value < 1 {
-            throw ValidationError("\(name) must be at least 1")
-        }
+        ] where value < 1 { throw ValidationError("\(name) must be at least 1") }
         guard rate > 0 else { throw ValidationError("--rate must be above 0") }
-        guard (0...100).contains(networkRate) else {
-            throw ValidationError("--network-rate must be from 0 to 100")
-        }
-        guard network || networkKinds == nil else {
-            throw ValidationError("--network-kinds requires --network")
-        }
+        guard (0...100).contains(networkRate) else { throw ValidationError("--network-rate must be from 0 to 100") }
+        guard network || networkKinds == nil else { throw ValidationError("--network-kinds requires --network") }
         _ = try faultyKinds
         guard !topicsAnew || partitions >= 2 * (instances + 1) else {
             throw ValidationError("--topics-anew requires a partition for each worker: raise --partitions")

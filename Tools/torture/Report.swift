@@ -40,8 +40,7 @@ struct Report {
         Console.line(
             "\(title), \(counts.commands) commands, \(missing) missing, "
                 + "\(audit.count(of: .doubled)) doubled, \(audit.count(of: .wrong)) wrong"
-                + (problems.isEmpty ? "" : ", \(problems.count) problems")
-        )
+                + (problems.isEmpty ? "" : ", \(problems.count) problems"))
     }
 
     /// The acknowledged records that are missing from the topics. The audit itself sees only what is in the topics.
@@ -54,9 +53,7 @@ struct Report {
         }
         return acknowledged.compactMap { record in
             let partition = values[record.topic]?[Int(record.partition)] ?? [:]
-            let isThere =
-                record.offset.map { partition[$0] == .some(record.value) }
-                ?? partition.values.contains(record.value)
+            let isThere = record.offset.map { partition[$0] == .some(record.value) } ?? partition.values.contains(record.value)
             guard !isThere else { return nil }
             let place = "\(record.topic) \(record.partition)" + (record.offset.map { "@\($0)" } ?? "")
             return "missing: \(place): it was acknowledged and is not there"

@@ -5,8 +5,7 @@ import Foundation
 @main
 struct Torture: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "torture",
-        abstract: "Kills, freezes and rescales the service on a real broker, and audits its answers.",
+        commandName: "torture", abstract: "Kills, freezes and rescales the service on a real broker, and audits its answers.",
         discussion: """
             It creates its own topics, runs several `juice serve` on them, and sends orders and restocks through \
             clients with different partitioners, some of them repeatedly. Each round disturbs the service once. Some \

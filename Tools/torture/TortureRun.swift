@@ -42,11 +42,8 @@ struct TortureRun {
         let topics = try TopicReader(plan: plan).readAll()
         Console.status("auditing")
         let report = Report(
-            audit: Audit(of: topics, by: plan.rules),
-            lost: Report.lost(bed.load.acknowledged, in: topics),
-            problems: course.problems + (try network?.problems() ?? []),
-            summary: course.summary + (try network?.summary() ?? [])
-        )
+            audit: Audit(of: topics, by: plan.rules), lost: Report.lost(bed.load.acknowledged, in: topics),
+            problems: course.problems + (try network?.problems() ?? []), summary: course.summary + (try network?.summary() ?? []))
         report.print(as: plan.rolling ? "rolling restart" : "torture: \(plan.rounds) rounds")
         isSound = try (!plan.topicsAnew || TopicsAnew(bed).run()) && report.isSound
         if !isSound { Console.line("The topics \(plan.prefix)* and the logs in \(folder.path) are kept.") }
@@ -76,9 +73,7 @@ struct TortureRun {
         for problem in bed.fleet.collectCrashes() { course.report(problem: problem) }
         for instance in bed.fleet.resting { try instance.start() }
         let reader = TopicReader(plan: plan)
-        let isDrained = try wait(for: plan.recoveryTimeout + plan.recoveryTimeout) {
-            (try? reader.isDrained()) ?? false
-        }
+        let isDrained = try wait(for: plan.recoveryTimeout + plan.recoveryTimeout) { (try? reader.isDrained()) ?? false }
         if !isDrained { course.report(problem: "by the group's offsets not all commands are processed") }
         let fallen = bed.fleet.collectCrashes()
         for problem in fallen + (try bed.fleet.stopAll()) { course.report(problem: problem) }

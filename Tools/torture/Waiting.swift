@@ -18,9 +18,7 @@ enum Interruption {
     static var isRequested: Bool { flag.load(ordering: .relaxed) }
 
     static func install() {
-        for number in [SIGINT, SIGTERM] {
-            signal(number) { _ in Interruption.flag.store(true, ordering: .relaxed) }
-        }
+        for number in [SIGINT, SIGTERM] { signal(number) { _ in Interruption.flag.store(true, ordering: .relaxed) } }
     }
 }
 

@@ -63,13 +63,7 @@ struct CoreReport: BenchReport, Equatable {
         rounds = samples
         medians = samples.reduce(into: [:]) { $0[$1.piece] = $1.median }
         goals = [
-            Goal(
-                name: "decode + apply + encode one order",
-                measured: medians["order"],
-                bound: .atMost,
-                limit: 300,
-                unit: "ns"
-            )
+            Goal(name: "decode + apply + encode one order", measured: medians["order"], bound: .atMost, limit: 300, unit: "ns")
         ]
     }
 
@@ -78,9 +72,7 @@ struct CoreReport: BenchReport, Equatable {
     }
 
     var table: FigureTable {
-        var table = FigureTable([
-            ("piece", .left), ("ns/order", .right), ("least", .right), ("most", .right), ("", .left),
-        ])
+        var table = FigureTable([("piece", .left), ("ns/order", .right), ("least", .right), ("most", .right), ("", .left)])
         for sample in rounds {
             table.add([
                 .text(sample.piece), .figure(sample.median), .figure(sample.nanoseconds.min()),

@@ -29,18 +29,9 @@ struct EndToEndMeasurement {
     let plan: EndToEndPlan
 
     func report() throws -> EndToEndReport {
-        let answerSize = try AnswerSize.mean(
-            orders: plan.orders,
-            stores: plan.stores,
-            initialStock: plan.initialStock
-        )
+        let answerSize = try AnswerSize.mean(orders: plan.orders, stores: plan.stores, initialStock: plan.initialStock)
         let rounds = try (1...plan.rounds).map { try round($0, answerSize: answerSize) }
-        return EndToEndReport(
-            machine: site.machine,
-            settings: plan,
-            answerBytes: answerSize,
-            rounds: rounds
-        )
+        return EndToEndReport(machine: site.machine, settings: plan, answerBytes: answerSize, rounds: rounds)
     }
 
     private func round(_ number: Int, answerSize: Int) throws -> EndToEndReport.Round {
@@ -58,22 +49,12 @@ struct EndToEndMeasurement {
                 case .bare: bare
                 case .least: least
                 }
-            return try measure(
-                output,
-                group: "\(topics.orders).\(contender)",
-                "\(title), \(contender.name)"
-            ) { group in
+            return try measure(output, group: "\(topics.orders).\(contender)", "\(title), \(contender.name)") { group in
                 switch contender {
-                case .service:
-                    try site.startService(topics, group: group, initialStock: plan.initialStock)
+                case .service: try site.startService(topics, group: group, initialStock: plan.initialStock)
                 case .bare, .least:
                     try site.startBareLoop(
-                        from: topics.orders,
-                        to: output,
-                        group: group,
-                        answerSize: answerSize,
-                        sendsOffsets: contender == .bare
-                    )
+                        from: topics.orders, to: output, group: group, answerSize: answerSize, sendsOffsets: contender == .bare)
                 }
             }
         }
@@ -112,27 +93,18 @@ struct EndToEndMeasurement {
         while true {
             try site.checkInterruption()
             try child.check()
-            let sample = ThroughputSample(
-                time: .now,
-                done: try progress.done() ?? done,
-                processorTime: child.processorTime
-            )
+            let sample = ThroughputSample(time: .now, done: try progress.done() ?? done, processorTime: child.processorTime)
             if sample.done > done { deadline = Deadline(after: BenchSite.idleTimeout) }
             done = sample.done
             if first == nil, done > 0 { first = sample }
             if done >= plan.orders, let first {
                 guard let result = sample.since(first, residentBytes: child.residentBytes) else {
-                    throw Failure(
-                        .usage,
-                        "--orders is too small: all of them were processed before they could be timed"
-                    )
+                    throw Failure(.usage, "--orders is too small: all of them were processed before they could be timed")
                 }
                 finish(title, result)
                 return result
             }
-            guard !deadline.isOver else {
-                throw child.failure("is at \(done) of \(plan.orders) orders and makes no progress")
-            }
+            guard !deadline.isOver else { throw child.failure("is at \(done) of \(plan.orders) orders and makes no progress") }
             site.onProgress(.step(title, done: done, total: plan.orders))
             // Poll faster near the start and the end, which determine the measured time.
             let isNearAnEnd = first == nil || done > plan.orders / 100 * 95

@@ -29,13 +29,11 @@ struct EndToEndReport: BenchReport, Equatable {
         self.answerBytes = answerBytes
         self.rounds = rounds
         medians = Round(
-            service: Throughput(medianOf: rounds.map(\.service)),
-            bare: Throughput(medianOf: rounds.map(\.bare)),
+            service: Throughput(medianOf: rounds.map(\.service)), bare: Throughput(medianOf: rounds.map(\.bare)),
             least: Throughput(medianOf: rounds.map(\.least)),
             throughputRatio: Statistics.median(rounds.map(\.throughputRatio)) ?? 0,
             cpuRatio: Statistics.median(rounds.compactMap(\.cpuRatio)),
-            leastCPURatio: Statistics.median(rounds.compactMap(\.leastCPURatio))
-        )
+            leastCPURatio: Statistics.median(rounds.compactMap(\.leastCPURatio)))
         goals = [
             Goal(
                 name: "orders/s, service to bare loop",
@@ -88,19 +86,14 @@ struct EndToEndReport: BenchReport, Equatable {
 extension EndToEndReport.Round {
     init(service: Throughput, bare: Throughput, least: Throughput) {
         func ratio(to other: Throughput) -> Double? {
-            guard let own = service.cpuMicrosecondsPerOrder, let others = other.cpuMicrosecondsPerOrder,
-                others > 0
-            else { return nil }
+            guard let own = service.cpuMicrosecondsPerOrder, let others = other.cpuMicrosecondsPerOrder, others > 0 else {
+                return nil
+            }
             return own / others
         }
         self.init(
-            service: service,
-            bare: bare,
-            least: least,
-            throughputRatio: service.ordersPerSecond / bare.ordersPerSecond,
-            cpuRatio: ratio(to: bare),
-            leastCPURatio: ratio(to: least)
-        )
+            service: service, bare: bare, least: least, throughputRatio: service.ordersPerSecond / bare.ordersPerSecond,
+            cpuRatio: ratio(to: bare), leastCPURatio: ratio(to: least))
     }
 }
 
@@ -110,7 +103,6 @@ extension Throughput {
         self.init(
             ordersPerSecond: Statistics.median(all.map(\.ordersPerSecond)) ?? 0,
             cpuMicrosecondsPerOrder: Statistics.median(all.compactMap(\.cpuMicrosecondsPerOrder)),
-            residentBytes: Statistics.median(all.compactMap(\.residentBytes))
-        )
+            residentBytes: Statistics.median(all.compactMap(\.residentBytes)))
     }
 }

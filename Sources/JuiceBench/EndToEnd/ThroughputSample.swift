@@ -19,13 +19,8 @@ struct ThroughputSample {
         let seconds = (time - start.time) / .seconds(1)
         guard orders > 0, seconds > 0 else { return nil }
         var cpu: Double?
-        if let end = processorTime, let start = start.processorTime {
-            cpu = (end - start) / .microseconds(1) / orders
-        }
+        if let end = processorTime, let start = start.processorTime { cpu = (end - start) / .microseconds(1) / orders }
         return Throughput(
-            ordersPerSecond: orders / seconds,
-            cpuMicrosecondsPerOrder: cpu,
-            residentBytes: residentBytes.map(Double.init)
-        )
+            ordersPerSecond: orders / seconds, cpuMicrosecondsPerOrder: cpu, residentBytes: residentBytes.map(Double.init))
     }
 }

@@ -41,16 +41,12 @@ struct AnswerTimes {
     /// - Parameter lateness: how late each order was sent, in milliseconds.
     func figures(lateness: [Double]) -> LatencyFigures {
         var cpu: Double?
-        if let first, let last, last.count > first.count, let end = last.processorTime,
-            let start = first.processorTime
-        {
+        if let first, let last, last.count > first.count, let end = last.processorTime, let start = first.processorTime {
             cpu = (end - start) / .microseconds(1) / Double(last.count - first.count)
         }
         let late = lateness.dropFirst(plan.warmUpOrders).sorted()
         return LatencyFigures(
             milliseconds: LatencyDistribution(sorted: latencies.dropFirst(plan.warmUpOrders).sorted()),
-            cpuMicrosecondsPerOrder: cpu,
-            senderLateMilliseconds: LatencyDistribution(sorted: late)
-        )
+            cpuMicrosecondsPerOrder: cpu, senderLateMilliseconds: LatencyDistribution(sorted: late))
     }
 }

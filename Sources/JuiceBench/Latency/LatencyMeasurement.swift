@@ -37,29 +37,19 @@ struct LatencyMeasurement {
     let plan: LatencyPlan
 
     func report() throws -> LatencyReport {
-        let answerSize = try AnswerSize.mean(
-            orders: plan.orders,
-            stores: plan.stores,
-            initialStock: plan.initialStock
-        )
+        let answerSize = try AnswerSize.mean(orders: plan.orders, stores: plan.stores, initialStock: plan.initialStock)
         let rounds = try (1...plan.rounds).map { number in
             let results = try inTurns(number, Contender.allCases) { contender in
                 let title = "round \(number) of \(plan.rounds), \(contender.name)"
                 return switch contender {
                 case .service: try service(number, title)
                 case .bare: try bareLoop("\(number).bare", answerSize: answerSize, title)
-                case .least:
-                    try bareLoop("\(number).least", answerSize: answerSize, sendsOffsets: false, title)
+                case .least: try bareLoop("\(number).least", answerSize: answerSize, sendsOffsets: false, title)
                 }
             }
             return LatencyReport.Round(service: results[0], bare: results[1], least: results[2])
         }
-        return LatencyReport(
-            machine: site.machine,
-            settings: plan,
-            answerBytes: answerSize,
-            rounds: rounds
-        )
+        return LatencyReport(machine: site.machine, settings: plan, answerBytes: answerSize, rounds: rounds)
     }
 
     private func service(_ number: Int, _ title: String) throws -> LatencyFigures {
@@ -72,33 +62,18 @@ struct LatencyMeasurement {
         return try measure(child, from: topics.orders, to: topics.results, title)
     }
 
-    private func bareLoop(
-        _ name: String,
-        answerSize: Int,
-        sendsOffsets: Bool = true,
-        _ title: String
-    ) throws -> LatencyFigures {
+    private func bareLoop(_ name: String, answerSize: Int, sendsOffsets: Bool = true, _ title: String) throws -> LatencyFigures {
         let input = try site.makeTopic("\(name).orders", partitions: plan.partitions)
         let output = try site.makeTopic("\(name).results", partitions: plan.partitions)
         defer { site.delete(topics: [input, output]) }
         let child = try site.startBareLoop(
-            from: input,
-            to: output,
-            group: input + ".group",
-            answerSize: answerSize,
-            sendsOffsets: sendsOffsets
-        )
+            from: input, to: output, group: input + ".group", answerSize: answerSize, sendsOffsets: sendsOffsets)
         defer { site.stop(child) }
         try site.waitUntilReady(child)
         return try measure(child, from: input, to: output, title)
     }
 
-    private func measure(
-        _ child: BenchChild,
-        from input: String,
-        to output: String,
-        _ title: String
-    ) throws -> LatencyFigures {
+    private func measure(_ child: BenchChild, from input: String, to output: String, _ title: String) throws -> LatencyFigures {
         let reader = try AnswerStream(site.connection, topic: output)
         let sender = OpenLoopSender(site.connection, topic: input, plan: plan)
         sender.start()
@@ -119,18 +94,13 @@ struct LatencyMeasurement {
             if now != nil { deadline = Deadline(after: BenchSite.idleTimeout) }
             times.sample(processorTime: child.processorTime)
             guard !deadline.isOver else {
-                throw child.failure(
-                    "has answered \(times.count) of \(plan.orders) orders and answers no more"
-                )
+                throw child.failure("has answered \(times.count) of \(plan.orders) orders and answers no more")
             }
             site.onProgress(.step(title, done: times.count, total: plan.orders))
         }
         let figures = times.figures(lateness: sender.lateness)
         site.onProgress(
-            .finished(
-                "\(title): p50 \(Figure.text(figures.milliseconds.p50)) ms, p99 \(Figure.text(figures.milliseconds.p99)) ms"
-            )
-        )
+            .finished("\(title): p50 \(Figure.text(figures.milliseconds.p50)) ms, p99 \(Figure.text(figures.milliseconds.p99)) ms"))
         return figures
     }
 }

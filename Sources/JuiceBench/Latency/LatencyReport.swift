@@ -45,8 +45,7 @@ extension LatencyFigures {
         self.init(
             milliseconds: LatencyDistribution(medianOf: all.map(\.milliseconds)),
             cpuMicrosecondsPerOrder: Statistics.median(all.compactMap(\.cpuMicrosecondsPerOrder)),
-            senderLateMilliseconds: LatencyDistribution(medianOf: all.map(\.senderLateMilliseconds))
-        )
+            senderLateMilliseconds: LatencyDistribution(medianOf: all.map(\.senderLateMilliseconds)))
     }
 }
 
@@ -80,14 +79,11 @@ struct LatencyReport: BenchReport, Equatable {
         self.answerBytes = answerBytes
         self.rounds = rounds
         medians = Round(
-            service: LatencyFigures(medianOf: rounds.map(\.service)),
-            bare: LatencyFigures(medianOf: rounds.map(\.bare)),
-            least: LatencyFigures(medianOf: rounds.map(\.least)),
-            p50Ratio: Statistics.median(rounds.map(\.p50Ratio)) ?? 0,
+            service: LatencyFigures(medianOf: rounds.map(\.service)), bare: LatencyFigures(medianOf: rounds.map(\.bare)),
+            least: LatencyFigures(medianOf: rounds.map(\.least)), p50Ratio: Statistics.median(rounds.map(\.p50Ratio)) ?? 0,
             p99Ratio: Statistics.median(rounds.map(\.p99Ratio)) ?? 0,
             leastP50Ratio: Statistics.median(rounds.map(\.leastP50Ratio)) ?? 0,
-            leastP99Ratio: Statistics.median(rounds.map(\.leastP99Ratio)) ?? 0
-        )
+            leastP99Ratio: Statistics.median(rounds.map(\.leastP99Ratio)) ?? 0)
         // At a low rate an order has a transaction of its own, and the offsets that the service does not send weigh most.
         let isLow = settings.rate <= 300
         goals = [
@@ -100,15 +96,13 @@ struct LatencyReport: BenchReport, Equatable {
 
     var head: String {
         "\(Figure.text(settings.rate)) orders/s for \(settings.durationSeconds) s, "
-            + "\(Figure.text(settings.stores)) stores, \(settings.partitions) partitions, "
-            + "answers of \(answerBytes) bytes"
+            + "\(Figure.text(settings.stores)) stores, \(settings.partitions) partitions, " + "answers of \(answerBytes) bytes"
     }
 
     var table: FigureTable {
         var table = FigureTable(
             [("round", .left), ("", .left)]
-                + ["p50 ms", "p90", "p99", "p99.9", "max", "µs/order", "sent late p99"].map { ($0, .right) }
-        )
+                + ["p50 ms", "p90", "p99", "p99.9", "max", "µs/order", "sent late p99"].map { ($0, .right) })
         for (title, round) in rounds.enumerated().map({ ("\($0 + 1)", $1) }) + [("median", medians)] {
             table.add(Self.row(title, Contender.service.name, round.service))
             table.add(Self.row("", Contender.bare.name, round.bare))
@@ -117,11 +111,7 @@ struct LatencyReport: BenchReport, Equatable {
         return table
     }
 
-    private static func row(
-        _ round: String,
-        _ contender: String,
-        _ figures: LatencyFigures
-    ) -> [FigureTable.Cell] {
+    private static func row(_ round: String, _ contender: String, _ figures: LatencyFigures) -> [FigureTable.Cell] {
         let times = figures.milliseconds
         return [
             .text(round), .text(contender), .figure(times.p50), .figure(times.p90), .figure(times.p99),
@@ -135,13 +125,7 @@ extension LatencyReport.Round {
     init(service: LatencyFigures, bare: LatencyFigures, least: LatencyFigures) {
         let (own, loop, floor) = (service.milliseconds, bare.milliseconds, least.milliseconds)
         self.init(
-            service: service,
-            bare: bare,
-            least: least,
-            p50Ratio: own.p50 / loop.p50,
-            p99Ratio: own.p99 / loop.p99,
-            leastP50Ratio: own.p50 / floor.p50,
-            leastP99Ratio: own.p99 / floor.p99
-        )
+            service: service, bare: bare, least: least, p50Ratio: own.p50 / loop.p50, p99Ratio: own.p99 / loop.p99,
+            leastP50Ratio: own.p50 / floor.p50, leastP99Ratio: own.p99 / floor.p99)
     }
 }

@@ -14,8 +14,7 @@ package struct BenchOrders {
     init(menu: Menu = .standard, stores: Int, seed: UInt64 = 1) {
         let head = #"{"orderId":"pos-7-"#
         templates = menu.juices.map { juice in
-            let tail =
-                #"000000000","juice":"\#(juice.id)","quantity":1,"note":"a POS system adds fields of its own, see"}"#
+            let tail = #"000000000","juice":"\#(juice.id)","quantity":1,"note":"a POS system adds fields of its own, see"}"#
             return Array((head + tail).utf8)
         }
         digitsStart = head.utf8.count

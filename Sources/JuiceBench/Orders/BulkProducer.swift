@@ -18,11 +18,7 @@ final class BulkProducer {
         self.connection = connection
         producer = try connection.producer(
             timeout: .seconds(300),
-            pace: [
-                "linger.ms": "50", "queue.buffering.max.messages": "200000",
-                "queue.buffering.max.kbytes": "100000",
-            ]
-        )
+            pace: ["linger.ms": "50", "queue.buffering.max.messages": "200000", "queue.buffering.max.kbytes": "100000"])
     }
 
     /// Writes `count` records and returns once all are acknowledged.
@@ -32,10 +28,7 @@ final class BulkProducer {
     ///   - record: creates the record with this number.
     ///   - onProgress: called periodically with the number of acknowledged records; may throw to end the filling.
     func fill(
-        _ topic: String,
-        partition: Int32? = nil,
-        count: Int,
-        record: (Int) -> (key: [UInt8], value: [UInt8]),
+        _ topic: String, partition: Int32? = nil, count: Int, record: (Int) -> (key: [UInt8], value: [UInt8]),
         onProgress: (Int) throws -> Void
     ) throws {
         state.written = 0
@@ -65,15 +58,9 @@ final class BulkProducer {
     /// Hands a record to librdkafka.
     ///
     /// - Returns: false if its queue is full.
-    private func enqueue(
-        _ topic: String,
-        _ partition: Int32?,
-        _ key: [UInt8],
-        _ value: [UInt8]
-    ) throws(Failure) -> Bool {
+    private func enqueue(_ topic: String, _ partition: Int32?, _ key: [UInt8], _ value: [UInt8]) throws(Failure) -> Bool {
         do throws(KafkaError) {
-            try producer.produce(topic: topic, partition: partition, key: key, value: value) {
-                [state] result in
+            try producer.produce(topic: topic, partition: partition, key: key, value: value) { [state] result in
                 if case .failure(let error) = result { state.failure = error }
                 state.written += 1
             }

@@ -22,8 +22,7 @@ package struct RepeatsPlan: BrokerMeasurement, Encodable, Equatable {
     /// Orders from anywhere.
     func scattered(_ round: Int) -> [Int] {
         var random = SeededGenerator(seed: UInt64(round))
-        return (0..<inOrder.count / Self.scatteredShare).map { _ in Int.random(in: 0..<orders, using: &random)
-        }
+        return (0..<inOrder.count / Self.scatteredShare).map { _ in Int.random(in: 0..<orders, using: &random) }
     }
 
     /// Measures; see ``BrokerMeasurement/measure(at:)``.
@@ -38,11 +37,7 @@ struct RepeatsMeasurement {
     let plan: RepeatsPlan
 
     func report() throws -> RepeatsReport {
-        RepeatsReport(
-            machine: site.machine,
-            settings: plan,
-            rounds: try (1...plan.rounds).map { try round($0) }
-        )
+        RepeatsReport(machine: site.machine, settings: plan, rounds: try (1...plan.rounds).map { try round($0) })
     }
 
     private func round(_ number: Int) throws -> RepeatsReport.Round {
@@ -57,19 +52,13 @@ struct RepeatsMeasurement {
             try throughput(of: service, sending: numbers, to: topics.orders, progress, "\(title), \(what)")
         }
         return RepeatsReport.Round(
-            new: try send(Array(0..<plan.orders), "new orders"),
-            inOrder: try send(plan.inOrder, "repeats in order"),
-            scattered: try send(plan.scattered(number), "scattered repeats")
-        )
+            new: try send(Array(0..<plan.orders), "new orders"), inOrder: try send(plan.inOrder, "repeats in order"),
+            scattered: try send(plan.scattered(number), "scattered repeats"))
     }
 
     /// Times from the first order sent to the last one answered.
     private func throughput(
-        of service: BenchChild,
-        sending numbers: [Int],
-        to topic: String,
-        _ progress: OutputProgress,
-        _ title: String
+        of service: BenchChild, sending numbers: [Int], to topic: String, _ progress: OutputProgress, _ title: String
     ) throws -> Throughput {
         var done = try progress.done() ?? 0
         let goal = done + numbers.count
@@ -92,9 +81,7 @@ struct RepeatsMeasurement {
             Pause.briefly()
         }
         let end = ThroughputSample(time: .now, done: numbers.count, processorTime: service.processorTime)
-        guard let result = end.since(start, residentBytes: service.residentBytes) else {
-            throw service.failure("cannot be timed")
-        }
+        guard let result = end.since(start, residentBytes: service.residentBytes) else { throw service.failure("cannot be timed") }
         site.onProgress(.finished("\(title): \(Figure.text(result.ordersPerSecond)) orders/s"))
         return result
     }

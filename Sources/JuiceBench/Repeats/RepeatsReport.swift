@@ -21,19 +21,12 @@ struct RepeatsReport: BenchReport, Equatable {
     init(machine: BenchMachine, settings: RepeatsPlan, rounds: [Round]) {
         (self.machine, self.settings, self.rounds) = (machine, settings, rounds)
         medians = Round(
-            new: Throughput(medianOf: rounds.map(\.new)),
-            inOrder: Throughput(medianOf: rounds.map(\.inOrder)),
+            new: Throughput(medianOf: rounds.map(\.new)), inOrder: Throughput(medianOf: rounds.map(\.inOrder)),
             scattered: Throughput(medianOf: rounds.map(\.scattered)),
             inOrderRatio: Statistics.median(rounds.map(\.inOrderRatio)) ?? 0,
-            scatteredRatio: Statistics.median(rounds.map(\.scatteredRatio)) ?? 0
-        )
+            scatteredRatio: Statistics.median(rounds.map(\.scatteredRatio)) ?? 0)
         goals = [
-            Goal(
-                name: "orders/s, repeats in order to new orders",
-                measured: medians.inOrderRatio,
-                bound: .atLeast,
-                limit: 0.25
-            )
+            Goal(name: "orders/s, repeats in order to new orders", measured: medians.inOrderRatio, bound: .atLeast, limit: 0.25)
         ]
     }
 
@@ -45,9 +38,7 @@ struct RepeatsReport: BenchReport, Equatable {
 
     var table: FigureTable {
         var table = FigureTable(figures: [
-            "round", "new orders/s", "MB", "in order/s", "ratio", "µs each", "scattered/s", "ratio",
-            "µs each",
-            "MB",
+            "round", "new orders/s", "MB", "in order/s", "ratio", "µs each", "scattered/s", "ratio", "µs each", "MB",
         ])
         for (number, round) in rounds.enumerated() { table.add(Self.row("\(number + 1)", round)) }
         table.add(Self.row("median", medians))
@@ -69,11 +60,7 @@ struct RepeatsReport: BenchReport, Equatable {
 extension RepeatsReport.Round {
     init(new: Throughput, inOrder: Throughput, scattered: Throughput) {
         self.init(
-            new: new,
-            inOrder: inOrder,
-            scattered: scattered,
-            inOrderRatio: inOrder.ordersPerSecond / new.ordersPerSecond,
-            scatteredRatio: scattered.ordersPerSecond / new.ordersPerSecond
-        )
+            new: new, inOrder: inOrder, scattered: scattered, inOrderRatio: inOrder.ordersPerSecond / new.ordersPerSecond,
+            scatteredRatio: scattered.ordersPerSecond / new.ordersPerSecond)
     }
 }

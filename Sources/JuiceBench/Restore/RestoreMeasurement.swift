@@ -45,19 +45,11 @@ struct RestoreMeasurement {
         try producer.fill(topic, count: plan.stores) { number in
             let key = BenchOrders.store(number)
             let levels =
-                (try? FruitStore(
-                    levels: Menu.standard.fruits.map { _ in
-                        Int.random(in: 0...10, using: &random)
-                    }
-                )) ?? FruitStore(menu: .standard)
+                (try? FruitStore(levels: Menu.standard.fruits.map { _ in Int.random(in: 0...10, using: &random) }))
+                ?? FruitStore(menu: .standard)
             buffer.removeAll()
             key.withUnsafeBytes {
-                encoder.stock(
-                    store: BorrowedText($0),
-                    revision: 1 + number % 100,
-                    levels: levels,
-                    into: &buffer
-                )
+                encoder.stock(store: BorrowedText($0), revision: 1 + number % 100, levels: levels, into: &buffer)
             }
             return (key, buffer.bytes)
         } onProgress: { done in
@@ -68,36 +60,18 @@ struct RestoreMeasurement {
 
     /// Writes what the service that wrote the stock would have left. It refuses stock without a journal.
     private func writeJournal(_ topics: TopicNames) throws {
-        let stock = try TopicReader(
-            site.connection,
-            topic: topics.stock,
-            deadline: Deadline(after: BenchSite.idleTimeout)
-        )
+        let stock = try TopicReader(site.connection, topic: topics.stock, deadline: Deadline(after: BenchSite.idleTimeout))
         let partitions = Int32(clamping: plan.partitions)
         let producer = try BulkProducer(site.connection)
         var buffer = OutputBuffer()
         for partition in 0..<partitions {
             let notes: [JournalNote] = [
                 .claim(
-                    JournalClaim(
-                        ids: ["bench"],
-                        since: 0,
-                        group: "bench",
-                        instance: "bench",
-                        partitions: partitions,
-                        next: [:]
-                    )
-                ),
+                    JournalClaim(ids: ["bench"], since: 0, group: "bench", instance: "bench", partitions: partitions, next: [:])),
                 .position(
                     JournalPosition(
-                        next: [.orders: 0, .restocks: 0],
-                        added: [:],
-                        stock: stock.watermarks[partition]?.high ?? 0,
-                        claim: 0,
-                        ids: ["bench"],
-                        forwarded: [:]
-                    )
-                ),
+                        next: [.orders: 0, .restocks: 0], added: [:], stock: stock.watermarks[partition]?.high ?? 0, claim: 0,
+                        ids: ["bench"], forwarded: [:])),
             ]
             try producer.fill(topics.results, partition: partition, count: notes.count) { number in
                 buffer.removeAll()
@@ -109,11 +83,7 @@ struct RestoreMeasurement {
         }
     }
 
-    private func round(
-        _ number: Int,
-        empty: TopicNames,
-        full: TopicNames
-    ) throws -> RestoreReport.Round {
+    private func round(_ number: Int, empty: TopicNames, full: TopicNames) throws -> RestoreReport.Round {
         let title = "round \(number) of \(plan.rounds)"
         var done = 0
         func step<Result>(_ body: () throws -> Result) rethrows -> Result {
@@ -121,23 +91,14 @@ struct RestoreMeasurement {
             done += 1
             return try body()
         }
-        let starts = try inTurns(number, [empty, full]) { topics in
-            try step { try start(topics, number) }
-        }
+        let starts = try inTurns(number, [empty, full]) { topics in try step { try start(topics, number) } }
         let reads = try inTurns(number, [(empty, 0), (full, plan.stores)]) { topics, records in
             try step { try read(topics.stock, records: records) }
         }
         let round = RestoreReport.Round(
-            stores: plan.stores,
-            empty: starts[0],
-            full: starts[1],
-            emptyReadSeconds: reads[0],
-            fullReadSeconds: reads[1],
-            firstAnswerSeconds: try step { try firstAnswer(number) }
-        )
-        site.onProgress(
-            .finished("\(title): ready after \(Figure.text(round.full.seconds)) s with all stores")
-        )
+            stores: plan.stores, empty: starts[0], full: starts[1], emptyReadSeconds: reads[0], fullReadSeconds: reads[1],
+            firstAnswerSeconds: try step { try firstAnswer(number) })
+        site.onProgress(.finished("\(title): ready after \(Figure.text(round.full.seconds)) s with all stores"))
         return round
     }
 
@@ -148,10 +109,8 @@ struct RestoreMeasurement {
         defer { site.stop(child) }
         try site.waitUntilReady(child, timeout: Self.restoreTimeout)
         return RestoreReport.Start(
-            seconds: (ContinuousClock.now - start) / .seconds(1),
-            cpuSeconds: child.processorTime.map { $0 / .seconds(1) },
-            residentBytes: child.residentBytes
-        )
+            seconds: (ContinuousClock.now - start) / .seconds(1), cpuSeconds: child.processorTime.map { $0 / .seconds(1) },
+            residentBytes: child.residentBytes)
     }
 
     /// Measures the bare read, in seconds.
@@ -168,9 +127,7 @@ struct RestoreMeasurement {
         }
         let seconds = (ContinuousClock.now - start) / .seconds(1)
         guard status == 0 else { throw child.failure("failed") }
-        guard child.output.hasPrefix("\(records) records") else {
-            throw child.failure("should have read \(records) records")
-        }
+        guard child.output.hasPrefix("\(records) records") else { throw child.failure("should have read \(records) records") }
         return seconds
     }
 

@@ -51,8 +51,7 @@ struct RestoreReport: BenchReport, Equatable {
             readPerSecond: Statistics.median(rounds.compactMap(\.readPerSecond)),
             speedRatio: Statistics.median(rounds.compactMap(\.speedRatio)),
             bytesPerStore: Statistics.median(rounds.compactMap(\.bytesPerStore)),
-            firstAnswerSeconds: Statistics.median(rounds.map(\.firstAnswerSeconds))
-        )
+            firstAnswerSeconds: Statistics.median(rounds.map(\.firstAnswerSeconds)))
         self.medians = medians
         goals = [
             Goal(
@@ -101,8 +100,7 @@ struct RestoreReport: BenchReport, Equatable {
             .figure(Statistics.median(rounds.map(\.full.seconds)), " s"), .figure(medians.storesPerSecond),
             .figure(Statistics.median(rounds.map(\.emptyReadSeconds)), " s"),
             .figure(Statistics.median(rounds.map(\.fullReadSeconds)), " s"), .figure(medians.readPerSecond),
-            .figure(medians.speedRatio), .figure(medians.bytesPerStore),
-            .figure(medians.firstAnswerSeconds, " s"),
+            .figure(medians.speedRatio), .figure(medians.bytesPerStore), .figure(medians.firstAnswerSeconds, " s"),
         ])
         return table
     }
@@ -110,11 +108,7 @@ struct RestoreReport: BenchReport, Equatable {
 
 extension RestoreReport.Round {
     init(
-        stores: Int,
-        empty: RestoreReport.Start,
-        full: RestoreReport.Start,
-        emptyReadSeconds: Double,
-        fullReadSeconds: Double,
+        stores: Int, empty: RestoreReport.Start, full: RestoreReport.Start, emptyReadSeconds: Double, fullReadSeconds: Double,
         firstAnswerSeconds: Double
     ) {
         /// The share of the stores alone; nil if it is not positive.
@@ -123,17 +117,10 @@ extension RestoreReport.Round {
         let reading = difference(fullReadSeconds, emptyReadSeconds)
         let stores = Double(stores)
         self.init(
-            empty: empty,
-            full: full,
-            emptyReadSeconds: emptyReadSeconds,
-            fullReadSeconds: fullReadSeconds,
-            firstAnswerSeconds: firstAnswerSeconds,
-            storesPerSecond: restoring.map { stores / $0 },
+            empty: empty, full: full, emptyReadSeconds: emptyReadSeconds, fullReadSeconds: fullReadSeconds,
+            firstAnswerSeconds: firstAnswerSeconds, storesPerSecond: restoring.map { stores / $0 },
             readPerSecond: reading.map { stores / $0 },
             speedRatio: restoring.flatMap { restoring in reading.map { $0 / restoring } },
-            bytesPerStore: full.residentBytes.flatMap { full in
-                empty.residentBytes.map { Double(full - $0) / stores }
-            }
-        )
+            bytesPerStore: full.residentBytes.flatMap { full in empty.residentBytes.map { Double(full - $0) / stores } })
     }
 }

@@ -110,8 +110,7 @@ struct AnswerAges {
 
     private func isOver(_ mark: Mark) -> Bool {
         // The active clock may have advanced by a step before the answers came, since the commit before them.
-        active > mark.active + granule + step + retention && hasPassed(mark, .order)
-            && hasPassed(mark, .restock)
+        active > mark.active + granule + step + retention && hasPassed(mark, .order) && hasPassed(mark, .restock)
     }
 
     private func hasPassed(_ mark: Mark, _ kind: CommandKind) -> Bool {
@@ -144,13 +143,9 @@ extension AnswerAges {
         marks = stride(from: 0, to: marks.count, by: 2).map { index in
             let (mark, next) = (marks[index], marks[min(index + 1, marks.count - 1)])
             return Mark(
-                number: mark.number,
-                active: next.active,
+                number: mark.number, active: next.active,
                 stream: Times(
-                    orders: max(mark.stream.orders, next.stream.orders),
-                    restocks: max(mark.stream.restocks, next.stream.restocks)
-                )
-            )
+                    orders: max(mark.stream.orders, next.stream.orders), restocks: max(mark.stream.restocks, next.stream.restocks)))
         }
     }
 }

@@ -77,12 +77,10 @@ struct AnswerValues {
     ///
     /// - Returns: nil if it is not at hand.
     func withValue<Result>(of number: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
-        guard let first = chunks.first, number >= first.first,
-            let chunk = chunks.last(where: { $0.first <= number }), number < chunk.next
+        guard let first = chunks.first, number >= first.first, let chunk = chunks.last(where: { $0.first <= number }),
+            number < chunk.next
         else { return nil }
-        return chunk.bytes.withUnsafeBytes {
-            body(UnsafeRawBufferPointer(rebasing: $0[chunk.range(of: number)]))
-        }
+        return chunk.bytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[chunk.range(of: number)])) }
     }
 
     /// Whether the value of the answer with a number is among the latest.

@@ -96,9 +96,7 @@ package struct DuplicateMemory {
     /// Prefetches the slot of a command that is about to be looked up.
     func prefetch(_ command: CommandFingerprint) {
         let home = home(of: command.low)
-        slots.withUnsafeBufferPointer { slots in
-            if let start = slots.baseAddress { CPrefetch.prefetch(start + home) }
-        }
+        slots.withUnsafeBufferPointer { slots in if let start = slots.baseAddress { CPrefetch.prefetch(start + home) } }
     }
 
     /// The first answer to a command that was sent at this time, if it is remembered and within the window.
@@ -116,10 +114,7 @@ package struct DuplicateMemory {
         let (number, entry) = (number(at: position), ring[position])
         let distance = entry.place &- UInt32(truncatingIfNeeded: firstOffset)
         return FirstAnswer(
-            number: number,
-            offset: number < uncommitted ? firstOffset + Offset(distance) : -1,
-            isCancelled: entry.isCancelled
-        )
+            number: number, offset: number < uncommitted ? firstOffset + Offset(distance) : -1, isCancelled: entry.isCancelled)
     }
 
     /// Whether an answer's value is at hand, and need not be read back.
@@ -128,12 +123,8 @@ package struct DuplicateMemory {
     }
 
     /// Calls `body` with an answer's value, which must be at hand.
-    package func withValue<Result>(
-        of answer: FirstAnswer,
-        _ body: (UnsafeRawBufferPointer) -> Result
-    ) -> Result? {
-        values.has(answer.number)
-            ? values.withValue(of: answer.number, body) : values.withValue(at: answer.offset, body)
+    package func withValue<Result>(of answer: FirstAnswer, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+        values.has(answer.number) ? values.withValue(of: answer.number, body) : values.withValue(at: answer.offset, body)
     }
 
     /// Makes room for values that are read back.
@@ -177,12 +168,8 @@ package struct DuplicateMemory {
     ///   - place: its place among the journal's records of this transaction, from 0.
     ///   - value: what is written.
     package mutating func remember(
-        _ kind: CommandKind,
-        _ command: CommandFingerprint,
-        _ value: UnsafeRawBufferPointer,
-        at place: Int,
-        isCancelled: Bool = false,
-        sentAt time: Timestamp
+        _ kind: CommandKind, _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at place: Int,
+        isCancelled: Bool = false, sentAt time: Timestamp
     ) {
         ages.add(kind, at: time, number: next)
         let time = kind == .cancel ? laterUnits(of: command, time) : units(time)
@@ -195,11 +182,7 @@ package struct DuplicateMemory {
     /// The answer counts as committed. Until commands are read again, the age of their repeats is unknown, so the oldest
     /// answers are forgotten by their number alone.
     mutating func restore(
-        _ kind: CommandKind,
-        _ command: CommandFingerprint,
-        _ value: UnsafeRawBufferPointer,
-        at offset: Offset,
-        isCancelled: Bool,
+        _ kind: CommandKind, _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at offset: Offset, isCancelled: Bool,
         answeredAt time: Timestamp
     ) {
         // Nothing was answered before 1970.
@@ -321,21 +304,12 @@ extension DuplicateMemory {
     }
 
     private mutating func append(
-        _ command: CommandFingerprint,
-        _ value: UnsafeRawBufferPointer,
-        place: Offset,
-        _ isCancelled: Bool,
-        _ time: UInt32
+        _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, place: Offset, _ isCancelled: Bool, _ time: UInt32
     ) {
         if count == ring.count { grow() }
         let position = next & (ring.count - 1)
         ring[position] = Entry(
-            low: command.low,
-            high: command.high,
-            isCancelled: isCancelled,
-            time: time,
-            place: UInt32(truncatingIfNeeded: place)
-        )
+            low: command.low, high: command.high, isCancelled: isCancelled, time: time, place: UInt32(truncatingIfNeeded: place))
         let (slot, isFound) = find(command)
         if isFound { superseded.append(number(at: self.position(in: slot))) }
         slots[slot] = content(command.high, at: position)

@@ -48,9 +48,9 @@ public protocol CommandLog: AnyObject {
     ///
     /// - Returns: the records of each range that the log still has, and the partitions whose bytes there are damaged, which have
     ///   none. The bytes stay valid until the next call.
-    func readBack(
-        _ ranges: [InputPartition: Range<Offset>]
-    ) throws(LogError) -> (records: [CommandRecord], damaged: Set<InputPartition>)
+    func readBack(_ ranges: [InputPartition: Range<Offset>]) throws(LogError) -> (
+        records: [CommandRecord], damaged: Set<InputPartition>
+    )
 
     /// Tells the group how far the inputs are read, for tools that show the lag. Nothing depends on it, so errors are ignored.
     func publish(_ positions: [InputPosition])
@@ -58,9 +58,7 @@ public protocol CommandLog: AnyObject {
     /// Where the logs of partitions that stores live in begin and truly end, undecided transactions included.
     ///
     /// - Returns: the extents, and the partitions that have none because a topic has no leader there, with that topic.
-    func extents(of partitions: [Int32]) throws(LogError) -> (
-        extents: [PartitionExtents], leaderless: [Int32: String]
-    )
+    func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String])
 
     /// The offsets that the group has committed; only those that there are.
     func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset]

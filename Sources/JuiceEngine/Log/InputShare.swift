@@ -31,10 +31,9 @@ public struct InputShare: Sendable, Equatable {
     /// The input partitions that are read with one that stores live in.
     public func inputs(of partition: Int32) -> [InputPartition] {
         InputTopic.allCases.flatMap { topic in
-            stride(from: partition, to: topic == .orders ? orderCount : restockCount, by: Int(partitionCount))
-                .map {
-                    InputPartition(topic: topic, partition: $0)
-                }
+            stride(from: partition, to: topic == .orders ? orderCount : restockCount, by: Int(partitionCount)).map {
+                InputPartition(topic: topic, partition: $0)
+            }
         }
     }
 }

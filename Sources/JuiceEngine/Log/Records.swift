@@ -133,12 +133,8 @@ public struct PartitionExtents: Sendable, Equatable {
 
     /// The extents of a partition.
     public init(
-        partition: Int32,
-        inputs: [InputPartition: Range<Offset>],
-        results: Range<Offset>,
-        stock: Range<Offset>,
-        disturbed: Set<InputPartition> = [],
-        rewound: Set<ChangelogTopic> = []
+        partition: Int32, inputs: [InputPartition: Range<Offset>], results: Range<Offset>, stock: Range<Offset>,
+        disturbed: Set<InputPartition> = [], rewound: Set<ChangelogTopic> = []
     ) {
         self.partition = partition
         self.inputs = inputs

@@ -80,20 +80,12 @@ package final class PartitionState {
     /// finds every change that the stock may lack: the transaction of each note also writes all stock that changed before it.
     ///
     /// - Parameter stockEnd: up to where this worker has written stock, 0 if it has not.
-    func dueNote(at now: Timestamp, interval: Timestamp, stockEnd: @autoclosure () -> Offset) -> JournalNote?
-    {
-        guard !owesStock, applied.recordsSinceNote >= Self.recordsPerNote || isNoteOld(at: now, interval)
-        else { return nil }
+    func dueNote(at now: Timestamp, interval: Timestamp, stockEnd: @autoclosure () -> Offset) -> JournalNote? {
+        guard !owesStock, applied.recordsSinceNote >= Self.recordsPerNote || isNoteOld(at: now, interval) else { return nil }
         return .position(
             JournalPosition(
-                next: committed.ofHome,
-                added: committed.added,
-                stock: max(seenStock, stockEnd()),
-                claim: claim,
-                ids: ids,
-                forwarded: applied.forwards.committed
-            )
-        )
+                next: committed.ofHome, added: committed.added, stock: max(seenStock, stockEnd()), claim: claim, ids: ids,
+                forwarded: applied.forwards.committed))
     }
 
     /// Whether the last note may expire unless another one is written, even if nothing happens.
@@ -129,8 +121,7 @@ package final class PartitionState {
         guard known == applied.journalled else {
             throw LogError(
                 .startOver,
-                "results [\(partition)]: brokers said of only \(known) of \(applied.journalled) records where they stand"
-            )
+                "results [\(partition)]: brokers said of only \(known) of \(applied.journalled) records where they stand")
         }
         applied.stores.commit()
         committed = applied.positions
@@ -191,28 +182,18 @@ package struct AppliedState {
 
     /// Remembers the first answer to a command, which is written now.
     mutating func remember(
-        _ fingerprint: CommandFingerprint,
-        _ command: ReceivedCommand,
-        _ value: borrowing OutputBuffer,
-        isCancelled: Bool = false,
+        _ fingerprint: CommandFingerprint, _ command: ReceivedCommand, _ value: borrowing OutputBuffer, isCancelled: Bool = false,
         sentAt time: Timestamp
     ) {
         duplicates.remember(
-            command.head.command,
-            fingerprint,
-            value.unsafeBytes,
-            at: journalled,
-            isCancelled: isCancelled,
-            sentAt: time
-        )
+            command.head.command, fingerprint, value.unsafeBytes, at: journalled, isCancelled: isCancelled, sentAt: time)
     }
 
     /// What is remembered of a command.
     func answers(to command: ReceivedCommand, sentAt time: Timestamp) -> RememberedAnswers {
         RememberedAnswers(
             first: duplicates.firstAnswer(to: command.fingerprint, sentAt: time),
-            rejectedCancel: command.rejectedCancel.flatMap { duplicates.firstAnswer(to: $0, sentAt: time) }
-        )
+            rejectedCancel: command.rejectedCancel.flatMap { duplicates.firstAnswer(to: $0, sentAt: time) })
     }
 
     /// Whether an answer need not be read back.
@@ -223,12 +204,8 @@ package struct AppliedState {
         guard let source = command.head.from else { return false }
         let partition = InputPartition(topic: topic, partition: source.partition)
         let isCopy = forwards.isCopy(
-            command.fingerprint,
-            from: partition,
-            source.offset,
-            isRemembered: duplicates.remembers(command.fingerprint),
-            reachesBack: duplicates.reachesBack(to: time)
-        )
+            command.fingerprint, from: partition, source.offset, isRemembered: duplicates.remembers(command.fingerprint),
+            reachesBack: duplicates.reachesBack(to: time))
         if !isCopy { forwards.append(command.fingerprint, from: partition, source.offset) }
         return isCopy
     }

@@ -101,11 +101,7 @@ package struct StoreTable {
     func name(at index: Int) -> String { names.withKey(at: index) { String(BorrowedText($0)) } }
 
     /// Sets levels of a store that an answer names and the stock topic lacks.
-    mutating func restore(
-        at index: Int,
-        revision: Int,
-        _ levels: (_ set: (_ fruit: Int, _ level: Int) -> Void) -> Void
-    ) {
+    mutating func restore(at index: Int, revision: Int, _ levels: (_ set: (_ fruit: Int, _ level: Int) -> Void) -> Void) {
         let place = place(of: index)
         levels { fruit, level in self.levels[place + fruit] = Int32(clamping: level) }
         revisions[index] = revision
@@ -128,9 +124,7 @@ package struct StoreTable {
         isWriting = true
         for index in unwritten {
             load(index)
-            try names.withKey(at: index) { (name) throws(Failure) in
-                try body(BorrowedText(name), current, revisions[index])
-            }
+            try names.withKey(at: index) { (name) throws(Failure) in try body(BorrowedText(name), current, revisions[index]) }
         }
     }
 

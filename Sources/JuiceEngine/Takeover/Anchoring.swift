@@ -38,12 +38,8 @@ public struct Anchoring<Log: CommandLog> {
     ///   so once ``startOver()`` was called.
     public mutating func survey() throws(LogError) -> Survey {
         while !takeover.isSurveyed { try step() }
-        guard let target = takeover.targets[partition], let extents = target.extents else {
-            throw unavailable
-        }
-        let positions = target.tail.positions.all.map {
-            InputPosition(topic: $0.topic, partition: $0.partition, offset: $1)
-        }
+        guard let target = takeover.targets[partition], let extents = target.extents else { throw unavailable }
+        let positions = target.tail.positions.all.map { InputPosition(topic: $0.topic, partition: $0.partition, offset: $1) }
         return Survey(positions: positions, extents: extents, group: target.tail.lastClaim?.owner.group)
     }
 

@@ -53,8 +53,7 @@ struct JournalTail {
     /// Adds a committed record.
     mutating func addCommitted(_ entry: JournalEntry, at offset: Offset) {
         switch entry {
-        case .answer(let answer):
-            move(answer.head.command == .restock ? .restocks : .orders, nil, to: answer.head.offset + 1)
+        case .answer(let answer): move(answer.head.command == .restock ? .restocks : .orders, nil, to: answer.head.offset + 1)
         case .unknown(let place?): move(place.topic, place.partition, to: place.offset + 1)
         case .unknown(nil): break
         case .note(let note): addCommitted(note, at: offset)
@@ -65,8 +64,7 @@ struct JournalTail {
         switch note {
         case .forwarded(let place, _), .deadLetter(let place, _), .copy(let place):
             move(place.topic, place.partition, to: place.offset + 1)
-        case .anchored(let place, _, _):
-            move(place.topic, place.partition, to: place.offset)
+        case .anchored(let place, _, _): move(place.topic, place.partition, to: place.offset)
         case .position(let note):
             notes = notes.suffix(1) + [offset]
             for (topic, next) in note.next { move(topic, nil, to: next) }
@@ -76,11 +74,7 @@ struct JournalTail {
             }
             namings.append(Naming(offset: offset, ids: note.ids))
         case .claim(let claim):
-            lastClaim = LastClaim(
-                offset: offset,
-                ids: claim.ids,
-                owner: JournalOwner(group: claim.group, instance: claim.instance)
-            )
+            lastClaim = LastClaim(offset: offset, ids: claim.ids, owner: JournalOwner(group: claim.group, instance: claim.instance))
             // In a journal that was made anew or cut while the claim was on its way, `since` lies beyond the claim.
             fencedUpTo = max(fencedUpTo, min(claim.since, offset))
         }

@@ -43,9 +43,9 @@ struct LogCheck {
         case .extents: .findExtents((partitions + stopped.keys).sorted())
         case .openingJournals:
             .openChangelog(
-                unread.map { ChangelogPosition(topic: .results, partition: $0, offset: $1.lowerBound) }
-                    .sorted { $0.partition < $1.partition }
-            )
+                unread.map { ChangelogPosition(topic: .results, partition: $0, offset: $1.lowerBound) }.sorted {
+                    $0.partition < $1.partition
+                })
         case .journals: .readChangelog
         // The log would go on to fetch all that is written from now on.
         case .closingJournals: .openChangelog([])
@@ -93,14 +93,10 @@ struct LogCheck {
     /// The next records of the journals.
     mutating func read(_ batch: ChangelogBatch) {
         for record in batch.records where unread[record.partition] != nil {
-            if let value = record.value, case .claim = JournalNote(value),
-                record.offset > claims[record.partition] ?? -1
-            {
+            if let value = record.value, case .claim = JournalNote(value), record.offset > claims[record.partition] ?? -1 {
                 mustTakeOver = true
             }
-            if record.offset + 1 >= unread[record.partition]?.upperBound ?? 0 {
-                unread[record.partition] = nil
-            }
+            if record.offset + 1 >= unread[record.partition]?.upperBound ?? 0 { unread[record.partition] = nil }
         }
         // The last stable offset will do: what is undecided there is this worker's, or nobody's.
         for end in batch.ends { unread[end.partition] = nil }
@@ -109,21 +105,18 @@ struct LogCheck {
     }
 
     /// Ranges of the inputs were read again.
-    mutating func compare(_ records: [CommandRecord], damaged: Set<InputPartition>, by reader: CommandReader)
-    {
+    mutating func compare(_ records: [CommandRecord], damaged: Set<InputPartition>, by reader: CommandReader) {
         for (_, evidence) in evidence.sorted(by: { $0.key < $1.key }) {
-            if let mismatch = evidence.mismatch(with: records, damaged: damaged, by: reader) {
-                mismatches.append(mismatch)
-            }
+            if let mismatch = evidence.mismatch(with: records, damaged: damaged, by: reader) { mismatches.append(mismatch) }
         }
         stage = .done
     }
 
     /// Lets a state know what was found, if its logs are the ones that they were.
     func confirm(_ state: PartitionState) {
-        guard let extents = extents[state.partition],
-            !mismatches.contains(where: { $0.input.partition == state.partition })
-        else { return }
+        guard let extents = extents[state.partition], !mismatches.contains(where: { $0.input.partition == state.partition }) else {
+            return
+        }
         state.see(extents)
         state.applied.answered.thin()
     }

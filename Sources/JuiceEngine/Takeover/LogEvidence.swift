@@ -57,25 +57,17 @@ struct LogEvidence {
     }
 
     /// The first place that holds something else.
-    func mismatch(
-        with records: [CommandRecord],
-        damaged: Set<InputPartition>,
-        by reader: CommandReader
-    ) -> InputMismatch? {
+    func mismatch(with records: [CommandRecord], damaged: Set<InputPartition>, by reader: CommandReader) -> InputMismatch? {
         for (input, entries) in expected.sorted(by: { $0.key < $1.key }) where !damaged.contains(input) {
-            var found = records.lazy.filter { $0.topic == input.topic && $0.partition == input.partition }
-                .makeIterator()
+            var found = records.lazy.filter { $0.topic == input.topic && $0.partition == input.partition }.makeIterator()
             var next = found.next()
             for (index, entry) in entries.enumerated() {
                 while let record = next, record.offset < entry.offset { next = found.next() }
                 let record = next.flatMap { $0.offset == entry.offset ? $0 : nil }
                 if let record, reader.content(of: record) == entry.content { continue }
                 return InputMismatch(
-                    input: input,
-                    offset: entry.offset,
-                    found: record.map { Self.text(of: $0, by: reader) } ?? "no record",
-                    intactUpTo: index > 0 ? entries[index - 1].offset + 1 : nil
-                )
+                    input: input, offset: entry.offset, found: record.map { Self.text(of: $0, by: reader) } ?? "no record",
+                    intactUpTo: index > 0 ? entries[index - 1].offset + 1 : nil)
             }
         }
         return nil

@@ -41,15 +41,10 @@ struct PartitionRestore {
         (self.extents, self.share) = (extents, share)
         initial = FruitStore(menu: menu)
         applied = AppliedState(
-            stores: StoreTable(menu: menu),
-            duplicates: duplicates,
-            positions: InputPositions(home: extents.partition),
-            answered: AnsweredCommands(home: extents.partition)
-        )
+            stores: StoreTable(menu: menu), duplicates: duplicates, positions: InputPositions(home: extents.partition),
+            answered: AnsweredCommands(home: extents.partition))
         // Growing would copy everything again and again. There are no more stores than records.
-        applied.stores.reserveCapacity(
-            Int(min(extents.stock.upperBound - extents.stock.lowerBound, Self.mostReserved))
-        )
+        applied.stores.reserveCapacity(Int(min(extents.stock.upperBound - extents.stock.lowerBound, Self.mostReserved)))
     }
 
     var partition: Int32 { extents.partition }
@@ -81,8 +76,7 @@ struct PartitionRestore {
         guard let key else { return "it has no key" }
         let owner = Murmur2.partition(of: key.bytes, count: share.partitionCount)
         guard owner == partition else {
-            return
-                "the store \"\(String(BorrowedText(key.bytes)))\" belongs in partition \(owner) of \(share.partitionCount)"
+            return "the store \"\(String(BorrowedText(key.bytes)))\" belongs in partition \(owner) of \(share.partitionCount)"
         }
         do throws(MalformedMessage) {
             // This service writes no tombstones. After one, only the answers say what the store has.
@@ -93,9 +87,7 @@ struct PartitionRestore {
             let restored = try reader.restore(value, key: key.bytes)
             applied.stores.restore(key, restored.levels, revision: restored.revision)
             return nil
-        } catch {
-            return error.description
-        }
+        } catch { return error.description }
     }
 
     /// All of the stock is read.
@@ -119,10 +111,7 @@ struct PartitionRestore {
 
     /// Applies an answer.
     mutating func apply(
-        _ answer: JournalAnswer,
-        _ record: ChangelogBatch.Record,
-        _ value: UnsafeRawBufferPointer,
-        by reader: JournalReader,
+        _ answer: JournalAnswer, _ record: ChangelogBatch.Record, _ value: UnsafeRawBufferPointer, by reader: JournalReader,
         now: Timestamp
     ) {
         let head = answer.head
@@ -137,21 +126,12 @@ struct PartitionRestore {
         if answer.revision > 0, !head.isDuplicate { applyChange(answer, record, by: reader) }
         guard let remembered = answer.remembered else { return }
         applied.duplicates.restore(
-            head.command,
-            remembered,
-            value,
-            at: record.offset,
-            isCancelled: answer.role == .cancel,
-            answeredAt: min(record.timestamp ?? now, now)
-        )
+            head.command, remembered, value, at: record.offset, isCancelled: answer.role == .cancel,
+            answeredAt: min(record.timestamp ?? now, now))
     }
 
     /// Takes a change that the stock topic lacks from its answer.
-    private mutating func applyChange(
-        _ answer: JournalAnswer,
-        _ record: ChangelogBatch.Record,
-        by reader: JournalReader
-    ) {
+    private mutating func applyChange(_ answer: JournalAnswer, _ record: ChangelogBatch.Record, by reader: JournalReader) {
         let (store, stock) = applied.stores.place(of: ByteKeyTable.Key(answer.head.store.bytes))
         while toldRevisions.count <= store { toldRevisions.append(0) }
         toldRevisions[store] = answer.revision
@@ -159,12 +139,9 @@ struct PartitionRestore {
         if answer.revision > stock + 1 {
             found(
                 PartitionFault(
-                    .stock,
-                    at: record.offset,
+                    .stock, at: record.offset,
                     "store \"\(String(answer.head.store))\" has revision \(stock) in the stock topic, but the answer at"
-                        + " offset \(record.offset) of the results has revision \(answer.revision), and those between are gone"
-                )
-            )
+                        + " offset \(record.offset) of the results has revision \(answer.revision), and those between are gone"))
         }
         // If the operator accepts the fault, this is the best that is known.
         applied.stores.restore(at: store, revision: answer.revision) { reader.forEachLevel($0) }
@@ -173,10 +150,8 @@ struct PartitionRestore {
     /// Applies a note.
     mutating func apply(_ note: JournalNote, at offset: Offset) {
         switch note {
-        case .forwarded(let place, _), .deadLetter(let place, _), .copy(let place):
-            handled(place, note.answered)
-        case .position(let note):
-            apply(note, at: offset)
+        case .forwarded(let place, _), .deadLetter(let place, _), .copy(let place): handled(place, note.answered)
+        case .position(let note): apply(note, at: offset)
         case .anchored(let place, _, _):
             (hasRecords, isAnchored) = (true, true)
             applied.positions[place.topic, place.partition ?? partition] = place.offset
@@ -198,25 +173,18 @@ struct PartitionRestore {
         if hasLostStock, start > 0 {
             found(
                 PartitionFault(
-                    .stock,
-                    at: extents.stock.upperBound,
+                    .stock, at: extents.stock.upperBound,
                     "the stock topic ends at offset \(extents.stock.upperBound), but reached \(note.stock) when the journal's"
-                        + " record at \(offset) was written: it was made anew, or lost its end"
-                )
-            )
+                        + " record at \(offset) was written: it was made anew, or lost its end"))
         }
     }
 
     /// A record of an unknown type, of a newer version.
-    mutating func applyUnknown(_ place: InputPlace) {
-        handled(place, nil)
-    }
+    mutating func applyUnknown(_ place: InputPlace) { handled(place, nil) }
 
     private mutating func handled(_ place: InputPlace, _ content: AnsweredCommands.Content?) {
         moved(place.topic, place.partition ?? partition, past: place.offset)
-        if let content, place.partition == nil {
-            applied.answered.append(place.topic, place.offset, content)
-        }
+        if let content, place.partition == nil { applied.answered.append(place.topic, place.offset, content) }
     }
 
     /// Whoever writes has claimed the partition in the same log. If that claim is gone, so is what was journalled with it.
@@ -224,12 +192,9 @@ struct PartitionRestore {
         guard claim >= start, !claims.contains(claim) else { return }
         found(
             PartitionFault(
-                .journal,
-                at: offset,
+                .journal, at: offset,
                 "the results were made anew, or lost their end, under a running service: the claim at offset \(claim) of who wrote"
-                    + " the record at \(offset) is gone"
-            )
-        )
+                    + " the record at \(offset) is gone"))
     }
 
     private mutating func moved(_ topic: InputTopic, _ partition: Int32, past offset: Offset) {
@@ -248,12 +213,9 @@ struct PartitionRestore {
     /// - Parameters:
     ///   - start: where reading the journal began.
     ///   - committed: what the group has committed, for inputs that the journal says nothing of.
-    mutating func finish(
-        claim: Offset,
-        from start: Offset,
-        groupOffsets: [InputPartition: Offset],
-        now: Timestamp
-    ) -> Result<Restored, PartitionFault> {
+    mutating func finish(claim: Offset, from start: Offset, groupOffsets: [InputPartition: Offset], now: Timestamp) -> Result<
+        Restored, PartitionFault
+    > {
         if start > 0, applied.duplicates.count == 0 { applied.duplicates.begin(at: now) }
         checkJournalAgainstStock()
         if let fault {
@@ -270,13 +232,8 @@ struct PartitionRestore {
         }
         return .success(
             Restored(
-                partition: partition,
-                applied: applied,
-                claim: claim,
-                resultsEnd: extents.results.upperBound,
-                stockEnd: extents.stock.upperBound
-            )
-        )
+                partition: partition, applied: applied, claim: claim, resultsEnd: extents.results.upperBound,
+                stockEnd: extents.stock.upperBound))
     }
 
     /// The stock is written after its answers, so none of it can be ahead of a journal that is whole.
@@ -284,31 +241,20 @@ struct PartitionRestore {
         let isNew = extents.results.lowerBound == 0 && !hasRecords
         if isNew, applied.stores.count > 0 {
             found(
-                PartitionFault(
-                    .journal,
-                    "there is stock, but the results have no record of what changed it: they were made anew"
-                )
-            )
+                PartitionFault(.journal, "there is stock, but the results have no record of what changed it: they were made anew"))
         }
-        for (store, told) in toldRevisions.enumerated()
-        where told > 0 && told < applied.stores.revision(at: store) {
+        for (store, told) in toldRevisions.enumerated() where told > 0 && told < applied.stores.revision(at: store) {
             found(
                 PartitionFault(
                     .journal,
                     "store \"\(applied.stores.name(at: store))\" has revision \(applied.stores.revision(at: store)) in the stock"
-                        + " topic, but its last answer has revision \(told): the results have lost their end"
-                )
-            )
+                        + " topic, but its last answer has revision \(told): the results have lost their end"))
             return
         }
     }
 
     /// Where to begin with an input that the journal says nothing of.
-    private func firstPosition(
-        of input: InputPartition,
-        from start: Offset,
-        _ groupOffsets: [InputPartition: Offset]
-    ) -> Offset? {
+    private func firstPosition(of input: InputPartition, from start: Offset, _ groupOffsets: [InputPartition: Offset]) -> Offset? {
         guard let log = extents.inputs[input] else { return 0 }
         // A journal that was made anew begins with an anchor, perhaps of the other input alone.
         let isWhole = extents.results.lowerBound == 0 && !isAnchored
@@ -319,28 +265,19 @@ struct PartitionRestore {
         return mayHaveBeenRead && !log.isEmpty ? nil : log.lowerBound
     }
 
-    private func unknownPosition(of input: InputPartition, _ groupOffsets: [InputPartition: Offset])
-        -> PartitionFault
-    {
+    private func unknownPosition(of input: InputPartition, _ groupOffsets: [InputPartition: Offset]) -> PartitionFault {
         PartitionFault(
-            .input(input),
-            "\(input.text): neither the results nor the group say how far it was read, but there is stock"
+            .input(input), "\(input.text): neither the results nor the group say how far it was read, but there is stock"
         ).anchored(at: anchors(groupOffsets, of: [input]))
     }
 
     /// Where to go on by what is known: where the journal ends, or else where the group was, or else the end.
-    private func anchors(
-        _ groupOffsets: [InputPartition: Offset],
-        of inputs: [InputPartition]? = nil
-    ) -> [InputPosition] {
+    private func anchors(_ groupOffsets: [InputPartition: Offset], of inputs: [InputPartition]? = nil) -> [InputPosition] {
         (inputs ?? share.inputs(of: partition)).map { input in
             let log = extents.inputs[input] ?? 0..<0
             let known = applied.positions[input] ?? groupOffsets[input] ?? log.upperBound
             return InputPosition(
-                topic: input.topic,
-                partition: input.partition,
-                offset: min(max(known, log.lowerBound), log.upperBound)
-            )
+                topic: input.topic, partition: input.partition, offset: min(max(known, log.lowerBound), log.upperBound))
         }
     }
 }

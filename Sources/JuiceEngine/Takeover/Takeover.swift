@@ -125,21 +125,14 @@ final class Takeover {
     ///   - claimLimit: the most partitions that are claimed in one transaction.
     ///   - mismatches: places at which an input was found to be another log than the one that was read.
     init(
-        share: InputShare,
-        ids: [String],
-        kept: PartitionTable = PartitionTable(),
-        leavingOut leftOut: [Int32] = [],
-        claimLimit: Int = .max,
-        mismatches: [InputMismatch] = [],
-        rules: Rules
+        share: InputShare, ids: [String], kept: PartitionTable = PartitionTable(), leavingOut leftOut: [Int32] = [],
+        claimLimit: Int = .max, mismatches: [InputMismatch] = [], rules: Rules
     ) {
         (self.share, self.ids, self.kept, self.claimLimit, self.rules) = (share, ids, kept, claimLimit, rules)
         if Set(leftOut) == Set(share.partitions) { stage = .done }
         for partition in share.partitions where !leftOut.contains(partition) {
             targets[partition] = TakeoverTarget(partition)
-            targets[partition]?.mismatch = mismatches.first {
-                $0.input.partition % share.partitionCount == partition
-            }
+            targets[partition]?.mismatch = mismatches.first { $0.input.partition % share.partitionCount == partition }
         }
     }
 
@@ -155,8 +148,7 @@ final class Takeover {
         case .producers: return .initTransactions
         case .fencing(let ids): return .fence(ids)
         case .claiming(.begin): return .beginClaim
-        case .claiming(.write):
-            return .writeClaims(targets.filter { claiming.contains($0.key) }.mapValues(claim))
+        case .claiming(.write): return .writeClaims(targets.filter { claiming.contains($0.key) }.mapValues(claim))
         case .claiming(.commit): return .commitClaims
         case .extentsAgain: return .findExtents(partitions)
         case .starts: return .findAnswerStarts(knownPositions)
@@ -177,19 +169,12 @@ final class Takeover {
 
     private func claim(on target: TakeoverTarget) -> JournalClaim {
         JournalClaim(
-            ids: ids,
-            since: target.since,
-            group: rules.group,
-            instance: rules.instance,
-            partitions: share.partitionCount,
-            next: target.tail.positions.ofHome
-        )
+            ids: ids, since: target.since, group: rules.group, instance: rules.instance, partitions: share.partitionCount,
+            next: target.tail.positions.ofHome)
     }
 
     private var inputsWithoutPosition: [InputPartition] {
-        targets.values.flatMap { target in
-            share.inputs(of: target.partition).filter { target.tail.positions[$0] == nil }
-        }.sorted()
+        targets.values.flatMap { target in share.inputs(of: target.partition).filter { target.tail.positions[$0] == nil } }.sorted()
     }
 
     private var knownPositions: [InputPosition] {
@@ -265,20 +250,13 @@ extension Takeover {
         for end in batch.ends { targets[end.partition]?.reached(end) }
         for (place, reason) in batch.damages where targets[place.partition]?.reading?.topic == place.topic {
             let kind: PartitionFault.Kind = place.topic == .stock ? .stock : .journal
-            refuse(
-                place.partition,
-                PartitionFault(kind, at: place.offset, "\(place.topic) [\(place.partition)]: \(reason)")
-            )
+            refuse(place.partition, PartitionFault(kind, at: place.offset, "\(place.topic) [\(place.partition)]: \(reason)"))
         }
         guard targets.values.allSatisfy({ $0.reading == nil }) else { return }
         try finishReading(now: now)
     }
 
-    private func apply(
-        _ run: ArraySlice<ChangelogBatch.Record>,
-        to target: inout TakeoverTarget,
-        now: Timestamp
-    ) {
+    private func apply(_ run: ArraySlice<ChangelogBatch.Record>, to target: inout TakeoverTarget, now: Timestamp) {
         if case .stock = stage {
             recordCount += run.count
             target.restore?.applyStock(run, by: rules.stock)
@@ -286,9 +264,7 @@ extension Takeover {
         }
         if case .journal = stage { recordCount += run.count }
         for record in run {
-            guard let value = record.value, let entry = try? rules.reader.read(value) else {
-                continue
-            }
+            guard let value = record.value, let entry = try? rules.reader.read(value) else { continue }
             switch stage {
             case .tail: target.addCommitted(entry, at: record.offset)
             case .claims: target.addUncommitted(entry, at: record.offset)
@@ -384,8 +360,7 @@ extension Takeover {
     ///
     /// - Returns: the partitions that must wait, since one of them may still write there.
     func fenced(but undecided: Set<String>) -> [Int32] {
-        let waiting = partitions.filter { partition in
-            targets[partition].map { !undecided.isDisjoint(with: $0.suspects) } ?? false
+        let waiting = partitions.filter { partition in targets[partition].map { !undecided.isDisjoint(with: $0.suspects) } ?? false
         }
         leaveOut(waiting)
         beginClaims()
@@ -413,16 +388,11 @@ extension Takeover {
     /// All partitions are read up to the claims.
     private func finishBetween() throws(LogError) {
         if let partition = partitions.first(where: { targets[$0]?.claim == nil }) {
-            throw LogError(
-                .startOver,
-                "the claim to partition \(partition) is not in the journal: another worker has fenced it"
-            )
+            throw LogError(.startOver, "the claim to partition \(partition) is not in the journal: another worker has fenced it")
         }
         let others = targets.values.reduce(into: Set<String>()) { $0.formUnion($1.between) }
         if !others.isEmpty {
-            guard claimAttempts < Self.mostClaims else {
-                throw LogError(.startOver, "others keep claiming the same partitions")
-            }
+            guard claimAttempts < Self.mostClaims else { throw LogError(.startOver, "others keep claiming the same partitions") }
             for partition in partitions { targets[partition]?.claimAgain() }
             return fence(others)
         }
@@ -433,9 +403,7 @@ extension Takeover {
                 let claim = target.claim
             else { continue }
             // An input may have got partitions.
-            if target.isUnchanged(since: state),
-                Set(state.committed.all.map(\.key)) == Set(share.inputs(of: partition))
-            {
+            if target.isUnchanged(since: state), Set(state.committed.all.map(\.key)) == Set(share.inputs(of: partition)) {
                 if state.resume(claim: claim, ids: ids, extents) { rewritten.append(partition) }
             } else {
                 let fault = lossFault(of: state, target.tail, extents)
@@ -453,9 +421,7 @@ extension Takeover {
     /// The fault of a partition whose stock lacks records that no state in memory makes good, or whose journal lacks even this
     /// worker's last claim. A journal that only lost its end says how far the inputs are handled, and what was lost is answered
     /// again.
-    private func lossFault(of state: PartitionState, _ tail: JournalTail, _ extents: PartitionExtents)
-        -> PartitionFault?
-    {
+    private func lossFault(of state: PartitionState, _ tail: JournalTail, _ extents: PartitionExtents) -> PartitionFault? {
         let lost: (kind: PartitionFault.Kind, name: String, end: Offset)
         if state.rewound.contains(.stock) {
             lost = (.stock, "stock", extents.stock.upperBound)
@@ -465,20 +431,17 @@ extension Takeover {
             return nil
         }
         return PartitionFault(
-            lost.kind,
-            at: lost.end,
+            lost.kind, at: lost.end,
             "\(lost.name) [\(state.partition)] ends at offset \(lost.end), and lacks records that were written or read before: the"
-                + " topic was made anew, or lost its end",
-            anchors: state.positions
-        )
+                + " topic was made anew, or lost its end", anchors: state.positions)
     }
 
     /// The owner of another group that took a partition away from this worker.
     func rival(of former: [Int32: Offset]) -> JournalOwner? {
         for (partition, claim) in former {
-            guard let last = targets[partition]?.tail.lastClaim, last.offset > claim,
-                last.owner.group != rules.group
-            else { continue }
+            guard let last = targets[partition]?.tail.lastClaim, last.offset > claim, last.owner.group != rules.group else {
+                continue
+            }
             return last.owner
         }
         return nil
@@ -500,12 +463,7 @@ extension Takeover {
     private func readStock() {
         for partition in partitions {
             guard kept[partition] == nil, let extents = targets[partition]?.extents else { continue }
-            targets[partition]?.restore = PartitionRestore(
-                extents,
-                share: share,
-                menu: rules.menu,
-                duplicates: rules.newMemory
-            )
+            targets[partition]?.restore = PartitionRestore(extents, share: share, menu: rules.menu, duplicates: rules.newMemory)
             targets[partition]?.readStock()
         }
         enter(.stock)
@@ -517,15 +475,8 @@ extension Takeover {
         let incomplete = partitions.filter { targets[$0]?.mustRestoreFromAnswers() ?? false }
         if !incomplete.isEmpty { return readStock() }
         for partition in partitions {
-            guard let claim = targets[partition]?.claim, let start = targets[partition]?.journalStart else {
-                continue
-            }
-            let result = targets[partition]?.restore?.finish(
-                claim: claim,
-                from: start,
-                groupOffsets: groupOffsets,
-                now: now
-            )
+            guard let claim = targets[partition]?.claim, let start = targets[partition]?.journalStart else { continue }
+            let result = targets[partition]?.restore?.finish(claim: claim, from: start, groupOffsets: groupOffsets, now: now)
             switch result {
             case .success(let restored): kept[partition] = PartitionState(restored, ids: ids)
             case .failure(let fault): refuse(partition, fault)
@@ -554,11 +505,7 @@ extension Takeover {
     func compare(_ records: [CommandRecord], damaged: Set<InputPartition>) {
         for partition in partitions where targets[partition]?.mismatch == nil {
             let evidence = targets[partition]?.evidence
-            targets[partition]?.mismatch = evidence?.mismatch(
-                with: records,
-                damaged: damaged,
-                by: rules.commands
-            )
+            targets[partition]?.mismatch = evidence?.mismatch(with: records, damaged: damaged, by: rules.commands)
         }
         compared()
     }
@@ -599,11 +546,7 @@ extension Takeover {
             return leaderless.sorted { $0.key < $1.key }.map { partition, topic in
                 Refusal(
                     partition: partition,
-                    fault: PartitionFault(
-                        .leader(topic: topic),
-                        "\(topic) [\(partition)] has no leader, or is gone"
-                    )
-                )
+                    fault: PartitionFault(.leader(topic: topic), "\(topic) [\(partition)] has no leader, or is gone"))
             }
         case .openChangelog(let positions, let isolation):
             try log.openChangelog(positions, isolation: isolation)
@@ -617,19 +560,14 @@ extension Takeover {
         case .fence(let ids):
             let undecided = try log.fence(ids)
             return fenced(but: undecided).map {
-                Refusal(
-                    partition: $0,
-                    fault: PartitionFault(.journal, "the transaction of its former owner cannot be ended now")
-                )
+                Refusal(partition: $0, fault: PartitionFault(.journal, "the transaction of its former owner cannot be ended now"))
             }
         case .beginClaim:
             try log.begin()
             begun()
         case .writeClaims(let claims):
             var output = Output(log)
-            for (partition, claim) in claims.sorted(by: { $0.key < $1.key }) {
-                try output.journal(partition, .claim(claim))
-            }
+            for (partition, claim) in claims.sorted(by: { $0.key < $1.key }) { try output.journal(partition, .claim(claim)) }
             written()
         case .commitClaims:
             try log.commit()

@@ -67,9 +67,7 @@ struct TakeoverTarget {
 
     /// A topic is read to its current end.
     mutating func reached(_ end: ChangelogPosition) {
-        guard let reading, end.topic == reading.topic, reading.endsEarly || end.offset >= reading.end else {
-            return
-        }
+        guard let reading, end.topic == reading.topic, reading.endsEarly || end.offset >= reading.end else { return }
         finish(at: min(end.offset, reading.end))
     }
 
@@ -143,9 +141,7 @@ struct TakeoverTarget {
 
     /// Whether nobody has written to the journal since a state was the last that it says.
     func isUnchanged(since state: PartitionState) -> Bool {
-        guard !hasNews, tail.hasClaim(of: state), !state.rewound.contains(.results) else {
-            return false
-        }
+        guard !hasNews, tail.hasClaim(of: state), !state.rewound.contains(.results) else { return false }
         return tail.positions.all.allSatisfy { state.committed[$0.key] == $0.value }
     }
 
@@ -180,19 +176,13 @@ struct TakeoverTarget {
 
     /// Restores anew from all answers, if the stock topic has lost records that they may make good.
     mutating func mustRestoreFromAnswers() -> Bool {
-        guard let restore, restore.hasLostStock, !needsAllAnswers, journalStart ?? 0 > results.lowerBound
-        else {
-            return false
-        }
+        guard let restore, restore.hasLostStock, !needsAllAnswers, journalStart ?? 0 > results.lowerBound else { return false }
         needsAllAnswers = true
         return true
     }
 
     mutating func restore(
-        _ entry: JournalEntry,
-        _ record: ChangelogBatch.Record,
-        _ value: UnsafeRawBufferPointer,
-        by reader: JournalReader,
+        _ entry: JournalEntry, _ record: ChangelogBatch.Record, _ value: UnsafeRawBufferPointer, by reader: JournalReader,
         now: Timestamp
     ) {
         switch entry {
@@ -214,9 +204,7 @@ struct TakeoverTarget {
 
     private static func fault(of position: InputPosition, in extents: PartitionExtents) -> PartitionFault? {
         let input = InputPartition(topic: position.topic, partition: position.partition)
-        guard let log = extents.inputs[input],
-            position.offset < log.lowerBound || position.offset > log.upperBound
-        else {
+        guard let log = extents.inputs[input], position.offset < log.lowerBound || position.offset > log.upperBound else {
             return nil
         }
         let reason =
@@ -230,8 +218,7 @@ struct TakeoverTarget {
     /// A position outside of its log, with where to go on: if what is left of the log is what was answered, the rest of it was
     /// lost, and else it is a new log, to be read from its beginning.
     var explainedPositionFault: PartitionFault? {
-        guard let positionFault, case .input(let input) = positionFault.kind, let log = extents?.inputs[input]
-        else {
+        guard let positionFault, case .input(let input) = positionFault.kind, let log = extents?.inputs[input] else {
             return positionFault
         }
         let isSameLog =
@@ -261,8 +248,7 @@ struct TakeoverTarget {
             answeredThere = ReceivedCommand.text(answer.head)
         case .note(.forwarded(let place, let owner)) where place == mismatch.place:
             answeredThere = AnsweredCommands.Content.forwarded(to: owner).text
-        case .note(.deadLetter(let place, _)) where place == mismatch.place:
-            answeredThere = AnsweredCommands.Content.noCommand.text
+        case .note(.deadLetter(let place, _)) where place == mismatch.place: answeredThere = AnsweredCommands.Content.noCommand.text
         default: break
         }
     }
@@ -272,8 +258,7 @@ struct TakeoverTarget {
         guard let mismatch else { return nil }
         let log = extents?.inputs[mismatch.input] ?? 0..<0
         return PartitionFault(
-            .input(mismatch.input),
-            at: mismatch.offset,
+            .input(mismatch.input), at: mismatch.offset,
             "\(mismatch.input.text): the answer to offset \(mismatch.offset) is about \(answeredThere ?? "another command"), but"
                 + " the log has \(mismatch.found) there: the topic was made anew, or lost its end and grew again"
         ).anchored(

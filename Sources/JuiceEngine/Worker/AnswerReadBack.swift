@@ -46,8 +46,7 @@ struct AnswerReadBack {
             .openChangelog(
                 wanted.compactMap { partition, offsets in
                     offsets.last.map { ChangelogPosition(topic: .results, partition: partition, offset: $0) }
-                }.sorted { $0.partition < $1.partition }
-            )
+                }.sorted { $0.partition < $1.partition })
         case .reading: .readChangelog
         // The log would go on to fetch all that is written from now on.
         case .closing: .openChangelog([])
@@ -79,15 +78,8 @@ struct AnswerReadBack {
             guard let state = partitions[record.partition] else { continue }
             let isWanted = take(record)
             var isAnswer = false
-            if let value = record.value, case .answer(let answer) = try? reader.read(value),
-                let command = answer.remembered
-            {
-                isAnswer = state.applied.duplicates.addReadBack(
-                    value,
-                    at: record.offset,
-                    of: command,
-                    isWanted: isWanted
-                )
+            if let value = record.value, case .answer(let answer) = try? reader.read(value), let command = answer.remembered {
+                isAnswer = state.applied.duplicates.addReadBack(value, at: record.offset, of: command, isWanted: isWanted)
             }
             if isWanted, !isAnswer { lose(record.partition, record.offset) }
         }
@@ -104,9 +96,7 @@ struct AnswerReadBack {
     /// - Returns: whether a record is wanted.
     private mutating func take(_ record: ChangelogBatch.Record) -> Bool {
         let partition = record.partition
-        guard reading.contains(partition), let next = wanted[partition]?.last, record.offset >= next else {
-            return false
-        }
+        guard reading.contains(partition), let next = wanted[partition]?.last, record.offset >= next else { return false }
         guard record.offset == next else {
             lose(partition, next)
             return false

@@ -44,10 +44,7 @@ final class CommandProcessor {
     }
 
     private func process(
-        _ records: UnsafeBufferPointer<CommandRecord>,
-        at time: Timestamp,
-        state: inout AppliedState,
-        output: inout Output
+        _ records: UnsafeBufferPointer<CommandRecord>, at time: Timestamp, state: inout AppliedState, output: inout Output
     ) throws(LogError) -> Int {
         guard !records.isEmpty else { return 0 }
         var ahead = read(records, at: records.startIndex, state)
@@ -65,8 +62,7 @@ final class CommandProcessor {
                 guard state.isAtHand(known.first), state.isAtHand(known.rejectedCancel) else { return index }
                 note = try respond(to: command, content, known, record, sentAt: sent, &state, &output)
             case .undecodable(let reason): note = try relay.deadLetter(record, because: reason, &output)
-            case .misrouted(let owner):
-                note = try relay.forward(record, sentAt: sent, to: owner, &output)
+            case .misrouted(let owner): note = try relay.forward(record, sentAt: sent, to: owner, &output)
             case .end: return records.count
             }
             if let note {
@@ -95,12 +91,7 @@ final class CommandProcessor {
     }
 
     /// The offsets of answers that must be read back before these records can be answered.
-    func missing(
-        for records: ArraySlice<CommandRecord>,
-        at time: Timestamp,
-        _ state: AppliedState,
-        most: Int
-    ) -> Set<Offset> {
+    func missing(for records: ArraySlice<CommandRecord>, at time: Timestamp, _ state: AppliedState, most: Int) -> Set<Offset> {
         var missing: Set<Offset> = []
         for record in records where state.isNew(record) {
             guard missing.count < most else { break }
@@ -128,9 +119,7 @@ final class CommandProcessor {
         _ state: inout AppliedState,
         _ output: inout Output
     ) throws(LogError) -> JournalNote? {
-        if output.treatment.isDeadLetter {
-            return try relay.deadLetter(record, because: .unanswerable, &output)
-        }
+        if output.treatment.isDeadLetter { return try relay.deadLetter(record, because: .unanswerable, &output) }
         var command = command
         let headers = output.log.headers(of: record)
         if !headers.isEmpty {
@@ -142,11 +131,7 @@ final class CommandProcessor {
         }
         write(command, content, known, sentAt: time, &state, &output)
         state.answered.append(record.topic, record.offset, .command(command.fingerprint.low))
-        try output.journal(
-            state.partition,
-            key: command.head.store,
-            headers: output.treatment == .whole ? headers.ofTraces : []
-        )
+        try output.journal(state.partition, key: command.head.store, headers: output.treatment == .whole ? headers.ofTraces : [])
         return nil
     }
 }
@@ -156,12 +141,8 @@ final class CommandProcessor {
 extension CommandProcessor {
     /// Writes the answer to a command: its first one again, or the one that it gets from being carried out.
     private func write(
-        _ command: ReceivedCommand,
-        _ content: consuming CommandContent,
-        _ known: RememberedAnswers,
-        sentAt time: Timestamp,
-        _ state: inout AppliedState,
-        _ output: inout Output
+        _ command: ReceivedCommand, _ content: consuming CommandContent, _ known: RememberedAnswers, sentAt time: Timestamp,
+        _ state: inout AppliedState, _ output: inout Output
     ) {
         output.buffer.removeAll()
         if command.head.command == .cancel {
@@ -179,9 +160,7 @@ extension CommandProcessor {
     }
 
     private func repeatAnswer(
-        _ first: DuplicateMemory.FirstAnswer,
-        to command: ReceivedCommand,
-        _ duplicates: borrowing DuplicateMemory,
+        _ first: DuplicateMemory.FirstAnswer, to command: ReceivedCommand, _ duplicates: borrowing DuplicateMemory,
         _ output: inout Output
     ) {
         duplicates.withValue(of: first) { output.buffer.append(repeating: $0, for: command.head) }
@@ -189,10 +168,7 @@ extension CommandProcessor {
     }
 
     private func writeFirst(
-        _ command: ReceivedCommand,
-        _ content: consuming CommandContent,
-        _ stores: inout StoreTable,
-        _ output: inout Output
+        _ command: ReceivedCommand, _ content: consuming CommandContent, _ stores: inout StoreTable, _ output: inout Output
     ) {
         do throws(Rejection) {
             try carryOut(content, on: command.storeKey, &stores, &output)
@@ -205,10 +181,7 @@ extension CommandProcessor {
 
     /// Changes the store, and sets the answer.
     private func carryOut(
-        _ content: consuming CommandContent,
-        on store: ByteKeyTable.Key,
-        _ stores: inout StoreTable,
-        _ output: inout Output
+        _ content: consuming CommandContent, on store: ByteKeyTable.Key, _ stores: inout StoreTable, _ output: inout Output
     ) throws(Rejection) {
         switch consume content {
         case .make(let order): make(order, from: store, &stores, &output)
@@ -218,12 +191,7 @@ extension CommandProcessor {
         }
     }
 
-    private func make(
-        _ order: JuiceOrder,
-        from store: ByteKeyTable.Key,
-        _ stores: inout StoreTable,
-        _ output: inout Output
-    ) {
+    private func make(_ order: JuiceOrder, from store: ByteKeyTable.Key, _ stores: inout StoreTable, _ output: inout Output) {
         output.answer.revision = stores.update(store) { fruits in
             switch output.answer.make(order, by: maker, from: &fruits) {
             case .made:
@@ -255,38 +223,23 @@ extension CommandProcessor {
 
 extension CommandProcessor {
     private func writeCancel(
-        _ command: ReceivedCommand,
-        _ known: RememberedAnswers,
-        sentAt time: Timestamp,
-        _ state: inout AppliedState,
+        _ command: ReceivedCommand, _ known: RememberedAnswers, sentAt time: Timestamp, _ state: inout AppliedState,
         _ output: inout Output
     ) {
-        if let first = known.first, first.isCancelled {
-            return repeatAnswer(first, to: command, state.duplicates, &output)
-        }
-        if let rejected = known.rejectedCancel {
-            return repeatAnswer(rejected, to: command, state.duplicates, &output)
-        }
+        if let first = known.first, first.isCancelled { return repeatAnswer(first, to: command, state.duplicates, &output) }
+        if let rejected = known.rejectedCancel { return repeatAnswer(rejected, to: command, state.duplicates, &output) }
         setFruits(of: known.first, state.duplicates, &output.answer)
         let cancelled = output.summary.cancelled
         writeFirst(command, .cancel, &state.stores, &output)
         let isCancelled = output.summary.cancelled > cancelled
         let fingerprint = isCancelled ? nil : command.rejectedCancel
-        state.remember(
-            fingerprint ?? command.fingerprint,
-            command,
-            output.buffer,
-            isCancelled: isCancelled,
-            sentAt: time
-        )
+        state.remember(fingerprint ?? command.fingerprint, command, output.buffer, isCancelled: isCancelled, sentAt: time)
     }
 
     /// Sets the answer's fruits to those that an order took: none if it is not known, or was not made. Fruits that are not on the
     /// present menu cannot be put back.
     private func setFruits(
-        of order: DuplicateMemory.FirstAnswer?,
-        _ duplicates: borrowing DuplicateMemory,
-        _ answer: inout AnswerContent
+        of order: DuplicateMemory.FirstAnswer?, _ duplicates: borrowing DuplicateMemory, _ answer: inout AnswerContent
     ) {
         answer.fruits.removeAll()
         guard let order, let read = duplicates.withValue(of: order, { try? decoder.decode($0) }),
@@ -299,11 +252,7 @@ extension CommandProcessor {
     }
 
     /// Puts the answer's fruits back.
-    private func cancel(
-        on store: ByteKeyTable.Key,
-        _ stores: inout StoreTable,
-        _ output: inout Output
-    ) throws(Rejection) {
+    private func cancel(on store: ByteKeyTable.Key, _ stores: inout StoreTable, _ output: inout Output) throws(Rejection) {
         output.answer.kind = .cancelled
         output.answer.revision = 0
         if output.answer.fruits.count > 0 {
@@ -322,8 +271,7 @@ extension JournalNote {
         switch self {
         case .forwarded(_, let owner): .forwarded(to: owner)
         case .deadLetter(_, let code):
-            [DeadLetterReason.misplaced.code, DeadLetterReason.unanswerable.code].contains(code)
-                ? nil : .noCommand
+            [DeadLetterReason.misplaced.code, DeadLetterReason.unanswerable.code].contains(code) ? nil : .noCommand
         case .copy, .position, .claim, .anchored: nil
         }
     }

@@ -25,11 +25,9 @@ struct ReceivedCommand {
 
     /// Sets where it was read first, if it was forwarded.
     mutating func setSource(from headers: [RecordHeader]) {
-        guard
-            let source = headers.first(where: { $0.name == HeaderName.forwardedFrom })?.value.flatMap(
-                ForwardSource.init
-            )
-        else { return }
+        guard let source = headers.first(where: { $0.name == HeaderName.forwardedFrom })?.value.flatMap(ForwardSource.init) else {
+            return
+        }
         head.from = source
     }
 }
@@ -44,11 +42,7 @@ extension JournalAnswer {
     var remembered: CommandFingerprint? {
         guard !head.isDuplicate, role != .afterCancel else { return nil }
         let isRejectedCancel = head.command == .cancel && role != .cancel
-        return CommandFingerprint(
-            isRejectedCancel ? .cancel : head.command.ofID,
-            store: head.store,
-            id: head.id
-        )
+        return CommandFingerprint(isRejectedCancel ? .cancel : head.command.ofID, store: head.store, id: head.id)
     }
 }
 
@@ -105,32 +99,22 @@ struct CommandReader {
         return owner == record.partition ? reading : .misrouted(owner: owner)
     }
 
-    private func decodeOrder(_ value: UnsafeRawBufferPointer?, for store: BorrowedText, _ offset: Offset)
-        -> Reading
-    {
+    private func decodeOrder(_ value: UnsafeRawBufferPointer?, for store: BorrowedText, _ offset: Offset) -> Reading {
         switch decoder.decodeOrder(value) {
         case .command(let command):
             switch command.request {
-            case .make(let order):
-                .command(ReceivedCommand(.order, store: store, id: command.id, offset: offset), .make(order))
-            case .cancel:
-                .command(ReceivedCommand(.cancel, store: store, id: command.id, offset: offset), .cancel)
+            case .make(let order): .command(ReceivedCommand(.order, store: store, id: command.id, offset: offset), .make(order))
+            case .cancel: .command(ReceivedCommand(.cancel, store: store, id: command.id, offset: offset), .cancel)
             }
-        case .rejected(let id, let reason):
-            .command(ReceivedCommand(.order, store: store, id: id, offset: offset), .reject(reason))
+        case .rejected(let id, let reason): .command(ReceivedCommand(.order, store: store, id: id, offset: offset), .reject(reason))
         case .undecodable(let reason): .undecodable(reason)
         }
     }
 
-    private func decodeRestock(_ value: UnsafeRawBufferPointer?, for store: BorrowedText, _ offset: Offset)
-        -> Reading
-    {
+    private func decodeRestock(_ value: UnsafeRawBufferPointer?, for store: BorrowedText, _ offset: Offset) -> Reading {
         switch decoder.decodeRestock(value) {
         case .command(let restock):
-            .command(
-                ReceivedCommand(.restock, store: store, id: restock.id, offset: offset),
-                .apply(restock.edit)
-            )
+            .command(ReceivedCommand(.restock, store: store, id: restock.id, offset: offset), .apply(restock.edit))
         case .rejected(let id, let reason):
             .command(ReceivedCommand(.restock, store: store, id: id, offset: offset), .reject(reason))
         case .undecodable(let reason): .undecodable(reason)

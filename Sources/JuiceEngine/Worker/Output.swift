@@ -23,12 +23,8 @@ struct Output: ~Copyable {
         fileprivate mutating func append(_ record: OutputRecord) {
             records.append(
                 Record(
-                    partition: record.partition,
-                    key: record.key.map { append($0) },
-                    value: append(record.value ?? UnsafeRawBufferPointer(start: nil, count: 0)),
-                    headers: record.headers
-                )
-            )
+                    partition: record.partition, key: record.key.map { append($0) },
+                    value: append(record.value ?? UnsafeRawBufferPointer(start: nil, count: 0)), headers: record.headers))
         }
 
         private mutating func append(_ source: UnsafeRawBufferPointer) -> Range<Int> {
@@ -41,29 +37,20 @@ struct Output: ~Copyable {
             for record in records {
                 try withBytes(of: record) { (key, value) throws(LogError) in
                     try log.produce(
-                        OutputRecord(
-                            topic: .results,
-                            partition: record.partition,
-                            key: key,
-                            value: value,
-                            headers: record.headers
-                        )
-                    )
+                        OutputRecord(topic: .results, partition: record.partition, key: key, value: value, headers: record.headers))
                 }
             }
         }
 
         private func withBytes(
-            of record: Record,
-            _ body: (UnsafeRawBufferPointer?, UnsafeRawBufferPointer) throws(LogError) -> Void
+            of record: Record, _ body: (UnsafeRawBufferPointer?, UnsafeRawBufferPointer) throws(LogError) -> Void
         ) throws(LogError) {
             // The standard library's withUnsafeBytes does not pass typed errors on.
             let result: Result<Void, LogError> = bytes.withUnsafeBytes { bytes in
                 Result { () throws(LogError) in
                     try body(
                         record.key.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) },
-                        UnsafeRawBufferPointer(rebasing: bytes[record.value])
-                    )
+                        UnsafeRawBufferPointer(rebasing: bytes[record.value]))
                 }
             }
             try result.get()
@@ -89,16 +76,9 @@ struct Output: ~Copyable {
     /// Writes a record of the journal, with the buffer as its value.
     ///
     /// - Parameter key: the store that was answered; nil for a note.
-    mutating func journal(_ partition: Int32, key: BorrowedText?, headers: [RecordHeader] = [])
-        throws(LogError)
-    {
+    mutating func journal(_ partition: Int32, key: BorrowedText?, headers: [RecordHeader] = []) throws(LogError) {
         let record = OutputRecord(
-            topic: .results,
-            partition: partition,
-            key: key?.bytes,
-            value: buffer.unsafeBytes,
-            headers: headers
-        )
+            topic: .results, partition: partition, key: key?.bytes, value: buffer.unsafeBytes, headers: headers)
         if mustFlush { heldBack.append(record) } else { try log.produce(record) }
     }
 
@@ -122,14 +102,7 @@ struct Output: ~Copyable {
             buffer.removeAll()
             encoder.stock(store: store, revision: revision, levels: levels, into: &buffer)
             try log.produce(
-                OutputRecord(
-                    topic: .stock,
-                    partition: state.partition,
-                    key: store.bytes,
-                    value: buffer.unsafeBytes,
-                    headers: []
-                )
-            )
+                OutputRecord(topic: .stock, partition: state.partition, key: store.bytes, value: buffer.unsafeBytes, headers: []))
         }
     }
 }

@@ -26,21 +26,13 @@ struct Relay {
         guard !headers.contains(where: { $0.name == HeaderName.forwardedFrom }) else {
             return try deadLetter(record, because: .misplaced, &output)
         }
-        let origin = RecordHeader(
-            name: HeaderName.forwardedFrom,
-            value: "\(record.partition)/\(record.offset)"
-        )
+        let origin = RecordHeader(name: HeaderName.forwardedFrom, value: "\(record.partition)/\(record.offset)")
         try output.handOn(
             OutputRecord(
-                topic: record.topic.topic,
-                partition: owner,
-                key: record.key,
-                value: record.value,
+                topic: record.topic.topic, partition: owner, key: record.key, value: record.value,
                 headers: (output.treatment == .whole ? headers : headers.ofTraces) + [origin],
                 // The topic may refuse timestamps that are too old.
-                timestamp: output.treatment == .whole ? time : nil
-            )
-        )
+                timestamp: output.treatment == .whole ? time : nil))
         output.summary.forwarded += 1
         return .forwarded(place(of: record), to: owner)
     }
@@ -63,20 +55,11 @@ struct Relay {
         let letter = contents(of: record, output.log.headers(of: record), output.treatment)
         try output.handOn(
             OutputRecord(
-                topic: .deadLetters,
-                partition: record.partition,
-                key: letter.key,
-                value: letter.value,
-                headers: letter.headers + reasons
-            )
-        )
+                topic: .deadLetters, partition: record.partition, key: letter.key, value: letter.value,
+                headers: letter.headers + reasons))
         output.summary.deadLetters += 1
         if output.summary.firstDeadLetter == nil {
-            let position = InputPosition(
-                topic: record.topic,
-                partition: record.partition,
-                offset: record.offset
-            )
+            let position = InputPosition(topic: record.topic, partition: record.partition, offset: record.offset)
             output.summary.firstDeadLetter = DeadLetter(position: position, reason: reason)
         }
         return .deadLetter(place(of: record), code: reason.code)
@@ -85,32 +68,20 @@ struct Relay {
     /// The place of a record, as its partition's journal names it.
     func place(of record: CommandRecord) -> InputPlace {
         InputPlace(
-            topic: record.topic,
-            partition: record.partition < partitionCount ? nil : record.partition,
-            offset: record.offset
-        )
+            topic: record.topic, partition: record.partition < partitionCount ? nil : record.partition, offset: record.offset)
     }
 
     /// The contents of a dead letter: all of the record or, if that is too large, the beginnings of key and value without
     /// headers. Only a record that came compressed can be too large.
-    private func contents(
-        of record: CommandRecord,
-        _ headers: [RecordHeader],
-        _ treatment: Trouble.Treatment
-    ) -> (key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader]) {
-        guard treatment != .whole, treatment != .deadLetter else {
-            return (record.key, record.value, headers)
-        }
+    private func contents(of record: CommandRecord, _ headers: [RecordHeader], _ treatment: Trouble.Treatment) -> (
+        key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader]
+    ) {
+        guard treatment != .whole, treatment != .deadLetter else { return (record.key, record.value, headers) }
         let headerSize = headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
         let size = headerSize + (record.key?.count ?? 0) + (record.value?.count ?? 0)
         let half = treatment == .reasonOnly ? 0 : Self.largestTruncated / 2
-        let beginning = { (bytes: UnsafeRawBufferPointer?) in
-            bytes.map { UnsafeRawBufferPointer(rebasing: $0.prefix(half)) }
-        }
-        return (
-            beginning(record.key), beginning(record.value),
-            [RecordHeader(name: HeaderName.truncatedFrom, value: String(size))]
-        )
+        let beginning = { (bytes: UnsafeRawBufferPointer?) in bytes.map { UnsafeRawBufferPointer(rebasing: $0.prefix(half)) } }
+        return (beginning(record.key), beginning(record.value), [RecordHeader(name: HeaderName.truncatedFrom, value: String(size))])
     }
 }
 
@@ -133,9 +104,7 @@ extension [RecordHeader] {
         var taken: [RecordHeader] = []
         var size = 0
         for header in self where taken.count < Self.mostTraceHeaders {
-            guard header.name == HeaderName.traceparent || header.name == HeaderName.tracestate else {
-                continue
-            }
+            guard header.name == HeaderName.traceparent || header.name == HeaderName.tracestate else { continue }
             let count = header.value?.count ?? 0
             guard count <= Self.longestTraceHeader, size + count <= Self.mostTraceBytes else { continue }
             size += count

@@ -70,9 +70,7 @@ struct Trouble {
     var treatment: Treatment { batch.lone.flatMap { treatments[$0] } ?? .whole }
 
     /// Starts the transaction of a batch.
-    mutating func began(_ batch: Batch) {
-        self.batch = (batch.partitions, batch.count, batch.lone)
-    }
+    mutating func began(_ batch: Batch) { self.batch = (batch.partitions, batch.count, batch.lone) }
 
     /// The batch is committed.
     ///
@@ -93,10 +91,7 @@ struct Trouble {
     /// The transaction of the batch failed.
     ///
     /// - Returns: the partition that is set aside for it, if any, and why.
-    mutating func failed(
-        _ error: LogError,
-        at now: Timestamp
-    ) -> (partition: Int32, fault: PartitionFault)? {
+    mutating func failed(_ error: LogError, at now: Timestamp) -> (partition: Int32, fault: PartitionFault)? {
         failures += 1
         guard batch.count > 0 else { return nil }
         limit = max(1, min(limit, batch.count) / 2)
@@ -115,11 +110,9 @@ struct Trouble {
     /// written to is found.
     ///
     /// - Returns: the partition that is set aside for it, if any, and why.
-    mutating func claimsFailed(
-        _ partitions: [Int32],
-        _ error: LogError,
-        at now: Timestamp
-    ) -> (partition: Int32, fault: PartitionFault)? {
+    mutating func claimsFailed(_ partitions: [Int32], _ error: LogError, at now: Timestamp) -> (
+        partition: Int32, fault: PartitionFault
+    )? {
         failures += 1
         claimLimit = max(1, partitions.count / 2)
         guard partitions.count == 1, failedAlone(partitions[0], at: now) else { return nil }

@@ -102,11 +102,7 @@ public struct Worker<Log: CommandLog> {
         self.settings = settings
         self.onEvent = onEvent
         trouble = Trouble(maxBatch: settings.maxBatch)
-        processor = CommandProcessor(
-            menu: settings.menu,
-            language: settings.language,
-            partitionCount: settings.partitionCount
-        )
+        processor = CommandProcessor(menu: settings.menu, language: settings.language, partitionCount: settings.partitionCount)
         rules = Takeover.Rules(settings)
     }
 
@@ -115,8 +111,7 @@ public struct Worker<Log: CommandLog> {
         HeldState(
             partitions: partitions.reduce(0) { count, _ in count + 1 },
             stores: partitions.reduce(0) { $0 + $1.applied.stores.count },
-            commands: partitions.reduce(0) { $0 + $1.applied.duplicates.count }
-        )
+            commands: partitions.reduce(0) { $0 + $1.applied.duplicates.count })
     }
 
     /// Makes the worker finish the transaction at hand, leave its group and stop.
@@ -128,9 +123,7 @@ public struct Worker<Log: CommandLog> {
             let step = try advance()
             failedCalls = 0
             return step
-        } catch {
-            return recover(from: error)
-        }
+        } catch { return recover(from: error) }
     }
 
     private mutating func advance() throws(LogError) -> Step {
@@ -185,9 +178,7 @@ public struct Worker<Log: CommandLog> {
             return .backOff(attempt: min(failedCalls, Self.longestRetryBackoff))
         case .startOver:
             onEvent(.startingOver(error))
-            if let failing = blame(for: error) {
-                onEvent(.partitionFailing(failing.partition, failing.fault))
-            }
+            if let failing = blame(for: error) { onEvent(.partitionFailing(failing.partition, failing.fault)) }
             keepStates()
             (unclaimedIDs, rest) = ([], Batch())
             if case .starting = phase {} else { phase = .startingOver }
@@ -252,11 +243,7 @@ extension Worker {
             let mayNote = homes.isEmpty || homes.contains(state.partition)
             let note =
                 mayNote
-                ? state.dueNote(
-                    at: now,
-                    interval: settings.noteInterval,
-                    stockEnd: log.writtenStockEnd(of: state.partition)
-                ) : nil
+                ? state.dueNote(at: now, interval: settings.noteInterval, stockEnd: log.writtenStockEnd(of: state.partition)) : nil
             if note != nil || batch.count == 0 || state.isStockDue(at: now) {
                 try output.writeStock(of: state, encoder: processor.encoder)
                 state.wroteStock(at: now)
@@ -270,9 +257,9 @@ extension Worker {
         var waiting: Set<Int32> = []
         var rest: [ArraySlice<CommandRecord>] = []
         for (index, records) in (batch.firsts + batch.runs).enumerated() {
-            guard let partition = records.first?.partition,
-                let state = partitions[partition % settings.partitionCount]
-            else { continue }
+            guard let partition = records.first?.partition, let state = partitions[partition % settings.partitionCount] else {
+                continue
+            }
             var left = records
             if !waiting.contains(state.partition) {
                 let count = try processor.process(records, at: now, state: &state.applied, output: &output)
@@ -294,9 +281,7 @@ extension Worker {
         onEvent(.committed(summary))
         // A transaction without commands proves nothing; those that failed may fail again.
         if summary.commands > 0 {
-            for partition in trouble.committed(after: now - begunAt) {
-                onEvent(.partitionRecovered(partition))
-            }
+            for partition in trouble.committed(after: now - begunAt) { onEvent(.partitionRecovered(partition)) }
         }
         if rest.count > 0 { readBack(at: now) } else { phase = .polling }
     }
@@ -309,13 +294,11 @@ extension Worker {
     private mutating func readBack(at now: Timestamp) {
         var wanted: [Int32: Set<Offset>] = [:]
         // Before it is asked what is missing: a cancel may need two answers at once.
-        for partition in rest.partitions {
-            partitions[partition % settings.partitionCount]?.applied.duplicates.beginReadBack()
-        }
+        for partition in rest.partitions { partitions[partition % settings.partitionCount]?.applied.duplicates.beginReadBack() }
         for records in rest.runs {
-            guard let partition = records.first?.partition,
-                let state = partitions[partition % settings.partitionCount]
-            else { continue }
+            guard let partition = records.first?.partition, let state = partitions[partition % settings.partitionCount] else {
+                continue
+            }
             let most = AnswerReadBack.most - (wanted[state.partition]?.count ?? 0)
             let missing = processor.missing(for: records, at: now, state.applied, most: most)
             if !missing.isEmpty { wanted[state.partition, default: []].formUnion(missing) }
@@ -330,8 +313,7 @@ extension Worker {
             // They are known to be committed, and this reads in smaller pieces.
             try log.openChangelog(positions, isolation: .uncommitted)
             readBack.opened()
-        case .readChangelog:
-            try readBack.read(try log.readChangelog(), into: partitions, by: rules.reader, now: log.now)
+        case .readChangelog: try readBack.read(try log.readChangelog(), into: partitions, by: rules.reader, now: log.now)
         case .finish: return try finish(readBack)
         }
         phase = .readingBack(readBack)
@@ -341,21 +323,15 @@ extension Worker {
         if let (partition, offset) = readBack.lost.min(by: { $0.key < $1.key }) {
             // It expired, or only the journal tells where it stands.
             for partition in readBack.lost.keys { partitions[partition] = nil }
-            throw LogError(
-                .startOver,
-                "the answer at offset \(offset) of results [\(partition)] is not there"
-            )
+            throw LogError(.startOver, "the answer at offset \(offset) of results [\(partition)] is not there")
         }
         answersReadBack += readBack.count
         phase = .beginning(rest)
         guard !readBack.damages.isEmpty else { return }
         for (partition, damage) in readBack.damages {
             let fault = PartitionFault(
-                .journal,
-                at: damage.offset,
-                "results [\(partition)]: \(damage.reason)",
-                anchors: partitions[partition]?.positions ?? []
-            )
+                .journal, at: damage.offset, "results [\(partition)]: \(damage.reason)",
+                anchors: partitions[partition]?.positions ?? [])
             stop(partition, fault, journalEnd: partitions[partition]?.seenResults ?? 0)
         }
         try log.start(at: partitions.flatMap(\.positions))
@@ -382,9 +358,7 @@ extension Worker {
         if timers.isPublishDue(at: now) { publish() }
         switch try log.poll(maxRecords: trouble.limit, wait: hasWork(at: now) ? .never : .briefly) {
         case .records(let records, let ends):
-            for end in ends {
-                readEnds[InputPartition(topic: end.topic, partition: end.partition)] = end.offset
-            }
+            for end in ends { readEnds[InputPartition(topic: end.topic, partition: end.partition)] = end.offset }
             if let stray = firstStray(in: records) {
                 stop(at: stray, "a record claims to be at offset \(stray.offset) again")
                 try log.start(at: partitions.flatMap(\.positions))
@@ -415,15 +389,9 @@ extension Worker {
             let input = InputPartition(topic: first.topic, partition: first.partition)
             let state = partitions[first.partition % settings.partitionCount]
             var expected = next[input] ?? state?.applied.positions[input] ?? 0
-            while index < records.count, records[index].topic == first.topic,
-                records[index].partition == first.partition
-            {
+            while index < records.count, records[index].topic == first.topic, records[index].partition == first.partition {
                 if records[index].offset < expected {
-                    return InputPosition(
-                        topic: first.topic,
-                        partition: first.partition,
-                        offset: records[index].offset
-                    )
+                    return InputPosition(topic: first.topic, partition: first.partition, offset: records[index].offset)
                 }
                 expected = records[index].offset + 1
                 index += 1
@@ -437,28 +405,19 @@ extension Worker {
     private func publish() {
         let positions = partitions.flatMap(\.positions).map { position in
             InputPosition(
-                topic: position.topic,
-                partition: position.partition,
-                offset: max(
-                    position.offset,
-                    readEnds[InputPartition(topic: position.topic, partition: position.partition)] ?? 0
-                )
-            )
+                topic: position.topic, partition: position.partition,
+                offset: max(position.offset, readEnds[InputPartition(topic: position.topic, partition: position.partition)] ?? 0))
         }
         if !positions.isEmpty { log.publish(positions) }
     }
 
     private func hasWork(at now: Timestamp) -> Bool {
         timers.isQuiet(at: now)
-            && partitions.contains {
-                $0.isNoteOld(at: now, settings.noteInterval) || $0.applied.stores.hasUnwritten
-            }
+            && partitions.contains { $0.isNoteOld(at: now, settings.noteInterval) || $0.applied.stores.hasUnwritten }
     }
 
     private func isAnyPauseOver(_ share: InputShare) -> Bool {
-        share.partitions.contains {
-            partitions[$0] == nil && trouble.isFailing($0) && !trouble.isAside($0, at: log.now)
-        }
+        share.partitions.contains { partitions[$0] == nil && trouble.isFailing($0) && !trouble.isAside($0, at: log.now) }
     }
 
     /// Lets the group change the assignment in the middle of something that can take long. No commands are read.
@@ -516,12 +475,7 @@ extension Worker {
         let input = InputPartition(topic: position.topic, partition: position.partition)
         let last = max(position.offset, state.applied.positions[input] ?? 0)
         let after = InputPosition(topic: position.topic, partition: position.partition, offset: last + 1)
-        let fault = PartitionFault(
-            .input(input),
-            at: last,
-            "\(input.text) is damaged: \(reason)",
-            anchors: [after]
-        )
+        let fault = PartitionFault(.input(input), at: last, "\(input.text) is damaged: \(reason)", anchors: [after])
         stop(partition, fault, journalEnd: state.seenResults)
     }
 }
@@ -533,15 +487,9 @@ extension Worker {
         let now = log.now
         phase = .takingOver(
             Takeover(
-                share: share,
-                ids: unclaimedIDs,
-                kept: kept,
-                leavingOut: share.partitions.filter { trouble.isUnclaimable($0, at: now) },
-                claimLimit: trouble.claimLimit,
-                mismatches: mismatches,
-                rules: rules
-            )
-        )
+                share: share, ids: unclaimedIDs, kept: kept,
+                leavingOut: share.partitions.filter { trouble.isUnclaimable($0, at: now) }, claimLimit: trouble.claimLimit,
+                mismatches: mismatches, rules: rules))
         kept = PartitionTable()
         (unclaimedIDs, mismatches, readEnds) = ([], [], [:])
     }
@@ -563,8 +511,7 @@ extension Worker {
         throw LogError(
             .stop,
             "the group \"\(rival.group)\" (instance \"\(rival.instance)\") has taken over partitions of the group"
-                + " \"\(settings.group)\": only one group may serve these topics"
-        )
+                + " \"\(settings.group)\": only one group may serve these topics")
     }
 
     private mutating func finish(_ takeover: Takeover) throws(LogError) {
@@ -573,9 +520,7 @@ extension Worker {
         let aside = PartitionTable(states.filter { trouble.isAside($0.partition, at: now) })
         let reading = PartitionTable(states.filter { aside[$0.partition] == nil })
         try log.start(at: reading.flatMap(\.positions))
-        for state in states where trouble.restored(state.partition) {
-            onEvent(.partitionRecovered(state.partition))
-        }
+        for state in states where trouble.restored(state.partition) { onEvent(.partitionRecovered(state.partition)) }
         (partitions, kept, stopped) = (reading, aside, [:])
         claims.merge(takeover.claims) { $1 }
         if !takeover.forgotten.isEmpty { log.publish(takeover.forgotten) }
@@ -589,9 +534,7 @@ extension Worker {
         onEvent(
             .restored(
                 partitions: partitions.map(\.partition),
-                RestoredState(stores: held.stores, commands: held.commands, records: takeover.recordCount)
-            )
-        )
+                RestoredState(stores: held.stores, commands: held.commands, records: takeover.recordCount)))
         phase = .polling
     }
 }

@@ -136,7 +136,6 @@ public struct TransactionSummary: Sendable, Equatable {
 
     /// All records that were answered, forwarded, made dead letters or found to be copies.
     public var commands: Int {
-        juicesMade + outOfStock + restocked + cancelled + rejected + duplicates + deadLetters + forwarded
-            + copies
+        juicesMade + outOfStock + restocked + cancelled + rejected + duplicates + deadLetters + forwarded + copies
     }
 }

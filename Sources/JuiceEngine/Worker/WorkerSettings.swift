@@ -25,15 +25,8 @@ public struct WorkerSettings {
 
     /// Settings.
     public init(
-        menu: Menu,
-        language: Language,
-        partitionCount: Int32,
-        group: String,
-        instance: String,
-        window: DuplicateWindow = .standard,
-        answerBytes: Int = 4 << 20,
-        maxBatch: Int = 10_000,
-        noteInterval: Timestamp = 24 * 3_600_000
+        menu: Menu, language: Language, partitionCount: Int32, group: String, instance: String, window: DuplicateWindow = .standard,
+        answerBytes: Int = 4 << 20, maxBatch: Int = 10_000, noteInterval: Timestamp = 24 * 3_600_000
     ) {
         self.menu = menu
         self.language = language

@@ -110,11 +110,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         ticket = nil
     }
 
-    private func closing(
-        _ context: ChannelHandlerContext,
-        after delay: Duration,
-        _ onTimeout: @escaping () -> Void
-    ) -> Scheduled<Void> {
+    private func closing(_ context: ChannelHandlerContext, after delay: Duration, _ onTimeout: @escaping () -> Void) -> Scheduled<
+        Void
+    > {
         context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(delay)) {
             onTimeout()
             context.close(promise: nil)

@@ -90,7 +90,5 @@ final class ConnectionPool: Sendable {
     }
 
     /// Removes a connection from those that wait for a request.
-    func stopWaiting(_ ticket: UInt64) {
-        state.withLock { $0.waiting[ticket] = nil }
-    }
+    func stopWaiting(_ ticket: UInt64) { state.withLock { $0.waiting[ticket] = nil } }
 }

@@ -12,8 +12,7 @@ enum HostRule {
     /// Whether RFC 3986 allows the byte in a host name, an IP address or a port.
     private static func isPartOfHost(_ byte: UInt8) -> Bool {
         switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             true
         default: "-._~%!$&'()*+,;=:[]".utf8.contains(byte)
         }

@@ -12,9 +12,7 @@ enum CommandBody {
         let store: String
         let items: [OrderedJuice]
 
-        private enum Field: String, CodingKey {
-            case orderId, store, items, juice, quantity
-        }
+        private enum Field: String, CodingKey { case orderId, store, items, juice, quantity }
 
         init(from decoder: any Decoder) throws {
             let fields = try decoder.container(keyedBy: Field.self)
@@ -23,9 +21,7 @@ enum CommandBody {
             if let items = try fields.decodeIfPresent([OrderedJuice].self, forKey: .items) {
                 guard try fields.decodeIfPresent(String.self, forKey: .juice) == nil,
                     try fields.decodeIfPresent(Int.self, forKey: .quantity) == nil
-                else {
-                    throw Refusal.badRequest("an order has either items or a juice")
-                }
+                else { throw Refusal.badRequest("an order has either items or a juice") }
                 self.items = items
             } else {
                 // The only form that pages of versions before baskets send.
@@ -59,9 +55,7 @@ enum CommandBody {
     }
 
     private static func check(_ item: OrderedJuice, _ menu: Menu) throws(Refusal) {
-        guard menu.juiceIndex(id: item.juice) != nil else {
-            throw .badRequest("the juice is not on the menu")
-        }
+        guard menu.juiceIndex(id: item.juice) != nil else { throw .badRequest("the juice is not on the menu") }
         guard JuiceOrder.quantities.contains(item.quantity) else {
             throw .badRequest("the quantity must be from 1 to \(JuiceOrder.quantities.upperBound)")
         }
@@ -87,8 +81,7 @@ enum CommandBody {
         default: throw .badRequest("a restock has either add or set")
         }
         let named = menu.fruits.compactMap { fruit in
-            amounts.first { Name($0.key) == Name(fruit.id) }
-                .map { FruitAmount(fruit: fruit.id, amount: $0.value) }
+            amounts.first { Name($0.key) == Name(fruit.id) }.map { FruitAmount(fruit: fruit.id, amount: $0.value) }
         }
         guard !named.isEmpty, named.count == amounts.count else {
             throw .badRequest("the fruits must be on the menu, at least one")
@@ -96,18 +89,11 @@ enum CommandBody {
         guard named.allSatisfy({ abs($0.amount.clamped) <= FruitStore.maximumLevel }) else {
             throw .badRequest("an amount is at most \(FruitStore.maximumLevel)")
         }
-        return .restock(
-            id: try KioskID.whole(restock.restockId),
-            store: try checked(restock.store),
-            kind,
-            named
-        )
+        return .restock(id: try KioskID.whole(restock.restockId), store: try checked(restock.store), kind, named)
     }
 
     private static func checked(_ store: String) throws(Refusal) -> String {
-        guard isStore(store) else {
-            throw .badRequest("a store's id has from 1 to \(StoreID.maximumLength) bytes")
-        }
+        guard isStore(store) else { throw .badRequest("a store's id has from 1 to \(StoreID.maximumLength) bytes") }
         return store
     }
 

@@ -20,11 +20,7 @@ struct Refusal: HTTPResponseError {
         let body = try JSONEncoder().encode(Body(error: code, message: message))
         var headers: HTTPFields = [.contentType: "application/json; charset=utf-8"]
         headers[.retryAfter] = retryAfter.map(String.init)
-        return Response(
-            status: status,
-            headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: body))
-        )
+        return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
     }
 }
 
@@ -34,56 +30,25 @@ extension Refusal {
     }
 
     static let foreignHost = Refusal(
-        status: .misdirectedRequest,
-        code: "foreignHost",
-        message: "this host name is not the kiosk's; add it with --host-names"
-    )
+        status: .misdirectedRequest, code: "foreignHost", message: "this host name is not the kiosk's; add it with --host-names")
     static let foreignOrigin = Refusal(
-        status: .forbidden,
-        code: "foreignOrigin",
-        message: "only the kiosk's own page may send this"
-    )
+        status: .forbidden, code: "foreignOrigin", message: "only the kiosk's own page may send this")
     static let notJSON = Refusal(
-        status: .unsupportedMediaType,
-        code: "notJSON",
-        message: "the content type must be application/json"
-    )
+        status: .unsupportedMediaType, code: "notJSON", message: "the content type must be application/json")
     static let tooLarge = Refusal(
-        status: .contentTooLarge,
-        code: "tooLarge",
-        message: "a request has at most \(CommandBody.maximumLength) bytes"
-    )
+        status: .contentTooLarge, code: "tooLarge", message: "a request has at most \(CommandBody.maximumLength) bytes")
     static let editingIsOff = Refusal(
-        status: .forbidden,
-        code: "editingIsOff",
-        message: "the kiosk was started without --staff-token-file"
-    )
-    static let wrongToken = Refusal(
-        status: .unauthorized,
-        code: "wrongToken",
-        message: "the staff token is missing or wrong"
-    )
+        status: .forbidden, code: "editingIsOff", message: "the kiosk was started without --staff-token-file")
+    static let wrongToken = Refusal(status: .unauthorized, code: "wrongToken", message: "the staff token is missing or wrong")
     static let tooManyPages = Refusal(
-        status: .serviceUnavailable,
-        code: "tooManyPages",
-        message: "too many pages are open; try again"
-    )
+        status: .serviceUnavailable, code: "tooManyPages", message: "too many pages are open; try again")
     static let unknownStore = Refusal(
-        status: .notFound,
-        code: "unknownStore",
-        message: "orders are taken for stores that have stock, or that the kiosk's options name"
-    )
+        status: .notFound, code: "unknownStore",
+        message: "orders are taken for stores that have stock, or that the kiosk's options name")
     /// The stock has not been read yet, so it is unknown whether the store has any.
     static let stockIsUnread = Refusal(
-        status: .serviceUnavailable,
-        code: "stockIsUnread",
-        message: "the kiosk is reading the stock of the stores"
-    )
-    static let busy = Refusal(
-        status: .serviceUnavailable,
-        code: "busy",
-        message: "too many commands are in flight; try again"
-    )
+        status: .serviceUnavailable, code: "stockIsUnread", message: "the kiosk is reading the stock of the stores")
+    static let busy = Refusal(status: .serviceUnavailable, code: "busy", message: "too many commands are in flight; try again")
 
     static func unconfirmed(_ reason: String) -> Refusal {
         Refusal(status: .serviceUnavailable, code: "unconfirmed", message: reason)

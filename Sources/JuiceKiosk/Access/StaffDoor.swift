@@ -30,11 +30,7 @@ final class StaffDoor: Sendable {
     private let failures = Mutex(RecentTable<IPAddress?, Failures>(capacity: addresses))
 
     /// - Parameter token: the staff token; nil admits nobody.
-    init(
-        _ token: StaffToken?,
-        logger: Logger,
-        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
-    ) {
+    init(_ token: StaffToken?, logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         self.token = token
         self.now = now
         log = SparseLogger("a wrong staff token", logger: logger, now: now)

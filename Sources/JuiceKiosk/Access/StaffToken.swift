@@ -19,9 +19,7 @@ public struct StaffToken: Sendable {
     func matches(_ text: some StringProtocol) -> Bool {
         let given = Array(text.utf8.prefix(Self.maximumLength + 1))
         var difference = given.count ^ bytes.count
-        for (index, byte) in given.enumerated() {
-            difference |= Int(byte ^ bytes[index % bytes.count])
-        }
+        for (index, byte) in given.enumerated() { difference |= Int(byte ^ bytes[index % bytes.count]) }
         return difference == 0
     }
 

@@ -36,9 +36,7 @@ struct Activity: Sendable {
         answers.append(answer)
         if answer.gap != nil { answerAfterGap = answer }
         // A duplicate is not a second order.
-        guard !isHistory, !answer.answer.isDuplicate, let outcome = Self.outcome(answer.answer) else {
-            return
-        }
+        guard !isHistory, !answer.answer.isDuplicate, let outcome = Self.outcome(answer.answer) else { return }
         window.count(outcome, at: Int(answer.time / 1000), now: now)
     }
 

@@ -99,12 +99,8 @@ struct Board: Sendable {
         let record = stock[store]
         let known = Dictionary((record?.stock ?? []).map { (Name($0.fruit), $0.amount) }) { $1 }
         return StockRecord(
-            store: store.text,
-            revision: record?.revision ?? 0,
-            stock: menu.fruits.map {
-                FruitAmount(fruit: $0.id, amount: known[Name($0.id)] ?? $0.initialStock)
-            }
-        )
+            store: store.text, revision: record?.revision ?? 0,
+            stock: menu.fruits.map { FruitAmount(fruit: $0.id, amount: known[Name($0.id)] ?? $0.initialStock) })
     }
 
     /// The stores to choose from: those that the rule names, then some of the last changed ones, sorted. A page can also

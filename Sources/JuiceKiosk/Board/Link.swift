@@ -49,12 +49,8 @@ struct Link: Sendable, Equatable {
     }
 
     /// Records that the stock has been read to its end.
-    mutating func restored() {
-        isRestored = true
-    }
+    mutating func restored() { isRestored = true }
 
     /// Records that the stock is being read from its start again.
-    mutating func restarted() {
-        isRestored = false
-    }
+    mutating func restarted() { isRestored = false }
 }

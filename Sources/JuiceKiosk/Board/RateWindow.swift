@@ -13,11 +13,8 @@ struct RateWindow: Sendable {
 
         static func + (first: Counts, second: Counts) -> Counts {
             Counts(
-                made: first.made + second.made,
-                outOfStock: first.outOfStock + second.outOfStock,
-                rejected: first.rejected + second.rejected,
-                cancelled: first.cancelled + second.cancelled
-            )
+                made: first.made + second.made, outOfStock: first.outOfStock + second.outOfStock,
+                rejected: first.rejected + second.rejected, cancelled: first.cancelled + second.cancelled)
         }
     }
 
@@ -32,9 +29,7 @@ struct RateWindow: Sendable {
     private var latest: Int
 
     /// An empty window that ends now.
-    init(now: Int) {
-        latest = now
-    }
+    init(now: Int) { latest = now }
 
     /// Counts an order or cancel that was answered at `time`. A time before the window is ignored. A time in the future counts as
     /// now: clocks differ.
@@ -70,11 +65,8 @@ struct RateWindow: Sendable {
 
     private mutating func sum(_ range: Range<Int>, now: Int) -> Counts {
         advance(to: now)
-        return range.clamped(to: latest - Self.length + 1..<latest + 1)
-            .reduce(Counts()) { $0 + seconds[Self.index($1)] }
+        return range.clamped(to: latest - Self.length + 1..<latest + 1).reduce(Counts()) { $0 + seconds[Self.index($1)] }
     }
 
-    private static func index(_ second: Int) -> Int {
-        (second % length + length) % length
-    }
+    private static func index(_ second: Int) -> Int { (second % length + length) % length }
 }

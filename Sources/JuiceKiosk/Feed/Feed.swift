@@ -27,10 +27,7 @@ struct Feed {
             } catch {
                 // `Watch` reports transient errors, such as a broker that does not answer.
                 let isNews = error.remedy != .retry && error.message != lastReason
-                logger.log(
-                    level: isNews ? .warning : .debug,
-                    "cannot read the topics: \(error); trying again"
-                )
+                logger.log(level: isNews ? .warning : .debug, "cannot read the topics: \(error); trying again")
                 lastReason = error.message
                 stop.wait(for: Self.pause)
             }
@@ -38,32 +35,18 @@ struct Feed {
     }
 
     private func readOnce() throws(KafkaError) {
-        let consumer = try Consumer(
-            configuration: configuration.feed,
-            hooks: ClientHooks(logger: logger, logCeiling: .debug)
-        )
+        let consumer = try Consumer(configuration: configuration.feed, hooks: ClientHooks(logger: logger, logCeiling: .debug))
         let partitions = try consumer.partitions(
-            of: [configuration.topics.results, configuration.topics.stock],
-            timeout: Self.callTimeout
-        )
+            of: [configuration.topics.results, configuration.topics.stock], timeout: Self.callTimeout)
         let ends = try consumer.watermarks(of: partitions, timeout: Self.callTimeout)
         var unread = UnreadRanges(
-            ends.filter { $0.key.topic == configuration.topics.stock }.mapValues {
-                $0.low..<max($0.low, $0.high)
-            }
-        )
+            ends.filter { $0.key.topic == configuration.topics.stock }.mapValues { $0.low..<max($0.low, $0.high) })
         let reader = RecordReader(
-            topics: configuration.topics,
-            beginnings: ends.filter { $0.key.topic == configuration.topics.results }.mapValues(\.high)
+            topics: configuration.topics, beginnings: ends.filter { $0.key.topic == configuration.topics.results }.mapValues(\.high)
         )
         hub.restart()
         try consumer.assign(
-            Dictionary(
-                uniqueKeysWithValues: ends.map { partition, ends in
-                    (partition, start(of: partition, ends))
-                }
-            )
-        )
+            Dictionary(uniqueKeysWithValues: ends.map { partition, ends in (partition, start(of: partition, ends)) }))
         if unread.isEmpty { hub.update { $0.restored() } }
         var isRestored = unread.isEmpty
         while !stop.isRequested {
@@ -95,8 +78,7 @@ struct Feed {
                 if let event = reader.event(record, topic: topic) { events.append(event) }
                 let partition = TopicPartition(topic: topic, partition: record.partition)
                 unread.passed(partition, next: record.offset + 1)
-            case .endOfPartition(let partition, let next):
-                unread.passed(partition, next: next)
+            case .endOfPartition(let partition, let next): unread.passed(partition, next: next)
             case .failure(_, let error) where error.remedy == .retry: continue
             // librdkafka looks up the coordinator of its group id although it joins no group. That needs no permission.
             case .failure(_, let error) where error.code == .groupAuthorizationFailed: continue

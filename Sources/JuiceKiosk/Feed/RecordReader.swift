@@ -38,7 +38,6 @@ final class RecordReader {
         let gap = revisions[Name(answer.store), default: RevisionTracker()].gap(before: answer)
         return .answer(
             TimedAnswer(answer: answer, time: record.timestamp ?? 0, gap: gap),
-            isHistory: record.offset < beginnings[partition] ?? 0
-        )
+            isHistory: record.offset < beginnings[partition] ?? 0)
     }
 }

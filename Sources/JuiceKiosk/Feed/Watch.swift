@@ -18,14 +18,8 @@ struct Watch {
     ///
     /// - Throws: `KafkaError` if librdkafka rejects the configuration.
     func run() throws {
-        let consumer = try Consumer(
-            configuration: configuration.watch,
-            hooks: ClientHooks(logger: logger, logCeiling: .debug)
-        )
-        let brokers = BrokerWatch(
-            bootstrapServers: configuration.kafka["bootstrap.servers"] ?? "",
-            logger: logger
-        )
+        let consumer = try Consumer(configuration: configuration.watch, hooks: ClientHooks(logger: logger, logCeiling: .debug))
+        let brokers = BrokerWatch(bootstrapServers: configuration.kafka["bootstrap.servers"] ?? "", logger: logger)
         var round = 0
         while !stop.isRequested {
             steps.stepped("the watch over brokers")

@@ -13,9 +13,7 @@ enum Frames {
         let reason: String?
     }
 
-    struct StoresFrame: Encodable {
-        let stores: [String]
-    }
+    struct StoresFrame: Encodable { let stores: [String] }
 
     struct StockFrame: Encodable {
         let store: String
@@ -76,9 +74,7 @@ enum Frames {
             gap = timed.gap.map { Gap(first: $0.lowerBound, last: $0.upperBound) }
         }
 
-        private enum Field: String, CodingKey {
-            case kind, id, time, gap
-        }
+        private enum Field: String, CodingKey { case kind, id, time, gap }
 
         func encode(to encoder: any Encoder) throws {
             try answer.encode(to: encoder)
@@ -103,12 +99,8 @@ enum Frames {
         return event(
             "stock",
             StockFrame(
-                store: record.store,
-                revision: record.revision,
-                stock: record.stock,
-                takesOrders: board.takesOrders(for: store) ?? true
-            )
-        )
+                store: record.store, revision: record.revision, stock: record.stock,
+                takesOrders: board.takesOrders(for: store) ?? true))
     }
 
     static func board(_ board: Board, scope: Name?, now: Int) -> ByteBuffer {
@@ -117,16 +109,9 @@ enum Frames {
         return event(
             "board",
             BoardFrame(
-                rate: activity.rate(now: now),
-                lag: board.lag,
-                stepLength: stepLength,
-                made: steps.map(\.made),
-                outOfStock: steps.map(\.outOfStock),
-                rejected: steps.map(\.rejected),
-                cancelled: steps.map(\.cancelled),
-                gap: activity.answerAfterGap.flatMap(StoreGap.init)
-            )
-        )
+                rate: activity.rate(now: now), lag: board.lag, stepLength: stepLength, made: steps.map(\.made),
+                outOfStock: steps.map(\.outOfStock), rejected: steps.map(\.rejected), cancelled: steps.map(\.cancelled),
+                gap: activity.answerAfterGap.flatMap(StoreGap.init)))
     }
 
     /// An answer for every page that shows its store.

@@ -33,10 +33,7 @@ final class Hub: Sendable {
     ///   - mostPages: how many pages can be open.
     ///   - clock: seconds since 1970.
     init(
-        menu: Menu,
-        rule: StoreRule,
-        mostPages: Int = 2000,
-        metrics: KioskMetrics = KioskMetrics(),
+        menu: Menu, rule: StoreRule, mostPages: Int = 2000, metrics: KioskMetrics = KioskMetrics(),
         clock: @escaping @Sendable () -> Double
     ) {
         (self.rule, self.mostPages, self.metrics, self.clock) = (rule, mostPages, metrics, clock)
@@ -68,9 +65,7 @@ final class Hub: Sendable {
                 mailbox.put(state.stores.frame, in: .stores)
                 mailbox.put(Frames.stock(board, of: view.store), in: .stock)
                 mailbox.put(Frames.board(board, scope: view.scope, now: now), in: .board)
-                for answer in board.activity(of: view.scope, now: now).answers {
-                    mailbox.add(answer: Frames.answer(answer))
-                }
+                for answer in board.activity(of: view.scope, now: now).answers { mailbox.add(answer: Frames.answer(answer)) }
             }
             return true
         }
@@ -143,9 +138,7 @@ final class Hub: Sendable {
                 let frame = Frames.link(state.board)
                 for subscriber in state.subscribers.values { subscriber.post { $0.put(frame, in: .link) } }
                 // Send the current stock again with the new state of the connection.
-                for subscriber in state.subscribers.values {
-                    state.changedStores.insert(subscriber.view.store)
-                }
+                for subscriber in state.subscribers.values { state.changedStores.insert(subscriber.view.store) }
             }
             Self.sendChanges(&state, now: now)
             return result
@@ -160,15 +153,10 @@ final class Hub: Sendable {
     private static func sendOwnAnswer(_ answer: TimedAnswer, _ state: inout State) -> Bool {
         guard !state.awaited.isEmpty else { return false }
         let command = AwaitedAnswers.Command(
-            kind: answer.answer.command,
-            store: Name(answer.answer.store),
-            id: Name(answer.answer.id)
-        )
+            kind: answer.answer.command, store: Name(answer.answer.store), id: Name(answer.answer.id))
         guard let page = state.awaited.remove(command) else { return false }
         let frame = Frames.own(answer)
-        for subscriber in state.subscribers.values where subscriber.page == page {
-            subscriber.post { $0.add(own: frame) }
-        }
+        for subscriber in state.subscribers.values where subscriber.page == page { subscriber.post { $0.add(own: frame) } }
         return true
     }
 
@@ -202,9 +190,8 @@ final class Hub: Sendable {
             let scope = subscriber.view.scope
             let answers =
                 frames[scope]
-                ?? state.answers
-                .filter { scope == nil || Name($0.answer.store) == scope }
-                .suffix(Activity.mostAnswers).map(Frames.answer)
+                ?? state.answers.filter { scope == nil || Name($0.answer.store) == scope }.suffix(Activity.mostAnswers).map(
+                    Frames.answer)
             frames[scope] = answers
             if !answers.isEmpty { subscriber.post { for answer in answers { $0.add(answer: answer) } } }
         }

@@ -2,9 +2,7 @@
 /// last few answers, and the answers to the page's own commands, whose number the kiosk limits.
 struct Mailbox<Frame: Sendable>: Sendable {
     /// Kinds of frames that replace each other: only the newest matters.
-    enum Slot: Int, CaseIterable, Sendable {
-        case link, stores, stock, board
-    }
+    enum Slot: Int, CaseIterable, Sendable { case link, stores, stock, board }
 
     /// The most answers that wait. A page shows no more.
     static var mostAnswers: Int { 30 }
@@ -16,9 +14,7 @@ struct Mailbox<Frame: Sendable>: Sendable {
     private var own: [Frame] = []
 
     /// Replaces the frame in a slot.
-    mutating func put(_ frame: Frame, in slot: Slot) {
-        newest[slot.rawValue] = frame
-    }
+    mutating func put(_ frame: Frame, in slot: Slot) { newest[slot.rawValue] = frame }
 
     /// Adds an answer. If there are too many, the oldest is dropped.
     mutating func add(answer frame: Frame) {

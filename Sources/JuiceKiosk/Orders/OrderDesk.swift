@@ -47,9 +47,7 @@ final class OrderDesk: Sendable {
             let isTaken = state.withLock { state in
                 guard !state.isClosed, state.underWay < Self.most else { return false }
                 state.underWay += 1
-                state.waiting.append(
-                    (command, { continuation.resume(with: $0.mapError { $0 as any Error }) })
-                )
+                state.waiting.append((command, { continuation.resume(with: $0.mapError { $0 as any Error }) }))
                 return true
             }
             if isTaken { wake.signal() } else { continuation.resume(throwing: Failure.busy) }
@@ -90,14 +88,8 @@ final class OrderDesk: Sendable {
         }
         do throws(KafkaError) {
             try client.producer.produce(
-                topic: topics[command.kind.topic],
-                key: Array(command.store.utf8),
-                value: command.value,
-                completion: finish
-            )
-        } catch {
-            finish(.failure(error))
-        }
+                topic: topics[command.kind.topic], key: Array(command.store.utf8), value: command.value, completion: finish)
+        } catch { finish(.failure(error)) }
     }
 
     /// A producer and whether it still works.
@@ -106,10 +98,7 @@ final class OrderDesk: Sendable {
         let health = Health()
 
         init(_ configuration: KafkaConfiguration, _ logger: Logger) throws(KafkaError) {
-            producer = try Producer(
-                configuration: configuration,
-                hooks: ClientHooks(logger: logger, logCeiling: .debug)
-            )
+            producer = try Producer(configuration: configuration, hooks: ClientHooks(logger: logger, logCeiling: .debug))
         }
     }
 

@@ -32,9 +32,7 @@ struct KioskRoutes {
             let order = try await CommandBody.order(body(of: request), menu: configuration.menu)
             return try await admit(order, request, context)
         }
-        router.post("/api/cancels") { request, context in
-            try await admit(CommandBody.cancel(body(of: request)), request, context)
-        }
+        router.post("/api/cancels") { request, context in try await admit(CommandBody.cancel(body(of: request)), request, context) }
         router.post("/api/restocks") { request, context in
             try checkStaff(request, context)
             let restock = try await CommandBody.restock(body(of: request), menu: configuration.menu)
@@ -54,30 +52,19 @@ struct KioskRoutes {
     /// The client's address, also behind trusted proxies; nil if it is unknown.
     private func client(_ request: Request, _ context: KioskContext) -> IPAddress? {
         ProxyChain(trusted: configuration.trustedProxies).client(
-            peer: IPAddress(context.peer),
-            forwardedFor: HTTPField.Name("X-Forwarded-For").map { request.headers[values: $0] } ?? []
+            peer: IPAddress(context.peer), forwardedFor: HTTPField.Name("X-Forwarded-For").map { request.headers[values: $0] } ?? []
         )
     }
 
     private func checkStaff(_ request: Request, _ context: KioskContext) throws(Refusal) {
-        try door.enter(
-            authorization: request.headers[.authorization],
-            from: client(request, context),
-            path: request.uri.path
-        )
+        try door.enter(authorization: request.headers[.authorization], from: client(request, context), path: request.uri.path)
     }
 
     /// Sends an order or a cancel, within the rate limit. Either may take a place in the service's duplicate memory.
-    private func admit(_ command: OutgoingCommand, _ request: Request, _ context: KioskContext) async throws
-        -> Response
-    {
+    private func admit(_ command: OutgoingCommand, _ request: Request, _ context: KioskContext) async throws -> Response {
         guard let takesOrders = hub.takesOrders(for: Name(command.store)) else { throw Refusal.stockIsUnread }
         guard takesOrders else { throw Refusal.unknownStore }
-        try gate.pass(
-            AwaitedAnswers.Command(command),
-            from: client(request, context),
-            path: request.uri.path
-        )
+        try gate.pass(AwaitedAnswers.Command(command), from: client(request, context), path: request.uri.path)
         return try await send(command, for: request)
     }
 
@@ -85,9 +72,7 @@ struct KioskRoutes {
         do {
             let buffer = try await request.body.collect(upTo: CommandBody.maximumLength)
             return Data(buffer.readableBytesView)
-        } catch is NIOTooManyBytesError {
-            throw Refusal.tooLarge
-        }
+        } catch is NIOTooManyBytesError { throw Refusal.tooLarge }
     }
 
     private func send(_ command: OutgoingCommand, for request: Request) async throws -> Response {
@@ -98,13 +83,8 @@ struct KioskRoutes {
         do {
             let delivery = try await desk.send(command)
             metrics.sent(command.kind, .confirmed)
-            return try json(
-                Receipt(partition: delivery.partition, offset: delivery.offset),
-                status: .accepted
-            )
-        } catch OrderDesk.Failure.busy {
-            throw Refusal.busy
-        } catch OrderDesk.Failure.unconfirmed(let reason) {
+            return try json(Receipt(partition: delivery.partition, offset: delivery.offset), status: .accepted)
+        } catch OrderDesk.Failure.busy { throw Refusal.busy } catch OrderDesk.Failure.unconfirmed(let reason) {
             metrics.sent(command.kind, .unconfirmed)
             throw Refusal.unconfirmed(reason)
         }
@@ -119,10 +99,8 @@ struct KioskRoutes {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes
         return Response(
-            status: status,
-            headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: try encoder.encode(answer)))
-        )
+            status: status, headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: try encoder.encode(answer))))
     }
 
     // MARK: - Events
@@ -137,27 +115,21 @@ struct KioskRoutes {
     private func events(_ request: Request) throws -> Response {
         let parameters = request.uri.queryParameters
         let store = parameters["store"].map(String.init) ?? StoreID.main
-        guard CommandBody.isStore(store), hub.rule.isShown(Name(store)) else {
-            throw Refusal.unknownStore
-        }
+        guard CommandBody.isStore(store), hub.rule.isShown(Name(store)) else { throw Refusal.unknownStore }
         let view = PageView(store: Name(store), showsAll: parameters["scope"] != "store")
         let page = try page(parameters["page"]) ?? Name("")
         guard hub.hasRoom else { throw Refusal.tooManyPages }
         return Response(
-            status: .ok,
-            headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
+            status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
             body: ResponseBody { [hub] writer in
                 // Subscribe only here: the body of a HEAD response, or for a client that is gone, is never written. Another page
                 // may have taken the last place since the check; then this stream ends at once, and the page reconnects.
-                guard let subscriber = hub.subscribe(view, page: page) else {
-                    return try await writer.finish(nil)
-                }
+                guard let subscriber = hub.subscribe(view, page: page) else { return try await writer.finish(nil) }
                 defer { hub.unsubscribe(subscriber) }
                 // If the page does not read, the write waits here while the mailbox keeps only the newest frames.
                 for await _ in subscriber.wakes { try await writer.write(subscriber.drain()) }
                 try await writer.finish(nil)
-            }
-        )
+            })
     }
 }
 

@@ -38,11 +38,8 @@ struct MenuAnswer: Encodable {
         fruits = menu.fruits.map { FruitAnswer(id: $0.id, name: Text($0.name)) }
         juices = menu.juices.map { juice in
             JuiceAnswer(
-                id: juice.id,
-                name: Text(juice.name),
-                aliases: juice.aliases,
-                recipe: juice.recipe.map { FruitAmount(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) }
-            )
+                id: juice.id, name: Text(juice.name), aliases: juice.aliases,
+                recipe: juice.recipe.map { FruitAmount(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) })
         }
         language = configuration.language.rawValue
         stores = configuration.rule.named

@@ -41,10 +41,8 @@ enum PageFiles {
         for file in all {
             router.get(RouterPath(file.path)) { _, _ in
                 Response(
-                    status: .ok,
-                    headers: [.contentType: file.type, .cacheControl: "no-cache"],
-                    body: ResponseBody(byteBuffer: file.bytes)
-                )
+                    status: .ok, headers: [.contentType: file.type, .cacheControl: "no-cache"],
+                    body: ResponseBody(byteBuffer: file.bytes))
             }
         }
     }

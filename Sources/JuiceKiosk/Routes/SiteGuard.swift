@@ -41,11 +41,7 @@ struct SiteGuard: RouterMiddleware {
         // Foreign pages may link to the page, but not use its API.
         if route?.hasPrefix("/api/") == true, check.isForeign(fetchSite: fetchSite) { throw .foreignOrigin }
         guard request.method != .get, request.method != .head else { return }
-        let isSame = check.isSameOrigin(
-            host: request.head.authority,
-            origin: request.headers[.origin],
-            fetchSite: fetchSite
-        )
+        let isSame = check.isSameOrigin(host: request.head.authority, origin: request.headers[.origin], fetchSite: fetchSite)
         guard isSame else { throw .foreignOrigin }
         let type = request.headers[.contentType]?.split(separator: ";").first?.lowercased()
         guard type?.filter({ $0 != " " }) == "application/json" else { throw .notJSON }

@@ -82,8 +82,7 @@ extension OrderedJuice: CustomStringConvertible {
 /// objects, since a list keeps its order in every language.
 extension Answer: Encodable {
     private enum Field: String, CodingKey {
-        case type, store, message, duplicate, juice, quantity, items, returned, left, missing, reason,
-            revision
+        case type, store, message, duplicate, juice, quantity, items, returned, left, missing, reason, revision
     }
 
     /// Writes the fields.
@@ -101,13 +100,11 @@ extension Answer: Encodable {
         case .outOfStock(let juices, let missing):
             try encode(juices, to: &fields)
             try fields.encode(missing, forKey: .missing)
-        case .restocked(let left):
-            try fields.encode(left, forKey: .left)
+        case .restocked(let left): try fields.encode(left, forKey: .left)
         case .cancelled(let returned, let left):
             try fields.encode(returned, forKey: .returned)
             try fields.encode(left, forKey: .left)
-        case .rejected(let reason):
-            try fields.encode(reason, forKey: .reason)
+        case .rejected(let reason): try fields.encode(reason, forKey: .reason)
         }
     }
 
@@ -116,8 +113,7 @@ extension Answer: Encodable {
         case .single(let item):
             try fields.encode(item.juice, forKey: .juice)
             try fields.encode(item.quantity, forKey: .quantity)
-        case .basket(let items):
-            try fields.encode(items, forKey: .items)
+        case .basket(let items): try fields.encode(items, forKey: .items)
         }
     }
 }
@@ -150,35 +146,18 @@ public final class AnswerDecoder {
         let head = try members.head()
         let revision = try members.revision()
         return Answer(
-            command: head.command,
-            id: String(head.id),
-            store: String(head.store),
-            offset: head.offset,
-            from: head.from?.text,
-            outcome: try outcome(of: object, try members.type.text("type")),
-            isDuplicate: head.isDuplicate,
-            message: String(try object.text("message")),
-            revision: revision > 0 ? revision : nil
-        )
+            command: head.command, id: String(head.id), store: String(head.store), offset: head.offset, from: head.from?.text,
+            outcome: try outcome(of: object, try members.type.text("type")), isDuplicate: head.isDuplicate,
+            message: String(try object.text("message")), revision: revision > 0 ? revision : nil)
     }
 
-    private func outcome(
-        of answer: JSONObject,
-        _ type: BorrowedText
-    ) throws(MalformedMessage) -> Answer.Outcome {
+    private func outcome(of answer: JSONObject, _ type: BorrowedText) throws(MalformedMessage) -> Answer.Outcome {
         switch AnswerContent.Kind(type: type) {
         case .juiceMade:
-            return .juiceMade(
-                try juices(of: answer),
-                used: try answer.amounts("used"),
-                left: try answer.amounts("left")
-            )
-        case .outOfStock:
-            return .outOfStock(try juices(of: answer), missing: try missing(in: answer))
-        case .restocked:
-            return .restocked(left: try answer.amounts("left"))
-        case .cancelled:
-            return .cancelled(returned: try answer.amounts("returned"), left: try answer.amounts("left"))
+            return .juiceMade(try juices(of: answer), used: try answer.amounts("used"), left: try answer.amounts("left"))
+        case .outOfStock: return .outOfStock(try juices(of: answer), missing: try missing(in: answer))
+        case .restocked: return .restocked(left: try answer.amounts("left"))
+        case .cancelled: return .cancelled(returned: try answer.amounts("returned"), left: try answer.amounts("left"))
         case nil:
             guard type == BorrowedText(AnswerEncoder.rejectedType) else {
                 throw MalformedMessage("type", "no answer has this type")
@@ -188,9 +167,7 @@ public final class AnswerDecoder {
     }
 
     private func juices(of answer: JSONObject) throws(MalformedMessage) -> OrderedJuices {
-        if answer.member("items").isAbsent {
-            return .single(try item(answer, "", JuiceOrder.quantities))
-        }
+        if answer.member("items").isAbsent { return .single(try item(answer, "", JuiceOrder.quantities)) }
         let items = try answer.objects("items") { item, place throws(MalformedMessage) in
             try self.item(item, "\(place).", JuiceOrder.basketQuantities)
         }
@@ -200,15 +177,9 @@ public final class AnswerDecoder {
         return .basket(items)
     }
 
-    private func item(
-        _ item: JSONObject,
-        _ path: String,
-        _ quantities: ClosedRange<Int>
-    ) throws(MalformedMessage) -> OrderedJuice {
+    private func item(_ item: JSONObject, _ path: String, _ quantities: ClosedRange<Int>) throws(MalformedMessage) -> OrderedJuice {
         OrderedJuice(
-            juice: String(try item.text("juice", in: path)),
-            quantity: try item.integer("quantity", in: path, from: quantities)
-        )
+            juice: String(try item.text("juice", in: path)), quantity: try item.integer("quantity", in: path, from: quantities))
     }
 
     private func missing(in answer: JSONObject) throws(MalformedMessage) -> [MissingFruit] {
@@ -218,8 +189,7 @@ public final class AnswerDecoder {
             MissingFruit(
                 fruit: String(try shortage.text("fruit", in: "\(place).")),
                 needed: try shortage.integer("needed", in: "\(place).", from: 0...mostNeeded),
-                inStock: try shortage.integer("inStock", in: "\(place).", from: 0...FruitStore.maximumLevel)
-            )
+                inStock: try shortage.integer("inStock", in: "\(place).", from: 0...FruitStore.maximumLevel))
         }
         guard !missing.isEmpty else { throw MalformedMessage("missing", "must not be empty") }
         return missing

@@ -56,12 +56,7 @@ public final class AnswerEncoder: Sendable {
     }
 
     /// Writes the record of a store's whole stock after its `revision`th change.
-    public func stock(
-        store: BorrowedText,
-        revision: Int,
-        levels: FruitStore,
-        into buffer: inout OutputBuffer
-    ) {
+    public func stock(store: BorrowedText, revision: Int, levels: FruitStore, into buffer: inout OutputBuffer) {
         stock.write(store: store, revision: revision, levels: levels, into: &buffer)
     }
 
@@ -70,19 +65,14 @@ public final class AnswerEncoder: Sendable {
 }
 
 extension AnswerEncoder {
-    private func writeJuiceMade(
-        _ content: AnswerContent,
-        _ head: AnswerHead,
-        into buffer: inout OutputBuffer
-    ) {
+    private func writeJuiceMade(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
         begin(beginnings.juiceMade, head, into: &buffer)
         append(content.order, into: &buffer)
         appendAmounts(of: content, after: { $0.firstUsed }, into: &buffer)
         appendLevels(of: content, after: { $0.firstLeftAfterAmounts }, into: &buffer)
         appendRevision(of: content, into: &buffer)
         switch content.order {
-        case .single(let item) where item.quantity == 1:
-            append(juices[item.juice].madeOne, into: &buffer)
+        case .single(let item) where item.quantity == 1: append(juices[item.juice].madeOne, into: &buffer)
         case .single(let item):
             append(phrases.made.before, into: &buffer)
             append(item, into: &buffer)
@@ -97,11 +87,7 @@ extension AnswerEncoder {
         }
     }
 
-    private func writeOutOfStock(
-        _ content: AnswerContent,
-        _ head: AnswerHead,
-        into buffer: inout OutputBuffer
-    ) {
+    private func writeOutOfStock(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
         begin(beginnings.outOfStock, head, into: &buffer)
         append(content.order, into: &buffer)
         var following = 0
@@ -121,11 +107,7 @@ extension AnswerEncoder {
         append(phrases.outOfStock.after, into: &buffer)
     }
 
-    private func writeRestocked(
-        _ content: AnswerContent,
-        _ head: AnswerHead,
-        into buffer: inout OutputBuffer
-    ) {
+    private func writeRestocked(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
         begin(beginnings.restocked, head, into: &buffer)
         appendLevels(of: content, after: { $0.firstLeft }, into: &buffer)
         appendRevision(of: content, into: &buffer)
@@ -134,11 +116,7 @@ extension AnswerEncoder {
         buffer.append(#""}"#)
     }
 
-    private func writeCancelled(
-        _ content: AnswerContent,
-        _ head: AnswerHead,
-        into buffer: inout OutputBuffer
-    ) {
+    private func writeCancelled(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
         begin(beginnings.cancelled, head, into: &buffer)
         guard content.fruits.count > 0 else { return append(phrases.cancelledNothing, into: &buffer) }
         appendAmounts(of: content, after: { $0.firstReturned }, into: &buffer)
@@ -166,8 +144,7 @@ extension AnswerEncoder {
         case .single(let item):
             append(juices[item.juice].id, into: &buffer)
             buffer.append(decimal: item.quantity)
-        case .basket(let items):
-            append(items, into: &buffer)
+        case .basket(let items): append(items, into: &buffer)
         }
     }
 
@@ -224,11 +201,7 @@ extension AnswerEncoder {
     }
 
     /// The fruits in a message, each with a number.
-    private func appendList(
-        of content: AnswerContent,
-        into buffer: inout OutputBuffer,
-        _ number: (FruitTally.Line) -> Int
-    ) {
+    private func appendList(of content: AnswerContent, into buffer: inout OutputBuffer, _ number: (FruitTally.Line) -> Int) {
         for place in 0..<content.fruits.count {
             let line = content.fruits[place]
             if place > 0 { buffer.append(", ") }

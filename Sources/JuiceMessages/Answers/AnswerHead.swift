@@ -14,13 +14,7 @@ public struct AnswerHead {
     public internal(set) var isDuplicate = false
 
     /// The head of a first answer.
-    public init(
-        _ command: CommandKind,
-        id: BorrowedText,
-        store: BorrowedText,
-        offset: Int64,
-        from: ForwardSource? = nil
-    ) {
+    public init(_ command: CommandKind, id: BorrowedText, store: BorrowedText, offset: Int64, from: ForwardSource? = nil) {
         self.command = command
         self.id = id
         self.store = store
@@ -88,8 +82,7 @@ extension OutputBuffer {
         // The same id and store take as many bytes there.
         var rest = first[type...].dropFirst(count - start).drop { $0.isDigit }
         append(placeOf: head)
-        if UnsafeRawBufferPointer(rebasing: rest).begins(with: BorrowedText(AnswerHead.sourceBeginning).bytes)
-        {
+        if UnsafeRawBufferPointer(rebasing: rest).begins(with: BorrowedText(AnswerHead.sourceBeginning).bytes) {
             rest = rest.dropFirst(AnswerHead.sourceBeginning.utf8CodeUnitCount)
             rest = rest.drop { $0 != UInt8(ascii: "\"") }.dropFirst()
         }
@@ -108,9 +101,7 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-extension UInt8 {
-    fileprivate var isDigit: Bool { UInt8(ascii: "0") <= self && self <= UInt8(ascii: "9") }
-}
+extension UInt8 { fileprivate var isDigit: Bool { UInt8(ascii: "0") <= self && self <= UInt8(ascii: "9") } }
 
 /// The members that any answer may have, found in one pass.
 struct AnswerMembers {
@@ -152,12 +143,8 @@ struct AnswerMembers {
     func head() throws(MalformedMessage) -> AnswerHead {
         let command = try answeredCommand()
         var head = AnswerHead(
-            command,
-            id: try (command == .restock ? restockID : orderID).text("\(command.idField)"),
-            store: try store.text("store"),
-            offset: Int64(try offset.integer("offset", from: 0 ... .max)),
-            from: try forwardSource()
-        )
+            command, id: try (command == .restock ? restockID : orderID).text("\(command.idField)"), store: try store.text("store"),
+            offset: Int64(try offset.integer("offset", from: 0 ... .max)), from: try forwardSource())
         head.isDuplicate = try duplicate.isMarked("duplicate")
         return head
     }

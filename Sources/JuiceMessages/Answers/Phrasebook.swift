@@ -7,9 +7,7 @@ struct Phrasebook {
     let menu: Menu
     let language: Language
 
-    func name(ofFruit fruit: Int) -> String {
-        menu.fruits[fruit].name.text(in: language)
-    }
+    func name(ofFruit fruit: Int) -> String { menu.fruits[fruit].name.text(in: language) }
 }
 
 // MARK: - Answers to orders
@@ -24,9 +22,7 @@ extension Phrasebook {
     }
 
     /// One of a juice: `kiwi juice`.
-    func one(ofJuice juice: Int) -> String {
-        menu.juices[juice].name.text(in: language)
-    }
+    func one(ofJuice juice: Int) -> String { menu.juices[juice].name.text(in: language) }
 
     /// The text around the number of several of a juice: `3 × kiwi juice`.
     func several(ofJuice juice: Int) -> (before: String, after: String) {
@@ -55,14 +51,11 @@ extension Phrasebook {
     func listed(fruit: Int) -> ListedFruit {
         let name = name(ofFruit: fruit)
         return switch language {
-        case .english:
-            ListedFruit(beforeOthers: "\(name), ", beforeLast: "\(name), ", last: name)
+        case .english: ListedFruit(beforeOthers: "\(name), ", beforeLast: "\(name), ", last: name)
         case .korean:
             ListedFruit(
-                beforeOthers: "\(name), ",
-                beforeLast: KoreanParticle.and.attached(to: name) + " ",
-                last: KoreanParticle.subject.attached(to: name)
-            )
+                beforeOthers: "\(name), ", beforeLast: KoreanParticle.and.attached(to: name) + " ",
+                last: KoreanParticle.subject.attached(to: name))
         }
     }
 }
@@ -123,8 +116,7 @@ extension Phrasebook {
         case .unknownFruit(let id): "no fruit is called \"\(id)\""
         case .badQuantity: "the quantity must be a whole number from 1 to 100"
         case .badAmount(let fruit): "the amount of \(name(ofFruit: fruit)) must be a whole number"
-        case .wouldGoNegative(let fruit, let inStock):
-            "\(name(ofFruit: fruit)) cannot go below 0 (in stock: \(inStock))"
+        case .wouldGoNegative(let fruit, let inStock): "\(name(ofFruit: fruit)) cannot go below 0 (in stock: \(inStock))"
         case .wouldOverflow(let fruit, let inStock):
             "\(name(ofFruit: fruit)) cannot go above \(FruitStore.maximumLevel) (in stock: \(inStock))"
         case .emptyRestock: "the restock names no fruit, neither in \"add\" nor in \"set\""
@@ -139,8 +131,7 @@ extension Phrasebook {
         case .badCommand(.notBoolean(let field)): "\"\(field.rawValue)\" must be true or false"
         case .cancelled: "the order was cancelled"
         case .badCommand(.addAndSet): "a restock has either \"add\" or \"set\", not both"
-        case .badCommand(.notAnObject(let field)):
-            "\"\(field.rawValue)\" must be an object of amounts by fruit"
+        case .badCommand(.notAnObject(let field)): "\"\(field.rawValue)\" must be an object of amounts by fruit"
         case .badCommand(.repeatedField(let field)): "\"\(field.rawValue)\" is given twice"
         case .badCommand(.repeatedFruit(let fruit)): "\(name(ofFruit: fruit)) is given twice"
         }
@@ -152,8 +143,7 @@ extension Phrasebook {
         case .unknownFruit(let id): "메뉴에 없는 과일이에요: \"\(id)\""
         case .badQuantity: "수량은 1부터 100까지의 정수여야 해요"
         case .badAmount(let fruit): "\(name(ofFruit: fruit)) 수량은 정수여야 해요"
-        case .wouldGoNegative(let fruit, let inStock):
-            "\(name(ofFruit: fruit)) 재고는 0보다 작아질 수 없어요 (현재 \(inStock)개)"
+        case .wouldGoNegative(let fruit, let inStock): "\(name(ofFruit: fruit)) 재고는 0보다 작아질 수 없어요 (현재 \(inStock)개)"
         case .wouldOverflow(let fruit, let inStock):
             "\(name(ofFruit: fruit)) 재고는 \(FruitStore.maximumLevel)개를 넘을 수 없어요 (현재 \(inStock)개)"
         case .emptyRestock: "수정할 과일이 없어요. \"add\"나 \"set\"에 과일을 적어 주세요"
@@ -170,8 +160,7 @@ extension Phrasebook {
         case .badCommand(.addAndSet): "\"add\"와 \"set\"은 함께 쓸 수 없어요"
         case .badCommand(.notAnObject(let field)): "\"\(field.rawValue)\" 값은 과일별 수량을 담은 객체여야 해요"
         case .badCommand(.repeatedField(let field)): "\"\(field.rawValue)\" 필드가 두 번 나왔어요"
-        case .badCommand(.repeatedFruit(let fruit)):
-            "\(KoreanParticle.subject.attached(to: name(ofFruit: fruit))) 두 번 나왔어요"
+        case .badCommand(.repeatedFruit(let fruit)): "\(KoreanParticle.subject.attached(to: name(ofFruit: fruit))) 두 번 나왔어요"
         }
     }
 }

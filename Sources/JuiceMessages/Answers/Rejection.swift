@@ -109,10 +109,8 @@ public enum Rejection: Error, Hashable {
     /// The rejection that answers an edit the store did not take.
     public init(_ error: StockEditError) {
         switch error {
-        case .wouldGoNegative(let fruit, let inStock):
-            self = .wouldGoNegative(fruit: fruit, inStock: inStock)
-        case .wouldOverflow(let fruit, let inStock):
-            self = .wouldOverflow(fruit: fruit, inStock: inStock)
+        case .wouldGoNegative(let fruit, let inStock): self = .wouldGoNegative(fruit: fruit, inStock: inStock)
+        case .wouldOverflow(let fruit, let inStock): self = .wouldOverflow(fruit: fruit, inStock: inStock)
         }
     }
 }

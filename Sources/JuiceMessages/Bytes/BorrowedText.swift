@@ -10,9 +10,7 @@ public struct BorrowedText: Equatable {
     public let bytes: UnsafeRawBufferPointer
 
     /// The text in these bytes, which must be UTF-8.
-    public init(_ bytes: UnsafeRawBufferPointer) {
-        self.bytes = bytes
-    }
+    public init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     /// A literal, valid for the life of the process.
     public init(_ literal: StaticString) {
@@ -20,10 +18,7 @@ public struct BorrowedText: Equatable {
     }
 
     /// Calls `body` with a string as a borrowed text, valid during the call.
-    public static func withText<Result>(
-        _ string: String,
-        _ body: (BorrowedText) throws -> Result
-    ) rethrows -> Result {
+    public static func withText<Result>(_ string: String, _ body: (BorrowedText) throws -> Result) rethrows -> Result {
         var string = string
         return try string.withUTF8 { try body(BorrowedText(UnsafeRawBufferPointer($0))) }
     }
@@ -43,9 +38,7 @@ public struct BorrowedText: Equatable {
 
 extension String {
     /// A copy of a borrowed text.
-    public init(_ text: BorrowedText) {
-        self.init(decoding: text.bytes, as: UTF8.self)
-    }
+    public init(_ text: BorrowedText) { self.init(decoding: text.bytes, as: UTF8.self) }
 }
 
 extension UnsafeRawBufferPointer {
@@ -92,13 +85,10 @@ extension UnsafeRawBufferPointer {
         let (size, last) = (MemoryLayout<Word>.size, count - MemoryLayout<Word>.size)
         var offset = 0
         while offset < last {
-            guard
-                loadUnaligned(fromByteOffset: offset, as: Word.self)
-                    == other.loadUnaligned(fromByteOffset: offset, as: Word.self)
+            guard loadUnaligned(fromByteOffset: offset, as: Word.self) == other.loadUnaligned(fromByteOffset: offset, as: Word.self)
             else { return false }
             offset += size
         }
-        return loadUnaligned(fromByteOffset: last, as: Word.self)
-            == other.loadUnaligned(fromByteOffset: last, as: Word.self)
+        return loadUnaligned(fromByteOffset: last, as: Word.self) == other.loadUnaligned(fromByteOffset: last, as: Word.self)
     }
 }

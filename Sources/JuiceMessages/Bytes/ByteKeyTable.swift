@@ -28,9 +28,7 @@ public struct ByteKeyTable: Sendable {
     }
 
     /// How many keys there are; their indices are `0..<count`.
-    public var count: Int {
-        keyEnds.count
-    }
+    public var count: Int { keyEnds.count }
 
     /// A key with its hash, for more than one lookup.
     public struct Key {
@@ -82,9 +80,7 @@ public struct ByteKeyTable: Sendable {
     }
 
     /// The index of a key, or `nil` if it was never inserted.
-    public func find(_ key: Key) -> Int? {
-        slots[position(of: key.bytes, hash: key.hash)].index
-    }
+    public func find(_ key: Key) -> Int? { slots[position(of: key.bytes, hash: key.hash)].index }
 
     /// The index of a key, which is inserted if it is new.
     public mutating func insert(_ key: UnsafeRawBufferPointer) -> (index: Int, inserted: Bool) {
@@ -136,9 +132,7 @@ extension ByteKeyTable {
 
         private init() {}
 
-        init(index: Int, hash: UInt32) {
-            bits = UInt64(hash) << 32 | UInt64(index + 1)
-        }
+        init(index: Int, hash: UInt32) { bits = UInt64(hash) << 32 | UInt64(index + 1) }
 
         var isFree: Bool { bits == 0 }
         var hash: UInt32 { UInt32(truncatingIfNeeded: bits >> 32) }
@@ -165,17 +159,13 @@ extension ByteKeyTable {
     private static func freePosition(for hash: UInt32, in slots: [Slot]) -> Int {
         let mask = slots.count - 1
         var position = Int(hash) & mask
-        while !slots[position].isFree {
-            position = (position + 1) & mask
-        }
+        while !slots[position].isFree { position = (position + 1) & mask }
         return position
     }
 
     private mutating func grow() {
         var larger = Array(repeating: Slot.free, count: slots.count * 2)
-        for slot in slots where !slot.isFree {
-            larger[Self.freePosition(for: slot.hash, in: larger)] = slot
-        }
+        for slot in slots where !slot.isFree { larger[Self.freePosition(for: slot.hash, in: larger)] = slot }
         slots = larger
     }
 }

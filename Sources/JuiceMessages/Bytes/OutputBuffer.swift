@@ -15,14 +15,10 @@ public struct OutputBuffer: ~Copyable {
         memory = Self.allocate(self.capacity)
     }
 
-    deinit {
-        memory.deallocate()
-    }
+    deinit { memory.deallocate() }
 
     /// Empties the buffer and keeps its memory.
-    public mutating func removeAll() {
-        count = 0
-    }
+    public mutating func removeAll() { count = 0 }
 
     /// The bytes, valid until the buffer is appended to or destroyed.
     public var unsafeBytes: UnsafeRawBufferPointer {
@@ -30,14 +26,10 @@ public struct OutputBuffer: ~Copyable {
     }
 
     /// A copy of the bytes.
-    public var bytes: [UInt8] {
-        Array(unsafeBytes)
-    }
+    public var bytes: [UInt8] { Array(unsafeBytes) }
 
     /// A copy of the bytes as text.
-    public var text: String {
-        String(decoding: unsafeBytes, as: UTF8.self)
-    }
+    public var text: String { String(decoding: unsafeBytes, as: UTF8.self) }
 }
 
 extension OutputBuffer {
@@ -48,9 +40,7 @@ extension OutputBuffer {
         count += bytes.count
     }
 
-    mutating func append(_ literal: StaticString) {
-        append(BorrowedText(literal).bytes)
-    }
+    mutating func append(_ literal: StaticString) { append(BorrowedText(literal).bytes) }
 
     @inline(__always)
     mutating func append(byte: UInt8) {

@@ -51,11 +51,9 @@ public struct SipHash {
     ///   - first: the first string.
     ///   - second: the second string; if it is empty, the hash is that of the first alone.
     ///   - key: other keys give other hashes.
-    public static func wideHash(
-        _ first: UnsafeRawBufferPointer,
-        _ second: UnsafeRawBufferPointer,
-        key: Key
-    ) -> (low: UInt64, high: UInt64) {
+    public static func wideHash(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, key: Key) -> (
+        low: UInt64, high: UInt64
+    ) {
         var state = SipHash(key)
         state.v1 ^= 0xEE
         state.combine(first)

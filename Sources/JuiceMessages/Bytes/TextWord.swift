@@ -49,9 +49,7 @@ extension UnsafeRawBufferPointer {
     }
 
     /// Whether all bytes are ASCII that stands for itself in a JSON string.
-    var isPlain: Bool {
-        allWords(\.isPlain) ?? allSatisfy(\.isPlain)
-    }
+    var isPlain: Bool { allWords(\.isPlain) ?? allSatisfy(\.isPlain) }
 
     /// Whether the bytes are UTF-8.
     var isUTF8: Bool {

@@ -51,14 +51,8 @@ public final class CommandDecoder {
         do throws(DeadLetterReason) {
             members = Members(of: try object(in: value))
             id = try self.id(members.id)
-        } catch {
-            return .undecodable(error)
-        }
-        do throws(Rejection) {
-            return .command(try command(id, members))
-        } catch {
-            return .rejected(id: id, error)
-        }
+        } catch { return .undecodable(error) }
+        do throws(Rejection) { return .command(try command(id, members)) } catch { return .rejected(id: id, error) }
     }
 }
 
@@ -86,9 +80,7 @@ extension CommandDecoder {
         case .repeated: throw .badID
         case .value(let value) where value.isNull: throw .missingID
         case .value(let value):
-            guard let id = value.string, (1...CommandKind.maximumIDLength).contains(id.bytes.count) else {
-                throw .badID
-            }
+            guard let id = value.string, (1...CommandKind.maximumIDLength).contains(id.bytes.count) else { throw .badID }
             return id
         }
     }
@@ -116,9 +108,7 @@ extension CommandDecoder {
             if isCancel { return .cancel }
         }
         if case .repeated = members.juice { throw .badCommand(.repeatedField(.juice)) }
-        guard let items = try given(members.items, .items) else {
-            return .make(.single(try item(members.juice, members.quantity)))
-        }
+        guard let items = try given(members.items, .items) else { return .make(.single(try item(members.juice, members.quantity))) }
         guard try given(members.juice, .juice) == nil else { throw .badCommand(.juiceAndItems) }
         guard try given(members.quantity, .quantity) == nil else { throw .badCommand(.quantityAndItems) }
         return .make(.basket(try basket(items)))
@@ -153,9 +143,7 @@ extension CommandDecoder {
     @inline(__always)
     private func quantity(_ member: JSONObject.Member) throws(Rejection) -> Int {
         guard let value = try given(member, .quantity) else { return 1 }
-        guard let quantity = value.integer, JuiceOrder.quantities.contains(quantity) else {
-            throw .badQuantity
-        }
+        guard let quantity = value.integer, JuiceOrder.quantities.contains(quantity) else { throw .badQuantity }
         return quantity
     }
 }
@@ -174,10 +162,7 @@ extension CommandDecoder {
         }
     }
 
-    private func entries(
-        of value: JSONValue,
-        field: Rejection.Field
-    ) throws(Rejection) -> [StockEdit.Entry] {
+    private func entries(of value: JSONValue, field: Rejection.Field) throws(Rejection) -> [StockEdit.Entry] {
         guard let amounts = value.object else { throw .badCommand(.notAnObject(field)) }
         guard !amounts.isEmpty else { throw .emptyRestock }
         var isGiven = Array(repeating: false, count: fruits.count)

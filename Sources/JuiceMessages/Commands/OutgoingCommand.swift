@@ -14,12 +14,7 @@ public struct OutgoingCommand: Sendable, Equatable {
     public let value: [UInt8]
 
     /// An order.
-    public static func order(
-        id: String,
-        store: String,
-        juice: String,
-        quantity: Int = 1
-    ) -> OutgoingCommand {
+    public static func order(id: String, store: String, juice: String, quantity: Int = 1) -> OutgoingCommand {
         OutgoingCommand(.order, id: id, store: store) { value in
             value.append(",")
             value.append(membersOf: OrderedJuice(juice: juice, quantity: quantity))
@@ -51,12 +46,7 @@ public struct OutgoingCommand: Sendable, Equatable {
     }
 
     /// A restock of these fruits.
-    public static func restock(
-        id: String,
-        store: String,
-        _ kind: StockEdit.Kind,
-        _ amounts: [FruitAmount]
-    ) -> OutgoingCommand {
+    public static func restock(id: String, store: String, _ kind: StockEdit.Kind, _ amounts: [FruitAmount]) -> OutgoingCommand {
         OutgoingCommand(.restock, id: id, store: store) { value in
             switch kind {
             case .add: value.append(#","add":{"#)
@@ -73,12 +63,7 @@ public struct OutgoingCommand: Sendable, Equatable {
     }
 
     /// - Parameter members: appends what follows the id, each member with a comma before it.
-    private init(
-        _ kind: CommandKind,
-        id: String,
-        store: String,
-        members: (inout OutputBuffer) -> Void
-    ) {
+    private init(_ kind: CommandKind, id: String, store: String, members: (inout OutputBuffer) -> Void) {
         var buffer = OutputBuffer()
         buffer.append("{\"")
         buffer.append(kind.idField)

@@ -20,29 +20,19 @@ public enum DeadLetterReason: String, Error, Sendable, CaseIterable {
     case unanswerable
 
     /// The value of the header `juice.error.code`.
-    public var code: String {
-        rawValue
-    }
+    public var code: String { rawValue }
 
     /// The value of the header `juice.error.message`, in English.
     public var message: String {
         switch self {
-        case .emptyValue:
-            "the record has no value"
-        case .tooLarge:
-            "the value is longer than \(CommandKind.maximumLength) bytes"
-        case .notJSON:
-            "the value is not a JSON object in UTF-8"
-        case .tooDeep:
-            "the value is nested more than \(JSONReader.maximumDepth) levels deep"
-        case .missingID:
-            "the command has no id (an order's is orderId, a restock's is restockId)"
-        case .badID:
-            "the id must be given once, as a string of 1 to \(CommandKind.maximumIDLength) bytes"
-        case .badStore:
-            "the key must be a store's id, 1 to \(StoreID.maximumLength) bytes of UTF-8"
-        case .misplaced:
-            "the record was forwarded before and still is not in the partition of its store"
+        case .emptyValue: "the record has no value"
+        case .tooLarge: "the value is longer than \(CommandKind.maximumLength) bytes"
+        case .notJSON: "the value is not a JSON object in UTF-8"
+        case .tooDeep: "the value is nested more than \(JSONReader.maximumDepth) levels deep"
+        case .missingID: "the command has no id (an order's is orderId, a restock's is restockId)"
+        case .badID: "the id must be given once, as a string of 1 to \(CommandKind.maximumIDLength) bytes"
+        case .badStore: "the key must be a store's id, 1 to \(StoreID.maximumLength) bytes of UTF-8"
+        case .misplaced: "the record was forwarded before and still is not in the partition of its store"
         case .unanswerable:
             "the broker refused what the command is answered with, or the command itself where it was to be forwarded"
         }

@@ -6,25 +6,19 @@ struct JSONEscapes {
 
     /// - Parameter text: the bytes between the quotes.
     /// - Returns: the unescaped text, which begins at the same address.
-    static func remove(
-        from text: UnsafeMutableRawBufferPointer
-    ) throws(JSONError) -> UnsafeMutableRawBufferPointer {
+    static func remove(from text: UnsafeMutableRawBufferPointer) throws(JSONError) -> UnsafeMutableRawBufferPointer {
         var escapes = JSONEscapes(text: text)
         while escapes.position < text.count { try escapes.copyNext() }
         return UnsafeMutableRawBufferPointer(rebasing: text[..<escapes.count])
     }
 
-    private init(text: UnsafeMutableRawBufferPointer) {
-        self.text = text
-    }
+    private init(text: UnsafeMutableRawBufferPointer) { self.text = text }
 
     private mutating func copyNext() throws(JSONError) {
         let byte = try read()
         guard byte == UInt8(ascii: "\\") else { return write(byte) }
         switch try read() {
-        case let byte
-        where byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "/"):
-            write(byte)
+        case let byte where byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "/"): write(byte)
         case UInt8(ascii: "b"): write(0x08)
         case UInt8(ascii: "f"): write(0x0C)
         case UInt8(ascii: "n"): write(UInt8(ascii: "\n"))
@@ -40,8 +34,7 @@ struct JSONEscapes {
     private mutating func scalar() throws(JSONError) -> Unicode.Scalar {
         let first = try unit()
         if let scalar = Unicode.Scalar(first) { return scalar }
-        guard UTF16.isLeadSurrogate(first), try read() == UInt8(ascii: "\\"), try read() == UInt8(ascii: "u")
-        else {
+        guard UTF16.isLeadSurrogate(first), try read() == UInt8(ascii: "\\"), try read() == UInt8(ascii: "u") else {
             throw .notJSON
         }
         let second = try unit()

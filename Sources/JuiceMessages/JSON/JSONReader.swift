@@ -20,9 +20,7 @@ struct JSONReader: ~Copyable {
     private let memory: Memory
 
     /// A reader with room for documents of up to `capacity` bytes. It grows for longer ones.
-    init(capacity: Int) {
-        memory = Memory(capacity: capacity)
-    }
+    init(capacity: Int) { memory = Memory(capacity: capacity) }
 
     /// The root of the document in these bytes, which are copied. It is valid until the next call.
     func read(_ bytes: UnsafeRawBufferPointer) throws(JSONError) -> JSONValue {

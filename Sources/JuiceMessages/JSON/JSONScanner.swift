@@ -118,9 +118,7 @@ extension JSONScanner {
     @inline(__always)
     private mutating func literal(_ text: StaticString, _ kind: JSONToken.Kind) throws(JSONError) {
         let text = BorrowedText(text).bytes
-        guard text.hasSameBytes(as: UnsafeRawBufferPointer(start: at, count: text.count)) else {
-            throw .notJSON
-        }
+        guard text.hasSameBytes(as: UnsafeRawBufferPointer(start: at, count: text.count)) else { throw .notJSON }
         at += text.count
         try append(JSONToken(kind: kind))
     }
@@ -171,16 +169,14 @@ extension JSONScanner {
             at += plain
             if plain == TextWord.size { continue }
             switch byte {
-            case UInt8(ascii: "\""):
-                break reading
+            case UInt8(ascii: "\""): break reading
             case UInt8(ascii: "\\"):
                 hasEscapes = true
                 at += 2
             case 0x80...:
                 isASCII = false
                 at += 1
-            default:
-                throw .notJSON
+            default: throw .notJSON
             }
         }
         var text = UnsafeMutableRawBufferPointer(start: start, count: at - start)

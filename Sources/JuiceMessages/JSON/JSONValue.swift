@@ -4,22 +4,14 @@ import JuiceMaker
 struct JSONValue {
     fileprivate let first: UnsafePointer<JSONToken>
 
-    init(_ first: UnsafePointer<JSONToken>) {
-        self.first = first
-    }
+    init(_ first: UnsafePointer<JSONToken>) { self.first = first }
 
-    private var token: JSONToken {
-        first.pointee
-    }
+    private var token: JSONToken { first.pointee }
 
     // The first token after this value and its descendants.
-    fileprivate var end: UnsafePointer<JSONToken> {
-        first + Int(first.pointee.size)
-    }
+    fileprivate var end: UnsafePointer<JSONToken> { first + Int(first.pointee.size) }
 
-    var isNull: Bool {
-        token.kind == .null
-    }
+    var isNull: Bool { token.kind == .null }
 
     /// The value of `true` or `false`.
     var boolean: Bool? {
@@ -31,14 +23,10 @@ struct JSONValue {
     }
 
     /// The value of a number that is written as an integer and fits 64 bits. `1.0` and `1e3` are not.
-    var integer: Int? {
-        token.kind == .integer ? token.integer : nil
-    }
+    var integer: Int? { token.kind == .integer ? token.integer : nil }
 
     /// An ``integer`` in the range of a store's levels, so that callers can calculate with it without overflow.
-    var amount: Int? {
-        integer.flatMap { (0...FruitStore.maximumLevel).contains($0) ? $0 : nil }
-    }
+    var amount: Int? { integer.flatMap { (0...FruitStore.maximumLevel).contains($0) ? $0 : nil } }
 
     /// The problem of a value that is not an ``amount``.
     static let noAmount = "must be a whole number from 0 to \(FruitStore.maximumLevel)"
@@ -49,13 +37,9 @@ struct JSONValue {
         token.kind == .string ? token.string : nil
     }
 
-    var object: JSONObject? {
-        token.kind == .object ? JSONObject(value: self) : nil
-    }
+    var object: JSONObject? { token.kind == .object ? JSONObject(value: self) : nil }
 
-    var array: JSONArray? {
-        token.kind == .array ? JSONArray(value: self) : nil
-    }
+    var array: JSONArray? { token.kind == .array ? JSONArray(value: self) : nil }
 }
 
 extension JSONToken {
@@ -69,9 +53,7 @@ extension JSONToken {
 struct JSONObject: Sequence {
     fileprivate let value: JSONValue
 
-    func makeIterator() -> Iterator {
-        Iterator(position: value.first + 1, end: value.end)
-    }
+    func makeIterator() -> Iterator { Iterator(position: value.first + 1, end: value.end) }
 
     struct Iterator: IteratorProtocol {
         fileprivate var position: UnsafePointer<JSONToken>
@@ -122,18 +104,14 @@ struct JSONObject: Sequence {
         return found.map(Member.value) ?? .absent
     }
 
-    var isEmpty: Bool {
-        value.first.pointee.size == 1
-    }
+    var isEmpty: Bool { value.first.pointee.size == 1 }
 }
 
 /// The elements of an array.
 struct JSONArray: Sequence {
     fileprivate let value: JSONValue
 
-    func makeIterator() -> Iterator {
-        Iterator(position: value.first + 1, end: value.end)
-    }
+    func makeIterator() -> Iterator { Iterator(position: value.first + 1, end: value.end) }
 
     struct Iterator: IteratorProtocol {
         fileprivate var position: UnsafePointer<JSONToken>

@@ -6,9 +6,7 @@ public struct MalformedMessage: Error, Hashable, CustomStringConvertible {
     public let problem: String
 
     /// The place and the problem in English.
-    public var description: String {
-        place.isEmpty ? problem : "\(place): \(problem)"
-    }
+    public var description: String { place.isEmpty ? problem : "\(place): \(problem)" }
 
     init(_ place: String, _ problem: String) {
         self.place = place
@@ -27,11 +25,7 @@ public struct MalformedMessage: Error, Hashable, CustomStringConvertible {
 extension JSONReader {
     func readObject(_ bytes: UnsafeRawBufferPointer) throws(MalformedMessage) -> JSONObject {
         let root: JSONValue
-        do throws(JSONError) {
-            root = try read(bytes)
-        } catch {
-            throw MalformedMessage(error)
-        }
+        do throws(JSONError) { root = try read(bytes) } catch { throw MalformedMessage(error) }
         guard let object = root.object else { throw MalformedMessage("", "not a JSON object") }
         return object
     }
@@ -59,10 +53,7 @@ extension JSONObject.Member {
     }
 
     /// A whole number within a range, so that callers can calculate with it without overflow.
-    func integer(
-        _ place: @autoclosure () -> String,
-        from range: ClosedRange<Int> = .min ... .max
-    ) throws(MalformedMessage) -> Int {
+    func integer(_ place: @autoclosure () -> String, from range: ClosedRange<Int> = .min ... .max) throws(MalformedMessage) -> Int {
         let number = try value(place, "a whole number") { $0.integer }
         guard range.contains(number) else {
             throw MalformedMessage(place(), "must be from \(range.lowerBound) to \(range.upperBound)")
@@ -90,13 +81,9 @@ extension JSONObject {
         try member(name).text("\(path)\(name)")
     }
 
-    func integer(
-        _ name: StaticString,
-        in path: String = "",
-        from range: ClosedRange<Int> = .min ... .max
-    ) throws(MalformedMessage) -> Int {
-        try member(name).integer("\(path)\(name)", from: range)
-    }
+    func integer(_ name: StaticString, in path: String = "", from range: ClosedRange<Int> = .min ... .max) throws(MalformedMessage)
+        -> Int
+    { try member(name).integer("\(path)\(name)", from: range) }
 
     func object(_ name: StaticString, in path: String = "") throws(MalformedMessage) -> JSONObject {
         try member(name).object("\(path)\(name)")
@@ -110,9 +97,7 @@ extension JSONObject {
     func amounts(_ name: StaticString) throws(MalformedMessage) -> [FruitAmount] {
         var amounts: [FruitAmount] = []
         for (key, value) in try object(name) {
-            guard let amount = value.amount else {
-                throw MalformedMessage("\(name).\(key.clipped())", JSONValue.noAmount)
-            }
+            guard let amount = value.amount else { throw MalformedMessage("\(name).\(key.clipped())", JSONValue.noAmount) }
             amounts.append(FruitAmount(fruit: String(key), amount: amount))
         }
         return amounts

@@ -7,9 +7,7 @@ extension OutputBuffer {
     }
 
     /// Appends a string as a JSON string, with quotes and escapes.
-    mutating func append(quoted text: String) {
-        BorrowedText.withText(text) { append(quoted: $0) }
-    }
+    mutating func append(quoted text: String) { BorrowedText.withText(text) { append(quoted: $0) } }
 
     /// Appends a string as a part of a JSON string.
     mutating func append(escaped text: String) {

@@ -50,11 +50,7 @@ public struct JournalPosition: Sendable, Hashable {
 
     /// A position.
     public init(
-        next: [InputTopic: Int64],
-        added: [InputPartition: Int64],
-        stock: Int64,
-        claim: Int64,
-        ids: [String],
+        next: [InputTopic: Int64], added: [InputPartition: Int64], stock: Int64, claim: Int64, ids: [String],
         forwarded: [InputPartition: Int64]
     ) {
         self.next = next
@@ -82,14 +78,7 @@ public struct JournalClaim: Sendable, Hashable {
     public var next: [InputTopic: Int64]
 
     /// A claim.
-    public init(
-        ids: [String],
-        since: Int64,
-        group: String,
-        instance: String,
-        partitions: Int32,
-        next: [InputTopic: Int64]
-    ) {
+    public init(ids: [String], since: Int64, group: String, instance: String, partitions: Int32, next: [InputTopic: Int64]) {
         self.ids = ids
         self.since = since
         self.group = group
@@ -196,10 +185,7 @@ extension OutputBuffer {
 extension JournalNote {
     /// Reads the value of a record; nil if it is none of these notes.
     public init?(_ value: UnsafeRawBufferPointer) {
-        guard let note = Self.reading(value, { AnswerMembers(of: $0).isNote ? try? JournalNote($0) : nil })
-        else {
-            return nil
-        }
+        guard let note = Self.reading(value, { AnswerMembers(of: $0).isNote ? try? JournalNote($0) : nil }) else { return nil }
         self = note
     }
 
@@ -208,10 +194,7 @@ extension JournalNote {
         reading(value) { AnswerMembers(of: $0).isNote } ?? false
     }
 
-    private static func reading<Result>(
-        _ value: UnsafeRawBufferPointer,
-        _ read: (JSONObject) -> Result?
-    ) -> Result? {
+    private static func reading<Result>(_ value: UnsafeRawBufferPointer, _ read: (JSONObject) -> Result?) -> Result? {
         let reader = JSONReader(capacity: value.count)
         return withExtendedLifetime(reader) { (try? reader.readObject(value)).flatMap(read) }
     }
@@ -239,61 +222,44 @@ extension InputPlace {
             throw MalformedMessage("topic", "no input has this name")
         }
         self.init(
-            topic: topic,
-            partition: note.member("partition").isAbsent ? nil : try note.number("partition"),
-            offset: try note.number("offset")
-        )
+            topic: topic, partition: note.member("partition").isAbsent ? nil : try note.number("partition"),
+            offset: try note.number("offset"))
     }
 }
 
 extension JournalPosition {
     fileprivate init(_ note: JSONObject) throws(MalformedMessage) {
         self.init(
-            next: try note.next(),
-            added: try note.offsets("added"),
-            stock: try note.number("stock"),
-            claim: try note.number("claim"),
-            ids: try note.ids(),
-            forwarded: try note.offsets("forwarded")
-        )
+            next: try note.next(), added: try note.offsets("added"), stock: try note.number("stock"),
+            claim: try note.number("claim"), ids: try note.ids(), forwarded: try note.offsets("forwarded"))
     }
 }
 
 extension JournalClaim {
     fileprivate init(_ note: JSONObject) throws(MalformedMessage) {
         self.init(
-            ids: try note.ids(),
-            since: try note.number("since"),
-            group: String(try note.text("group")),
+            ids: try note.ids(), since: try note.number("since"), group: String(try note.text("group")),
             instance: String(try note.text("instance")),
-            partitions: Int32(try note.integer("partitions", from: 1...Int(Int32.max))),
-            next: try note.next()
-        )
+            partitions: Int32(try note.integer("partitions", from: 1...Int(Int32.max))), next: try note.next())
     }
 }
 
 extension JSONObject {
     /// A number from 0 up.
-    fileprivate func number<Number: FixedWidthInteger>(
-        _ name: StaticString
-    ) throws(MalformedMessage) -> Number {
+    fileprivate func number<Number: FixedWidthInteger>(_ name: StaticString) throws(MalformedMessage) -> Number {
         Number(try integer(name, from: 0...Int(Number.max)))
     }
 
     fileprivate func next() throws(MalformedMessage) -> [InputTopic: Int64] {
         var next: [InputTopic: Int64] = [:]
-        for topic in InputTopic.allCases where !member(topic.name).isAbsent {
-            next[topic] = try number(topic.name)
-        }
+        for topic in InputTopic.allCases where !member(topic.name).isAbsent { next[topic] = try number(topic.name) }
         return next
     }
 
     fileprivate func ids() throws(MalformedMessage) -> [String] {
         var ids: [String] = []
         for value in try array("ids") {
-            guard let id = value.string else {
-                throw MalformedMessage("ids[\(ids.count)]", "must be a string")
-            }
+            guard let id = value.string else { throw MalformedMessage("ids[\(ids.count)]", "must be a string") }
             ids.append(String(id))
         }
         return ids
@@ -306,9 +272,7 @@ extension JSONObject {
         for (key, value) in try object(name) {
             guard let partition = InputPartition(key), let offset = value.integer, offset >= 0,
                 offsets.updateValue(Int64(offset), forKey: partition) == nil
-            else {
-                throw MalformedMessage("\(name).\(key.clipped())", "must be an offset by partition, once")
-            }
+            else { throw MalformedMessage("\(name).\(key.clipped())", "must be an offset by partition, once") }
         }
         return offsets
     }
@@ -318,9 +282,7 @@ extension InputPartition {
     /// Reads the text form, such as `orders/3`.
     fileprivate init?(_ text: BorrowedText) {
         guard let slash = text.bytes.firstIndex(of: UInt8(ascii: "/")),
-            let topic = InputTopic(
-                name: BorrowedText(UnsafeRawBufferPointer(rebasing: text.bytes[..<slash]))
-            ),
+            let topic = InputTopic(name: BorrowedText(UnsafeRawBufferPointer(rebasing: text.bytes[..<slash]))),
             let number = UnsafeRawBufferPointer(rebasing: text.bytes[(slash + 1)...]).decimal,
             let partition = Int32(exactly: number)
         else { return nil }

@@ -68,10 +68,7 @@ public final class JournalReader {
         }
     }
 
-    private func answer(
-        _ members: AnswerMembers,
-        _ value: UnsafeRawBufferPointer
-    ) throws(MalformedMessage) -> JournalAnswer {
+    private func answer(_ members: AnswerMembers, _ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> JournalAnswer {
         let head = try members.head()
         try check(head.id, longest: CommandKind.maximumIDLength, head.command.idField)
         try check(head.store, longest: StoreID.maximumLength, "store")
@@ -93,11 +90,7 @@ public final class JournalReader {
         return isRejection && members.has(.cancelled) ? .afterCancel : .first
     }
 
-    private func check(
-        _ name: BorrowedText,
-        longest: Int,
-        _ field: StaticString
-    ) throws(MalformedMessage) {
+    private func check(_ name: BorrowedText, longest: Int, _ field: StaticString) throws(MalformedMessage) {
         guard (1...longest).contains(name.bytes.count) else {
             throw MalformedMessage("\(field)", "must be of 1 to \(longest) bytes")
         }

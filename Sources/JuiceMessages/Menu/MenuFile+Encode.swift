@@ -6,16 +6,12 @@ extension MenuFile {
         buffer.append("{\n  \"fruits\": [\n")
         appendLines(menu.fruits, into: &buffer, append)
         buffer.append("  ],\n  \"juices\": [\n")
-        appendLines(menu.juices, into: &buffer) { juice, buffer in
-            append(juice, of: menu, into: &buffer)
-        }
+        appendLines(menu.juices, into: &buffer) { juice, buffer in append(juice, of: menu, into: &buffer) }
         buffer.append("  ]\n}\n")
     }
 
     private static func appendLines<Item>(
-        _ items: [Item],
-        into buffer: inout OutputBuffer,
-        _ append: (Item, inout OutputBuffer) -> Void
+        _ items: [Item], into buffer: inout OutputBuffer, _ append: (Item, inout OutputBuffer) -> Void
     ) {
         for (position, item) in items.enumerated() {
             buffer.append("    ")

@@ -41,14 +41,8 @@ public enum MenuFile {
             try file.check(fields: ["fruits", "juices"], at: "")
             fruits = try file.objects("fruits", fruit)
             juices = try file.objects("juices", juice)
-        } catch {
-            throw .malformed(error)
-        }
-        do throws(MenuError) {
-            return try Menu(fruits: fruits, juices: juices)
-        } catch {
-            throw .invalid(error)
-        }
+        } catch { throw .malformed(error) }
+        do throws(MenuError) { return try Menu(fruits: fruits, juices: juices) } catch { throw .invalid(error) }
     }
 
     private static func fruit(_ object: JSONObject, at place: String) throws(MalformedMessage) -> Fruit {
@@ -70,33 +64,21 @@ public enum MenuFile {
             recipe.append((String(fruit), amount))
         }
         return JuiceSpec(
-            id: id,
-            name: try name(of: object, id: id, at: place),
-            aliases: try aliases(of: object, at: place),
-            recipe: JuiceSpec.Recipe(recipe)
-        )
+            id: id, name: try name(of: object, id: id, at: place), aliases: try aliases(of: object, at: place),
+            recipe: JuiceSpec.Recipe(recipe))
     }
 
-    private static func aliases(
-        of object: JSONObject,
-        at place: String
-    ) throws(MalformedMessage) -> [String] {
+    private static func aliases(of object: JSONObject, at place: String) throws(MalformedMessage) -> [String] {
         guard object.has("aliases") else { return [] }
         var aliases: [String] = []
         for value in try object.array("aliases", in: "\(place).") {
-            guard let alias = value.string else {
-                throw MalformedMessage("\(place).aliases[\(aliases.count)]", "must be a string")
-            }
+            guard let alias = value.string else { throw MalformedMessage("\(place).aliases[\(aliases.count)]", "must be a string") }
             aliases.append(String(alias))
         }
         return aliases
     }
 
-    private static func name(
-        of object: JSONObject,
-        id: String,
-        at place: String
-    ) throws(MalformedMessage) -> LocalizedName {
+    private static func name(of object: JSONObject, id: String, at place: String) throws(MalformedMessage) -> LocalizedName {
         guard object.has("name") else { return LocalizedName(english: id, korean: id) }
         let name = try object.object("name", in: "\(place).")
         try name.check(fields: ["en", "ko"], at: "\(place).name")
@@ -108,18 +90,13 @@ public enum MenuFile {
 
 extension JSONObject {
     /// Whether there is at least one member of this name.
-    fileprivate func has(_ name: StaticString) -> Bool {
-        !member(name).isAbsent
-    }
+    fileprivate func has(_ name: StaticString) -> Bool { !member(name).isAbsent }
 
     /// Makes sure that every member is one of the known fields.
     fileprivate func check(fields: [String], at place: String) throws(MalformedMessage) {
         for (key, _) in self where !fields.contains(String(key)) {
             let path = place.isEmpty ? key.clipped() : "\(place).\(key.clipped())"
-            throw MalformedMessage(
-                path,
-                "unknown field; the fields here are \(fields.joined(separator: ", "))"
-            )
+            throw MalformedMessage(path, "unknown field; the fields here are \(fields.joined(separator: ", "))")
         }
     }
 }

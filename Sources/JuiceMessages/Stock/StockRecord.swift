@@ -28,9 +28,7 @@ public final class StockDecoder {
     public func decode(_ value: UnsafeRawBufferPointer) throws(MalformedMessage) -> StockRecord {
         let record = try reader.readObject(value)
         return StockRecord(
-            store: String(try record.text("store")),
-            revision: try record.integer("revision", from: 0 ... .max),
-            stock: try record.amounts("stock")
-        )
+            store: String(try record.text("store")), revision: try record.integer("revision", from: 0 ... .max),
+            stock: try record.amounts("stock"))
     }
 }

@@ -44,14 +44,12 @@ struct StockTemplate: Sendable {
     ///   - store: the record's key.
     ///   - levels: room for the level of each fruit.
     /// - Returns: the revision; nil if the record was not written by ``write(store:revision:levels:into:)``.
-    func read(_ value: UnsafeRawBufferPointer, of store: UnsafeRawBufferPointer, into levels: inout [Int])
-        -> Int?
-    {
+    func read(_ value: UnsafeRawBufferPointer, of store: UnsafeRawBufferPointer, into levels: inout [Int]) -> Int? {
         var text = Cursor(rest: value)
         // A store with escapes in its name is left to the JSON reader: its key has none.
-        guard skip(beforeStore, in: &text), text.skip(store), skip(beforeRevision, in: &text),
-            let revision = text.number()
-        else { return nil }
+        guard skip(beforeStore, in: &text), text.skip(store), skip(beforeRevision, in: &text), let revision = text.number() else {
+            return nil
+        }
         for fruit in beforeLevels.indices {
             guard skip(beforeLevels[fruit], in: &text), let level = text.number() else { return nil }
             levels[fruit] = level

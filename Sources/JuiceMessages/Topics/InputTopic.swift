@@ -75,8 +75,7 @@ public struct ForwardSource: Sendable, Hashable {
         let bytes = text.bytes
         guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")),
             let partition = UnsafeRawBufferPointer(rebasing: bytes[..<slash]).decimal,
-            let offset = UnsafeRawBufferPointer(rebasing: bytes[(slash + 1)...]).decimal,
-            let partition = Int32(exactly: partition)
+            let offset = UnsafeRawBufferPointer(rebasing: bytes[(slash + 1)...]).decimal, let partition = Int32(exactly: partition)
         else { return nil }
         self.init(partition: partition, offset: Int64(offset))
     }

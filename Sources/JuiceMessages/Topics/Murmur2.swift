@@ -19,9 +19,7 @@ public enum Murmur2 {
             offset += 4
         }
         if offset < bytes.count {
-            for position in (offset..<bytes.count).reversed() {
-                hash ^= UInt32(bytes[position]) << UInt32((position - offset) * 8)
-            }
+            for position in (offset..<bytes.count).reversed() { hash ^= UInt32(bytes[position]) << UInt32((position - offset) * 8) }
             hash &*= multiplier
         }
 

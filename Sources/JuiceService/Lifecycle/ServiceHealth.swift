@@ -61,9 +61,7 @@ public final class ServiceHealth: Sendable {
     }
 
     /// Whether brokers answer and every worker reads its partitions, after restoring them, or has none assigned.
-    public var readiness: Report {
-        state.withLock { Report(reasons: Self.obstacles($0)) }
-    }
+    public var readiness: Report { state.withLock { Report(reasons: Self.obstacles($0)) } }
 
     /// Whether every worker makes progress. A stuck worker does not recover, so the process should be restarted.
     public var liveness: Report { liveness(at: .now) }
@@ -120,9 +118,7 @@ extension ServiceHealth {
     }
 
     /// A worker has made a step.
-    func stepped(worker: Int) {
-        steps.stepped(Self.name(worker))
-    }
+    func stepped(worker: Int) { steps.stepped(Self.name(worker)) }
 
     private static func name(_ worker: Int) -> String { "worker \(worker)" }
 
@@ -143,10 +139,8 @@ extension ServiceHealth {
             case .failed, .left:
                 worker.enter(.left)
                 steps.ended(Self.name(number))
-            case .partitionStopped(let partition, let fault):
-                worker.stoppedPartitions[partition] = fault.reason
-            case .partitionFailing(let partition, let fault):
-                worker.failingPartitions[partition] = fault.reason
+            case .partitionStopped(let partition, let fault): worker.stoppedPartitions[partition] = fault.reason
+            case .partitionFailing(let partition, let fault): worker.failingPartitions[partition] = fault.reason
             case .partitionRecovered(let partition): worker.failingPartitions[partition] = nil
             case .started, .retrying, .stockRewritten: break
             }

@@ -18,11 +18,7 @@ struct WorkerLogger {
     private static let attemptsBeforeWarning = 12
 
     /// - Parameter now: the clock that spaces recurring lines.
-    init(
-        logger: Logger,
-        configuration: ServiceConfiguration,
-        now: @escaping () -> ContinuousClock.Instant = { .now }
-    ) {
+    init(logger: Logger, configuration: ServiceConfiguration, now: @escaping () -> ContinuousClock.Instant = { .now }) {
         self.logger = logger
         self.configuration = configuration
         self.now = now
@@ -30,10 +26,8 @@ struct WorkerLogger {
 
     mutating func log(_ event: WorkerEvent) {
         switch event {
-        case .started:
-            logger.debug("transactional ids taken over")
-        case .assigned(let partitions):
-            logger.info("assigned; restoring", metadata: Self.metadata(partitions))
+        case .started: logger.debug("transactional ids taken over")
+        case .assigned(let partitions): logger.info("assigned; restoring", metadata: Self.metadata(partitions))
         case .revoked:
             failing = []
             logger.info("partitions given up")
@@ -44,8 +38,7 @@ struct WorkerLogger {
                 partitions.isEmpty
                     ? "no partition to read"
                     : "ready: \(state.stores) stores, \(state.commands) commands remembered, \(state.records) records read",
-                metadata: Self.metadata(partitions)
-            )
+                metadata: Self.metadata(partitions))
         case .committed(let summary):
             if summary.commands > 0 {
                 if isRetrying || isStartingOver { logger.notice("transactions commit again") }
@@ -60,9 +53,7 @@ struct WorkerLogger {
             logger.log(level: level, "trying again: \(error.message)")
         case .startingOver(let error):
             logger.log(
-                level: isStartingOver ? .debug : .warning,
-                "starting over with new producers and restored state: \(error.message)"
-            )
+                level: isStartingOver ? .debug : .warning, "starting over with new producers and restored state: \(error.message)")
             isStartingOver = true
         case .partitionStopped, .partitionFailing, .partitionRecovered, .stockRewritten: logPartition(event)
         case .failed(let error):
@@ -79,22 +70,19 @@ struct WorkerLogger {
         case .partitionStopped(let partition, let fault):
             logger.critical(
                 "partition stopped, its commands wait: \(fault.reason). To go on: \(mend(partition, fault))",
-                metadata: place(partition, fault)
-            )
+                metadata: place(partition, fault))
         case .partitionFailing(let partition, let fault):
             failing.insert(partition)
             logger.critical(
                 "partition only fails, its commands wait and are tried again now and then: \(fault.reason)",
-                metadata: place(partition, fault)
-            )
+                metadata: place(partition, fault))
         case .partitionRecovered(let partition):
             failing.remove(partition)
             logger.notice("partition works again", metadata: ["partition": "\(partition)"])
         case .stockRewritten(let partition):
             logger.warning(
                 "the stock topic was made anew, or lost its end: all of the partition's stock is written again",
-                metadata: ["partition": "\(partition)", "topic": "\(configuration.topics.stock)"]
-            )
+                metadata: ["partition": "\(partition)", "topic": "\(configuration.topics.stock)"])
         default: break
         }
     }
@@ -136,8 +124,7 @@ struct WorkerLogger {
         let commands = fault.anchors.map(anchorCommand)
         switch fault.kind {
         case .record, .leader: return "mend what the reason names"
-        case _ where fault.anchors.isEmpty:
-            return "docs/OPERATIONS.md#topics-made-anew says what can be done"
+        case _ where fault.anchors.isEmpty: return "docs/OPERATIONS.md#topics-made-anew says what can be done"
         case .stock, .journal, .input:
             return commands.joined(separator: " && ")
                 + " (first with --dry-run, which shows what is skipped and what is read again). See docs/OPERATIONS.md#anchors"
@@ -166,9 +153,7 @@ private struct Spacing {
     private let pause: Duration
     private var last: ContinuousClock.Instant?
 
-    init(_ pause: Duration) {
-        self.pause = pause
-    }
+    init(_ pause: Duration) { self.pause = pause }
 
     /// Whether the next line is due; if so, the pause begins again.
     mutating func isDue(at now: ContinuousClock.Instant) -> Bool {

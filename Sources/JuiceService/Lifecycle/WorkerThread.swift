@@ -23,32 +23,17 @@ struct WorkerThread: Sendable {
         let log: KafkaCommandLog
         do throws(KafkaError) {
             log = try KafkaCommandLog(
-                configuration: configuration,
-                worker: number,
-                topics: topics,
-                watch: watch,
-                metrics: metrics,
-                logger: logger
-            )
-        } catch {
-            throw .badConfiguration(error.description)
-        }
+                configuration: configuration, worker: number, topics: topics, watch: watch, metrics: metrics, logger: logger)
+        } catch { throw .badConfiguration(error.description) }
 
         let tracer = BatchTracer.installed(worker: number, topics: configuration.topics)
         var events = WorkerLogger(logger: logger, configuration: configuration)
         var worker = Worker(
             log: ObservedLog(log, metrics: metrics, tracer: tracer),
             settings: WorkerSettings(
-                menu: configuration.menu,
-                language: configuration.language,
-                partitionCount: topics.partitionCount,
-                group: configuration.group,
-                instance: configuration.instanceID,
-                window: configuration.duplicateWindow,
-                answerBytes: configuration.answerBytes,
-                maxBatch: configuration.maxBatch,
-                noteInterval: topics.noteInterval
-            )
+                menu: configuration.menu, language: configuration.language, partitionCount: topics.partitionCount,
+                group: configuration.group, instance: configuration.instanceID, window: configuration.duplicateWindow,
+                answerBytes: configuration.answerBytes, maxBatch: configuration.maxBatch, noteInterval: topics.noteInterval)
         ) { event in
             events.log(event)
             health.record(event, ofWorker: number)

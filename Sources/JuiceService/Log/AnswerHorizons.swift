@@ -27,21 +27,11 @@ struct AnswerHorizons {
     }
 
     /// Adds the commands around a position to what ``read(timeout:)`` looks at.
-    mutating func lookAtCommands(
-        _ topic: InputTopic,
-        _ partition: TopicPartition,
-        next: Offset,
-        in log: Watermarks
-    ) {
+    mutating func lookAtCommands(_ topic: InputTopic, _ partition: TopicPartition, next: Offset, in log: Watermarks) {
         look(partition, at: .commands(topic, next: next, end: log.high), before: next, in: log)
     }
 
-    private mutating func look(
-        _ partition: TopicPartition,
-        at place: Place,
-        before offset: Offset,
-        in log: Watermarks
-    ) {
+    private mutating func look(_ partition: TopicPartition, at place: Place, before offset: Offset, in log: Watermarks) {
         let start = max(log.low, offset - AnswerHorizon.lookBack)
         guard start < log.high else { return }
         places[partition] = place
@@ -64,15 +54,11 @@ struct AnswerHorizons {
                 case .record(let record):
                     let partition = TopicPartition(topic: record.topic, partition: record.partition)
                     if inspect(record, of: partition) { pending.remove(partition) }
-                case .endOfPartition(let partition, _):
-                    pending.remove(partition)
+                case .endOfPartition(let partition, _): pending.remove(partition)
                 // What cannot be read says nothing of the time.
-                case .failure(let partition?, let error) where error.code.isDamage:
-                    pending.remove(partition)
-                case .failure(_, let error) where error.remedy == .retry:
-                    continue
-                case .failure(_, let error):
-                    throw error
+                case .failure(let partition?, let error) where error.code.isDamage: pending.remove(partition)
+                case .failure(_, let error) where error.remedy == .retry: continue
+                case .failure(_, let error): throw error
                 }
             }
         }
@@ -93,8 +79,7 @@ struct AnswerHorizons {
             }
             horizons[partition.partition]?.addRead(topic, at: record.timestamp)
             return next >= end
-        case nil:
-            return false
+        case nil: return false
         }
     }
 }

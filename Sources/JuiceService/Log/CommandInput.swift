@@ -41,10 +41,7 @@ final class CommandInput {
 
     /// Joins the group.
     init(
-        configuration: ServiceConfiguration,
-        worker: Int,
-        topics ready: TopicPreparation.Ready,
-        watch: BrokerWatch,
+        configuration: ServiceConfiguration, worker: Int, topics ready: TopicPreparation.Ready, watch: BrokerWatch,
         hooks: ClientHooks
     ) throws(KafkaError) {
         self.configuration = configuration
@@ -57,11 +54,7 @@ final class CommandInput {
         var hooks = hooks
         // Only this client is polled all the time. The others would report events long after they are over.
         hooks.onError = { watch.noticed($0) }
-        member = try GroupConsumer(
-            of: topics.inputs,
-            configuration: configuration.groupConsumer(worker: worker),
-            hooks: hooks
-        )
+        member = try GroupConsumer(of: topics.inputs, configuration: configuration.groupConsumer(worker: worker), hooks: hooks)
     }
 
     /// For lookups of offsets and topics.
@@ -76,9 +69,7 @@ final class CommandInput {
         let event: GroupConsumer.Event
         do throws(KafkaError) {
             event = try member.poll(maxRecords: maxRecords, timeout: wait == .briefly ? waitingTime : .zero)
-        } catch {
-            return .failure(error)
-        }
+        } catch { return .failure(error) }
         switch event {
         case .assigned(let partitions):
             given = partitions
@@ -91,9 +82,7 @@ final class CommandInput {
         case .records(let batch):
             // librdkafka pauses fetching while its queue holds `queued.min.messages`. Resuming it here keeps the queue smaller
             // than a second's worth of records, at some 500 bytes each.
-            if wait == .briefly, batch.count == maxRecords {
-                consumer.fetchOn(from: startedPartitions)
-            }
+            if wait == .briefly, batch.count == maxRecords { consumer.fetchOn(from: startedPartitions) }
             return .success(try convert(batch))
         }
     }
@@ -127,11 +116,7 @@ final class CommandInput {
         for (partition, offset) in offsets {
             logger.debug(
                 "reading on",
-                metadata: [
-                    "topic": "\(partition.topic)", "partition": "\(partition.partition)",
-                    "offset": "\(offset)",
-                ]
-            )
+                metadata: ["topic": "\(partition.topic)", "partition": "\(partition.partition)", "offset": "\(offset)"])
         }
     }
 
@@ -145,8 +130,7 @@ final class CommandInput {
             throw LogError(
                 .stop,
                 "a member of the group \(configuration.group) has another assignor; every member must have"
-                    + " partition.assignment.strategy=range (\(error.code.name))"
-            )
+                    + " partition.assignment.strategy=range (\(error.code.name))")
         }
         let logError = LogError(error)
         if logError.remedy == .stop { throw logError }
@@ -175,9 +159,7 @@ extension CommandInput {
             try report(error)
             return nil
         }
-        guard let orders = metadata[topics.orders]?.partitionCount,
-            let restocks = metadata[topics.restocks]?.partitionCount
-        else {
+        guard let orders = metadata[topics.orders]?.partitionCount, let restocks = metadata[topics.restocks]?.partitionCount else {
             try waitForMissingTopics(metadata.topics.lazy.compactMap(\.error).first)
             return nil
         }
@@ -189,11 +171,8 @@ extension CommandInput {
         }
         (self.given, waitingSince) = (nil, nil)
         let share = InputShare(
-            orders: givenOrders,
-            partitionCount: partitionCount,
-            orderCount: Int32(clamping: orders),
-            restockCount: Int32(clamping: restocks)
-        )
+            orders: givenOrders, partitionCount: partitionCount, orderCount: Int32(clamping: orders),
+            restockCount: Int32(clamping: restocks))
         self.share = share
         warnOfAddedPartitions(max(orders, restocks))
         return .assigned(share)

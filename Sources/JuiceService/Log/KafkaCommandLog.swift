@@ -36,13 +36,8 @@ final class KafkaCommandLog: CommandLog {
 
     /// Joins the consumer group, unless a share of the partitions is given.
     init(
-        configuration: ServiceConfiguration,
-        worker: Int,
-        topics: TopicPreparation.Ready,
-        share: InputShare? = nil,
-        watch: BrokerWatch,
-        metrics: WorkerMetrics?,
-        logger: Logger
+        configuration: ServiceConfiguration, worker: Int, topics: TopicPreparation.Ready, share: InputShare? = nil,
+        watch: BrokerWatch, metrics: WorkerMetrics?, logger: Logger
     ) throws(KafkaError) {
         self.share = share
         self.configuration = configuration
@@ -53,8 +48,7 @@ final class KafkaCommandLog: CommandLog {
         let hooks = ClientHooks(logger: logger, logCeiling: .info)
         self.hooks = hooks
         transactions = TransactionSession(
-            ids: { configuration.transactionalIDs(worker: worker, set: $0) },
-            setCount: ServiceConfiguration.producerSets,
+            ids: { configuration.transactionalIDs(worker: worker, set: $0) }, setCount: ServiceConfiguration.producerSets,
             topics: Topic.allCases.map { topic in
                 // A record that arrived compressed may be too large to forward uncompressed.
                 let isHandedOn = topic != .results && topic != .stock
@@ -70,12 +64,8 @@ final class KafkaCommandLog: CommandLog {
 
     private func join() throws(KafkaError) -> CommandInput {
         try CommandInput(
-            configuration: configuration,
-            worker: worker,
-            topics: topics,
-            watch: watch,
-            hooks: hooks.reporting(.consumer, to: metrics)
-        )
+            configuration: configuration, worker: worker, topics: topics, watch: watch,
+            hooks: hooks.reporting(.consumer, to: metrics))
     }
 
     var now: Timestamp { Timestamp(Date().timeIntervalSince1970 * 1000) }
@@ -102,15 +92,9 @@ extension KafkaCommandLog {
             transactions.prepare()
             return .assigned(share)
         case .success(.damaged(let place, let reason)):
-            let partition = TopicPartition(
-                topic: configuration.topics[place.topic],
-                partition: place.partition
-            )
+            let partition = TopicPartition(topic: configuration.topics[place.topic], partition: place.partition)
             let last = reader.lastDamaged(of: partition, from: place.offset, timeout: .seconds(5))
-            return .damaged(
-                InputPosition(topic: place.topic, partition: place.partition, offset: last),
-                reason
-            )
+            return .damaged(InputPosition(topic: place.topic, partition: place.partition, offset: last), reason)
         case .success(let result): return result
         case .failure(let error): return try rejoin(after: error)
         }
@@ -142,25 +126,18 @@ extension KafkaCommandLog {
     private func rejoin(after error: KafkaError) throws(LogError) -> PollResult {
         guard error.code == .fencedInstanceID else { throw LogError(.stop, error.description) }
         if input?.consumer.sessionTimedOut ?? false {
-            hooks.logger.notice(
-                "fenced by its former self after the session timed out; joining the group anew"
-            )
+            hooks.logger.notice("fenced by its former self after the session timed out; joining the group anew")
         } else {
             guard rejoinedAt.map({ .now - $0 > Self.rivalWindow }) ?? true else {
                 throw LogError(
                     .stop,
                     "another process has joined the group \(configuration.group) as instance"
-                        + " \"\(configuration.instanceID)\"; give each its own --instance-id"
-                )
+                        + " \"\(configuration.instanceID)\"; give each its own --instance-id")
             }
             hooks.logger.notice("fenced by another member of the same id; joining the group anew")
             rejoinedAt = .now
         }
-        do throws(KafkaError) {
-            input = try join()
-        } catch {
-            throw LogError(.stop, error.description)
-        }
+        do throws(KafkaError) { input = try join() } catch { throw LogError(.stop, error.description) }
         return .revoked
     }
 
@@ -168,31 +145,19 @@ extension KafkaCommandLog {
         Dictionary(
             uniqueKeysWithValues: positions.map {
                 (TopicPartition(topic: configuration.topics[$0.topic], partition: $0.partition), $0.offset)
-            }
-        )
+            })
     }
 }
 
 // MARK: - Taking over
 
 extension KafkaCommandLog {
-    func extents(of partitions: [Int32]) throws(LogError) -> (
-        extents: [PartitionExtents], leaderless: [Int32: String]
-    ) {
-        guard let share = share ?? input?.share else {
-            throw LogError(.startOver, "the partitions were given up")
-        }
+    func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
+        guard let share = share ?? input?.share else { throw LogError(.startOver, "the partitions were given up") }
         let start = ContinuousClock.now
         do throws(LogError) {
-            var found = try logs.read(
-                partitions,
-                of: share,
-                closedConnections: closedConnections,
-                timeout: lookupTimeout.current
-            )
-            for index in found.extents.indices {
-                found.extents[index].rewound = rewound(in: found.extents[index])
-            }
+            var found = try logs.read(partitions, of: share, closedConnections: closedConnections, timeout: lookupTimeout.current)
+            for index in found.extents.indices { found.extents[index].rewound = rewound(in: found.extents[index]) }
             answered(after: .now - start)
             return found
         } catch {
@@ -205,19 +170,13 @@ extension KafkaCommandLog {
         let ends = [ChangelogTopic.results: extents.results.upperBound, .stock: extents.stock.upperBound]
         return Set(
             ends.filter { topic, end in
-                let place = TopicPartition(
-                    topic: configuration.topics[topic.topic],
-                    partition: extents.partition
-                )
+                let place = TopicPartition(topic: configuration.topics[topic.topic], partition: extents.partition)
                 return transactions.takeLoss(of: place, endingAt: end)
-            }.keys
-        )
+            }.keys)
     }
 
     func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] {
-        let places = partitions.map {
-            TopicPartition(topic: configuration.topics[$0.topic], partition: $0.partition)
-        }
+        let places = partitions.map { TopicPartition(topic: configuration.topics[$0.topic], partition: $0.partition) }
         let committed = try looking { () throws(KafkaError) in
             try reader.uncommitted.committed(places, timeout: lookupTimeout.current)
         }
@@ -245,15 +204,9 @@ extension KafkaCommandLog {
         return undecided
     }
 
-    func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset]
-    {
+    func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset] {
         try looking { () throws(KafkaError) in
-            try logs.answerStarts(
-                at: positions,
-                retention: retention,
-                now: now,
-                timeout: lookupTimeout.current
-            )
+            try logs.answerStarts(at: positions, retention: retention, now: now, timeout: lookupTimeout.current)
         }
     }
 
@@ -273,27 +226,17 @@ extension KafkaCommandLog {
         try call { () throws(KafkaError) in try transactions.initTransactions(timeout: Self.callTimeout) }
     }
 
-    func begin() throws(LogError) {
-        try call { () throws(KafkaError) in try transactions.begin() }
-    }
+    func begin() throws(LogError) { try call { () throws(KafkaError) in try transactions.begin() } }
 
     func produce(_ record: OutputRecord) throws(LogError) {
         // The dead-letter topic may have fewer partitions than the inputs.
-        let partition =
-            record.topic == .deadLetters ? record.partition % topics.deadLetterPartitions : record.partition
+        let partition = record.topic == .deadLetters ? record.partition % topics.deadLetterPartitions : record.partition
         // Not in a closure, which would cost more than the rest of this call.
         do throws(KafkaError) {
             try transactions.produce(
-                to: record.topic.rawValue,
-                partition: partition,
-                key: record.key,
-                value: record.value,
-                headers: record.headers,
-                timestamp: record.timestamp
-            )
-        } catch {
-            throw LogError(error)
-        }
+                to: record.topic.rawValue, partition: partition, key: record.key, value: record.value, headers: record.headers,
+                timestamp: record.timestamp)
+        } catch { throw LogError(error) }
     }
 
     func flush() throws(LogError) {
@@ -306,14 +249,11 @@ extension KafkaCommandLog {
     }
 
     func writtenResults(of partition: Int32) -> [Range<Offset>] {
-        transactions.writtenRanges(
-            of: TopicPartition(topic: configuration.topics.results, partition: partition)
-        )
+        transactions.writtenRanges(of: TopicPartition(topic: configuration.topics.results, partition: partition))
     }
 
     func writtenStockEnd(of partition: Int32) -> Offset {
-        transactions.writtenEnd(of: TopicPartition(topic: configuration.topics.stock, partition: partition))
-            ?? 0
+        transactions.writtenEnd(of: TopicPartition(topic: configuration.topics.stock, partition: partition)) ?? 0
     }
 
     private func call<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {

@@ -21,11 +21,7 @@ extension LogError {
 
     /// Calls a Kafka client and turns its errors into the engine's.
     static func rethrowing<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
-        do throws(KafkaError) {
-            return try body()
-        } catch {
-            throw LogError(error)
-        }
+        do throws(KafkaError) { return try body() } catch { throw LogError(error) }
     }
 }
 
@@ -36,8 +32,7 @@ extension KafkaError.Code {
         let needs: String
         switch self {
         case .topicAuthorizationFailed:
-            needs =
-                "Read and Write on its topics (on dead letters only Write), DescribeConfigs, and Create with --create-topics"
+            needs = "Read and Write on its topics (on dead letters only Write), DescribeConfigs, and Create with --create-topics"
         case .groupAuthorizationFailed: needs = "Read on its group"
         case .transactionalIDAuthorizationFailed: needs = "Write on transactional ids that begin with GROUP/"
         case .clusterAuthorizationFailed: needs = "no right on the cluster, unless it is to create topics"

@@ -24,17 +24,11 @@ struct LogExtents {
     ///   - share: what the worker reads.
     ///   - closedConnections: how many connections the worker's consumer has lost.
     ///   - timeout: how long to wait for each answer of the cluster.
-    mutating func read(
-        _ partitions: [Int32],
-        of share: InputShare,
-        closedConnections: Int,
-        timeout: Duration
-    ) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
-        let names =
-            configuration.topics.inputs + configuration.topics.changelogs + [configuration.topics.deadLetters]
-        let metadata = try LogError.rethrowing { () throws(KafkaError) in
-            try consumer.metadata(topics: names, timeout: timeout)
-        }
+    mutating func read(_ partitions: [Int32], of share: InputShare, closedConnections: Int, timeout: Duration) throws(LogError) -> (
+        extents: [PartitionExtents], leaderless: [Int32: String]
+    ) {
+        let names = configuration.topics.inputs + configuration.topics.changelogs + [configuration.topics.deadLetters]
+        let metadata = try LogError.rethrowing { () throws(KafkaError) in try consumer.metadata(topics: names, timeout: timeout) }
         try checkForMissing(names, in: metadata)
         var leaderless: [Int32: String] = [:]
         var leaders: [TopicPartition: Int32] = [:]
@@ -43,13 +37,9 @@ struct LogExtents {
                 leaders[TopicPartition(topic: topic.name, partition: partition.number)] = partition.leader
             }
         }
-        for partition in partitions {
-            leaderless[partition] = places(of: partition, share).first { leaders[$0] == nil }?.topic
-        }
+        for partition in partitions { leaderless[partition] = places(of: partition, share).first { leaders[$0] == nil }?.topic }
         let all = partitions.filter { leaderless[$0] == nil }.flatMap { places(of: $0, share) }
-        watermarks = try LogError.rethrowing { () throws(KafkaError) in
-            try consumer.watermarks(of: all, timeout: timeout)
-        }
+        watermarks = try LogError.rethrowing { () throws(KafkaError) in try consumer.watermarks(of: all, timeout: timeout) }
         let moved = Set(all.filter { self.leaders[$0] != nil && self.leaders[$0] != leaders[$0] })
         let isDisturbed = closedConnections != self.closedConnections
         (self.leaders, self.closedConnections) = (leaders, closedConnections)
@@ -61,9 +51,7 @@ struct LogExtents {
     }
 
     private func places(of partition: Int32, _ share: InputShare) -> [TopicPartition] {
-        share.inputs(of: partition).map {
-            TopicPartition(topic: configuration.topics[$0.topic], partition: $0.partition)
-        }
+        share.inputs(of: partition).map { TopicPartition(topic: configuration.topics[$0.topic], partition: $0.partition) }
             + configuration.topics.changelogs.map { TopicPartition(topic: $0, partition: partition) }
     }
 
@@ -83,17 +71,11 @@ struct LogExtents {
         for input in share.inputs(of: partition) {
             let topic = configuration.topics[input.topic]
             inputs[input] = try range(topic, input.partition)
-            if isDisturbed(TopicPartition(topic: topic, partition: input.partition)) {
-                disturbed.insert(input)
-            }
+            if isDisturbed(TopicPartition(topic: topic, partition: input.partition)) { disturbed.insert(input) }
         }
         return PartitionExtents(
-            partition: partition,
-            inputs: inputs,
-            results: try range(configuration.topics.results, partition),
-            stock: try range(configuration.topics.stock, partition),
-            disturbed: disturbed
-        )
+            partition: partition, inputs: inputs, results: try range(configuration.topics.results, partition),
+            stock: try range(configuration.topics.stock, partition), disturbed: disturbed)
     }
 
     /// - Throws: ``LogError``: to try again, or to stop once a topic has been missing for long.

@@ -43,9 +43,7 @@ final class LogReader {
     func open(_ positions: [ChangelogPosition], isolation: Isolation) throws(KafkaError) {
         try close()
         guard !positions.isEmpty else { return }
-        let partitions = positions.map {
-            TopicPartition(topic: configuration.topics[$0.topic], partition: $0.partition)
-        }
+        let partitions = positions.map { TopicPartition(topic: configuration.topics[$0.topic], partition: $0.partition) }
         let consumer = isolation == .committed ? committed : uncommitted
         changelog = (consumer, partitions)
         changelogConverter.begin()
@@ -69,8 +67,7 @@ final class LogReader {
             _ = try? consumer.endOffsets(of: partitions, timeout: .milliseconds(1))
             elements = try consumer.poll(maxRecords: 10_000, timeout: timeout)
         }
-        let (records, ends, damages) = try changelogConverter.convert(elements) {
-            (_, error) throws(KafkaError) in
+        let (records, ends, damages) = try changelogConverter.convert(elements) { (_, error) throws(KafkaError) in
             if error.remedy != .retry { throw error }
         }
         return ChangelogBatch(records: records, ends: ends, damages: damages)
@@ -79,10 +76,9 @@ final class LogReader {
     // MARK: - Inputs
 
     /// The records in ranges of the inputs, and the partitions whose bytes there are damaged.
-    func readBack(
-        _ ranges: [InputPartition: Range<Offset>],
-        timeout: Duration
-    ) throws(KafkaError) -> (records: [CommandRecord], damaged: Set<InputPartition>) {
+    func readBack(_ ranges: [InputPartition: Range<Offset>], timeout: Duration) throws(KafkaError) -> (
+        records: [CommandRecord], damaged: Set<InputPartition>
+    ) {
         freeCopies()
         var unread = UnreadRanges(Dictionary(uniqueKeysWithValues: ranges.map { (place($0), $1) }))
         var found: [CommandRecord] = []
@@ -96,12 +92,9 @@ final class LogReader {
                 throw KafkaError(code: .timedOut, message: "no records of the inputs", isRetriable: true)
             }
             let batch = try uncommitted.poll(maxRecords: 10_000, timeout: .milliseconds(10))
-            let (records, ends, damages) = try inputConverter.convert(batch) {
-                (partition, error) throws(KafkaError) in
+            let (records, ends, damages) = try inputConverter.convert(batch) { (partition, error) throws(KafkaError) in
                 // A log that ends before the range does not hold what it held.
-                if let partition, error.code.isOffsetReset {
-                    return unread.passed(partition, next: .max)
-                }
+                if let partition, error.code.isOffsetReset { return unread.passed(partition, next: .max) }
                 if error.remedy != .retry { throw error }
             }
             for record in records {
@@ -109,22 +102,14 @@ final class LogReader {
                 unread.passed(place(input), next: record.offset + 1)
                 if ranges[input]?.contains(record.offset) ?? false { found.append(copy(record)) }
             }
-            for end in ends {
-                unread.passed(
-                    place(InputPartition(topic: end.topic, partition: end.partition)),
-                    next: end.offset
-                )
-            }
+            for end in ends { unread.passed(place(InputPartition(topic: end.topic, partition: end.partition)), next: end.offset) }
             for position in damages.keys {
                 let input = InputPartition(topic: position.topic, partition: position.partition)
                 unread.passed(place(input), next: .max)
                 damaged.insert(input)
             }
         }
-        return (
-            found.filter { !damaged.contains(InputPartition(topic: $0.topic, partition: $0.partition)) },
-            damaged
-        )
+        return (found.filter { !damaged.contains(InputPartition(topic: $0.topic, partition: $0.partition)) }, damaged)
     }
 
     /// The last offset of the damaged records that begin at a place: records that are written together are damaged together.
@@ -132,9 +117,7 @@ final class LogReader {
         var (bad, step) = (offset, Offset(1))
         let deadline = ContinuousClock.now + timeout
         // First in ever longer steps, then halving the last one.
-        while ContinuousClock.now < deadline, !isReadable(partition, at: bad + step) {
-            (bad, step) = (bad + step, step * 2)
-        }
+        while ContinuousClock.now < deadline, !isReadable(partition, at: bad + step) { (bad, step) = (bad + step, step * 2) }
         var good = bad + step
         while good - bad > 1, ContinuousClock.now < deadline {
             let middle = bad + (good - bad) / 2
@@ -175,14 +158,8 @@ final class LogReader {
             return UnsafeRawBufferPointer(rebasing: memory[..<bytes.count])
         }
         return CommandRecord(
-            topic: record.topic,
-            partition: record.partition,
-            offset: record.offset,
-            timestamp: record.timestamp,
-            key: copy(record.key),
-            value: copy(record.value),
-            index: record.index
-        )
+            topic: record.topic, partition: record.partition, offset: record.offset, timestamp: record.timestamp,
+            key: copy(record.key), value: copy(record.value), index: record.index)
     }
 
     private func freeCopies() {

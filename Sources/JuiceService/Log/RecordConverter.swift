@@ -37,37 +37,19 @@ struct RecordConverter<Topic: Sendable & Hashable> {
             switch element {
             case .record(let record):
                 guard let topic = topic(record.topicIdentity, named: record.topic) else { continue }
-                if !damaged.isEmpty,
-                    damaged.contains(TopicPartition(topic: record.topic, partition: record.partition))
-                {
-                    continue
-                }
+                if !damaged.isEmpty, damaged.contains(TopicPartition(topic: record.topic, partition: record.partition)) { continue }
                 records.append(
                     LogRecord(
-                        topic: topic,
-                        partition: record.partition,
-                        offset: record.offset,
-                        timestamp: record.timestamp,
-                        key: record.key,
-                        value: record.value,
-                        index: index
-                    )
-                )
+                        topic: topic, partition: record.partition, offset: record.offset, timestamp: record.timestamp,
+                        key: record.key, value: record.value, index: index))
             case .endOfPartition(let end, let next):
                 guard let topic = topics[end.topic], !damaged.contains(end) else { continue }
                 ends.append(LogPosition(topic: topic, partition: end.partition, offset: next))
             case .failure(let partition?, let error) where error.code.isDamage:
-                guard let topic = topics[partition.topic], damaged.insert(partition).inserted else {
-                    continue
-                }
-                let place = LogPosition(
-                    topic: topic,
-                    partition: partition.partition,
-                    offset: error.offset ?? 0
-                )
+                guard let topic = topics[partition.topic], damaged.insert(partition).inserted else { continue }
+                let place = LogPosition(topic: topic, partition: partition.partition, offset: error.offset ?? 0)
                 damages[place] = error.message
-            case .failure(let partition, let error):
-                try failed(partition, error)
+            case .failure(let partition, let error): try failed(partition, error)
             }
         }
         return (records, ends, damages)

@@ -26,9 +26,7 @@ struct ConsumerLag {
 
     /// Sets the committed offsets.
     mutating func commit(_ positions: [InputPosition]) {
-        for position in positions {
-            committed[InputPartition(topic: position.topic, number: position.partition)] = position.offset
-        }
+        for position in positions { committed[InputPartition(topic: position.topic, number: position.partition)] = position.offset }
     }
 
     /// Records the lag, by the ends of partitions in the consumer's statistics. Partitions whose end it does not know yet have
@@ -45,10 +43,7 @@ struct ConsumerLag {
 
     private func makeGauges(of partition: InputPartition) -> Gauges {
         let place = [("topic", topics[partition.topic]), ("partition", "\(partition.number)")]
-        return Gauges(
-            offset: factory.gauge(.committedOffset, place),
-            lag: factory.gauge(.consumerLag, place)
-        )
+        return Gauges(offset: factory.gauge(.committedOffset, place), lag: factory.gauge(.consumerLag, place))
     }
 
     /// Forgets all partitions after a revocation: another instance reports them now.

@@ -25,9 +25,7 @@ struct KafkaStatistics: Decodable {
         }
     }
 
-    struct Topic: Decodable {
-        let partitions: [String: Partition]
-    }
+    struct Topic: Decodable { let partitions: [String: Partition] }
 
     struct Partition: Decodable {
         let fetchedRecords: Int64

@@ -67,9 +67,7 @@ extension ObservedLog {
         metrics?.published(positions)
     }
 
-    func extents(of partitions: [Int32]) throws(LogError) -> (
-        extents: [PartitionExtents], leaderless: [Int32: String]
-    ) {
+    func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
         let found = try base.extents(of: partitions)
         metrics?.found(found.extents)
         return found
@@ -85,8 +83,7 @@ extension ObservedLog {
 
     func fence(_ ids: Set<String>) throws(LogError) -> Set<String> { try base.fence(ids) }
 
-    func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset]
-    {
+    func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset] {
         try base.answerStarts(at: positions, retention: retention)
     }
 
@@ -116,9 +113,7 @@ extension ObservedLog {
         tracer?.began()
     }
 
-    func produce(_ record: OutputRecord) throws(LogError) {
-        try base.produce(record)
-    }
+    func produce(_ record: OutputRecord) throws(LogError) { try base.produce(record) }
 
     func flush() throws(LogError) { try base.flush() }
 

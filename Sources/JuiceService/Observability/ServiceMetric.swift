@@ -33,40 +33,31 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
     /// What it counts or measures, in one sentence.
     public var help: String {
         switch self {
-        case .ready:
-            "1 while every worker has restored the partitions that are due to it and reads them, else 0."
+        case .ready: "1 while every worker has restored the partitions that are due to it and reads them, else 0."
         case .commands: "Commands answered for the first time and committed, by result."
         case .duplicates: "Repeated commands that were given their first answer again."
         case .deadLetters: "Records that named no command, or could not be answered, and were put aside."
         case .forwards: "Commands handed on to the partition that owns their store."
-        case .transactions:
-            "Kafka transactions that took in commands, by outcome; failed are those that were given up."
+        case .transactions: "Kafka transactions that took in commands, by outcome; failed are those that were given up."
         case .transactionDuration: "Time from the beginning of a transaction to its confirmed commit."
         case .answerLatency: "Time from a command's credible timestamp to the confirmed commit of its answer."
-        case .committedOffset:
-            "Next offset to read of an input partition: every record before it is handled."
-        case .consumerLag:
-            "Records of an input partition that are not answered yet, markers included."
+        case .committedOffset: "Next offset to read of an input partition: every record before it is handled."
+        case .consumerLag: "Records of an input partition that are not answered yet, markers included."
         case .assignedPartitions: "Partitions that a worker has restored and reads."
         case .stoppedPartitions:
             "Partitions that a worker does not read: somebody has to mend them, or their transactions only fail."
         case .stores: "Stores held in memory: those that were ever changed."
         case .rememberedCommands: "Commands whose repeats are known."
-        case .answersReadBack:
-            "First answers read back from the results, since a repeat asked for one that was not in memory."
+        case .answersReadBack: "First answers read back from the results, since a repeat asked for one that was not in memory."
         case .restoreDuration: "Time from an assignment to the first command that can be read under it."
         case .restoredRecords: "Stock records and answers read to restore state."
-        case .restoreRemaining:
-            "Offsets still to be read by the restore that is under way, markers and gaps included."
-        case .kafkaRoundTripMedian:
-            "Median time that the slowest broker took to answer; a consumer's includes waiting for records."
+        case .restoreRemaining: "Offsets still to be read by the restore that is under way, markers and gaps included."
+        case .kafkaRoundTripMedian: "Median time that the slowest broker took to answer; a consumer's includes waiting for records."
         case .kafkaRoundTripTail:
             "99th percentile of the time that the slowest broker took to answer; a consumer's includes waiting for records."
-        case .kafkaQueuedRecords:
-            "Records in librdkafka's queue: to be sent by a producer, to be taken from a consumer."
+        case .kafkaQueuedRecords: "Records in librdkafka's queue: to be sent by a producer, to be taken from a consumer."
         case .kafkaQueuedBytes: "Bytes of the records in librdkafka's queue."
-        case .kafkaRequestErrors:
-            "Requests to brokers that failed to be sent or whose answers failed to be read."
+        case .kafkaRequestErrors: "Requests to brokers that failed to be sent or whose answers failed to be read."
         case .kafkaRequestTimeouts: "Requests to brokers that were not answered in time."
         case .kafkaDisconnects: "Connections to brokers that ended."
         }
@@ -75,10 +66,8 @@ public enum ServiceMetric: String, CaseIterable, Sendable {
     /// The upper bounds of a histogram's buckets, in seconds; nil if the metric is not a histogram.
     public var buckets: [Double]? {
         switch self {
-        case .transactionDuration, .answerLatency:
-            [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
-        case .restoreDuration:
-            [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+        case .transactionDuration, .answerLatency: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+        case .restoreDuration: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
         default: nil
         }
     }

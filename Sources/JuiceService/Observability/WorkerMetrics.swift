@@ -65,12 +65,9 @@ final class WorkerMetrics: Sendable {
         clients = Dictionary(
             uniqueKeysWithValues: KafkaClient.allCases.map {
                 ($0, KafkaClientMetrics(worker: worker, client: $0, factory: factory))
-            }
-        )
+            })
         state = Mutex(State(lag: ConsumerLag(topics: topics, factory: factory)))
-        for gauge in [
-            assignedPartitions, stoppedPartitions, stores, rememberedCommands, restoreRemaining,
-        ] { gauge.record(0) }
+        for gauge in [assignedPartitions, stoppedPartitions, stores, rememberedCommands, restoreRemaining] { gauge.record(0) }
     }
 
     /// Records an event of the worker.
@@ -83,8 +80,7 @@ final class WorkerMetrics: Sendable {
             let assignedAt = state.withLock { $0.assignedAt.take() }
             if let assignedAt { restoreDuration.record(duration: .now - assignedAt) }
         case .committed(let summary): record(summary)
-        case .partitionStopped(let partition, _), .partitionFailing(let partition, _):
-            changeStopped { $0.insert(partition) }
+        case .partitionStopped(let partition, _), .partitionFailing(let partition, _): changeStopped { $0.insert(partition) }
         case .partitionRecovered(let partition): changeStopped { $0.remove(partition) }
         case .revoked, .left:
             state.withLock {
@@ -102,8 +98,7 @@ final class WorkerMetrics: Sendable {
             state.withLock {
                 change(&$0.stoppedPartitions)
                 return $0.stoppedPartitions.count
-            }
-        )
+            })
     }
 
     private func record(_ summary: TransactionSummary) {
@@ -136,11 +131,7 @@ final class WorkerMetrics: Sendable {
 
 extension WorkerMetrics {
     /// A transaction was committed, which answers the commands with these timestamps.
-    func committed(
-        after duration: Duration,
-        commandTimes: [Timestamp],
-        at now: Timestamp
-    ) {
+    func committed(after duration: Duration, commandTimes: [Timestamp], at now: Timestamp) {
         committed.increment()
         transactionDuration.record(duration: duration)
         // A sender's clock may be a little ahead, or its timestamp any number. What remains are latencies of at most a week.
@@ -169,21 +160,16 @@ extension WorkerMetrics {
     func found(_ extents: [PartitionExtents]) { state.withLock { $0.restore.setEnds(extents) } }
 
     /// The worker begins to read the changelogs from these positions.
-    func opened(_ positions: [ChangelogPosition]) {
-        changeRestore { $0.begin(at: positions) }
-    }
+    func opened(_ positions: [ChangelogPosition]) { changeRestore { $0.begin(at: positions) } }
 
     /// The worker has read a batch of the changelogs.
-    func read(_ batch: ChangelogBatch) {
-        changeRestore { $0.advance(by: batch) }
-    }
+    func read(_ batch: ChangelogBatch) { changeRestore { $0.advance(by: batch) } }
 
     private func changeRestore(_ change: (inout RestoreProgress) -> Void) {
         restoreRemaining.record(
             state.withLock {
                 change(&$0.restore)
                 return $0.restore.remaining
-            }
-        )
+            })
     }
 }

@@ -6,11 +6,7 @@ extension Consumer {
     /// - Parameters:
     ///   - timeout: how long to wait for all of it.
     ///   - body: called with each record; it returns false to stop reading.
-    func read(
-        _ ranges: [TopicPartition: Range<Offset>],
-        timeout: Duration,
-        _ body: (ConsumedRecord) -> Bool
-    ) throws(KafkaError) {
+    func read(_ ranges: [TopicPartition: Range<Offset>], timeout: Duration, _ body: (ConsumedRecord) -> Bool) throws(KafkaError) {
         let ranges = ranges.filter { !$0.value.isEmpty }
         guard let first = ranges.keys.first else { return }
         try assign(ranges.mapValues(\.lowerBound))
@@ -27,12 +23,9 @@ extension Consumer {
                     let partition = TopicPartition(topic: record.topic, partition: record.partition)
                     if ranges[partition]?.contains(record.offset) ?? false, !body(record) { return }
                     unread.passed(partition, next: record.offset + 1)
-                case .endOfPartition(let partition, let next):
-                    unread.passed(partition, next: next)
-                case .failure(_, let error) where error.remedy == .retry:
-                    continue
-                case .failure(_, let error):
-                    throw error
+                case .endOfPartition(let partition, let next): unread.passed(partition, next: next)
+                case .failure(_, let error) where error.remedy == .retry: continue
+                case .failure(_, let error): throw error
                 }
             }
         }

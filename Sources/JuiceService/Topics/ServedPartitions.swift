@@ -58,10 +58,8 @@ struct ServedPartitions {
             let listed = counts.sorted().map(String.init).joined(separator: " and of ")
             throw KafkaError(
                 code: .invalidPartitions,
-                message:
-                    "stores were served as those of \(listed) partitions: their stock may be in two places."
-                    + " docs/OPERATIONS.md#stock-in-the-wrong-partitions says what to do"
-            )
+                message: "stores were served as those of \(listed) partitions: their stock may be in two places."
+                    + " docs/OPERATIONS.md#stock-in-the-wrong-partitions says what to do")
         }
         return counts.first
     }

@@ -26,8 +26,8 @@ struct StockSample {
         timeout: Duration
     ) throws(KafkaError) -> Misplaced? {
         let partitions = (0..<partitionCount).map { TopicPartition(topic: topic, partition: $0) }
-        let sample = try consumer.watermarks(of: partitions, timeout: timeout)
-            .mapValues { $0.low..<min($0.high, $0.low + size) }.filter { !$0.value.isEmpty }
+        let sample = try consumer.watermarks(of: partitions, timeout: timeout).mapValues { $0.low..<min($0.high, $0.low + size) }
+            .filter { !$0.value.isEmpty }
         var found: Misplaced?
         try consumer.read(sample, timeout: timeout) { record in
             found = Misplaced(record, partitionCount: partitionCount)

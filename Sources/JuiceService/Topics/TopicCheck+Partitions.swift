@@ -14,12 +14,10 @@ extension TopicCheck {
     func lostNumber(_ topics: [String: Description]) -> Problem? {
         guard let misplaced, let count = topics[names.stock]?.partitionCount else { return nil }
         return Problem(
-            fault:
-                "store \(misplaced.store) stands in partition \(misplaced.partition) of \(names.stock), but of"
+            fault: "store \(misplaced.store) stands in partition \(misplaced.partition) of \(names.stock), but of"
                 + " \(count) partitions it lives in \(misplaced.home): the topic was enlarged, and no claim in"
                 + " \(names.results) says how many partitions it had",
-            mend: move(partitions: count, guide: "stock-in-the-wrong-partitions")
-        )
+            mend: move(partitions: count, guide: "stock-in-the-wrong-partitions"))
     }
 
     func tooFewPartitions(_ topics: [String: Description]) -> [Problem] {
@@ -33,9 +31,7 @@ extension TopicCheck {
                     + (isRecord ? ": it was made anew, and what it held is lost" : ""),
                 mend: isRecord
                     ? "what docs/OPERATIONS.md#topics-made-anew says"
-                    : "kafka-topics.sh --bootstrap-server \(bootstrapServers) --alter --topic \(name)"
-                        + " --partitions \(needed)"
-            )
+                    : "kafka-topics.sh --bootstrap-server \(bootstrapServers) --alter --topic \(name)" + " --partitions \(needed)")
         }
     }
 
@@ -50,16 +46,14 @@ extension TopicCheck {
             Problem(
                 fault: "stores live in \(needed) partitions, but \(counts): commands that come to the others"
                     + " are forwarded, which takes them some milliseconds, and nothing is answered there",
-                mend: move(partitions: most, guide: "more-partitions")
-            )
+                mend: move(partitions: most, guide: "more-partitions"))
         ]
     }
 
     private var coPartitioned: [String] { [names.orders, names.restocks, names.results, names.stock] }
 
     private func move(partitions: Int, guide: String) -> String {
-        createCommand(prefix: nextPrefix, partitions: partitions)
-            + " and the move that docs/OPERATIONS.md#\(guide) shows"
+        createCommand(prefix: nextPrefix, partitions: partitions) + " and the move that docs/OPERATIONS.md#\(guide) shows"
     }
 
     /// The prefix for topics that replace these: `juice2.` after `juice.`, and so on.

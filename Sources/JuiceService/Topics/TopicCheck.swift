@@ -55,9 +55,7 @@ public struct TopicCheck: Sendable {
     ///   - capabilities: what the brokers can do.
     ///   - duplicateWindow: how long answers have to be retained so that they can be restored.
     public init(
-        names: TopicNames,
-        bootstrapServers: String,
-        capabilities: BrokerCapabilities = .full,
+        names: TopicNames, bootstrapServers: String, capabilities: BrokerCapabilities = .full,
         duplicateWindow: DuplicateWindow = .standard
     ) {
         self.names = names
@@ -74,11 +72,7 @@ public struct TopicCheck: Sendable {
     ///     right to read, stores are assumed to live in as many partitions as the stock topic has.
     ///   - timeout: how long to wait for each answer.
     /// - Throws: `KafkaError` when the cluster does not answer.
-    public func findings(
-        _ admin: Admin,
-        reader: Consumer?,
-        timeout: Duration
-    ) throws(KafkaError) -> Findings {
+    public func findings(_ admin: Admin, reader: Consumer?, timeout: Duration) throws(KafkaError) -> Findings {
         let metadata = try admin.metadata(topics: names.all, timeout: timeout)
         for topic in metadata.topics {
             if let error = topic.error, !Self.meansMissing(error.code) { throw error }
@@ -86,10 +80,7 @@ public struct TopicCheck: Sendable {
         var topics: [String: Description] = [:]
         for name in names.all {
             guard let topic = metadata[name] else { continue }
-            topics[name] = Description(
-                partitionCount: topic.partitionCount,
-                replicationFactor: topic.replicationFactor
-            )
+            topics[name] = Description(partitionCount: topic.partitionCount, replicationFactor: topic.replicationFactor)
         }
         if capabilities.managesTopics, !topics.isEmpty {
             let configurations = try admin.configurations(ofTopics: topics.keys.sorted(), timeout: timeout)
@@ -102,12 +93,9 @@ public struct TopicCheck: Sendable {
     func findings(of topics: [String: Description]) -> Findings {
         let problems = problems(of: topics)
         return Findings(
-            problems: problems,
-            warnings: problems.isEmpty ? warnings(of: topics) : [],
-            storePartitions: storePartitions(topics),
+            problems: problems, warnings: problems.isEmpty ? warnings(of: topics) : [], storePartitions: storePartitions(topics),
             inputPartitions: names.inputs.compactMap { topics[$0]?.partitionCount }.max() ?? 0,
-            answerRetention: retention(of: topics)
-        )
+            answerRetention: retention(of: topics))
     }
 
     /// The same check, which also knows what the journal and the stock topic say about where stores live.
@@ -120,19 +108,12 @@ public struct TopicCheck: Sendable {
         do throws(KafkaError) {
             if let results = topics[names.results] {
                 check.servedPartitions = try ServedPartitions.count(
-                    in: names.results,
-                    partitionCount: Int32(clamping: results.partitionCount),
-                    reader,
-                    timeout: timeout
+                    in: names.results, partitionCount: Int32(clamping: results.partitionCount), reader, timeout: timeout
                 ).map(Int.init)
             }
             if check.servedPartitions == nil, let stock = topics[names.stock] {
                 check.misplaced = try StockSample.misplaced(
-                    in: names.stock,
-                    partitionCount: Int32(clamping: stock.partitionCount),
-                    reader,
-                    timeout: timeout
-                )
+                    in: names.stock, partitionCount: Int32(clamping: stock.partitionCount), reader, timeout: timeout)
             }
         } catch {
             guard error.code.isDenial || error.code.isDamage else { throw error }
@@ -151,13 +132,11 @@ public struct TopicCheck: Sendable {
             return [
                 Problem(
                     fault: "missing topics: \(missing.joined(separator: ", "))",
-                    mend: createCommand(prefix: prefix, partitions: count)
-                )
+                    mend: createCommand(prefix: prefix, partitions: count))
             ]
         }
         if let lost = lostNumber(topics) { return [lost] }
-        return tooFewPartitions(topics) + compactedInputs(topics) + compaction(topics)
-            + answerRetention(topics) + batchSize(topics)
+        return tooFewPartitions(topics) + compactedInputs(topics) + compaction(topics) + answerRetention(topics) + batchSize(topics)
             + deadLetterSize(topics)
     }
 
@@ -168,13 +147,10 @@ public struct TopicCheck: Sendable {
     /// Compaction would remove all but a store's last command, and rejects records without a key.
     private func compactedInputs(_ topics: [String: Description]) -> [Problem] {
         [names.orders, names.restocks, names.deadLetters].compactMap { name in
-            guard let policy = topics[name]?.configuration?["cleanup.policy"], policy.contains("compact")
-            else { return nil }
+            guard let policy = topics[name]?.configuration?["cleanup.policy"], policy.contains("compact") else { return nil }
             return Problem(
-                fault:
-                    "topic \(name) has cleanup.policy=\(policy), which takes all of a store's records but the last",
-                mend: configCommand(name, "cleanup.policy=delete")
-            )
+                fault: "topic \(name) has cleanup.policy=\(policy), which takes all of a store's records but the last",
+                mend: configCommand(name, "cleanup.policy=delete"))
         }
     }
 
@@ -184,11 +160,8 @@ public struct TopicCheck: Sendable {
         guard policy != "compact" else { return [] }
         return [
             Problem(
-                fault:
-                    "topic \(names.stock) has cleanup.policy=\(policy); it holds the state of every store and must"
-                    + " be compacted, never deleted from",
-                mend: configCommand(names.stock, "cleanup.policy=compact")
-            )
+                fault: "topic \(names.stock) has cleanup.policy=\(policy); it holds the state of every store and must"
+                    + " be compacted, never deleted from", mend: configCommand(names.stock, "cleanup.policy=compact"))
         ]
     }
 
@@ -199,27 +172,20 @@ public struct TopicCheck: Sendable {
         if policy != "delete" {
             return [
                 Problem(
-                    fault:
-                        "topic \(names.results) has cleanup.policy=\(policy), which would leave one answer per store",
-                    mend: configCommand(names.results, "cleanup.policy=delete")
-                )
+                    fault: "topic \(names.results) has cleanup.policy=\(policy), which would leave one answer per store",
+                    mend: configCommand(names.results, "cleanup.policy=delete"))
             ]
         }
         guard let retention = retention(of: topics), retention < duplicateWindow.age else { return [] }
         return [
             Problem(
-                fault:
-                    "topic \(names.results) keeps answers for \(retention) ms, but repeats of a command are to be known"
-                    + " for \(duplicateWindow.age) ms",
-                mend: configCommand(names.results, "retention.ms=\(duplicateWindow.age)")
-            )
+                fault: "topic \(names.results) keeps answers for \(retention) ms, but repeats of a command are to be known"
+                    + " for \(duplicateWindow.age) ms", mend: configCommand(names.results, "retention.ms=\(duplicateWindow.age)"))
         ]
     }
 
     private func retention(of topics: [String: Description]) -> Int64? {
-        topics[names.results]?.configuration?["retention.ms"].flatMap(Int64.init).flatMap {
-            $0 >= 0 ? $0 : nil
-        }
+        topics[names.results]?.configuration?["retention.ms"].flatMap(Int64.init).flatMap { $0 >= 0 ? $0 : nil }
     }
 
     /// A producer fills a batch of small records up to Kafka's default limit.
@@ -229,8 +195,7 @@ public struct TopicCheck: Sendable {
             guard let limit = limit(name, topics), limit < needed else { return nil }
             return Problem(
                 fault: "topic \(name) takes batches up to \(limit) bytes, fewer than the service sends",
-                mend: configCommand(name, "max.message.bytes=\(needed)")
-            )
+                mend: configCommand(name, "max.message.bytes=\(needed)"))
         }
     }
 
@@ -246,11 +211,8 @@ public struct TopicCheck: Sendable {
         guard deadLetters < needed else { return [] }
         return [
             Problem(
-                fault:
-                    "topic \(names.deadLetters) takes records up to \(deadLetters) bytes, but must be able to quote"
-                    + " one of \(largest) bytes and say why",
-                mend: configCommand(names.deadLetters, "max.message.bytes=\(needed)")
-            )
+                fault: "topic \(names.deadLetters) takes records up to \(deadLetters) bytes, but must be able to quote"
+                    + " one of \(largest) bytes and say why", mend: configCommand(names.deadLetters, "max.message.bytes=\(needed)"))
         ]
     }
 
@@ -261,8 +223,7 @@ public struct TopicCheck: Sendable {
 
     func createCommand(prefix: String, partitions: Int) -> String {
         "juice topics create --bootstrap-servers \(bootstrapServers)"
-            + (prefix == TopicNames.standardPrefix ? "" : " --topic-prefix \(prefix)")
-            + " --partitions \(partitions)"
+            + (prefix == TopicNames.standardPrefix ? "" : " --topic-prefix \(prefix)") + " --partitions \(partitions)"
     }
 
     var prefix: String { String(names.orders.dropLast("orders".count)) }

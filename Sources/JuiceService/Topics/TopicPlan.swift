@@ -26,11 +26,8 @@ public struct TopicPlan: Sendable, Equatable {
     public var topics: [Admin.NewTopic] {
         names.all.map { name in
             Admin.NewTopic(
-                name: name,
-                partitionCount: partitionCount,
-                replicationFactor: replicationFactor,
-                configuration: configuration(of: name)
-            )
+                name: name, partitionCount: partitionCount, replicationFactor: replicationFactor,
+                configuration: configuration(of: name))
         }
     }
 
@@ -39,8 +36,7 @@ public struct TopicPlan: Sendable, Equatable {
         var configuration = replicationFactor ?? 0 >= 3 ? ["min.insync.replicas": "2"] : [:]
         switch name {
         case names.stock: configuration["cleanup.policy"] = "compact"
-        case names.deadLetters:
-            configuration["max.message.bytes"] = String(Self.defaultMaxMessageBytes + Self.deadLetterRoom)
+        case names.deadLetters: configuration["max.message.bytes"] = String(Self.defaultMaxMessageBytes + Self.deadLetterRoom)
         default: break
         }
         return configuration

@@ -37,17 +37,11 @@ struct TopicPreparation: Sendable {
         let admin: Admin
         let reader: Consumer
         do throws(KafkaError) {
-            let hooks = ClientHooks(
-                logger: logger,
-                logCeiling: .info,
-                onError: { [watch] in watch.noticed($0) }
-            )
+            let hooks = ClientHooks(logger: logger, logCeiling: .info, onError: { [watch] in watch.noticed($0) })
             admin = try Admin(configuration: configuration.client, hooks: hooks)
             reader = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
             try checkClients()
-        } catch {
-            throw .badConfiguration(error.description)
-        }
+        } catch { throw .badConfiguration(error.description) }
         defer { reader.close() }
         let start = ContinuousClock.now
         var isWaiting = false
@@ -58,10 +52,8 @@ struct TopicPreparation: Sendable {
             case .success(let ready):
                 watch.reached()
                 return ready
-            case .failure(.service) where .now - start < Self.settlingTime:
-                stop.wait(for: .milliseconds(200))
-            case .failure(.service(let error)):
-                throw error
+            case .failure(.service) where .now - start < Self.settlingTime: stop.wait(for: .milliseconds(200))
+            case .failure(.service(let error)): throw error
             case .failure(.kafka(let error)) where error.remedy == .retry && error.code.isFromBroker:
                 // Topics just created have no leaders for a moment.
                 watch.reached()
@@ -74,8 +66,7 @@ struct TopicPreparation: Sendable {
                 watch.failed(error)
                 if error.code == .timedOut { timeout.timedOut() }
                 stop.wait(for: .milliseconds(200))
-            case .failure(.kafka(let error)):
-                throw .failed(error.description + error.code.neededRights)
+            case .failure(.kafka(let error)): throw .failed(error.description + error.code.neededRights)
             }
         }
         return nil
@@ -85,17 +76,11 @@ struct TopicPreparation: Sendable {
     /// the workers begin to create clients.
     private func checkClients() throws(KafkaError) {
         let hooks = ClientHooks(logger: logger, logCeiling: .info)
-        for consumer in [
-            configuration.groupConsumer(worker: 0), configuration.changelogConsumer,
-            configuration.logEndConsumer,
-        ] {
+        for consumer in [configuration.groupConsumer(worker: 0), configuration.changelogConsumer, configuration.logEndConsumer] {
             _ = try Consumer(configuration: consumer, hooks: hooks)
         }
         _ = try Producer(
-            configuration: configuration.producer.merging(["transactional.id": "\(configuration.group)/check"]
-            ),
-            hooks: hooks
-        )
+            configuration: configuration.producer.merging(["transactional.id": "\(configuration.group)/check"]), hooks: hooks)
     }
 
     private enum Failure: Error {
@@ -111,46 +96,27 @@ struct TopicPreparation: Sendable {
         }
     }
 
-    private func prepare(
-        _ admin: Admin,
-        _ reader: Consumer,
-        timeout: Duration
-    ) throws(KafkaError) -> Result<Ready, ServiceError> {
+    private func prepare(_ admin: Admin, _ reader: Consumer, timeout: Duration) throws(KafkaError) -> Result<Ready, ServiceError> {
         if let plan {
             let created = try admin.create(plan.topics, timeout: .seconds(4))
-            for name in created {
-                logger.notice("created topic \(name) with \(plan.partitionCount) partitions")
-            }
+            for name in created { logger.notice("created topic \(name) with \(plan.partitionCount) partitions") }
         }
         let names = configuration.topics
         let check = TopicCheck(
-            names: names,
-            bootstrapServers: configuration.bootstrapServers,
-            capabilities: configuration.capabilities,
-            duplicateWindow: configuration.duplicateWindow
-        )
+            names: names, bootstrapServers: configuration.bootstrapServers, capabilities: configuration.capabilities,
+            duplicateWindow: configuration.duplicateWindow)
         let findings = try check.findings(admin, reader: reader, timeout: timeout)
         guard findings.problems.isEmpty else { return .failure(.unfitTopics(findings.problems)) }
         let metadata = try admin.metadata(topics: [names.deadLetters], timeout: timeout)
         guard let deadLetters = metadata[names.deadLetters]?.partitionCount, deadLetters > 0 else {
-            throw KafkaError(
-                code: .unknownTopicOrPartition,
-                message: "\(names.deadLetters) is gone",
-                isRetriable: true
-            )
+            throw KafkaError(code: .unknownTopicOrPartition, message: "\(names.deadLetters) is gone", isRetriable: true)
         }
-        for warning in findings.warnings {
-            logger.warning("\(warning.fault); to mend it: \(warning.mend)")
-        }
+        for warning in findings.warnings { logger.warning("\(warning.fault); to mend it: \(warning.mend)") }
         return .success(
             Ready(
-                partitionCount: Int32(clamping: findings.storePartitions),
-                inputPartitions: findings.inputPartitions,
+                partitionCount: Int32(clamping: findings.storePartitions), inputPartitions: findings.inputPartitions,
                 deadLetterPartitions: Int32(clamping: deadLetters),
                 // A quarter, since a note must be there when the one before expires, whatever happens in between.
-                noteInterval: min((findings.answerRetention ?? .max) / 4, Self.longestNoteInterval),
-                brokers: metadata.brokers
-            )
-        )
+                noteInterval: min((findings.answerRetention ?? .max) / 4, Self.longestNoteInterval), brokers: metadata.brokers))
     }
 }

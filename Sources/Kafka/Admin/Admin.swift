@@ -18,12 +18,7 @@ public final class Admin {
         public var configuration: [String: String]
 
         /// A topic with these properties.
-        public init(
-            name: String,
-            partitionCount: Int,
-            replicationFactor: Int? = nil,
-            configuration: [String: String] = [:]
-        ) {
+        public init(name: String, partitionCount: Int, replicationFactor: Int? = nil, configuration: [String: String] = [:]) {
             self.name = name
             self.partitionCount = partitionCount
             self.replicationFactor = replicationFactor
@@ -68,10 +63,7 @@ public final class Admin {
         for result in UnsafeBufferPointer(start: results, count: count) {
             let name = String(cString: rd_kafka_topic_result_name(result))
             let reason = rd_kafka_topic_result_error_string(result).map { String(cString: $0) }
-            let error = KafkaError(
-                rd_kafka_topic_result_error(result),
-                message: "topic \(name): \(reason ?? "not created")"
-            )
+            let error = KafkaError(rd_kafka_topic_result_error(result), message: "topic \(name): \(reason ?? "not created")")
             switch error {
             case nil: created.append(name)
             case let error? where error.code == .topicAlreadyExists: continue
@@ -90,10 +82,7 @@ public final class Admin {
             guard let missing = names.first(where: { metadata[$0] == nil }) else { return }
             guard ContinuousClock.now < deadline else {
                 throw KafkaError(
-                    code: .timedOut,
-                    message: "topic \(missing) is created but not known to the brokers yet",
-                    isRetriable: true
-                )
+                    code: .timedOut, message: "topic \(missing) is created but not known to the brokers yet", isRetriable: true)
             }
             handle.poll(timeout: .milliseconds(20))
         }
@@ -115,10 +104,7 @@ public final class Admin {
         for result in UnsafeBufferPointer(start: results, count: count) {
             let name = String(cString: rd_kafka_topic_result_name(result))
             let reason = rd_kafka_topic_result_error_string(result).map { String(cString: $0) }
-            let error = KafkaError(
-                rd_kafka_topic_result_error(result),
-                message: "topic \(name): \(reason ?? "not deleted")"
-            )
+            let error = KafkaError(rd_kafka_topic_result_error(result), message: "topic \(name): \(reason ?? "not deleted")")
             if let error, error.code != .unknownTopicOrPartition { throw error }
         }
     }
@@ -126,32 +112,21 @@ public final class Admin {
     /// The effective configuration of each topic, by Kafka's property names.
     ///
     /// - Throws: ``KafkaError``, with ``KafkaError/Remedy/retry`` if the broker asked does not know a topic.
-    public func configurations(
-        ofTopics names: [String],
-        timeout: Duration
-    ) throws(KafkaError) -> [String: [String: String]] {
+    public func configurations(ofTopics names: [String], timeout: Duration) throws(KafkaError) -> [String: [String: String]] {
         var resources = names.map { rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, $0) }
         defer { for case let resource? in resources { rd_kafka_ConfigResource_destroy(resource) } }
-        let event = try handle.request(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, timeout: timeout) {
-            options,
-            queue in
+        let event = try handle.request(RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS, timeout: timeout) { options, queue in
             rd_kafka_DescribeConfigs(handle.pointer, &resources, resources.count, options, queue)
         }
         defer { rd_kafka_event_destroy(event) }
 
         var count = 0
-        let results = rd_kafka_DescribeConfigs_result_resources(
-            rd_kafka_event_DescribeConfigs_result(event),
-            &count
-        )
+        let results = rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(event), &count)
         var configurations: [String: [String: String]] = [:]
         for case let resource? in UnsafeBufferPointer(start: results, count: count) {
             let name = String(cString: rd_kafka_ConfigResource_name(resource))
             let reason = rd_kafka_ConfigResource_error_string(resource).map { String(cString: $0) }
-            let error = KafkaError(
-                rd_kafka_ConfigResource_error(resource),
-                message: "topic \(name): \(reason ?? "not described")"
-            )
+            let error = KafkaError(rd_kafka_ConfigResource_error(resource), message: "topic \(name): \(reason ?? "not described")")
             if let error {
                 // A broker learns of a new topic some time after others.
                 guard error.code == .unknownTopicOrPartition else { throw error }
@@ -166,16 +141,9 @@ public final class Admin {
         var reason = ErrorText()
         let handle = reason.withBuffer {
             rd_kafka_NewTopic_new(
-                topic.name,
-                Int32(clamping: topic.partitionCount),
-                Int32(clamping: topic.replicationFactor ?? -1),
-                $0,
-                $1
-            )
+                topic.name, Int32(clamping: topic.partitionCount), Int32(clamping: topic.replicationFactor ?? -1), $0, $1)
         }
-        guard let handle else {
-            throw KafkaError(code: .invalidArgument, message: "topic \(topic.name): \(reason.text)")
-        }
+        guard let handle else { throw KafkaError(code: .invalidArgument, message: "topic \(topic.name): \(reason.text)") }
         for (name, value) in topic.configuration { rd_kafka_NewTopic_set_config(handle, name, value) }
         return handle
     }
@@ -195,9 +163,7 @@ public final class Admin {
 extension ClientHandle {
     /// Sends an admin request and waits for its one event, which the caller destroys.
     func request(
-        _ operation: rd_kafka_admin_op_t,
-        timeout: Duration,
-        send: (_ options: OpaquePointer?, _ queue: OpaquePointer?) -> Void
+        _ operation: rd_kafka_admin_op_t, timeout: Duration, send: (_ options: OpaquePointer?, _ queue: OpaquePointer?) -> Void
     ) throws(KafkaError) -> OpaquePointer {
         let queue = rd_kafka_queue_new(pointer)
         defer { rd_kafka_queue_destroy(queue) }
@@ -209,11 +175,7 @@ extension ClientHandle {
         var reason = ErrorText()
         _ = reason.withBuffer {
             rd_kafka_AdminOptions_set_request_timeout(
-                options,
-                (needsCoordinator ? Self.longestRequest : timeout).milliseconds,
-                $0,
-                $1
-            )
+                options, (needsCoordinator ? Self.longestRequest : timeout).milliseconds, $0, $1)
         }
 
         send(options, queue)

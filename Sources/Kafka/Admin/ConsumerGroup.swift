@@ -22,9 +22,7 @@ extension Admin {
         let event = try name.withCString { name in
             var names: [UnsafePointer<CChar>?] = [name]
             return Result { () throws(KafkaError) in
-                try handle.request(RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, timeout: timeout) {
-                    options,
-                    queue in
+                try handle.request(RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS, timeout: timeout) { options, queue in
                     rd_kafka_DescribeConsumerGroups(handle.pointer, &names, names.count, options, queue)
                 }
             }
@@ -36,10 +34,7 @@ extension Admin {
         let groups = rd_kafka_DescribeConsumerGroups_result_groups(result, &count)
         guard count > 0, let group = groups?[0] else { throw .outOfMemory }
         if let error = rd_kafka_ConsumerGroupDescription_error(group),
-            let error = KafkaError(
-                rd_kafka_error_code(error),
-                message: String(cString: rd_kafka_error_string(error))
-            )
+            let error = KafkaError(rd_kafka_error_code(error), message: String(cString: rd_kafka_error_string(error)))
         {
             throw error
         }
@@ -48,8 +43,7 @@ extension Admin {
             isStable: state == RD_KAFKA_CONSUMER_GROUP_STATE_STABLE,
             members: (0..<rd_kafka_ConsumerGroupDescription_member_count(group)).compactMap {
                 rd_kafka_ConsumerGroupDescription_member(group, $0).map(Self.member)
-            }
-        )
+            })
     }
 
     private static func member(_ member: OpaquePointer) -> ConsumerGroup.Member {
@@ -57,9 +51,6 @@ extension Admin {
         let partitions = rd_kafka_MemberAssignment_partitions(assignment)
         return ConsumerGroup.Member(
             instanceID: rd_kafka_MemberDescription_group_instance_id(member).map { String(cString: $0) },
-            partitions: partitions.map {
-                PartitionList.partitions(of: UnsafeMutablePointer(mutating: $0))
-            } ?? []
-        )
+            partitions: partitions.map { PartitionList.partitions(of: UnsafeMutablePointer(mutating: $0)) } ?? [])
     }
 }

@@ -30,19 +30,12 @@ public final class EmbeddedBroker: @unchecked Sendable {
         // The client that hosts the cluster connects to nothing, and librdkafka warns about that.
         var logger = logger
         logger.logLevel = max(logger.logLevel, .error)
-        handle = try ClientHandle(
-            .producer,
-            configuration: KafkaConfiguration(),
-            hooks: ClientHooks(logger: logger)
-        )
+        handle = try ClientHandle(.producer, configuration: KafkaConfiguration(), hooks: ClientHooks(logger: logger))
         Self.ports.lock()
         let cluster = rd_kafka_mock_cluster_new(handle.pointer, Int32(clamping: brokerCount))
         Self.ports.unlock()
         guard let cluster else {
-            throw KafkaError(
-                code: .outOfMemory,
-                message: "the embedded broker could not open a port on 127.0.0.1"
-            )
+            throw KafkaError(code: .outOfMemory, message: "the embedded broker could not open a port on 127.0.0.1")
         }
         self.cluster = cluster
         bootstrapServers = String(cString: rd_kafka_mock_cluster_bootstraps(cluster))

@@ -8,18 +8,10 @@ public struct BrokerCapabilities: Sendable, Equatable {
     public let answersFetchesEarly: Bool
 
     /// The capabilities of Apache Kafka.
-    public static let full = BrokerCapabilities(
-        findsOffsetsByTime: true,
-        managesTopics: true,
-        answersFetchesEarly: true
-    )
+    public static let full = BrokerCapabilities(findsOffsetsByTime: true, managesTopics: true, answersFetchesEarly: true)
 
     /// The capabilities of an ``EmbeddedBroker``.
-    public static let embedded = BrokerCapabilities(
-        findsOffsetsByTime: false,
-        managesTopics: false,
-        answersFetchesEarly: false
-    )
+    public static let embedded = BrokerCapabilities(findsOffsetsByTime: false, managesTopics: false, answersFetchesEarly: false)
 
     /// How long a broker may hold back a fetch of a client that must not be kept waiting, in milliseconds.
     public var fetchWait: Int { answersFetchesEarly ? 100 : 10 }

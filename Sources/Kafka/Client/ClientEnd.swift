@@ -19,11 +19,7 @@ enum ClientEnd {
     /// - Parameters:
     ///   - patience: how long to wait for them.
     ///   - group: is left when they have returned.
-    static func run(
-        patience: Duration = patience,
-        group: DispatchGroup? = nil,
-        _ calls: @escaping @Sendable () -> Void
-    ) {
+    static func run(patience: Duration = patience, group: DispatchGroup? = nil, _ calls: @escaping @Sendable () -> Void) {
         let done = DispatchSemaphore(value: 0)
         // What the calls hold is freed before anybody hears that they are over. Only the new thread uses it.
         nonisolated(unsafe) var work: (() -> Void)? = calls

@@ -31,22 +31,15 @@ final class ClientHandle {
     ///   - prepare: sets what only some clients need, such as a rebalance callback.
     /// - Throws: ``KafkaError`` when librdkafka refuses a property or cannot create the client.
     init(
-        _ kind: Kind,
-        configuration: KafkaConfiguration,
-        hooks: ClientHooks,
-        context: ClientContext? = nil,
-        patience: Duration = ClientEnd.patience,
-        ends: DispatchGroup? = nil,
-        prepare: (OpaquePointer) -> Void = { _ in }
+        _ kind: Kind, configuration: KafkaConfiguration, hooks: ClientHooks, context: ClientContext? = nil,
+        patience: Duration = ClientEnd.patience, ends: DispatchGroup? = nil, prepare: (OpaquePointer) -> Void = { _ in }
     ) throws(KafkaError) {
         let context = context ?? ClientContext()
         context.hooks = hooks
-        var configuration = KafkaConfiguration.defaults(of: kind).merging(configuration.properties)
-            .merging(KafkaConfiguration.required(of: kind))
+        var configuration = KafkaConfiguration.defaults(of: kind).merging(configuration.properties).merging(
+            KafkaConfiguration.required(of: kind))
         // librdkafka queues statistics even for a client without a callback, until it is polled.
-        if hooks.onStatistics == nil {
-            configuration = configuration.merging(["statistics.interval.ms": "0"])
-        }
+        if hooks.onStatistics == nil { configuration = configuration.merging(["statistics.interval.ms": "0"]) }
         let handle = try configuration.makeHandle()
         rd_kafka_conf_set_opaque(handle, Unmanaged.passUnretained(context).toOpaque())
         Self.setCallbacks(handle)
@@ -118,15 +111,11 @@ final class ClientHandle {
     private static func explainCertificates(_ handle: OpaquePointer) {
         var value = ErrorText()
         var size = 512
-        _ = value.withBuffer { buffer, _ in
-            rd_kafka_conf_get(handle, "enable.ssl.certificate.verification", buffer, &size)
-        }
+        _ = value.withBuffer { buffer, _ in rd_kafka_conf_get(handle, "enable.ssl.certificate.verification", buffer, &size) }
         guard value.text != "false" else { return }
         rd_kafka_conf_set_ssl_cert_verify_cb(handle) { client, _, _, verdict, _, _, _, _, _, _ in
             guard let verdict else { return 0 }
-            guard let client, let context = ClientContext.of(client) else {
-                return verdict.pointee == 0 ? 1 : 0
-            }
+            guard let client, let context = ClientContext.of(client) else { return verdict.pointee == 0 ? 1 : 0 }
             return context.explainer.observeVerdict(verdict.pointee) ? 1 : 0
         }
     }
@@ -179,10 +168,8 @@ class ClientContext: @unchecked Sendable {
         explainer.observe(facility: facility, line: line)
         guard let hooks else { return }
         hooks.logger.log(
-            level: min(Self.level(syslog: level, line: line), hooks.logCeiling),
-            "\(KafkaConfiguration.hidingSecret(in: line))",
-            metadata: ["librdkafka": .string(facility)]
-        )
+            level: min(Self.level(syslog: level, line: line), hooks.logCeiling), "\(KafkaConfiguration.hidingSecret(in: line))",
+            metadata: ["librdkafka": .string(facility)])
     }
 
     /// The severity of a line that librdkafka logs at a syslog level.

@@ -18,9 +18,7 @@ public struct ClientHooks: Sendable {
 
     /// Hooks that only log, unless closures are given.
     public init(
-        logger: Logger,
-        logCeiling: Logger.Level = .critical,
-        onStatistics: (@Sendable (String) -> Void)? = nil,
+        logger: Logger, logCeiling: Logger.Level = .critical, onStatistics: (@Sendable (String) -> Void)? = nil,
         onError: (@Sendable (KafkaError) -> Void)? = nil
     ) {
         self.logger = logger

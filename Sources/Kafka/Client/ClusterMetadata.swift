@@ -67,9 +67,7 @@ extension ClientHandle {
         var brokers: [String] = []
         var topics: [ClusterMetadata.Topic] = []
         // librdkafka describes one topic or all of them, and callers need only a few.
-        if names.isEmpty {
-            (brokers, _) = try describe(topic: nil, timeout: timeout)
-        }
+        if names.isEmpty { (brokers, _) = try describe(topic: nil, timeout: timeout) }
         for name in names {
             let (hosts, topic) = try describe(topic: name, timeout: timeout)
             brokers = hosts
@@ -78,10 +76,7 @@ extension ClientHandle {
         return ClusterMetadata(brokers: brokers, topics: topics)
     }
 
-    private func describe(
-        topic name: String?,
-        timeout: Duration
-    ) throws(KafkaError) -> ([String], ClusterMetadata.Topic?) {
+    private func describe(topic name: String?, timeout: Duration) throws(KafkaError) -> ([String], ClusterMetadata.Topic?) {
         var topic: OpaquePointer?
         if let name {
             guard let handle = rd_kafka_topic_new(pointer, name, nil) else {
@@ -98,8 +93,9 @@ extension ClientHandle {
         defer { rd_kafka_metadata_destroy(result) }
 
         let metadata = result.pointee
-        let hosts = UnsafeBufferPointer(start: metadata.brokers, count: Int(metadata.broker_cnt))
-            .map { "\(String(cString: $0.host)):\($0.port)" }
+        let hosts = UnsafeBufferPointer(start: metadata.brokers, count: Int(metadata.broker_cnt)).map {
+            "\(String(cString: $0.host)):\($0.port)"
+        }
         guard metadata.topic_cnt > 0, let found = metadata.topics?.pointee else { return (hosts, nil) }
         let foundName = String(cString: found.topic)
         let reason = String(cString: rd_kafka_err2str(found.err))
@@ -107,10 +103,8 @@ extension ClientHandle {
             hosts,
             ClusterMetadata.Topic(
                 name: foundName,
-                partitions: UnsafeBufferPointer(start: found.partitions, count: Int(found.partition_cnt))
-                    .map(ClusterMetadata.Partition.init),
-                error: KafkaError(found.err, message: "topic \(foundName): \(reason)")
-            )
+                partitions: UnsafeBufferPointer(start: found.partitions, count: Int(found.partition_cnt)).map(
+                    ClusterMetadata.Partition.init), error: KafkaError(found.err, message: "topic \(foundName): \(reason)"))
         )
     }
 }
@@ -118,12 +112,8 @@ extension ClientHandle {
 extension ClusterMetadata.Partition {
     fileprivate init(_ partition: rd_kafka_metadata_partition) {
         self.init(
-            number: partition.id,
-            leader: partition.leader < 0 ? nil : partition.leader,
-            replicas: Array(
-                UnsafeBufferPointer(start: partition.replicas, count: Int(partition.replica_cnt))
-            ),
-            inSyncReplicas: Array(UnsafeBufferPointer(start: partition.isrs, count: Int(partition.isr_cnt)))
-        )
+            number: partition.id, leader: partition.leader < 0 ? nil : partition.leader,
+            replicas: Array(UnsafeBufferPointer(start: partition.replicas, count: Int(partition.replica_cnt))),
+            inSyncReplicas: Array(UnsafeBufferPointer(start: partition.isrs, count: Int(partition.isr_cnt))))
     }
 }

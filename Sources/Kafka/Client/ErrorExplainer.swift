@@ -19,9 +19,7 @@ final class ErrorExplainer: Sendable {
         // The broker also names partitions that it did not try to add because of that one.
         guard facility == "ADDPARTS", line.contains("authorization failed"),
             let start = line.firstRange(of: "Failed to add partition")
-        else {
-            return
-        }
+        else { return }
         partition.withLock { $0 = String(line[start.lowerBound...]) }
     }
 
@@ -37,30 +35,23 @@ final class ErrorExplainer: Sendable {
     /// The same error, with a clearer message if there is one.
     func explained(_ error: KafkaError) -> KafkaError {
         let message = error.message
-        if message.hasPrefix("Failed to add partition(s)"), let detail = partition.withLock({ $0 }) {
-            return error.saying(detail)
-        }
+        if message.hasPrefix("Failed to add partition(s)"), let detail = partition.withLock({ $0 }) { return error.saying(detail) }
         if message.contains("certificate verify failed"), let fault = certificate.withLock({ $0 }) {
             return Self.ssl("\(Self.place(of: message)): \(fault)")
         }
         if message.contains(/alert (bad )?certificate|alert unknown ca/) {
             return Self.ssl(
                 "\(Self.place(of: message)): the broker wants another client certificate, or one at all"
-                    + " (see ssl.certificate.location and ssl.key.location)"
-            )
+                    + " (see ssl.certificate.location and ssl.key.location)")
         }
         if message.contains("wrong version number") {
-            return Self.ssl(
-                "\(Self.place(of: message)): the listener does not speak TLS (see security.protocol)"
-            )
+            return Self.ssl("\(Self.place(of: message)): the listener does not speak TLS (see security.protocol)")
         }
         if message.contains(/handshake failed.*unexpected eof/) {
             return KafkaError(
                 code: .transport,
-                message:
-                    "\(Self.place(of: message)): hung up during the TLS handshake; perhaps the listener does not"
-                    + " speak TLS (see security.protocol)"
-            )
+                message: "\(Self.place(of: message)): hung up during the TLS handshake; perhaps the listener does not"
+                    + " speak TLS (see security.protocol)")
         }
         // A connection that breaks during authentication is not a refusal.
         if error.code == .authentication, message.contains(/Sasl\w+Request failed: Local:/) {
@@ -79,8 +70,7 @@ final class ErrorExplainer: Sendable {
         switch code {
         case 9: "the broker's certificate is not valid yet"
         case 10: "the broker's certificate has expired"
-        case 18, 19, 20, 21:
-            "the broker's certificate is of no authority that is trusted here (see ssl.ca.location)"
+        case 18, 19, 20, 21: "the broker's certificate is of no authority that is trusted here (see ssl.ca.location)"
         case 23: "the broker's certificate is revoked"
         case 62, 64: "the broker's certificate is for another host name"
         default: "the broker's certificate is not valid (OpenSSL's error \(code))"
@@ -91,24 +81,12 @@ final class ErrorExplainer: Sendable {
 extension KafkaError {
     /// The same error with another message.
     func saying(_ message: String) -> KafkaError {
-        KafkaError(
-            code: code,
-            message: message,
-            isFatal: isFatal,
-            isRetriable: isRetriable,
-            requiresAbort: requiresAbort
-        )
+        KafkaError(code: code, message: message, isFatal: isFatal, isRetriable: isRetriable, requiresAbort: requiresAbort)
     }
 
     /// The same error, marked so that the transaction cannot continue.
     var requiringAbort: KafkaError {
-        KafkaError(
-            code: code,
-            message: message,
-            isFatal: isFatal,
-            isRetriable: isRetriable,
-            requiresAbort: true
-        )
+        KafkaError(code: code, message: message, isFatal: isFatal, isRetriable: isRetriable, requiresAbort: true)
     }
 
     /// Why a client cannot be created, with a hint if there is one.

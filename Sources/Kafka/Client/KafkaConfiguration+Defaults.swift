@@ -10,9 +10,7 @@ extension KafkaConfiguration {
     /// From 2.5 on, clients push metrics about themselves to brokers, and closing a client may wait a second for the last push.
     private static let ofAll = KafkaConfiguration(known: ["enable.metrics.push": "false"])
 
-    private static let ofConsumers = ofAll.merging(
-        KafkaConfiguration(known: [fetchQueueBackoff: "5"]).properties
-    )
+    private static let ofConsumers = ofAll.merging(KafkaConfiguration(known: [fetchQueueBackoff: "5"]).properties)
 
     /// What is set whatever the user says. Without this librdkafka hands out damaged records as data.
     static func required(of kind: ClientHandle.Kind) -> [String: String] {

@@ -14,9 +14,7 @@ public struct KafkaConfiguration: Sendable, Equatable {
     public private(set) var properties: [String: String]
 
     /// A configuration with these properties.
-    public init(_ properties: [String: String] = [:]) {
-        self.properties = properties
-    }
+    public init(_ properties: [String: String] = [:]) { self.properties = properties }
 
     /// The value of a property; nil if it was not set, so that librdkafka's default applies.
     public subscript(name: String) -> String? {
@@ -31,9 +29,7 @@ public struct KafkaConfiguration: Sendable, Equatable {
 
     /// Whether a property's value must not appear in a log, an error or on a screen.
     public static func isSecret(_ name: String) -> Bool {
-        let marks = [
-            "password", "passphrase", "secret", "token", "key.pem", "ssl_key", "oauthbearer.config", "jaas",
-        ]
+        let marks = ["password", "passphrase", "secret", "token", "key.pem", "ssl_key", "oauthbearer.config", "jaas"]
         let lowercased = name.lowercased()
         return marks.contains { lowercased.contains($0) } && !lowercased.hasSuffix(".url")
     }
@@ -41,8 +37,8 @@ public struct KafkaConfiguration: Sendable, Equatable {
     /// A line of librdkafka's log without secrets. With `debug=conf` lines show properties as `name = value`, and 2.0.2 hides
     /// most secrets but not an OAuth client's.
     static func hidingSecret(in line: String) -> String {
-        guard let equals = line.firstRange(of: " = "),
-            let name = line[..<equals.lowerBound].split(separator: " ").last, isSecret(String(name))
+        guard let equals = line.firstRange(of: " = "), let name = line[..<equals.lowerBound].split(separator: " ").last,
+            isSecret(String(name))
         else { return line }
         return "\(line[..<equals.upperBound])********"
     }
@@ -86,9 +82,8 @@ extension KafkaError {
 extension KafkaConfiguration: CustomStringConvertible {
     /// The properties sorted by name, with secrets as `********`.
     public var description: String {
-        properties.sorted { $0.key < $1.key }
-            .map { "\($0.key)=\(Self.isSecret($0.key) ? "********" : $0.value)" }
-            .joined(separator: " ")
+        properties.sorted { $0.key < $1.key }.map { "\($0.key)=\(Self.isSecret($0.key) ? "********" : $0.value)" }.joined(
+            separator: " ")
     }
 }
 

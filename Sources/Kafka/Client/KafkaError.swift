@@ -27,13 +27,7 @@ public struct KafkaError: Error, Sendable {
     public private(set) var offset: Offset?
 
     /// An error with librdkafka's three flags; without a message it has the code's.
-    public init(
-        code: Code,
-        message: String? = nil,
-        isFatal: Bool = false,
-        isRetriable: Bool = false,
-        requiresAbort: Bool = false
-    ) {
+    public init(code: Code, message: String? = nil, isFatal: Bool = false, isRetriable: Bool = false, requiresAbort: Bool = false) {
         self.code = code
         self.message = message ?? code.sentence
         self.isFatal = isFatal
@@ -49,9 +43,7 @@ public struct KafkaError: Error, Sendable {
     }
 
     /// What to do next. For an error without flags the safe answer is to start over.
-    public var remedy: Remedy {
-        isRetriable && !isFatal && !requiresAbort ? .retry : .startOver
-    }
+    public var remedy: Remedy { isRetriable && !isFatal && !requiresAbort ? .retry : .startOver }
 
     static let outOfMemory = KafkaError(code: .outOfMemory, message: "librdkafka could not allocate memory")
 
@@ -60,24 +52,16 @@ public struct KafkaError: Error, Sendable {
         guard let error else { return nil }
         defer { rd_kafka_error_destroy(error) }
         self.init(
-            code: Code(rd_kafka_error_code(error)),
-            message: String(cString: rd_kafka_error_string(error)),
-            isFatal: rd_kafka_error_is_fatal(error) != 0,
-            isRetriable: rd_kafka_error_is_retriable(error) != 0,
-            requiresAbort: rd_kafka_error_txn_requires_abort(error) != 0
-        )
+            code: Code(rd_kafka_error_code(error)), message: String(cString: rd_kafka_error_string(error)),
+            isFatal: rd_kafka_error_is_fatal(error) != 0, isRetriable: rd_kafka_error_is_retriable(error) != 0,
+            requiresAbort: rd_kafka_error_txn_requires_abort(error) != 0)
     }
 
     /// Converts a plain response code; nil means success.
     init?(_ code: rd_kafka_resp_err_t, message: String? = nil) {
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
         let code = Code(code)
-        self.init(
-            code: code,
-            message: message,
-            isFatal: code == .fatal,
-            isRetriable: Code.transient.contains(code)
-        )
+        self.init(code: code, message: message, isFatal: code == .fatal, isRetriable: Code.transient.contains(code))
     }
 }
 
@@ -122,8 +106,7 @@ extension KafkaError.Code {
     public var isDenial: Bool { Self.denials.contains(self) }
 
     private static let denials: Set<Self> = [
-        .topicAuthorizationFailed, .groupAuthorizationFailed, .transactionalIDAuthorizationFailed,
-        .clusterAuthorizationFailed,
+        .topicAuthorizationFailed, .groupAuthorizationFailed, .transactionalIDAuthorizationFailed, .clusterAuthorizationFailed,
     ]
 
     /// Whether neither a retry nor a new client can help: a right is missing or a setting is refused.
@@ -216,9 +199,7 @@ extension KafkaError.Code {
     /// The principal may not use the group.
     public static let groupAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
     /// The principal may not use the transactional id.
-    public static let transactionalIDAuthorizationFailed = Self(
-        RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    )
+    public static let transactionalIDAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     /// The principal may not do this to the cluster.
     public static let clusterAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
     /// The members of the group do not share an assignor.

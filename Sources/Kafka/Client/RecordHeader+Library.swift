@@ -8,16 +8,12 @@ extension RecordHeader {
     /// The headers of a received message, in order.
     static func all(of message: UnsafePointer<rd_kafka_message_t>) -> [RecordHeader] {
         var handle: OpaquePointer?
-        guard rd_kafka_message_headers(message, &handle) == RD_KAFKA_RESP_ERR_NO_ERROR, let handle else {
-            return []
-        }
+        guard rd_kafka_message_headers(message, &handle) == RD_KAFKA_RESP_ERR_NO_ERROR, let handle else { return [] }
         var headers: [RecordHeader] = []
         var name: UnsafePointer<CChar>?
         var value: UnsafeRawPointer?
         var size = 0
-        while rd_kafka_header_get_all(handle, headers.count, &name, &value, &size)
-            == RD_KAFKA_RESP_ERR_NO_ERROR, let text = name
-        {
+        while rd_kafka_header_get_all(handle, headers.count, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR, let text = name {
             let bytes = value.map { Array(UnsafeRawBufferPointer(start: $0, count: size)) }
             headers.append(RecordHeader(name: String(cString: text), value: bytes))
         }

@@ -56,24 +56,18 @@ final class PartitionList {
 
     /// Lends the list to a C call. Swift may release the list after its last visible use, and the use of a pointer taken out
     /// of it does not count.
-    func withPointer<Result>(
-        _ body: (UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) -> Result
-    ) -> Result {
+    func withPointer<Result>(_ body: (UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) -> Result) -> Result {
         withExtendedLifetime(self) { body(pointer) }
     }
 
     /// The partitions of a list that librdkafka owns.
-    static func partitions(
-        of list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
-    ) -> [TopicPartition] {
+    static func partitions(of list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) -> [TopicPartition] {
         elements(of: list).map { TopicPartition(topic: String(cString: $0.topic), partition: $0.partition) }
     }
 
-    static func elements(
-        of list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>
-    ) -> UnsafeBufferPointer<rd_kafka_topic_partition_t> {
-        UnsafeBufferPointer(start: list.pointee.elems, count: Int(list.pointee.cnt))
-    }
+    static func elements(of list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>) -> UnsafeBufferPointer<
+        rd_kafka_topic_partition_t
+    > { UnsafeBufferPointer(start: list.pointee.elems, count: Int(list.pointee.cnt)) }
 
     /// The offset of each partition; nil where there is none.
     ///
@@ -81,10 +75,7 @@ final class PartitionList {
     func offsets() throws(KafkaError) -> [TopicPartition: Offset?] {
         var offsets: [TopicPartition: Offset?] = [:]
         for element in Self.elements(of: pointer) {
-            let partition = TopicPartition(
-                topic: String(cString: element.topic),
-                partition: element.partition
-            )
+            let partition = TopicPartition(topic: String(cString: element.topic), partition: element.partition)
             if let error = KafkaError(element.err) {
                 throw KafkaError(element.err, message: "\(partition): \(error.message)") ?? error
             }

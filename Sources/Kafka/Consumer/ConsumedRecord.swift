@@ -62,9 +62,7 @@ public struct RecordBatch: RandomAccessCollection {
     /// The headers of the record at a position, which has this value. If the value shows that there are none, nothing else of
     /// the record is touched: in a large batch it is no longer in the processor's caches.
     public func headers(at position: Int, of value: UnsafeRawBufferPointer?) -> [RecordHeader] {
-        guard ConsumedRecord.mayHaveHeaders(after: value), case .record(let record) = self[position] else {
-            return []
-        }
+        guard ConsumedRecord.mayHaveHeaders(after: value), case .record(let record) = self[position] else { return [] }
         return record.headers
     }
 
@@ -76,14 +74,9 @@ public struct RecordBatch: RandomAccessCollection {
     /// The element at a position below ``endIndex``.
     public subscript(position: Int) -> Element {
         guard let message = messages[position] else { return .failure(nil, .outOfMemory) }
-        guard message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR else {
-            return .record(ConsumedRecord(message: message))
-        }
+        guard message.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR else { return .record(ConsumedRecord(message: message)) }
         let partition = message.pointee.rkt.map {
-            TopicPartition(
-                topic: String(cString: rd_kafka_topic_name($0)),
-                partition: message.pointee.partition
-            )
+            TopicPartition(topic: String(cString: rd_kafka_topic_name($0)), partition: message.pointee.partition)
         }
         if let partition, message.pointee.err == RD_KAFKA_RESP_ERR__PARTITION_EOF {
             return .endOfPartition(partition, next: message.pointee.offset)
@@ -92,10 +85,7 @@ public struct RecordBatch: RandomAccessCollection {
     }
 
     /// librdkafka's message, prefixed with the topic or partition it concerns.
-    private static func error(
-        of message: UnsafePointer<rd_kafka_message_t>,
-        at partition: TopicPartition?
-    ) -> KafkaError {
+    private static func error(of message: UnsafePointer<rd_kafka_message_t>, at partition: TopicPartition?) -> KafkaError {
         var reason = rd_kafka_message_errstr(message).map { String(cString: $0) }
         if let partition {
             let name = partition.partition < 0 ? partition.topic : partition.description

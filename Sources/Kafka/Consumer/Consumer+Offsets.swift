@@ -6,10 +6,7 @@ extension Consumer {
     /// The group's committed offset of each partition; nil where none was committed.
     ///
     /// With `isolation.level=read_committed` the broker answers only once no open transaction includes offsets of them.
-    public func committed(
-        _ partitions: [TopicPartition],
-        timeout: Duration
-    ) throws(KafkaError) -> [TopicPartition: Offset?] {
+    public func committed(_ partitions: [TopicPartition], timeout: Duration) throws(KafkaError) -> [TopicPartition: Offset?] {
         // librdkafka reports an error for an empty list.
         guard !partitions.isEmpty else { return [:] }
         let list = PartitionList(partitions)
@@ -19,16 +16,11 @@ extension Consumer {
     }
 
     /// Commits offsets for the group, and waits until the broker has stored them. After a timeout it may still do so.
-    public func commit(
-        _ offsets: [TopicPartition: Offset],
-        timeout: Duration = .seconds(10)
-    ) throws(KafkaError) {
+    public func commit(_ offsets: [TopicPartition: Offset], timeout: Duration = .seconds(10)) throws(KafkaError) {
         // The call without a queue waits for the coordinator as long as it takes.
         let queue = rd_kafka_queue_new(handle.pointer)
         defer { rd_kafka_queue_destroy(queue) }
-        let code = PartitionList(offsets: offsets).withPointer {
-            rd_kafka_commit_queue(handle.pointer, $0, queue, nil, nil)
-        }
+        let code = PartitionList(offsets: offsets).withPointer { rd_kafka_commit_queue(handle.pointer, $0, queue, nil, nil) }
         if let error = KafkaError(code) { throw error }
         guard let event = rd_kafka_queue_poll(queue, timeout.milliseconds) else {
             throw KafkaError(code: .timedOut, isRetriable: true)
@@ -50,10 +42,7 @@ extension Consumer {
 extension Consumer {
     /// The first and the next offset of partitions. With `read_committed` the latter is the last stable offset, with
     /// `read_uncommitted` the true end of the log.
-    public func watermarks(
-        of partitions: [TopicPartition],
-        timeout: Duration
-    ) throws(KafkaError) -> [TopicPartition: Watermarks] {
+    public func watermarks(of partitions: [TopicPartition], timeout: Duration) throws(KafkaError) -> [TopicPartition: Watermarks] {
         let beginning = Offset(RD_KAFKA_OFFSET_BEGINNING)
         let low = try listOffsets(at: partitions.map { ($0, beginning) }, timeout: timeout)
         let high = try endOffsets(of: partitions, timeout: timeout)
@@ -64,19 +53,13 @@ extension Consumer {
     }
 
     /// The upper ends alone; see ``watermarks(of:timeout:)``.
-    public func endOffsets(
-        of partitions: [TopicPartition],
-        timeout: Duration
-    ) throws(KafkaError) -> [TopicPartition: Offset] {
+    public func endOffsets(of partitions: [TopicPartition], timeout: Duration) throws(KafkaError) -> [TopicPartition: Offset] {
         try listOffsets(at: partitions.map { ($0, Offset(RD_KAFKA_OFFSET_END)) }, timeout: timeout)
     }
 
     /// The offset of each partition's first record with a timestamp at or after a time in milliseconds since 1970. A partition
     /// without such a record is left out.
-    public func offsets(
-        since times: [TopicPartition: Int64],
-        timeout: Duration
-    ) throws(KafkaError) -> [TopicPartition: Offset] {
+    public func offsets(since times: [TopicPartition: Int64], timeout: Duration) throws(KafkaError) -> [TopicPartition: Offset] {
         try listOffsets(at: times.map { ($0, max(0, $1)) }, timeout: timeout)
     }
 

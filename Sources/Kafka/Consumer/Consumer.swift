@@ -110,9 +110,7 @@ public final class Consumer {
         // librdkafka's batch call waits until it has as many records as it was asked for. Asking for one with the timeout,
         // then for the rest without, returns as soon as there is anything.
         held = receive(into: 0, count: min(1, maxRecords), timeout: timeout)
-        if held == 1, maxRecords > 1 {
-            held += receive(into: 1, count: maxRecords - 1, timeout: .zero)
-        }
+        if held == 1, maxRecords > 1 { held += receive(into: 1, count: maxRecords - 1, timeout: .zero) }
         // If the same call brought a revocation, its records are now another member's to process.
         if !context.rebalances.withLock(\.isEmpty) { releaseRecords() }
         if let error = handle.fatalError { throw error }
@@ -183,9 +181,7 @@ public final class Consumer {
                 throw metadata.topics.lazy.compactMap(\.error).first
                     ?? KafkaError(code: .unknownTopic, message: "topic \(name) is unknown")
             }
-            partitions += (0..<Int32(clamping: topic.partitionCount)).map {
-                TopicPartition(topic: name, partition: $0)
-            }
+            partitions += (0..<Int32(clamping: topic.partitionCount)).map { TopicPartition(topic: name, partition: $0) }
         }
         return partitions
     }

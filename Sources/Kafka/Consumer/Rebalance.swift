@@ -16,9 +16,7 @@ final class ConsumerContext: ClientContext, @unchecked Sendable {
 }
 
 func rebalanceCallback(
-    client: OpaquePointer?,
-    code: rd_kafka_resp_err_t,
-    list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?,
+    client: OpaquePointer?, code: rd_kafka_resp_err_t, list: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?,
     opaque: UnsafeMutableRawPointer?
 ) {
     guard let client, let list, let context = ClientContext.of(client) as? ConsumerContext else { return }

@@ -12,13 +12,7 @@ public struct OutgoingRecord: Sendable {
     public var timestamp: Int64?
 
     /// A record without headers.
-    public init(
-        topic: String,
-        partition: Int32? = nil,
-        key: [UInt8]?,
-        value: [UInt8]?,
-        timestamp: Int64? = nil
-    ) {
+    public init(topic: String, partition: Int32? = nil, key: [UInt8]?, value: [UInt8]?, timestamp: Int64? = nil) {
         self.topic = topic
         self.partition = partition
         self.key = key
@@ -39,13 +33,8 @@ extension Producer {
             try retrying(while: { deliveries.error == nil }) { () throws(KafkaError) in
                 do throws(KafkaError) {
                     try produce(
-                        topic: record.topic,
-                        partition: record.partition,
-                        key: record.key,
-                        value: record.value,
-                        timestamp: record.timestamp,
-                        completion: deliveries.record
-                    )
+                        topic: record.topic, partition: record.partition, key: record.key, value: record.value,
+                        timestamp: record.timestamp, completion: deliveries.record)
                 } catch {
                     // The queue is full; deliveries make room.
                     poll(timeout: .milliseconds(10))

@@ -41,26 +41,15 @@ public final class Producer {
     ///   - timestamp: the record's timestamp, in milliseconds since 1970; nil is now.
     ///   - completion: called once, inside a later ``poll(timeout:)`` or when the producer is released.
     public func produce(
-        topic: String,
-        partition: Int32? = nil,
-        key: [UInt8]?,
-        value: [UInt8]?,
-        headers: [RecordHeader] = [],
-        timestamp: Int64? = nil,
-        completion: @escaping (Result<Delivery, KafkaError>) -> Void
+        topic: String, partition: Int32? = nil, key: [UInt8]?, value: [UInt8]?, headers: [RecordHeader] = [],
+        timestamp: Int64? = nil, completion: @escaping (Result<Delivery, KafkaError>) -> Void
     ) throws(KafkaError) {
         let topic = try self.topic(topic)
         let report = Unmanaged.passRetained(DeliveryReport(completion))
         do throws(KafkaError) {
             try Self.borrowing(key, value) { (key, value) throws(KafkaError) in
                 try topic.enqueue(
-                    partition: partition,
-                    key: key,
-                    value: value,
-                    headers: headers,
-                    timestamp: timestamp,
-                    opaque: report.toOpaque()
-                )
+                    partition: partition, key: key, value: value, headers: headers, timestamp: timestamp, opaque: report.toOpaque())
             }
         } catch {
             report.release()
@@ -82,25 +71,17 @@ public final class Producer {
         timeout: Duration
     ) throws(KafkaError) -> Delivery {
         var result: Result<Delivery, KafkaError>?
-        try produce(topic: topic, key: key, value: value, headers: headers, timestamp: timestamp) {
-            result = $0
-        }
+        try produce(topic: topic, key: key, value: value, headers: headers, timestamp: timestamp) { result = $0 }
         let deadline = ContinuousClock.now + timeout
-        while result == nil, ContinuousClock.now < deadline {
-            handle.poll(timeout: min(deadline - .now, .milliseconds(100)))
-        }
+        while result == nil, ContinuousClock.now < deadline { handle.poll(timeout: min(deadline - .now, .milliseconds(100))) }
         // Purged, so that it is not sent unexpectedly later.
         if result == nil { purgeUndelivered() }
-        guard let result, !Self.isPurged(result) else {
-            throw KafkaError(code: .timedOut, isRetriable: true)
-        }
+        guard let result, !Self.isPurged(result) else { throw KafkaError(code: .timedOut, isRetriable: true) }
         return try result.get()
     }
 
     /// Serves completions and hooks, waiting up to `timeout` for the first.
-    public func poll(timeout: Duration) {
-        handle.poll(timeout: timeout)
-    }
+    public func poll(timeout: Duration) { handle.poll(timeout: timeout) }
 
     /// The cluster's brokers and the partitions of the named topics.
     public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
@@ -130,16 +111,12 @@ public final class Producer {
     }
 
     private static func borrowing(
-        _ key: [UInt8]?,
-        _ value: [UInt8]?,
-        _ body: (UnsafeRawBufferPointer?, UnsafeRawBufferPointer?) throws(KafkaError) -> Void
+        _ key: [UInt8]?, _ value: [UInt8]?, _ body: (UnsafeRawBufferPointer?, UnsafeRawBufferPointer?) throws(KafkaError) -> Void
     ) throws(KafkaError) {
         // The standard library's withUnsafeBytes does not pass typed errors on.
         let result: Result<Void, KafkaError> = (key ?? []).withUnsafeBytes { keyBytes in
             (value ?? []).withUnsafeBytes { valueBytes in
-                Result { () throws(KafkaError) in
-                    try body(key == nil ? nil : keyBytes, value == nil ? nil : valueBytes)
-                }
+                Result { () throws(KafkaError) in try body(key == nil ? nil : keyBytes, value == nil ? nil : valueBytes) }
             }
         }
         try result.get()

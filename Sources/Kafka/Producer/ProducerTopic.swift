@@ -44,40 +44,20 @@ final class ProducerTopic {
     ///   - timestamp: the record's timestamp, in milliseconds since 1970; nil is now.
     ///   - opaque: passed to the delivery report.
     func enqueue(
-        partition: Int32?,
-        key: UnsafeRawBufferPointer?,
-        value: UnsafeRawBufferPointer?,
-        headers: [RecordHeader],
-        timestamp: Int64? = nil,
-        opaque: UnsafeMutableRawPointer? = nil
+        partition: Int32?, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader],
+        timestamp: Int64? = nil, opaque: UnsafeMutableRawPointer? = nil
     ) throws(KafkaError) {
         let number = partition ?? RD_KAFKA_PARTITION_UA
         if headers.isEmpty, timestamp == nil {
             let result = rd_kafka_produce(
-                pointer,
-                number,
-                RD_KAFKA_MSG_F_COPY,
-                UnsafeMutableRawPointer(mutating: Self.address(of: value)),
-                value?.count ?? 0,
-                Self.address(of: key),
-                key?.count ?? 0,
-                opaque
-            )
+                pointer, number, RD_KAFKA_MSG_F_COPY, UnsafeMutableRawPointer(mutating: Self.address(of: value)), value?.count ?? 0,
+                Self.address(of: key), key?.count ?? 0, opaque)
             if result != 0 { throw KafkaError(rd_kafka_last_error()) ?? .outOfMemory }
         } else {
             let list = headers.isEmpty ? nil : RecordHeader.makeList(headers)
             let code = crdkafka_produce_with_headers(
-                handle.pointer,
-                pointer,
-                number,
-                Self.address(of: key),
-                key?.count ?? 0,
-                Self.address(of: value),
-                value?.count ?? 0,
-                list,
-                timestamp ?? 0,
-                opaque
-            )
+                handle.pointer, pointer, number, Self.address(of: key), key?.count ?? 0, Self.address(of: value), value?.count ?? 0,
+                list, timestamp ?? 0, opaque)
             if let error = KafkaError(code) {
                 if let list { rd_kafka_headers_destroy(list) }
                 throw error
@@ -91,9 +71,7 @@ final class ProducerTopic {
     /// - Returns: how many records it accepted.
     func enqueue(_ messages: UnsafeMutableBufferPointer<rd_kafka_message_t>, partition: Int32) -> Int {
         let count = Int32(messages.count)
-        return Int(
-            rd_kafka_produce_batch(pointer, partition, RD_KAFKA_MSG_F_COPY, messages.baseAddress, count)
-        )
+        return Int(rd_kafka_produce_batch(pointer, partition, RD_KAFKA_MSG_F_COPY, messages.baseAddress, count))
     }
 
     /// Nil stays null, which is Kafka's null. Empty bytes need some address, and an empty buffer may have none.

@@ -30,11 +30,7 @@ public final class BrokerWatch: Sendable {
     ///   - logger: gets one line for each change.
     ///   - onOutage: called with a sentence when the cluster stops answering, and with nil when it answers again. It must be
     ///     quick and must not call the watch.
-    public init(
-        bootstrapServers: String,
-        logger: Logger,
-        onOutage: @escaping @Sendable (String?) -> Void = { _ in }
-    ) {
+    public init(bootstrapServers: String, logger: Logger, onOutage: @escaping @Sendable (String?) -> Void = { _ in }) {
         self.onOutage = onOutage
         self.bootstrapServers = bootstrapServers
         self.logger = logger
@@ -124,9 +120,7 @@ public final class BrokerWatch: Sendable {
                 _ = try client.metadata(topics: [], timeout: timeout)
                 reached()
                 return nil
-            } catch {
-                failure = error
-            }
+            } catch { failure = error }
         }
         if let failure { failed(failure) }
         return failure

@@ -30,11 +30,7 @@ public final class GroupConsumer {
     /// Joins the group that `group.id` names.
     ///
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
-    public init(
-        of topics: [String],
-        configuration: KafkaConfiguration,
-        hooks: ClientHooks
-    ) throws(KafkaError) {
+    public init(of topics: [String], configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
         self.topics = topics
         consumer = try Consumer(configuration: configuration, hooks: hooks)
         try consumer.subscribe(to: topics)
@@ -70,8 +66,7 @@ public final class GroupConsumer {
         case .revoked(let error):
             hasAssignment = false
             return .revoked(error)
-        case nil:
-            return nil
+        case nil: return nil
         }
     }
 }

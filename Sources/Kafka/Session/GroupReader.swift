@@ -31,12 +31,7 @@ public final class GroupReader {
     ///     member's partitions are reassigned after 10 s, only committed records are read, and a request waits for up to 10 s.
     ///   - watch: receives the client's background errors in place of the hook `onError`.
     ///   - hooks: receives what else no call returns.
-    public init(
-        of topics: [String],
-        configuration: KafkaConfiguration,
-        watch: BrokerWatch,
-        hooks: ClientHooks
-    ) {
+    public init(of topics: [String], configuration: KafkaConfiguration, watch: BrokerWatch, hooks: ClientHooks) {
         self.topics = topics
         self.configuration = KafkaConfiguration([
             "session.timeout.ms": "10000", "heartbeat.interval.ms": "1000", "max.poll.interval.ms": "60000",

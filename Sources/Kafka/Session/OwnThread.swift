@@ -45,9 +45,7 @@ public enum OwnThread {
                 end.finish()
             }
         }
-        for work in works {
-            start(work.name) { end.yield(Result(catching: work.body)) }
-        }
+        for work in works { start(work.name) { end.yield(Result(catching: work.body)) } }
 
         var results: [Result<Success, any Error>] = []
         while results.count < works.count, let result = await next(of: ends) {

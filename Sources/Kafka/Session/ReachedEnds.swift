@@ -23,10 +23,7 @@ public struct ReachedEnds {
     /// - Parameters:
     ///   - batch: the batch polled last.
     ///   - consumer: the consumer, which looks up the ends if that is due.
-    public mutating func reached(
-        by batch: RecordBatch,
-        of consumer: Consumer
-    ) throws(KafkaError) -> [TopicPartition: Offset] {
+    public mutating func reached(by batch: RecordBatch, of consumer: Consumer) throws(KafkaError) -> [TopicPartition: Offset] {
         var reached: [TopicPartition: Offset] = [:]
         var hasRecords = false
         for element in batch {
@@ -50,9 +47,7 @@ public struct ReachedEnds {
             lookedUpAt = .now
             let ends = try consumer.endOffsets(of: Array(next.keys), timeout: .seconds(2))
             var ranges: [TopicPartition: Range<Offset>] = [:]
-            for (partition, start) in next {
-                ranges[partition] = start..<max(start, ends[partition] ?? start)
-            }
+            for (partition, start) in next { ranges[partition] = start..<max(start, ends[partition] ?? start) }
             goal = UnreadRanges(ranges)
         }
         return reached

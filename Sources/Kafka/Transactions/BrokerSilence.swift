@@ -59,8 +59,6 @@ public final class BrokerSilence {
         let seconds = (silence / .milliseconds(100)).rounded() / 10
         throw KafkaError(
             code: brokenSince == nil ? .timedOut : .transport,
-            message: "no broker confirmed anything of the transaction for \(seconds) s",
-            requiresAbort: true
-        )
+            message: "no broker confirmed anything of the transaction for \(seconds) s", requiresAbort: true)
     }
 }

@@ -26,11 +26,7 @@ final class CallThread: Sendable {
                 let (call, isAbandoned) = state.withLock { ($0.call, $0.isAbandoned) }
                 guard let call, !isAbandoned else { return }
                 let outcome: Outcome
-                do throws(KafkaError) {
-                    outcome = .success(try call())
-                } catch {
-                    outcome = .failure(error)
-                }
+                do throws(KafkaError) { outcome = .success(try call()) } catch { outcome = .failure(error) }
                 state.withLock { $0.outcome = outcome }
                 done.signal()
             }
@@ -57,9 +53,7 @@ final class CallThread: Sendable {
             defer { (state.call, state.isStarted) = (call, true) }
             return state.isStarted
         }
-        if !isStarted {
-            OwnThread.start(name) { [slot] in slot.serve() }
-        }
+        if !isStarted { OwnThread.start(name) { [slot] in slot.serve() } }
         slot.wake.signal()
     }
 

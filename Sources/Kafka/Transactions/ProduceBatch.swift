@@ -41,23 +41,14 @@ final class ProduceBatch {
     /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or an earlier one: a transaction that
     ///   lacks a record must not be committed.
     func add(
-        partition: Int32,
-        key: UnsafeRawBufferPointer?,
-        value: UnsafeRawBufferPointer?,
-        headers: [RecordHeader],
+        partition: Int32, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader],
         timestamp: Int64? = nil
     ) throws(KafkaError) {
         let size = (key?.count ?? 0) + (value?.count ?? 0)
         guard headers.isEmpty, size <= Self.maximumByteCount else {
             try flush()
             return try waitingForRoom { () throws(KafkaError) in
-                try topic.enqueue(
-                    partition: partition,
-                    key: key,
-                    value: value,
-                    headers: headers,
-                    timestamp: timestamp
-                )
+                try topic.enqueue(partition: partition, key: key, value: value, headers: headers, timestamp: timestamp)
             }
         }
         if count == Self.maximumCount || byteCount + size > Self.maximumByteCount { try flush() }
@@ -105,9 +96,7 @@ final class ProduceBatch {
 
     /// - Parameter run: records of one partition.
     /// - Returns: how many of them librdkafka accepted. It accepts fewer than all only if the producer's queue is full.
-    private func enqueue(
-        _ run: Slice<UnsafeMutableBufferPointer<rd_kafka_message_t>>
-    ) throws(KafkaError) -> Int {
+    private func enqueue(_ run: Slice<UnsafeMutableBufferPointer<rd_kafka_message_t>>) throws(KafkaError) -> Int {
         let records = UnsafeMutableBufferPointer(rebasing: run)
         guard let first = records.first else { return 0 }
         let taken = topic.enqueue(records, partition: first.partition)
@@ -115,10 +104,7 @@ final class ProduceBatch {
         // Once the queue is full, librdkafka refuses all further records.
         let refused = records.firstIndex { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR } ?? records.endIndex
         guard refused == taken, records[refused].err == RD_KAFKA_RESP_ERR__QUEUE_FULL else {
-            throw KafkaError(
-                records.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }?.err ?? RD_KAFKA_RESP_ERR__FAIL
-            )
-                ?? .outOfMemory
+            throw KafkaError(records.first { $0.err != RD_KAFKA_RESP_ERR_NO_ERROR }?.err ?? RD_KAFKA_RESP_ERR__FAIL) ?? .outOfMemory
         }
         return taken
     }

@@ -19,11 +19,7 @@ public final class ProducerFence {
     ///   - configuration: of the passing clients. Their `transaction.timeout.ms` stays with the id until its owner is back.
     ///   - hooks: receives what no call returns.
     ///   - decisionTimeout: how long to wait for an id while the coordinator cannot end the transaction left open under it.
-    public init(
-        configuration: KafkaConfiguration,
-        hooks: ClientHooks,
-        decisionTimeout: Duration = .seconds(1)
-    ) {
+    public init(configuration: KafkaConfiguration, hooks: ClientHooks, decisionTimeout: Duration = .seconds(1)) {
         (self.configuration, self.hooks) = (configuration, hooks)
         self.decisionTimeout = decisionTimeout
     }
@@ -43,13 +39,7 @@ public final class ProducerFence {
             let room = max(0, Self.mostClients - asking.count)
             for id in ids.subtracting(known).sorted().prefix(room) {
                 asking.append(
-                    try TransactionalProducer(
-                        id: id,
-                        configuration: configuration,
-                        hooks: hooks,
-                        decisionTimeout: decisionTimeout
-                    )
-                )
+                    try TransactionalProducer(id: id, configuration: configuration, hooks: hooks, decisionTimeout: decisionTimeout))
             }
             guard !asking.isEmpty else { return undecided }
             defer { for producer in asking { producer.poll() } }
@@ -60,11 +50,7 @@ public final class ProducerFence {
                 throw error
             }
             for producer in asking {
-                if producer.isReady {
-                    fenced.insert(producer.transactionalID)
-                } else {
-                    undecided.insert(producer.transactionalID)
-                }
+                if producer.isReady { fenced.insert(producer.transactionalID) } else { undecided.insert(producer.transactionalID) }
             }
             asking = []
         }

@@ -59,12 +59,8 @@ public final class TransactionSession {
     ///   - firstSet: the set to begin with. By default a random one: the sets that a former process left behind are unknown.
     ///   - client: the configuration of each producer of a set, and what receives its events.
     public init(
-        ids: @escaping (_ set: Int) -> [String],
-        setCount: Int = 1,
-        topics: [(name: String, properties: [String: String])],
-        silence: BrokerSilence? = nil,
-        firstSet: Int? = nil,
-        client: @escaping (_ index: Int) -> (KafkaConfiguration, ClientHooks)
+        ids: @escaping (_ set: Int) -> [String], setCount: Int = 1, topics: [(name: String, properties: [String: String])],
+        silence: BrokerSilence? = nil, firstSet: Int? = nil, client: @escaping (_ index: Int) -> (KafkaConfiguration, ClientHooks)
     ) {
         self.ids = ids
         self.setCount = max(1, setCount)
@@ -154,14 +150,8 @@ public final class TransactionSession {
         next = try ids(set).enumerated().map { index, id throws(KafkaError) in
             let (configuration, hooks) = client(index)
             return try TransactionalProducer(
-                id: id,
-                configuration: configuration,
-                hooks: hooks,
-                decisionTimeout: setCount > 1 ? Self.decisionTimeout : nil,
-                silence: silence,
-                written: written,
-                ends: ends
-            )
+                id: id, configuration: configuration, hooks: hooks, decisionTimeout: setCount > 1 ? Self.decisionTimeout : nil,
+                silence: silence, written: written, ends: ends)
         }
     }
 
@@ -201,22 +191,11 @@ extension TransactionSession {
     /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or an earlier one: a transaction that
     ///   lacks a record must not be committed.
     public func produce(
-        to topic: Int,
-        partition: Int32,
-        key: UnsafeRawBufferPointer?,
-        value: UnsafeRawBufferPointer?,
-        headers: [RecordHeader],
+        to topic: Int, partition: Int32, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader],
         timestamp: Int64? = nil
     ) throws(KafkaError) {
         try call { producer throws(KafkaError) in
-            try producer.produce(
-                to: topic,
-                partition: partition,
-                key: key,
-                value: value,
-                headers: headers,
-                timestamp: timestamp
-            )
+            try producer.produce(to: topic, partition: partition, key: key, value: value, headers: headers, timestamp: timestamp)
         }
     }
 
@@ -239,11 +218,7 @@ extension TransactionSession {
     @inline(__always)
     private func call(_ body: (TransactionalProducer) throws(KafkaError) -> Void) throws(KafkaError) {
         guard let open else { throw Self.stateError("no transaction is open") }
-        do throws(KafkaError) {
-            try body(open)
-        } catch {
-            throw fail(error)
-        }
+        do throws(KafkaError) { try body(open) } catch { throw fail(error) }
     }
 
     /// Drops the set, unless the same call may go on.

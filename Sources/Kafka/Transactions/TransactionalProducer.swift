@@ -43,25 +43,16 @@ final class TransactionalProducer {
     ///   - ends: the group that is left once the client has ended, which happens in the background.
     /// - Throws: ``KafkaError`` when librdkafka refuses a property.
     init(
-        id: String,
-        configuration: KafkaConfiguration,
-        hooks: ClientHooks,
-        decisionTimeout: Duration?,
-        silence: BrokerSilence? = nil,
-        written: WrittenOffsets? = nil,
-        ends: DispatchGroup? = nil
+        id: String, configuration: KafkaConfiguration, hooks: ClientHooks, decisionTimeout: Duration?,
+        silence: BrokerSilence? = nil, written: WrittenOffsets? = nil, ends: DispatchGroup? = nil
     ) throws(KafkaError) {
         transactionalID = id
         deliveries = Deliveries(written)
         self.decisionTimeout = decisionTimeout
         self.silence = silence
         handle = try ClientHandle(
-            .producer,
-            configuration: configuration.merging(["transactional.id": id]),
-            hooks: hooks,
-            context: deliveries,
-            patience: .zero,
-            ends: ends
+            .producer, configuration: configuration.merging(["transactional.id": id]), hooks: hooks, context: deliveries,
+            patience: .zero, ends: ends
         ) {
             // Without this callback rd_kafka_flush, and so every commit, waits in steps of 10 ms.
             rd_kafka_conf_set_dr_msg_cb($0) { client, message, _ in
@@ -97,10 +88,7 @@ extension TransactionalProducer {
     /// repeated. So it is called in short steps.
     ///
     /// - Throws: ``KafkaError``, with ``KafkaError/Remedy/retry`` once the time is over.
-    static func takeOverIDs(
-        of producers: [TransactionalProducer],
-        timeout: Duration
-    ) throws(KafkaError) {
+    static func takeOverIDs(of producers: [TransactionalProducer], timeout: Duration) throws(KafkaError) {
         let deadline = ContinuousClock.now + timeout
         var pending = producers.filter { !$0.isReady }
         // The first round only makes all of them begin.
@@ -124,9 +112,7 @@ extension TransactionalProducer {
 
     /// Makes one call to librdkafka, which goes on in the background after a timeout.
     private func askForID(timeout: Duration) throws(KafkaError) {
-        let error = KafkaError(
-            consuming: rd_kafka_init_transactions(handle.pointer, timeout.milliseconds)
-        )
+        let error = KafkaError(consuming: rd_kafka_init_transactions(handle.pointer, timeout.milliseconds))
         guard let error else {
             // What the client lost on the way here no longer matters: a new client tries brokers that are gone, and newer
             // versions of librdkafka close the connection that they began with.
@@ -146,10 +132,7 @@ extension TransactionalProducer {
     func connect(_ topics: [(name: String, properties: [String: String])]) throws(KafkaError) {
         self.topics = topics.map(\.name)
         batches = try topics.map { topic throws(KafkaError) in
-            try ProduceBatch(
-                topic: ProducerTopic(topic.name, properties: topic.properties, of: handle),
-                of: handle
-            )
+            try ProduceBatch(topic: ProducerTopic(topic.name, properties: topic.properties, of: handle), of: handle)
         }
     }
 }
@@ -158,32 +141,18 @@ extension TransactionalProducer {
 
 extension TransactionalProducer {
     func begin() throws(KafkaError) {
-        if let error = KafkaError(consuming: rd_kafka_begin_transaction(handle.pointer)) {
-            throw handle.explained(error)
-        }
+        if let error = KafkaError(consuming: rd_kafka_begin_transaction(handle.pointer)) { throw handle.explained(error) }
         unconfirmed = 0
         silence?.began()
     }
 
     func produce(
-        to topic: Int,
-        partition: Int32,
-        key: UnsafeRawBufferPointer?,
-        value: UnsafeRawBufferPointer?,
-        headers: [RecordHeader],
+        to topic: Int, partition: Int32, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader],
         timestamp: Int64?
     ) throws(KafkaError) {
         do throws(KafkaError) {
-            try batches[topic].add(
-                partition: partition,
-                key: key,
-                value: value,
-                headers: headers,
-                timestamp: timestamp
-            )
-        } catch {
-            throw reason(of: error)
-        }
+            try batches[topic].add(partition: partition, key: key, value: value, headers: headers, timestamp: timestamp)
+        } catch { throw reason(of: error) }
     }
 
     /// Waits until brokers have every record.
@@ -191,16 +160,12 @@ extension TransactionalProducer {
         do throws(KafkaError) {
             for batch in batches { try batch.flush() }
             try wait(timeout) { step in
-                guard let error = KafkaError(rd_kafka_flush(handle.pointer, step.milliseconds)) else {
-                    return .success(())
-                }
+                guard let error = KafkaError(rd_kafka_flush(handle.pointer, step.milliseconds)) else { return .success(()) }
                 return error.code == .timedOut ? nil : .failure(error)
             }
             // librdkafka only waits until nothing is left to send, and forgets what failed until the commit.
             if let error = deliveries.finish() { throw error.requiringAbort }
-        } catch {
-            throw error.remedy == .retry ? error : reason(of: error)
-        }
+        } catch { throw error.remedy == .retry ? error : reason(of: error) }
     }
 
     /// Waits for all deliveries, then commits.
@@ -213,8 +178,7 @@ extension TransactionalProducer {
             try flush(timeout: timeout)
             nonisolated(unsafe) let handle = handle
             thread.begin { () throws(KafkaError) in
-                guard let error = KafkaError(consuming: rd_kafka_commit_transaction(handle.pointer, -1))
-                else { return }
+                guard let error = KafkaError(consuming: rd_kafka_commit_transaction(handle.pointer, -1)) else { return }
                 throw handle.explained(error.code == .timedOut ? error.requiringAbort : error)
             }
         }
@@ -228,10 +192,7 @@ extension TransactionalProducer {
     private var isIntact: Bool { handle.closedConnections == closedConnectionsBefore }
 
     /// Waits for an outcome in short steps and checks after each whether any broker confirms anything.
-    private func wait(
-        _ timeout: Duration,
-        _ outcome: (Duration) -> CallThread.Outcome?
-    ) throws(KafkaError) {
+    private func wait(_ timeout: Duration, _ outcome: (Duration) -> CallThread.Outcome?) throws(KafkaError) {
         let deadline = ContinuousClock.now + timeout
         while true {
             if let outcome = outcome(min(Self.step, max(.zero, deadline - .now))) {
@@ -273,15 +234,11 @@ private final class Deliveries: ClientContext, @unchecked Sendable {
 
     func add(_ message: UnsafePointer<rd_kafka_message_t>) {
         let error = KafkaError(message.pointee.err)
-        let (topic, partition, offset) = (
-            UInt(bitPattern: message.pointee.rkt), message.pointee.partition, message.pointee.offset
-        )
+        let (topic, partition, offset) = (UInt(bitPattern: message.pointee.rkt), message.pointee.partition, message.pointee.offset)
         state.withLock { state in
             if let error {
                 state.failure = state.failure ?? error
-            } else if let run = state.run, run.topic == topic, run.partition == partition,
-                run.last + 1 == offset
-            {
+            } else if let run = state.run, run.topic == topic, run.partition == partition, run.last + 1 == offset {
                 state.run?.last = offset
             } else if offset >= 0 {
                 if let run = state.run { written?.add(run) }
@@ -301,9 +258,7 @@ private final class Deliveries: ClientContext, @unchecked Sendable {
                 ?? written?.takeNews().map {
                     KafkaError(
                         code: .offsetOutOfRange,
-                        message:
-                            "\($0) lacks records that were written to it: it was made anew, or lost its end"
-                    )
+                        message: "\($0) lacks records that were written to it: it was made anew, or lost its end")
                 }
         }
     }

@@ -40,9 +40,7 @@ final class WrittenOffsets: Sendable {
     }
 
     /// A transaction begins.
-    func begin() {
-        state.withLock { state in state.transaction.removeAll(keepingCapacity: true) }
-    }
+    func begin() { state.withLock { state in state.transaction.removeAll(keepingCapacity: true) } }
 
     /// Where the records of the last transaction stand, in the order in which they were written.
     func transaction(in place: TopicPartition) -> [Range<Offset>] {

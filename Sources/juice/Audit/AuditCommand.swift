@@ -11,8 +11,7 @@ import Synchronization
 /// `juice audit`: checks from the topics alone whether the contract was kept.
 struct AuditCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "audit",
-        abstract: "Check that every order and restock was answered once, and rightly.",
+        commandName: "audit", abstract: "Check that every order and restock was answered once, and rightly.",
         discussion: """
             Reads all five topics up to their present ends, and merges the results with the orders and restocks by the \
             contract: one record per record, in order; every answer right; revisions without gaps; the stock a state that the \
@@ -37,12 +36,7 @@ struct AuditCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The service's duplicate window. (default: 3600)", valueName: "seconds"))
     var duplicateWindow: Int?
 
-    @Option(
-        help: ArgumentHelp(
-            "How many ids per partition the service remembers for that. (default: 1000000)",
-            valueName: "count"
-        )
-    )
+    @Option(help: ArgumentHelp("How many ids per partition the service remembers for that. (default: 1000000)", valueName: "count"))
     var duplicateIds: Int?
 
     @OptionGroup var menu: MenuOptions
@@ -91,13 +85,8 @@ struct AuditRun: Sendable {
         let cores = ProcessInfo.processInfo.activeProcessorCount
         let source = try KafkaAuditSource(connection, timeout: timeout, cores: cores, onProgress: onProgress)
         let rules = AuditRules(
-            partitionCount: try AuditSession.storePartitionCount(of: source),
-            memoryWindow: window.age,
-            memoryCount: window.count,
-            topicPrefix: topicPrefix,
-            menu: AuditMenu(menu),
-            allowsOpen: true
-        )
+            partitionCount: try AuditSession.storePartitionCount(of: source), memoryWindow: window.age, memoryCount: window.count,
+            topicPrefix: topicPrefix, menu: AuditMenu(menu), allowsOpen: true)
         let session = AuditSession(source, by: rules)
         try audit(source.lanes(of: session.partitionCount), in: session)
         return AuditReport(try session.finish(), topicPrefix: topicPrefix)
@@ -124,9 +113,6 @@ extension AuditMenu {
     fileprivate init(_ menu: Menu) {
         self.init(
             fruits: menu.fruits.map { Fruit($0.id, initialLevel: $0.initialStock) },
-            juices: menu.juices.map { juice in
-                Juice(juice.id, juice.recipe.map { Amount(fruit: $0.fruit, amount: $0.amount) })
-            }
-        )
+            juices: menu.juices.map { juice in Juice(juice.id, juice.recipe.map { Amount(fruit: $0.fruit, amount: $0.amount) }) })
     }
 }

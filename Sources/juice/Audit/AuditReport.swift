@@ -43,8 +43,7 @@ struct AuditReport: Encodable {
     }
 
     struct Counts: Encodable {
-        let records, commands, answers, duplicates, open, skipped, unjudged, forwarded, deadLetters,
-            stores: Int
+        let records, commands, answers, duplicates, open, skipped, unjudged, forwarded, deadLetters, stores: Int
         let juicesMade, outOfStock, restocked, cancelled, rejected: Int
     }
 
@@ -64,62 +63,31 @@ struct AuditReport: Encodable {
 
     /// - Parameter topicPrefix: the prefix of the topics' names.
     init(_ audit: Audit, topicPrefix: String) {
-        (missing, doubled, wrong) = (
-            audit.count(of: .missing), audit.count(of: .doubled), audit.count(of: .wrong)
-        )
+        (missing, doubled, wrong) = (audit.count(of: .missing), audit.count(of: .doubled), audit.count(of: .wrong))
         isClean = missing + doubled + wrong == 0
         violations = audit.faults.map { fault in
             Violation(
-                category: fault.category.rawValue,
-                topic: topicPrefix + fault.topic.rawValue,
-                partition: fault.partition,
-                offset: fault.offset,
-                problem: fault.problem
-            )
+                category: fault.category.rawValue, topic: topicPrefix + fault.topic.rawValue, partition: fault.partition,
+                offset: fault.offset, problem: fault.problem)
         }
         let counts = audit.counts
         self.counts = Counts(
-            records: counts.records,
-            commands: counts.commands,
-            answers: counts.answers,
-            duplicates: counts.duplicates,
-            open: counts.open,
-            skipped: counts.skipped,
-            unjudged: counts.unjudged,
-            forwarded: counts.forwarded,
-            deadLetters: counts.deadLetters,
-            stores: counts.stores,
-            juicesMade: counts.juicesMade,
-            outOfStock: counts.outOfStock,
-            restocked: counts.restocked,
-            cancelled: counts.cancelled,
-            rejected: counts.rejected
-        )
+            records: counts.records, commands: counts.commands, answers: counts.answers, duplicates: counts.duplicates,
+            open: counts.open, skipped: counts.skipped, unjudged: counts.unjudged, forwarded: counts.forwarded,
+            deadLetters: counts.deadLetters, stores: counts.stores, juicesMade: counts.juicesMade, outOfStock: counts.outOfStock,
+            restocked: counts.restocked, cancelled: counts.cancelled, rejected: counts.rejected)
         owners = audit.owners.map { owner in
             Owner(
-                partition: owner.from.partition,
-                group: owner.group,
-                instance: owner.instance,
-                fromOffset: owner.from.offset,
-                fromTimestamp: owner.from.timestamp,
-                toOffset: owner.to?.offset,
-                toTimestamp: owner.to?.timestamp
-            )
+                partition: owner.from.partition, group: owner.group, instance: owner.instance, fromOffset: owner.from.offset,
+                fromTimestamp: owner.from.timestamp, toOffset: owner.to?.offset, toTimestamp: owner.to?.timestamp)
         }
         func moment(_ moment: AuditMoment) -> Moment {
             Moment(partition: moment.partition, offset: moment.offset, timestamp: moment.timestamp)
         }
         anchors = audit.anchors.map { anchor in
             Anchor(
-                at: moment(anchor.at),
-                topic: topicPrefix + anchor.topic.rawValue,
-                partition: anchor.partition,
-                from: anchor.from,
-                to: anchor.to,
-                by: anchor.by,
-                reason: anchor.reason,
-                skipped: anchor.skipped
-            )
+                at: moment(anchor.at), topic: topicPrefix + anchor.topic.rawValue, partition: anchor.partition, from: anchor.from,
+                to: anchor.to, by: anchor.by, reason: anchor.reason, skipped: anchor.skipped)
         }
         judgedFrom = audit.starts.map(moment)
     }
@@ -140,8 +108,7 @@ struct AuditReport: Encodable {
         lines += Self.cut(
             owners.map { owner in
                 let end = owner.toOffset.map { " to \($0) (\(Self.time(owner.toTimestamp ?? 0)))" } ?? " on"
-                return
-                    "partition \(owner.partition): \(owner.instance) of group \(owner.group) from \(owner.fromOffset)"
+                return "partition \(owner.partition): \(owner.instance) of group \(owner.group) from \(owner.fromOffset)"
                     + " (\(Self.time(owner.fromTimestamp)))\(end)"
             },
             of: owners.count
@@ -159,21 +126,15 @@ struct AuditReport: Encodable {
         }
         lines.append(
             "\(counts.commands) commands of \(counts.stores) stores, \(counts.answers) answers "
-                + "(\(counts.duplicates) duplicates), \(counts.deadLetters) dead letters, \(counts.forwarded) forwarded"
-        )
+                + "(\(counts.duplicates) duplicates), \(counts.deadLetters) dead letters, \(counts.forwarded) forwarded")
         if counts.open > 0 { lines.append("\(counts.open) of the latest commands are not answered yet") }
         if counts.skipped > 0 {
-            lines.append(
-                "\(counts.skipped) records were passed over, by an operator or when the results began"
-            )
+            lines.append("\(counts.skipped) records were passed over, by an operator or when the results began")
         }
-        if counts.unjudged > 0 {
-            lines.append("\(counts.unjudged) records cannot be judged, since what they go with has expired")
-        }
+        if counts.unjudged > 0 { lines.append("\(counts.unjudged) records cannot be judged, since what they go with has expired") }
         lines.append(
             isClean
-                ? "clean: nothing is missing, doubled or wrong"
-                : "violated: \(missing) missing, \(doubled) doubled, \(wrong) wrong"
+                ? "clean: nothing is missing, doubled or wrong" : "violated: \(missing) missing, \(doubled) doubled, \(wrong) wrong"
         )
         return lines
     }

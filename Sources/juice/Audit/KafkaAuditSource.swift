@@ -52,9 +52,7 @@ final class KafkaAuditSource: AuditSource {
     ///   - cores: how many cores there are; each gets a lane.
     ///   - onProgress: called with how many records were read, of how many, by one thread at a time.
     init(
-        _ connection: Connection,
-        timeout: Duration,
-        cores: Int,
+        _ connection: Connection, timeout: Duration, cores: Int,
         onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws(Failure) {
         let (topics, deadline) = (connection.topics, Deadline(after: timeout))
@@ -67,12 +65,7 @@ final class KafkaAuditSource: AuditSource {
         // before it, so those ends are looked up after.
         for topic in [.stock, .results, .deadLetters, .orders, .restocks] as [AuditTopic] {
             let name = names[topic] ?? ""
-            watermarks[topic] = try TopicReader(
-                connection,
-                topic: name,
-                upTo: .highWatermark,
-                deadline: deadline
-            ).watermarks
+            watermarks[topic] = try TopicReader(connection, topic: name, upTo: .highWatermark, deadline: deadline).watermarks
         }
         lanes = (0..<min(Self.mostLanes, max(1, cores))).map { _ in Lane() }
         (self.connection, self.names, self.watermarks) = (connection, names, watermarks)
@@ -113,12 +106,7 @@ final class KafkaAuditSource: AuditSource {
     }
 
     /// - Returns: the records, and how many offsets they cover that were not covered before.
-    private func read(
-        _ place: Place,
-        from start: Offset,
-        to end: Offset,
-        _ lane: inout Lane.State
-    ) throws -> ([AuditRecord], Int) {
+    private func read(_ place: Place, from start: Offset, to end: Offset, _ lane: inout Lane.State) throws -> ([AuditRecord], Int) {
         let known = lane.readings.removeValue(forKey: place)
         var reading: Lane.Reading
         if let known, known.asked == start || start >= end {
@@ -144,15 +132,10 @@ final class KafkaAuditSource: AuditSource {
             throw Failure(
                 .unavailable,
                 "\(names[place.topic] ?? "") \(place.partition) cannot be read from offset \(reading.next) to its end at \(end)",
-                hint: "a transaction may still be open: try again, or wait longer with --timeout"
-            )
+                hint: "a transaction may still be open: try again, or wait longer with --timeout")
         }
         if let last = records.last { reading.asked = last.offset + 1 }
-        if records.isEmpty {
-            lane.idle[place.topic, default: []].append(reading.reader)
-        } else {
-            lane.readings[place] = reading
-        }
+        if records.isEmpty { lane.idle[place.topic, default: []].append(reading.reader) } else { lane.readings[place] = reading }
         let (before, now) = (lane.counted[place] ?? start, min(reading.next, end))
         lane.counted[place] = max(before, now)
         return (records, Int(max(before, now) - before))
@@ -160,11 +143,7 @@ final class KafkaAuditSource: AuditSource {
 
     private func newReader(_ topic: AuditTopic) throws(Failure) -> TopicReader {
         try TopicReader(
-            connection,
-            topic: names[topic] ?? "",
-            watermarks: watermarks[topic] ?? [:],
-            deadline: Deadline(after: timeout)
-        )
+            connection, topic: names[topic] ?? "", watermarks: watermarks[topic] ?? [:], deadline: Deadline(after: timeout))
     }
 }
 
@@ -172,12 +151,6 @@ extension AuditRecord {
     fileprivate init(_ record: ConsumedRecord) {
         let (key, value) = (record.key.map { Array($0) }, record.value.map { Array($0) })
         let headers = record.headers.map { AuditHeader($0.name, $0.value) }
-        self.init(
-            offset: record.offset,
-            timestamp: record.timestamp ?? 0,
-            key: key,
-            value: value,
-            headers: headers
-        )
+        self.init(offset: record.offset, timestamp: record.timestamp ?? 0, key: key, value: value, headers: headers)
     }
 }

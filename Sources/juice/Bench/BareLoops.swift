@@ -7,10 +7,8 @@ extension Bench {
     /// `juice bench bare-copy`: the baseline of `end-to-end` and `latency`, in a process of its own.
     struct BareCopy: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "bare-copy",
-            abstract: "Write one record for each record read, exactly once, in plain C, until SIGTERM.",
-            shouldDisplay: false
-        )
+            commandName: "bare-copy", abstract: "Write one record for each record read, exactly once, in plain C, until SIGTERM.",
+            shouldDisplay: false)
 
         @Option var input: String
         @Option var output: String
@@ -39,20 +37,15 @@ extension Bench {
     /// `juice bench bare-read`: the baseline of `restore`, in a process of its own.
     struct BareRead: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "bare-read",
-            abstract: "Read a topic from start to end, in plain C, and count its records.",
-            shouldDisplay: false
-        )
+            commandName: "bare-read", abstract: "Read a topic from start to end, in plain C, and count its records.",
+            shouldDisplay: false)
 
         @Option var topic: String
         @Option var partitions: Int32
         @OptionGroup var kafka: KafkaOptions
 
         func run() throws {
-            let (records, bytes) = try BareLoop(Connection(Settings(kafka))).read(
-                topic,
-                partitions: partitions
-            )
+            let (records, bytes) = try BareLoop(Connection(Settings(kafka))).read(topic, partitions: partitions)
             StandardOutput.line("\(records) records, \(bytes) bytes")
         }
     }

@@ -31,13 +31,8 @@ struct BenchOrderOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Orders in each round. (default: 1000000)", valueName: "count"))
     var orders: Int?
 
-    @Option(
-        help: ArgumentHelp(
-            "The number of stores that the orders are for. (default: 1000)",
-            valueName: "count"
-        )
-    )
-    var stores: Int?
+    @Option(help: ArgumentHelp("The number of stores that the orders are for. (default: 1000)", valueName: "count")) var stores:
+        Int?
 }
 
 extension Settings {

@@ -17,13 +17,9 @@ enum BenchRun {
         let connection = try Connection(settings)
         passOn(connection.properties)
         let site = try BenchSite(
-            connection,
-            topicPrefix: settings.string(.topicPrefix) ?? TopicNames.standardPrefix,
-            replicationFactor: try settings.integer(.replicationFactor, in: 1...100),
-            configFile: settings.file,
-            onProgress: { bar.show($0) },
-            isInterrupted: { interruption.isRequested }
-        )
+            connection, topicPrefix: settings.string(.topicPrefix) ?? TopicNames.standardPrefix,
+            replicationFactor: try settings.integer(.replicationFactor, in: 1...100), configFile: settings.file,
+            onProgress: { bar.show($0) }, isInterrupted: { interruption.isRequested })
         defer { site.close() }
         do {
             let report = try measurement.measure(at: site)
@@ -48,9 +44,7 @@ enum BenchRun {
         let checks = try settings.boolean(.check)
         StandardOutput.line(
             try settings.boolean(.json)
-                ? try JSONText.indented(report)
-                : report.lines(paint: .forStandardOutput()).joined(separator: "\n")
-        )
+                ? try JSONText.indented(report) : report.lines(paint: .forStandardOutput()).joined(separator: "\n"))
         let missed = report.goals.filter { $0.isMet == false }
         guard checks, !missed.isEmpty else { return }
         StandardError.write("juice: missed: \(missed.map(\.name).joined(separator: ", "))\n")
@@ -61,8 +55,7 @@ enum BenchRun {
 extension BenchReport {
     /// The report for people.
     func lines(paint: Paint) -> [String] {
-        [machine.line, head, ""] + Table(table).lines(paint: paint) + [""]
-            + Table(goals).lines(paint: paint)
+        [machine.line, head, ""] + Table(table).lines(paint: paint) + [""] + Table(goals).lines(paint: paint)
     }
 }
 
@@ -74,8 +67,7 @@ extension Table {
                 case .left: Column(title: column.title)
                 case .right: Column(title: column.title, alignment: .right)
                 }
-            }
-        )
+            })
         for row in figures.rows { add(row.map { Cell($0) }) }
     }
 

@@ -41,8 +41,6 @@ extension CorePlan {
     init(_ settings: Settings) throws(Failure) {
         self.init(
             orders: try settings.integer(.orders, in: 1_000...999_999_999) ?? 1_000_000,
-            stores: try settings.storeCount(default: 1_000),
-            rounds: try settings.rounds(default: 5)
-        )
+            stores: try settings.storeCount(default: 1_000), rounds: try settings.rounds(default: 5))
     }
 }

@@ -6,8 +6,7 @@ extension Bench {
     /// `juice bench end-to-end`: throughput and its cost.
     struct EndToEnd: ParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "end-to-end",
-            abstract: "Throughput and processor time per order, beside a bare loop on the same orders.",
+            commandName: "end-to-end", abstract: "Throughput and processor time per order, beside a bare loop on the same orders.",
             discussion: """
                 Each round fills a new topic with orders. The service and a bare exactly-once loop process all of them, one \
                 after the other, in an order that changes with each round. The loop writes records as long as the service's \
@@ -53,8 +52,6 @@ extension EndToEndPlan {
             orders: try settings.integer(.orders, in: Self.fewestOrders...999_999_999) ?? 1_000_000,
             stores: try settings.storeCount(default: 1_000),
             initialStock: try settings.integer(.initialStock, in: 0...1_000_000_000) ?? 10,
-            partitions: try settings.benchPartitions(default: 4),
-            rounds: try settings.rounds(default: 5)
-        )
+            partitions: try settings.benchPartitions(default: 4), rounds: try settings.rounds(default: 5))
     }
 }

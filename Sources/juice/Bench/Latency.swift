@@ -24,12 +24,7 @@ extension Bench {
         @Option(help: ArgumentHelp("Orders per second. (default: 1000)", valueName: "count"))
         var rate: Int?
 
-        @Option(
-            help: ArgumentHelp(
-                "How long each contender is measured per round. (default: 20)",
-                valueName: "seconds"
-            )
-        )
+        @Option(help: ArgumentHelp("How long each contender is measured per round. (default: 20)", valueName: "seconds"))
         var duration: Int?
 
         @Option(
@@ -59,8 +54,6 @@ extension LatencyPlan {
             rate: try settings.integer(.rate, in: 1...1_000_000) ?? 1_000,
             durationSeconds: try settings.integer(.duration, in: 1...3_600) ?? 20,
             initialStock: try settings.integer(.initialStock, in: 0...1_000_000_000) ?? 10,
-            partitions: try settings.benchPartitions(default: 4),
-            rounds: try settings.rounds(default: 3)
-        )
+            partitions: try settings.benchPartitions(default: 4), rounds: try settings.rounds(default: 3))
     }
 }

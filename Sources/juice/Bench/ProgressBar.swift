@@ -19,9 +19,7 @@ final class ProgressBar: Sendable {
     ///   - isQuiet: whether to omit the lines for finished steps.
     init(isTerminal: Bool? = nil, isQuiet: Bool = false) {
         self.isQuiet = isQuiet
-        self.isTerminal =
-            isTerminal
-            ?? (isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb")
+        self.isTerminal = isTerminal ?? (isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb")
     }
 
     func show(_ progress: BenchProgress) {

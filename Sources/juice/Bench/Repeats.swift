@@ -34,9 +34,7 @@ extension RepeatsPlan {
     init(_ settings: Settings) throws(Failure) {
         self.init(
             orders: try settings.integer(.orders, in: 100_000...1_000_000) ?? 1_000_000,
-            stores: try settings.storeCount(default: 1_000),
-            partitions: try settings.benchPartitions(default: 1),
-            rounds: try settings.rounds(default: 3)
-        )
+            stores: try settings.storeCount(default: 1_000), partitions: try settings.benchPartitions(default: 1),
+            rounds: try settings.rounds(default: 3))
     }
 }

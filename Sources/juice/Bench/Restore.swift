@@ -39,9 +39,7 @@ extension Bench {
 extension RestorePlan {
     init(_ settings: Settings) throws(Failure) {
         self.init(
-            stores: try settings.storeCount(default: 1_000_000),
-            partitions: try settings.benchPartitions(default: 1),
-            rounds: try settings.rounds(default: 3)
-        )
+            stores: try settings.storeCount(default: 1_000_000), partitions: try settings.benchPartitions(default: 1),
+            rounds: try settings.rounds(default: 3))
     }
 }

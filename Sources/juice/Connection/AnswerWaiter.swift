@@ -23,20 +23,14 @@ struct AnswerWaiter {
     ///   - store: its store.
     ///   - deadline: when to give up.
     /// - Returns: the answer and the record's value; nil if there is none before the deadline.
-    func answer(
-        to kind: CommandKind,
-        id: String,
-        store: String,
-        deadline: Deadline
-    ) throws(Failure) -> (answer: Answer, record: [UInt8])? {
+    func answer(to kind: CommandKind, id: String, store: String, deadline: Deadline) throws(Failure) -> (
+        answer: Answer, record: [UInt8]
+    )? {
         var found: (Answer, [UInt8])?
         while found == nil && !deadline.isOver {
             try reader.poll(timeout: deadline.step()) { record in
-                guard found == nil, let value = record.value, let answer = try? decoder.decode(value) else {
-                    return
-                }
-                guard answer.command == kind, Name(answer.id) == Name(id), Name(answer.store) == Name(store)
-                else { return }
+                guard found == nil, let value = record.value, let answer = try? decoder.decode(value) else { return }
+                guard answer.command == kind, Name(answer.id) == Name(id), Name(answer.store) == Name(store) else { return }
                 found = (answer, Array(value))
             }
         }

@@ -20,11 +20,8 @@ struct CommandSender {
     func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
         try connection.ask { () throws(KafkaError) in
             try producer.send(
-                topic: connection.topics[command.kind.topic],
-                key: Array(command.store.utf8),
-                value: command.value,
-                timeout: deadline.remaining
-            )
+                topic: connection.topics[command.kind.topic], key: Array(command.store.utf8), value: command.value,
+                timeout: deadline.remaining)
         }
     }
 }

@@ -9,15 +9,11 @@ extension Connection {
         let running = runFiles.live()
         if let configured = settings.string(.bootstrapServers) {
             let embedded = running.first { $0.bootstrapServers == configured }
-            (servers, origin) = (
-                configured, embedded.map { .embedded(processID: $0.processID) } ?? .configured
-            )
+            (servers, origin) = (configured, embedded.map { .embedded(processID: $0.processID) } ?? .configured)
         } else if try settings.boolean(.requireBrokers) {
             throw Failure(
-                .configuration,
-                "no Kafka brokers are named",
-                hint: "set JUICE_BOOTSTRAP_SERVERS to yours, such as kafka1:9092,kafka2:9092"
-            )
+                .configuration, "no Kafka brokers are named",
+                hint: "set JUICE_BOOTSTRAP_SERVERS to yours, such as kafka1:9092,kafka2:9092")
         } else if let running = running.first {
             (servers, origin) = (running.bootstrapServers, .embedded(processID: running.processID))
         } else {
@@ -25,12 +21,6 @@ extension Connection {
         }
         let properties = try KafkaProperties.read(settings)
         try KafkaProperties.checkNames(properties)
-        self.init(
-            bootstrapServers: servers,
-            origin: origin,
-            topics: settings.topics(),
-            properties: properties,
-            logger: logger
-        )
+        self.init(bootstrapServers: servers, origin: origin, topics: settings.topics(), properties: properties, logger: logger)
     }
 }

@@ -36,12 +36,7 @@ struct Submission {
             return
         }
         if !printsJSON { StandardOutput.line(sentLine(command, delivery)) }
-        let found = try waiter.answer(
-            to: command.kind,
-            id: command.id,
-            store: command.store,
-            deadline: deadline
-        )
+        let found = try waiter.answer(to: command.kind, id: command.id, store: command.store, deadline: deadline)
         guard let (answer, record) = found else { throw Self.noAnswer(to: command, within: timeout) }
         try show(answer, record)
     }
@@ -53,9 +48,7 @@ struct Submission {
         if printsJSON {
             StandardOutput.write(StandardOutput.jsonLine(record))
         } else {
-            StandardOutput.line(
-                answer.message.printable + (answer.isDuplicate ? " (repeated: answered before)" : "")
-            )
+            StandardOutput.line(answer.message.printable + (answer.isDuplicate ? " (repeated: answered before)" : ""))
         }
         switch answer.outcome {
         case .juiceMade, .restocked, .cancelled: return
@@ -67,22 +60,17 @@ struct Submission {
     /// The failure of a command without an answer.
     static func noAnswer(to command: OutgoingCommand, within timeout: Duration) -> Failure {
         Failure(
-            .unavailable,
-            "no answer to \(word(command.kind)) \(command.id.printable) within \(timeout.inSeconds)",
-            hint: "it is written and will be answered once the service runs: see `juice results`"
-        )
+            .unavailable, "no answer to \(word(command.kind)) \(command.id.printable) within \(timeout.inSeconds)",
+            hint: "it is written and will be answered once the service runs: see `juice results`")
     }
 
     private func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
         let sender = try CommandSender(connection, timeout: deadline.remaining)
-        do throws(Failure) {
-            return try sender.send(command, deadline: deadline)
-        } catch  where error.status == .unavailable {
+        do throws(Failure) { return try sender.send(command, deadline: deadline) } catch  where error.status == .unavailable {
             var failure = error
             let id = command.id.printable
             let option = command.kind == .cancel ? "for \(id)" : "with --\(Self.word(command.kind))-id \(id)"
-            let again =
-                "it may have been written all the same: send it again \(option), and it is carried out once"
+            let again = "it may have been written all the same: send it again \(option), and it is carried out once"
             failure.hint = [error.hint, again].compactMap { $0 }.joined(separator: "\n")
             throw failure
         }
@@ -104,13 +92,9 @@ struct Submission {
             let offset: Int64?
         }
         let receipt = Receipt(
-            orderId: command.kind == .restock ? nil : command.id,
-            restockId: command.kind == .restock ? command.id : nil,
-            store: command.store,
-            topic: connection.topics[command.kind.topic],
-            partition: delivery.partition,
-            offset: delivery.offset
-        )
+            orderId: command.kind == .restock ? nil : command.id, restockId: command.kind == .restock ? command.id : nil,
+            store: command.store, topic: connection.topics[command.kind.topic], partition: delivery.partition,
+            offset: delivery.offset)
         return JSONText.line(receipt)
     }
 

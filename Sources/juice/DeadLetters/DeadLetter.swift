@@ -21,10 +21,9 @@ extension LetterPosition {
     /// Parses `3@42`, or with another separator the value of a header.
     init?(_ text: some StringProtocol, separator: Character = "@") {
         let parts = text.split(separator: separator, omittingEmptySubsequences: false)
-        guard parts.count == 2, let partition = Int32(parts[0]), let offset = Offset(parts[1]),
-            partition >= 0,
-            offset >= 0
-        else { return nil }
+        guard parts.count == 2, let partition = Int32(parts[0]), let offset = Offset(parts[1]), partition >= 0, offset >= 0 else {
+            return nil
+        }
         self.init(partition: partition, offset: offset)
     }
 }
@@ -60,12 +59,8 @@ struct DeadLetter {
 extension DeadLetter {
     init(_ record: ConsumedRecord) {
         self.init(
-            position: LetterPosition(partition: record.partition, offset: record.offset),
-            timestamp: record.timestamp,
-            key: record.key.map { Array($0) },
-            value: record.value.map { Array($0) },
-            headers: record.headers
-        )
+            position: LetterPosition(partition: record.partition, offset: record.offset), timestamp: record.timestamp,
+            key: record.key.map { Array($0) }, value: record.value.map { Array($0) }, headers: record.headers)
     }
 
     /// The code of its ``DeadLetterReason``.
@@ -75,10 +70,8 @@ extension DeadLetter {
 
     var source: Source {
         Source(
-            topic: header(HeaderName.sourceTopic) ?? "",
-            partition: header(HeaderName.sourcePartition) ?? "",
-            offset: header(HeaderName.sourceOffset) ?? ""
-        )
+            topic: header(HeaderName.sourceTopic) ?? "", partition: header(HeaderName.sourcePartition) ?? "",
+            offset: header(HeaderName.sourceOffset) ?? "")
     }
 
     /// Nil for a record without a source, which the service did not write.
@@ -102,9 +95,7 @@ extension DeadLetter {
     /// The dead letter that was resent, if this record is a note of that. Nil for a dead letter, even if its sender set the same
     /// header.
     var resentLetter: LetterPosition? {
-        guard header(HeaderName.errorCode) == nil, let text = header(HeaderName.resentLetter) else {
-            return nil
-        }
+        guard header(HeaderName.errorCode) == nil, let text = header(HeaderName.resentLetter) else { return nil }
         return LetterPosition(text, separator: "/")
     }
 
@@ -119,9 +110,7 @@ extension DeadLetter {
     }
 
     /// The last header of this name: the service appends its own.
-    func header(_ name: String) -> String? {
-        headers.last { $0.name == name }?.text
-    }
+    func header(_ name: String) -> String? { headers.last { $0.name == name }?.text }
 }
 
 /// Selects dead letters.

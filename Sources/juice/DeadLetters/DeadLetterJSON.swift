@@ -51,9 +51,7 @@ struct DeadLetterJSON: Encodable {
     /// The bytes as text, or as base64 if they are not UTF-8.
     private static func text(_ bytes: [UInt8]?) -> (String?, String?) {
         guard let bytes else { return (nil, nil) }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            return (nil, Data(bytes).base64EncodedString())
-        }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return (nil, Data(bytes).base64EncodedString()) }
         return (text, nil)
     }
 }

@@ -42,15 +42,8 @@ final class DeadLetterReader {
     private let reader: TopicReader
 
     /// - Parameter end: where reading ends; the high watermark waits for open transactions.
-    init(_ connection: Connection, upTo end: TopicReader.End = .lastStableOffset, deadline: Deadline)
-        throws(Failure)
-    {
-        reader = try TopicReader(
-            connection,
-            topic: connection.topics.deadLetters,
-            upTo: end,
-            deadline: deadline
-        )
+    init(_ connection: Connection, upTo end: TopicReader.End = .lastStableOffset, deadline: Deadline) throws(Failure) {
+        reader = try TopicReader(connection, topic: connection.topics.deadLetters, upTo: end, deadline: deadline)
     }
 
     /// The offsets that the topic still holds.
@@ -104,9 +97,7 @@ final class DeadLetterReader {
         where isMeant: (DeadLetter) -> Bool = { _ in true }
     ) throws(Failure) -> Letters {
         var found = Letters()
-        try reader.read(ranges, idleTimeout: idleTimeout) { record in
-            found.add(DeadLetter(record), where: isMeant)
-        }
+        try reader.read(ranges, idleTimeout: idleTimeout) { record in found.add(DeadLetter(record), where: isMeant) }
         found.sort()
         return found
     }

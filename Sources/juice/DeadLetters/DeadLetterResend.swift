@@ -7,8 +7,7 @@ import Kafka
 /// `juice dead-letters resend`.
 struct DeadLetterResend: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resend",
-        abstract: "Send dead letters again, corrected or as they are.",
+        commandName: "resend", abstract: "Send dead letters again, corrected or as they are.",
         discussion: """
             Writes the record back to its original topic, to the partition of its store, with the sender's headers and \
             with its own key and value or those given here. A record that would become a dead letter again is refused, \
@@ -34,22 +33,13 @@ struct DeadLetterResend: ParsableCommand {
     @Argument(help: ArgumentHelp("The positions, as in the list.", valueName: "partition@offset"))
     var positions: [String] = []
 
-    @Flag(
-        inversion: .prefixedNo,
-        help: "Send all that were not resent yet and match --code and --source."
-    )
-    var all: Bool?
+    @Flag(inversion: .prefixedNo, help: "Send all that were not resent yet and match --code and --source.") var all: Bool?
 
     @OptionGroup var filter: LetterFilterOptions
 
     @Option(
-        help: ArgumentHelp(
-            "A file with the value to send instead, or - for standard input.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var value: String?
+        help: ArgumentHelp("A file with the value to send instead, or - for standard input.", valueName: "file"),
+        completion: .file()) var value: String?
 
     @Option(help: ArgumentHelp("The key to send instead: the store.", valueName: "store"))
     var key: String?
@@ -71,15 +61,12 @@ struct DeadLetterResend: ParsableCommand {
         let chosen = try ResendChoice(positions, settings)
         let isYes = try settings.boolean(.yes)
         let resend = Resend(
-            connection: try Connection(settings),
-            chosen: chosen,
-            isUnchecked: try settings.boolean(.unchecked),
+            connection: try Connection(settings), chosen: chosen, isUnchecked: try settings.boolean(.unchecked),
             timeout: try settings.timeout(),
             confirm: { count throws(Failure) in
                 if isYes || count == 1 { return true }
                 return try Self.asks(count)
-            }
-        )
+            })
         let report = ResendReport(printsJSON: try settings.boolean(.json))
         let outcomes = try resend.run(show: report.show)
         report.summary(outcomes)
@@ -89,10 +76,7 @@ struct DeadLetterResend: ParsableCommand {
     /// Asks the user on the terminal.
     private static func asks(_ count: Int) throws(Failure) -> Bool {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
-            throw Failure(
-                .usage,
-                "sending \(count) dead letters again needs --yes without a terminal"
-            )
+            throw Failure(.usage, "sending \(count) dead letters again needs --yes without a terminal")
         }
         StandardError.write("Send \(count) dead letters again? [y/N] ")
         return ["y", "yes"].contains((readLine() ?? "").lowercased())
@@ -111,14 +95,10 @@ struct ResendChoice {
         let isAll = try settings.boolean(.all)
         guard arguments.isEmpty == isAll else {
             throw Failure(
-                .usage,
-                isAll ? "--all and positions exclude each other" : "which dead letters?",
-                hint: "name them as PARTITION@OFFSET, or choose with --all, --code and --source"
-            )
+                .usage, isAll ? "--all and positions exclude each other" : "which dead letters?",
+                hint: "name them as PARTITION@OFFSET, or choose with --all, --code and --source")
         }
-        positions =
-            isAll
-            ? nil : Set(try arguments.map { text throws(Failure) in try LetterPosition(argument: text) })
+        positions = isAll ? nil : Set(try arguments.map { text throws(Failure) in try LetterPosition(argument: text) })
         filter = try LetterFilter(settings)
         guard isAll || filter.code == nil && filter.source == nil else {
             throw Failure(.usage, "--code and --source choose among --all")
@@ -153,8 +133,6 @@ private struct ResendReport {
         guard !printsJSON, outcomes.count != 1 else { return }
         let resent = outcomes.filter(\.isResent).count
         let refused = outcomes.filter(\.isRefused).count
-        StandardOutput.line(
-            "resent \(resent), resent before \(outcomes.count - resent - refused), refused \(refused)"
-        )
+        StandardOutput.line("resent \(resent), resent before \(outcomes.count - resent - refused), refused \(refused)")
     }
 }

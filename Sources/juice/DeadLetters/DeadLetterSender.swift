@@ -53,9 +53,7 @@ final class DeadLetterSender {
                 throw KafkaError(code: .state, message: "a late request may commit half a batch")
             }
             try begin(items)
-            try retrying(while: { !deadline.isOver }) { () throws(KafkaError) in
-                try session.commit(timeout: Self.callTimeout)
-            }
+            try retrying(while: { !deadline.isOver }) { () throws(KafkaError) in try session.commit(timeout: Self.callTimeout) }
         } catch {
             let isFinal = error.remedy == .retry || error.code == .fenced || error.code.isHopeless
             throw isFinal ? .final(error) : .lost(error)
@@ -78,9 +76,7 @@ final class DeadLetterSender {
         case .lost(let error), .final(let error): cause = error
         }
         let again = "run the command again: no letter is sent twice"
-        if cause.code == .fenced {
-            return Failure(.unavailable, "another process has started to resend dead letters", hint: again)
-        }
+        if cause.code == .fenced { return Failure(.unavailable, "another process has started to resend dead letters", hint: again) }
         var failure = connection.failure(cause)
         failure.hint = [failure.hint, again].compactMap { $0 }.joined(separator: "\n")
         return failure
@@ -89,10 +85,7 @@ final class DeadLetterSender {
     /// The record that marks a letter as resent.
     private func noteRecord(for item: Item) -> ResendPlan.Record {
         ResendPlan.Record(
-            topic: connection.topics.deadLetters,
-            partition: item.letter.partition,
-            key: nil,
-            value: nil,
+            topic: connection.topics.deadLetters, partition: item.letter.partition, key: nil, value: nil,
             headers: [
                 RecordHeader(name: HeaderName.resentLetter, value: item.letter.headerText),
                 RecordHeader(
@@ -111,12 +104,8 @@ final class DeadLetterSender {
             (record.value ?? []).withUnsafeBytes { value in
                 Result { () throws(KafkaError) in
                     try session.produce(
-                        to: topic,
-                        partition: record.partition,
-                        key: record.key == nil ? nil : key,
-                        value: record.value == nil ? nil : value,
-                        headers: record.headers
-                    )
+                        to: topic, partition: record.partition, key: record.key == nil ? nil : key,
+                        value: record.value == nil ? nil : value, headers: record.headers)
                 }
             }
         }

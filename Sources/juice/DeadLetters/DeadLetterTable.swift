@@ -34,9 +34,7 @@ enum DeadLetterTable {
         guard let value else { return "-" }
         // The cut may split a character, so it leaves more text than is shown.
         let text = value.count > 400 ? String(decoding: value.prefix(400), as: UTF8.self) : nil
-        if let whole = text ?? String(validating: value, as: UTF8.self) {
-            return DisplayWidth.clip(whole.printable, to: 40)
-        }
+        if let whole = text ?? String(validating: value, as: UTF8.self) { return DisplayWidth.clip(whole.printable, to: 40) }
         let digits = value.prefix(13).map(HexDump.digits).joined(separator: " ")
         return value.count > 13 ? digits + " …" : digits
     }
@@ -49,13 +47,9 @@ enum DeadLetterTable {
             ("resent", isResent ? "yes" : "no"), ("key", letter.key.map(text) ?? "none: the store main"),
         ]
         if let size = letter.truncatedFrom { rows.append(("cut", "from \(size) bytes")) }
-        for header in letter.sendersHeaders {
-            rows.append(("header", "\(header.name): \(header.value.map(text) ?? "null")"))
-        }
+        for header in letter.sendersHeaders { rows.append(("header", "\(header.name): \(header.value.map(text) ?? "null")")) }
         rows.append(("value", letter.value.map { "\($0.count) bytes" } ?? "none"))
-        let lines = rows.map { name, value in
-            paint(.faint, DisplayWidth.pad(name, to: 8)) + "  " + value.printable
-        }
+        let lines = rows.map { name, value in paint(.faint, DisplayWidth.pad(name, to: 8)) + "  " + value.printable }
         return lines.joined(separator: "\n") + "\n" + body(letter.value ?? [])
     }
 

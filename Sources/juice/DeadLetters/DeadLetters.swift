@@ -6,8 +6,7 @@ import Kafka
 /// `juice dead-letters`: shows the records that could not be processed, and resends them.
 struct DeadLetters: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dead-letters",
-        abstract: "Show the records that could not be answered, or send them again.",
+        commandName: "dead-letters", abstract: "Show the records that could not be answered, or send them again.",
         discussion: """
             The service puts records aside that are not commands (they are not JSON, have no id or are too large), and \
             commands that the broker lets it neither answer nor forward. A dead letter is named by its position in the \
@@ -26,24 +25,18 @@ struct DeadLetters: ParsableCommand {
 struct LetterFilterOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Only those put aside for this reason, such as notJSON.", valueName: "code"),
-        completion: .list(DeadLetterReason.allCases.map(\.code))
-    )
-    var code: String?
+        completion: .list(DeadLetterReason.allCases.map(\.code))) var code: String?
 
     @Option(
         help: ArgumentHelp("Only those that came from this topic.", valueName: "orders|restocks"),
-        completion: .list(["orders", "restocks"])
-    )
-    var source: String?
+        completion: .list(["orders", "restocks"])) var source: String?
 }
 
 extension LetterFilter {
     init(_ settings: Settings) throws(Failure) {
         let codes = DeadLetterReason.allCases.map(\.code)
         let topics = settings.topics()
-        code = try settings.value(.code, "one of \(codes.joined(separator: ", "))") {
-            codes.contains($0) ? $0 : nil
-        }
+        code = try settings.value(.code, "one of \(codes.joined(separator: ", "))") { codes.contains($0) ? $0 : nil }
         source = try settings.value(.source, "orders or restocks") { text in
             switch text {
             case "orders", topics.orders: topics.orders
@@ -57,8 +50,7 @@ extension LetterFilter {
 /// `juice dead-letters list`.
 struct DeadLetterList: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list",
-        abstract: "List dead letters, the latest last.",
+        commandName: "list", abstract: "List dead letters, the latest last.",
         discussion: """
             Shows the position, time, store, reason and source of each one, whether it was resent, and the start of its \
             value. With --follow it also prints new ones, until Ctrl-C.
@@ -117,9 +109,7 @@ struct DeadLetterList: ParsableCommand {
 }
 
 private struct LetterPrinter {
-    enum Titles {
-        case shown, hidden
-    }
+    enum Titles { case shown, hidden }
 
     let printsJSON: Bool
     let paint = Paint.forStandardOutput()
@@ -143,8 +133,7 @@ private struct LetterPrinter {
 /// `juice dead-letters show`.
 struct DeadLetterShow: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show",
-        abstract: "Show one dead letter in full.",
+        commandName: "show", abstract: "Show one dead letter in full.",
         discussion: """
             Shows its headers, its key and its value, as text or as a hex dump. With --raw it writes only the bytes of \
             the value.
@@ -182,9 +171,7 @@ struct DeadLetterShow: ParsableCommand {
         } else if printsJSON {
             StandardOutput.line(JSONText.line(DeadLetterJSON(letter, isResent: isResent)))
         } else {
-            StandardOutput.write(
-                DeadLetterTable.sheet(letter, isResent: isResent, paint: .forStandardOutput())
-            )
+            StandardOutput.write(DeadLetterTable.sheet(letter, isResent: isResent, paint: .forStandardOutput()))
         }
     }
 }
@@ -194,10 +181,8 @@ extension LetterPosition {
     init(argument: String) throws(Failure) {
         guard let position = LetterPosition(argument) else {
             throw Failure(
-                .usage,
-                "\"\(argument.printable)\" is not PARTITION@OFFSET, such as 3@42",
-                hint: "`juice dead-letters list` shows the positions"
-            )
+                .usage, "\"\(argument.printable)\" is not PARTITION@OFFSET, such as 3@42",
+                hint: "`juice dead-letters list` shows the positions")
         }
         self = position
     }

@@ -99,18 +99,11 @@ struct Resend {
 
     /// Reads the selected letters, and settles those that must not be sent.
     private func items(
-        _ plan: ResendPlan,
-        sentInDoubt: [LetterPosition: ResendPlan.Record],
-        _ settle: (LetterPosition, Outcome.Result) -> Void
+        _ plan: ResendPlan, sentInDoubt: [LetterPosition: ResendPlan.Record], _ settle: (LetterPosition, Outcome.Result) -> Void
     ) throws(Failure) -> [DeadLetterSender.Item] {
-        let reader = try DeadLetterReader(
-            connection,
-            upTo: .highWatermark,
-            deadline: Deadline(after: timeout)
-        )
+        let reader = try DeadLetterReader(connection, upTo: .highWatermark, deadline: Deadline(after: timeout))
         let found = try read(reader)
-        let missing = Set((chosen.positions ?? []).map(found.first))
-            .subtracting(found.letters.map(\.position))
+        let missing = Set((chosen.positions ?? []).map(found.first)).subtracting(found.letters.map(\.position))
         if chosen.positions?.count == 1, let position = missing.first { throw reader.missing(position) }
         for position in missing.sorted() { settle(position, .refused("there is no dead letter")) }
         var items: [DeadLetterSender.Item] = []
@@ -125,26 +118,20 @@ struct Resend {
             }
             do throws(ResendPlan.Refusal) {
                 items.append(.init(letter: letter.position, record: try plan.record(for: letter)))
-            } catch {
-                settle(letter.position, .refused(error.reason))
-            }
+            } catch { settle(letter.position, .refused(error.reason)) }
         }
         return items
     }
 
     private func send(
-        _ items: [DeadLetterSender.Item],
-        _ sender: DeadLetterSender,
-        inDoubt: inout [LetterPosition: ResendPlan.Record],
+        _ items: [DeadLetterSender.Item], _ sender: DeadLetterSender, inDoubt: inout [LetterPosition: ResendPlan.Record],
         _ settle: (LetterPosition, Outcome.Result) -> Void
     ) throws(DeadLetterSender.SendError) {
         for start in stride(from: 0, to: items.count, by: DeadLetterSender.batchSize) {
             let batch = items[start..<min(start + DeadLetterSender.batchSize, items.count)]
             for item in batch { inDoubt[item.letter] = item.record }
             try sender.send(batch, deadline: Deadline(after: timeout))
-            for item in batch {
-                settle(item.letter, .resent(topic: item.record.topic, partition: item.record.partition))
-            }
+            for item in batch { settle(item.letter, .resent(topic: item.record.topic, partition: item.record.partition)) }
         }
     }
 
@@ -155,10 +142,8 @@ struct Resend {
         } catch {
             guard error.status == .unavailable else { throw error }
             throw Failure(
-                .unavailable,
-                "the dead letters cannot be read to their end within \(timeout.inSeconds)",
-                hint: "a transaction of an instance that died may be undecided for some 20 s: try again"
-            )
+                .unavailable, "the dead letters cannot be read to their end within \(timeout.inSeconds)",
+                hint: "a transaction of an instance that died may be undecided for some 20 s: try again")
         }
     }
 
@@ -170,11 +155,7 @@ struct Resend {
             return metadata
         }
         return ResendPlan(
-            topics: connection.topics,
-            partitionCount: Int32(clamping: max(1, metadata.topics.first?.partitionCount ?? 1)),
-            value: chosen.value,
-            key: chosen.key,
-            isUnchecked: isUnchecked
-        )
+            topics: connection.topics, partitionCount: Int32(clamping: max(1, metadata.topics.first?.partitionCount ?? 1)),
+            value: chosen.value, key: chosen.key, isUnchecked: isUnchecked)
     }
 }

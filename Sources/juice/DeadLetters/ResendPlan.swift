@@ -15,9 +15,7 @@ struct ResendPlan {
     }
 
     /// Why a dead letter is not resent.
-    struct Refusal: Error, Equatable {
-        let reason: String
-    }
+    struct Refusal: Error, Equatable { let reason: String }
 
     let topics: TopicNames
     /// The number of partitions of orders and restocks.
@@ -37,9 +35,7 @@ struct ResendPlan {
     func record(for letter: DeadLetter) throws(Refusal) -> Record {
         let source = letter.source.topic
         guard source == topics.orders || source == topics.restocks else {
-            throw Refusal(
-                reason: "it came from \(source), which is not \(topics.orders) or \(topics.restocks)"
-            )
+            throw Refusal(reason: "it came from \(source), which is not \(topics.orders) or \(topics.restocks)")
         }
         guard letter.truncatedFrom == nil || value != nil else {
             throw Refusal(reason: "its value was truncated; give the whole value with --value")
@@ -48,18 +44,11 @@ struct ResendPlan {
         let key = self.key.map { $0.isEmpty ? nil : $0 } ?? letter.key
         if let fault = fault(key: key, value: value, isOrder: source == topics.orders), !isUnchecked {
             let mend = fault == .badStore ? "--key" : "--value"
-            throw Refusal(
-                reason: "it would become a dead letter again, as \(fault.code); correct it with \(mend)"
-            )
+            throw Refusal(reason: "it would become a dead letter again, as \(fault.code); correct it with \(mend)")
         }
         return Record(
-            topic: source,
-            partition: owner(of: key),
-            key: key,
-            value: value,
-            headers: letter.sendersHeaders
-                + [RecordHeader(name: HeaderName.resentFrom, value: letter.position.headerText)]
-        )
+            topic: source, partition: owner(of: key), key: key, value: value,
+            headers: letter.sendersHeaders + [RecordHeader(name: HeaderName.resentFrom, value: letter.position.headerText)])
     }
 
     /// The partition that owns the store; any partition if the key is not a valid store id.
@@ -83,10 +72,7 @@ struct ResendPlan {
         }
     }
 
-    private static func withBytes<Result>(
-        _ bytes: [UInt8]?,
-        _ body: (UnsafeRawBufferPointer?) -> Result
-    ) -> Result {
+    private static func withBytes<Result>(_ bytes: [UInt8]?, _ body: (UnsafeRawBufferPointer?) -> Result) -> Result {
         guard let bytes else { return body(nil) }
         return bytes.withUnsafeBytes { body($0) }
     }

@@ -44,15 +44,10 @@ struct Demo: ParsableCommand {
         let level = try settings.logLevel(default: .warning)
         let format = try settings.logFormat()
         let run = DemoRun(
-            display: display,
-            plan: plan,
-            menu: try settings.menu(),
-            language: try settings.language(),
+            display: display, plan: plan, menu: try settings.menu(), language: try settings.language(),
             kiosk: try settings.boolean(.kiosk) ? DemoKiosk(settings, stores: plan.stores) : nil,
             logger: display == .live
-                ? Logger.lines(level: level, format: format, sink: heldLines.hold)
-                : Logger.lines(level: level, format: format)
-        )
+                ? Logger.lines(level: level, format: format, sink: heldLines.hold) : Logger.lines(level: level, format: format))
         // Log lines would disturb the live view, so they are held back until it ends.
         defer { heldLines.release() }
         try run.run()

@@ -26,39 +26,21 @@ struct DemoRun {
     func run() throws {
         let interruption = StopSignal.onInterruption()
         let topics = TopicNames()
-        let embedded = try EmbeddedKafka(
-            topics: topics,
-            partitions: 4,
-            runFiles: .ofThisUser(),
-            logger: logger
-        )
+        let embedded = try EmbeddedKafka(topics: topics, partitions: 4, runFiles: .ofThisUser(), logger: logger)
         defer { embedded.stop() }
         let service = BackgroundService(
             ServiceConfiguration(
-                bootstrapServers: embedded.bootstrapServers,
-                instanceID: "demo",
-                menu: menu,
-                language: language,
-                capabilities: .embedded
-            ),
-            logger: logger
-        )
+                bootstrapServers: embedded.bootstrapServers, instanceID: "demo", menu: menu, language: language,
+                capabilities: .embedded), logger: logger)
         defer { service.stop() }
 
         let connection = Connection(
-            bootstrapServers: embedded.bootstrapServers,
-            origin: .embedded(processID: embedded.runFile.processID),
-            topics: topics,
-            logger: logger
-        )
+            bootstrapServers: embedded.bootstrapServers, origin: .embedded(processID: embedded.runFile.processID), topics: topics,
+            logger: logger)
         let page = try kiosk.map { try RunningKiosk($0, connection, logger: logger) }
         defer { page?.stop() }
         if let page, display == .lines { StandardOutput.line(page.welcome) }
-        let session = try TrafficSession(
-            connection,
-            traffic: Traffic(stores: plan.stores, menu: menu, seed: plan.seed),
-            plan: plan
-        )
+        let session = try TrafficSession(connection, traffic: Traffic(stores: plan.stores, menu: menu, seed: plan.seed), plan: plan)
         switch display {
         case .live: try showLive(session, connection, service, interruption, note: page?.welcome)
         case .lines: try run(session, service, interruption, AnswerLine.write)
@@ -67,21 +49,12 @@ struct DemoRun {
     }
 
     private func showLive(
-        _ session: TrafficSession,
-        _ connection: Connection,
-        _ service: BackgroundService,
-        _ interruption: StopSignal,
-        note: String?
+        _ session: TrafficSession, _ connection: Connection, _ service: BackgroundService, _ interruption: StopSignal, note: String?
     ) throws {
         let stock = try StockReader(connection, store: nil, deadline: Deadline(after: .seconds(10)))
         try stock.startFollowing()
         var view = DemoView(
-            bootstrapServers: connection.bootstrapServers,
-            menu: menu,
-            language: language,
-            paint: .forStandardOutput(),
-            note: note
-        )
+            bootstrapServers: connection.bootstrapServers, menu: menu, language: language, paint: .forStandardOutput(), note: note)
         var nextFrame = ContinuousClock.now
         let terminal = LiveTerminal()
         try run(session, service, interruption) { answers in
@@ -92,14 +65,8 @@ struct DemoRun {
             let (columns, rows) = LiveTerminal.size
             terminal.draw(
                 view.lines(
-                    stock: self.stock(stock.latest.map(\.record)),
-                    tally: session.tally,
-                    inFlight: session.inFlight,
-                    ordersPerSecond: session.ordersPerSecond,
-                    columns: columns,
-                    rows: rows
-                )
-            )
+                    stock: self.stock(stock.latest.map(\.record)), tally: session.tally, inFlight: session.inFlight,
+                    ordersPerSecond: session.ordersPerSecond, columns: columns, rows: rows))
         }
     }
 
@@ -110,10 +77,7 @@ struct DemoRun {
     }
 
     private func run(
-        _ session: TrafficSession,
-        _ service: BackgroundService,
-        _ interruption: StopSignal,
-        _ show: ([Answer]) throws -> Void
+        _ session: TrafficSession, _ service: BackgroundService, _ interruption: StopSignal, _ show: ([Answer]) throws -> Void
     ) throws {
         try session.run(
             until: { interruption.isRequested },

@@ -28,18 +28,9 @@ struct DemoView {
     }
 
     /// The lines that fill a screen of this size.
-    func lines(
-        stock: [StockRecord],
-        tally: Tally,
-        inFlight: Int,
-        ordersPerSecond: Double,
-        columns: Int,
-        rows: Int
-    ) -> [String] {
+    func lines(stock: [StockRecord], tally: Tally, inFlight: Int, ordersPerSecond: Double, columns: Int, rows: Int) -> [String] {
         let table = StockTable(menu: menu, language: language).fitted(to: columns, stock)
-        var lines = [
-            paint(.bold, "juice demo") + "  an embedded Kafka broker at \(bootstrapServers); Ctrl-C ends it"
-        ]
+        var lines = [paint(.bold, "juice demo") + "  an embedded Kafka broker at \(bootstrapServers); Ctrl-C ends it"]
         lines += [note, ""].compactMap(\.self)
         lines += table.lines(stock, paint: paint)
         lines += ["", counters(tally, inFlight), speed(tally, ordersPerSecond), ""]
@@ -49,30 +40,21 @@ struct DemoView {
 
     private func counters(_ tally: Tally, _ inFlight: Int) -> String {
         [
-            paint(.green, "juice made \(tally.juicesMade)"),
-            paint(.yellow, "out of stock \(tally.outOfStock)"),
+            paint(.green, "juice made \(tally.juicesMade)"), paint(.yellow, "out of stock \(tally.outOfStock)"),
             paint(.red, "rejected \(tally.rejected)"), paint(.cyan, "cancelled \(tally.cancelled)"),
-            paint(.cyan, "restocked \(tally.restocked)"),
-            "in flight \(inFlight)",
+            paint(.cyan, "restocked \(tally.restocked)"), "in flight \(inFlight)",
         ].joined(separator: "   ")
     }
 
     private func speed(_ tally: Tally, _ ordersPerSecond: Double) -> String {
-        guard let times = tally.answerTimes else {
-            return "the service joins its consumer group, which takes some seconds"
-        }
-        let rate =
-            ordersPerSecond < 10
-            ? "\((ordersPerSecond * 10).rounded() / 10)" : "\(Int(ordersPerSecond.rounded()))"
-        return
-            "\(tally.orders) orders, \(rate) a second, half answered within \(times.median.inMilliseconds),"
+        guard let times = tally.answerTimes else { return "the service joins its consumer group, which takes some seconds" }
+        let rate = ordersPerSecond < 10 ? "\((ordersPerSecond * 10).rounded() / 10)" : "\(Int(ordersPerSecond.rounded()))"
+        return "\(tally.orders) orders, \(rate) a second, half answered within \(times.median.inMilliseconds),"
             + " 99 of 100 within \(times.p99.inMilliseconds)"
     }
 }
 
 extension Duration {
     /// `3.2 ms`.
-    var inMilliseconds: String {
-        "\(((self / Duration.milliseconds(1)) * 10).rounded() / 10) ms"
-    }
+    var inMilliseconds: String { "\(((self / Duration.milliseconds(1)) * 10).rounded() / 10) ms" }
 }

@@ -3,13 +3,9 @@ import Synchronization
 
 /// The terminal's alternate screen, for as long as this value exists.
 struct LiveTerminal: ~Copyable {
-    init() {
-        StandardOutput.write(ANSI.enterAlternateScreen + ANSI.hideCursor + ANSI.clear)
-    }
+    init() { StandardOutput.write(ANSI.enterAlternateScreen + ANSI.hideCursor + ANSI.clear) }
 
-    deinit {
-        StandardOutput.write(ANSI.showCursor + ANSI.leaveAlternateScreen)
-    }
+    deinit { StandardOutput.write(ANSI.showCursor + ANSI.leaveAlternateScreen) }
 
     /// Whether standard output is a terminal that supports control sequences.
     static var isPossible: Bool {
@@ -19,9 +15,7 @@ struct LiveTerminal: ~Copyable {
     /// The terminal's current size; 80 × 24 if unknown.
     static var size: (columns: Int, rows: Int) {
         var size = winsize()
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
-            return (80, 24)
-        }
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }
         return (Int(size.ws_col), Int(size.ws_row))
     }
 

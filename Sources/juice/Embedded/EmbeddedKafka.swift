@@ -20,14 +20,9 @@ final class EmbeddedKafka {
         do throws(KafkaError) {
             let broker = try EmbeddedBroker(logger: logger)
             for name in topics.all { try broker.createTopic(name, partitionCount: partitions) }
-            runFile = RunFile(
-                processID: ProcessInfo.processInfo.processIdentifier,
-                bootstrapServers: broker.bootstrapServers
-            )
+            runFile = RunFile(processID: ProcessInfo.processInfo.processIdentifier, bootstrapServers: broker.bootstrapServers)
             self.broker = broker
-        } catch {
-            throw Failure(.software, "the embedded broker does not start: \(error)")
-        }
+        } catch { throw Failure(.software, "the embedded broker does not start: \(error)") }
         guard let runFiles else { return }
         do {
             announcement = try runFiles.announce(runFile)

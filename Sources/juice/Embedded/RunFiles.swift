@@ -53,10 +53,7 @@ struct RunFiles: Sendable {
 
     /// The files of running processes, newest first. Removes the files of processes that have ended.
     func live() -> [RunFile] {
-        guard isTrustworthy, let names = try? FileManager.default.contentsOfDirectory(atPath: directory)
-        else {
-            return []
-        }
+        guard isTrustworthy, let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return [] }
         let live = names.filter { $0.hasSuffix(".json") }.compactMap { readIfLive("\(directory)/\($0)") }
         return live.sorted { $0.time > $1.time }.map(\.file)
     }
@@ -78,8 +75,7 @@ struct RunFiles: Sendable {
             return nil
         }
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
-            let time = attributes[.modificationDate] as? Date,
-            let data = FileManager.default.contents(atPath: path),
+            let time = attributes[.modificationDate] as? Date, let data = FileManager.default.contents(atPath: path),
             let file = try? JSONDecoder().decode(RunFile.self, from: data)
         else { return nil }
         return (file, time.timeIntervalSince1970)

@@ -24,15 +24,9 @@ struct History: ParsableCommand {
     @Option(help: ArgumentHelp("The store. (default: main)", valueName: "store"))
     var store: String?
 
-    @Option(
-        help: ArgumentHelp("Start with the first change at or after this time.", valueName: "time")
-    )
-    var since: String?
+    @Option(help: ArgumentHelp("Start with the first change at or after this time.", valueName: "time")) var since: String?
 
-    @Flag(
-        inversion: .prefixedNo,
-        help: "Print the answers' records unchanged, and missing revisions as objects, one per line."
-    )
+    @Flag(inversion: .prefixedNo, help: "Print the answers' records unchanged, and missing revisions as objects, one per line.")
     var json: Bool?
 
     @OptionGroup var timeout: TimeoutOption
@@ -43,18 +37,9 @@ struct History: ParsableCommand {
         let timeout = try settings.timeout()
         let since = try settings.time(.since)
         let store = try settings.store() ?? StoreID.main
-        var printer = AnswerPrinter(
-            HistoryFormat(paint: .forStandardOutput()),
-            printsJSON: try settings.boolean(.json)
-        )
-        let reader = try ResultsReader(
-            Connection(settings),
-            store: store,
-            deadline: Deadline(after: timeout)
-        )
-        try printer.collecting { body throws(Failure) in
-            try reader.readAll(since: since, idleTimeout: timeout, body)
-        }
+        var printer = AnswerPrinter(HistoryFormat(paint: .forStandardOutput()), printsJSON: try settings.boolean(.json))
+        let reader = try ResultsReader(Connection(settings), store: store, deadline: Deadline(after: timeout))
+        try printer.collecting { body throws(Failure) in try reader.readAll(since: since, idleTimeout: timeout, body) }
         if printer.isEmpty {
             let period = since == nil ? "yet" : "since then"
             StandardError.write("the stock of \(store.printable) has not changed \(period)\n")

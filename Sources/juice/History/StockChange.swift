@@ -26,8 +26,7 @@ struct StockChange: Equatable {
             cause = "cancel \(answer.id)"
             amounts = "returned \(Self.text(returned))"
             levels = "left \(Self.text(left))"
-        case .outOfStock, .rejected:
-            return nil
+        case .outOfStock, .rejected: return nil
         }
     }
 

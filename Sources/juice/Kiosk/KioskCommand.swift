@@ -8,41 +8,23 @@ import ServiceLifecycle
 struct KioskOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The address of the page. (default: 127.0.0.1:8081, reachable from this machine only)",
-            valueName: "host:port"
-        )
-    )
+            "The address of the page. (default: 127.0.0.1:8081, reachable from this machine only)", valueName: "host:port"))
     var http: String?
 
     @Option(
-        help: ArgumentHelp(
-            "A file with the token that staff need to edit stock. (default: editing is off)",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var staffTokenFile: String?
+        help: ArgumentHelp("A file with the token that staff need to edit stock. (default: editing is off)", valueName: "file"),
+        completion: .file()) var staffTokenFile: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Host names of the page, besides localhost and IP addresses, separated by commas.",
-            valueName: "names"
-        )
-    )
+        help: ArgumentHelp("Host names of the page, besides localhost and IP addresses, separated by commas.", valueName: "names"))
     var hostNames: String?
 
     @Option(
         help: ArgumentHelp(
             "Orders and cancels per second from one address (IPv6: from one /64); bursts of up to ten seconds' worth. (default: 5)",
-            valueName: "count"
-        )
-    )
-    var addressRate: Int?
+            valueName: "count")) var addressRate: Int?
 
-    @Option(
-        help: ArgumentHelp("The same for all addresses together. (default: 100)", valueName: "count")
-    )
-    var orderRate: Int?
+    @Option(help: ArgumentHelp("The same for all addresses together. (default: 100)", valueName: "count")) var orderRate: Int?
 
     @Option(
         help: ArgumentHelp(
@@ -59,8 +41,7 @@ struct KioskOptions: ParsableArguments {
 /// `juice kiosk`: the web page.
 struct KioskCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "kiosk",
-        abstract: "Serve a web page: order juice, edit stock, watch the stores.",
+        commandName: "kiosk", abstract: "Serve a web page: order juice, edit stock, watch the stores.",
         discussion: """
             The page is an ordinary client: it sends orders and restocks, and shows answers and stock live. However many \
             pages are open, the kiosk uses one consumer. It keeps the stock of all stores in memory, or of those in \
@@ -88,34 +69,19 @@ struct KioskCommand: AsyncParsableCommand {
     @OptionGroup var options: KioskOptions
 
     @Option(
-        help: ArgumentHelp(
-            "Only these stores, separated by commas. (default: main and all that have stock)",
-            valueName: "names"
-        )
-    )
+        help: ArgumentHelp("Only these stores, separated by commas. (default: main and all that have stock)", valueName: "names"))
     var stores: String?
 
-    @Flag(
-        inversion: .prefixedNo,
-        help: "Accept orders for any store, so that anyone who can reach the page can create stores."
-    )
+    @Flag(inversion: .prefixedNo, help: "Accept orders for any store, so that anyone who can reach the page can create stores.")
     var anyStore: Bool?
 
-    @Option(
-        help: ArgumentHelp(
-            "The service's consumer group, whose lag the page shows. (default: juice-maker)",
-            valueName: "name"
-        )
-    )
+    @Option(help: ArgumentHelp("The service's consumer group, whose lag the page shows. (default: juice-maker)", valueName: "name"))
     var group: String?
 
     @Option(
         help: ArgumentHelp(
             "The service's duplicate window: how long after an order the page offers to cancel it. (default: 3600)",
-            valueName: "seconds"
-        )
-    )
-    var duplicateWindow: Int?
+            valueName: "seconds")) var duplicateWindow: Int?
 
     @OptionGroup var admin: AdminOptions
     @OptionGroup var menu: MenuOptions
@@ -130,7 +96,6 @@ struct KioskCommand: AsyncParsableCommand {
         try await KioskRun.run(
             KioskRun.group(plan, logger: logger, signals: [.sigterm, .sigint]) { address in
                 StandardOutput.line("The kiosk is at \(KioskRun.url(address))")
-            }
-        )
+            })
     }
 }

@@ -5,8 +5,7 @@ import JuiceMessages
 /// `juice menu`: shows the fruits and juices.
 struct MenuCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "menu",
-        abstract: "Show the fruits and juices.",
+        commandName: "menu", abstract: "Show the fruits and juices.",
         discussion: """
             With --json it prints a menu file, from which you can start a menu of your own.
 
@@ -32,21 +31,18 @@ struct MenuCommand: ParsableCommand {
             StandardOutput.write(buffer.bytes)
         } else {
             let paint = Paint.forStandardOutput()
-            let lines =
-                Self.fruits(of: menu).lines(paint: paint) + [""] + Self.juices(of: menu).lines(paint: paint)
+            let lines = Self.fruits(of: menu).lines(paint: paint) + [""] + Self.juices(of: menu).lines(paint: paint)
             StandardOutput.line(lines.joined(separator: "\n"))
         }
     }
 
     static func fruits(of menu: Menu) -> Table {
         var table = Table([
-            .init(title: "fruit"), .init(title: "name"), .init(title: "이름"),
-            .init(title: "initial stock", alignment: .right),
+            .init(title: "fruit"), .init(title: "name"), .init(title: "이름"), .init(title: "initial stock", alignment: .right),
         ])
         for fruit in menu.fruits {
             table.add([
-                .init(fruit.id, .bold), .init(fruit.name.english), .init(fruit.name.korean),
-                .init(String(fruit.initialStock)),
+                .init(fruit.id, .bold), .init(fruit.name.english), .init(fruit.name.korean), .init(String(fruit.initialStock)),
             ])
         }
         return table
@@ -54,13 +50,10 @@ struct MenuCommand: ParsableCommand {
 
     static func juices(of menu: Menu) -> Table {
         var table = Table([
-            .init(title: "juice"), .init(title: "name"), .init(title: "이름"), .init(title: "recipe"),
-            .init(title: "aliases"),
+            .init(title: "juice"), .init(title: "name"), .init(title: "이름"), .init(title: "recipe"), .init(title: "aliases"),
         ])
         for juice in menu.juices {
-            let recipe = juice.recipe.map { "\($0.amount) \(menu.fruits[$0.fruit].id)" }.joined(
-                separator: " + "
-            )
+            let recipe = juice.recipe.map { "\($0.amount) \(menu.fruits[$0.fruit].id)" }.joined(separator: " + ")
             table.add([
                 .init(juice.id, .bold), .init(juice.name.english), .init(juice.name.korean), .init(recipe),
                 .init(juice.aliases.joined(separator: ", ")),

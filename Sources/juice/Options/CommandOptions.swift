@@ -9,13 +9,8 @@ struct SubmissionOptions: ParsableArguments {
     @Flag(inversion: .prefixedNo, help: "Wait for the answer and print it.")
     var wait: Bool?
 
-    @Option(
-        help: ArgumentHelp(
-            "How long to wait for the broker and the answer. (default: 10)",
-            valueName: "seconds"
-        )
-    )
-    var timeout: Double?
+    @Option(help: ArgumentHelp("How long to wait for the broker and the answer. (default: 10)", valueName: "seconds")) var timeout:
+        Double?
 
     @Flag(inversion: .prefixedNo, help: "Print JSON: with --wait the unchanged value of the answer's record.")
     var json: Bool?
@@ -27,11 +22,8 @@ struct SubmissionOptions: ParsableArguments {
 struct CommandOptions: ParsableArguments {
     @OptionGroup var submission: SubmissionOptions
 
-    @Flag(
-        inversion: .prefixedNo,
-        help: "Send names that are not on this menu, because the service has another one."
-    )
-    var unchecked: Bool?
+    @Flag(inversion: .prefixedNo, help: "Send names that are not on this menu, because the service has another one.") var unchecked:
+        Bool?
 
     @OptionGroup var menu: MenuOptions
 }

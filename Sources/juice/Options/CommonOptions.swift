@@ -44,10 +44,7 @@ struct KafkaOptions: ParsableArguments {
     )
     var bootstrapServers: String?
 
-    @Flag(
-        inversion: .prefixedNo,
-        help: "Fail if no brokers are configured, instead of using an embedded one or 127.0.0.1:9092."
-    )
+    @Flag(inversion: .prefixedNo, help: "Fail if no brokers are configured, instead of using an embedded one or 127.0.0.1:9092.")
     var requireBrokers: Bool?
 
     @Option(help: ArgumentHelp("The prefix of the topics' names. (default: juice.)", valueName: "text"))
@@ -55,27 +52,16 @@ struct KafkaOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A librdkafka property, such as security.protocol=SSL; no passwords. Can be repeated.",
-            valueName: "name=value"
-        )
-    )
+            "A librdkafka property, such as security.protocol=SSL; no passwords. Can be repeated.", valueName: "name=value"))
     var kafkaProperty: [String] = []
 
     @Option(
-        help: ArgumentHelp(
-            "A file of such properties, one per line; it may contain passwords.",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var kafkaPropertyFile: String?
+        help: ArgumentHelp("A file of such properties, one per line; it may contain passwords.", valueName: "file"),
+        completion: .file()) var kafkaPropertyFile: String?
 
     @Option(
         help: ArgumentHelp(
-            "librdkafka's debug contexts, such as cgrp,eos or all. Sets --log-level to debug by default.",
-            valueName: "context,…"
-        )
-    )
+            "librdkafka's debug contexts, such as cgrp,eos or all. Sets --log-level to debug by default.", valueName: "context,…"))
     var kafkaDebug: String?
 
     @OptionGroup var general: GeneralOptions
@@ -85,29 +71,21 @@ struct KafkaOptions: ParsableArguments {
 struct MenuOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The menu's JSON file. (default: the built-in menu)", valueName: "file"),
-        completion: .file(extensions: ["json"])
-    )
-    var menu: String?
+        completion: .file(extensions: ["json"])) var menu: String?
 }
 
 /// The option for the language.
 struct LanguageOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The language of names and messages: en or ko. (default: en)", valueName: "en|ko"),
-        completion: .list(Language.allCases.map(\.rawValue))
-    )
-    var language: String?
+        completion: .list(Language.allCases.map(\.rawValue))) var language: String?
 }
 
 /// The address for health and metrics.
 struct AdminOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "Serve /health/live, /health/ready and /metrics at this address. (default: off)",
-            valueName: "host:port"
-        )
-    )
-    var adminHttp: String?
+        help: ArgumentHelp("Serve /health/live, /health/ready and /metrics at this address. (default: off)", valueName: "host:port")
+    ) var adminHttp: String?
 }
 
 /// The option for how long to wait for Kafka.

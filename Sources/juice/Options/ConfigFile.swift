@@ -17,10 +17,7 @@ enum ConfigFile {
             guard let setting = Setting(rawValue: key) else {
                 let names = Setting.allCases.map(\.rawValue)
                 let question = NearestNames.question(NearestNames.of(key, among: names))
-                throw Failure(
-                    .configuration,
-                    "\(path) sets \"\(key.printable)\", but there is no such setting\(question)"
-                )
+                throw Failure(.configuration, "\(path) sets \"\(key.printable)\", but there is no such setting\(question)")
             }
             guard let text = value.text(of: setting) else {
                 throw .badSetting(setting, .file(path), "must be a text, a number, true or false")
@@ -67,8 +64,7 @@ private enum JSON: Decodable {
         case .integer(let value): String(value)
         case .number(let value): String(value)
         case .list(let lines) where setting == .kafkaProperty: lines.joined(separator: "\n")
-        case .list(let items) where [.stores, .fruits, .hostNames].contains(setting):
-            items.joined(separator: ",")
+        case .list(let items) where [.stores, .fruits, .hostNames].contains(setting): items.joined(separator: ",")
         case .object(let members) where setting == .kafkaProperty:
             members.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "\n")
         case .list, .object, .other: nil

@@ -21,10 +21,7 @@ struct EffectiveSettings {
         let plan = try ServicePlan(settings)
         let configuration = plan.configuration
         let effective: [(Setting, String?)] = [
-            (
-                .bootstrapServers,
-                configuration.bootstrapServers.isEmpty ? nil : configuration.bootstrapServers
-            ),
+            (.bootstrapServers, configuration.bootstrapServers.isEmpty ? nil : configuration.bootstrapServers),
             (.requireBrokers, "\(try settings.boolean(.requireBrokers))"),
             (.topicPrefix, settings.string(.topicPrefix) ?? TopicNames.standardPrefix),
             (.kafkaPropertyFile, settings.string(.kafkaPropertyFile)),
@@ -49,18 +46,13 @@ struct EffectiveSettings {
         entries =
             effective.map { setting, value in
                 let source = settings.all(setting).first?.source
-                return Entry(
-                    name: setting.rawValue,
-                    value: value,
-                    source: source?.name(of: setting) ?? "default"
-                )
+                return Entry(name: setting.rawValue, value: value, source: source?.name(of: setting) ?? "default")
             }
             + properties.map { name, value in
                 Entry(
                     name: "\(Setting.kafkaProperty.rawValue) \(name)",
                     value: KafkaConfiguration.isSecret(name) ? "********" : value,
-                    source: KafkaProperties.source(of: name, in: settings)
-                )
+                    source: KafkaProperties.source(of: name, in: settings))
             }
     }
 }

@@ -5,14 +5,9 @@ enum EnvironmentNames {
     /// Reports an unknown variable with the prefix of a setting: a typo would otherwise go unnoticed.
     static func check(_ names: some Sequence<String>) throws(Failure) {
         let known = Setting.allCases.map(\.environmentName) + [Setting.configEnvironmentName]
-        guard let unknown = names.sorted().first(where: { !known.contains($0) && !isServiceLink($0) }) else {
-            return
-        }
+        guard let unknown = names.sorted().first(where: { !known.contains($0) && !isServiceLink($0) }) else { return }
         let question = NearestNames.question(NearestNames.of(unknown, among: known))
-        throw Failure(
-            .configuration,
-            "\(unknown.printable) is set in the environment, but there is no such setting\(question)"
-        )
+        throw Failure(.configuration, "\(unknown.printable) is set in the environment, but there is no such setting\(question)")
     }
 
     /// Whether Kubernetes sets a variable of this name. It does so for every service of a namespace: JUICE_SERVICE_HOST

@@ -7,9 +7,7 @@ extension Settings {
     init(_ options: some ParsableArguments) throws(Failure) {
         let given = GivenOptions(options).texts
         // An unset variable in a script must not silently start an embedded broker.
-        guard given[Setting.bootstrapServers.rawValue] != "" else {
-            throw Failure(.usage, "--bootstrap-servers must not be empty")
-        }
+        guard given[Setting.bootstrapServers.rawValue] != "" else { throw Failure(.usage, "--bootstrap-servers must not be empty") }
         let flags = given.compactMap { name, text in Setting(rawValue: name).map { ($0, text) } }
         try self.init(flags: Dictionary(uniqueKeysWithValues: flags), file: given["config"])
     }
@@ -60,11 +58,7 @@ private protocol OptionValue {
     var optionText: String? { get }
 }
 
-extension Optional: OptionValue where Wrapped: LosslessStringConvertible {
-    var optionText: String? { self?.description }
-}
+extension Optional: OptionValue where Wrapped: LosslessStringConvertible { var optionText: String? { self?.description } }
 
 /// An option that can be repeated.
-extension [String]: OptionValue {
-    var optionText: String? { isEmpty ? nil : joined(separator: "\n") }
-}
+extension [String]: OptionValue { var optionText: String? { isEmpty ? nil : joined(separator: "\n") } }

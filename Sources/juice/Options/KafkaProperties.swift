@@ -18,19 +18,13 @@ enum KafkaProperties {
         }
         for (text, source) in settings.all(.kafkaProperty).reversed() {
             let given = try parse(text) { line in
-                .badSetting(
-                    .kafkaProperty,
-                    source,
-                    "must be name=value, one a line, which its line \(line) is not"
-                )
+                .badSetting(.kafkaProperty, source, "must be name=value, one a line, which its line \(line) is not")
             }
             if source == .commandLine, let name = given.keys.first(where: KafkaConfiguration.isSecret) {
                 throw Failure(
-                    .usage,
-                    "\(name) must not be on the command line, where every user of this machine can read it",
+                    .usage, "\(name) must not be on the command line, where every user of this machine can read it",
                     hint: "put it in a file that --kafka-property-file names, or in the environment as"
-                        + " \(Setting.kafkaProperty.environmentName)"
-                )
+                        + " \(Setting.kafkaProperty.environmentName)")
             }
             properties.merge(given) { _, nearer in nearer }
         }
@@ -41,20 +35,14 @@ enum KafkaProperties {
 
     /// Where a property was given, for people.
     static func source(of name: String, in settings: Settings) -> String {
-        if name == "debug", let source = settings.all(.kafkaDebug).first?.source {
-            return source.name(of: .kafkaDebug)
-        }
-        let nearest = settings.all(.kafkaProperty).first { text, _ in
-            lines(of: text).contains { pair($0)?.name == name }
-        }
+        if name == "debug", let source = settings.all(.kafkaDebug).first?.source { return source.name(of: .kafkaDebug) }
+        let nearest = settings.all(.kafkaProperty).first { text, _ in lines(of: text).contains { pair($0)?.name == name } }
         return nearest?.source.name(of: .kafkaProperty) ?? "file \(settings.string(.kafkaPropertyFile) ?? "")"
     }
 
     /// Reports a name that librdkafka does not know, with suggestions.
     static func checkNames(_ properties: [String: String]) throws(Failure) {
-        guard let unknown = properties.keys.sorted().first(where: { !KafkaConfiguration.isKnown($0) }) else {
-            return
-        }
+        guard let unknown = properties.keys.sorted().first(where: { !KafkaConfiguration.isKnown($0) }) else { return }
         let names = NearestNames.of(unknown, among: KafkaConfiguration.knownNames)
         // A name without similar ones may be part of a value that was split into lines, so it is not quoted.
         let name = names.isEmpty ? " of a name that was given" : " \"\(unknown.printable)\""
@@ -63,28 +51,21 @@ enum KafkaProperties {
 
     /// Reports errors for which librdkafka's message would not name the cause.
     static func check(_ properties: [String: String]) throws(Failure) {
-        if let name = properties.keys.sorted().first(where: ServiceConfiguration.reservedProperties.contains)
-        {
+        if let name = properties.keys.sorted().first(where: ServiceConfiguration.reservedProperties.contains) {
             throw Failure(
-                .configuration,
-                "Kafka property \"\(name)\" is not yours to set: juice sets it itself",
-                hint: name == "bootstrap.servers" ? "use --bootstrap-servers" : nil
-            )
+                .configuration, "Kafka property \"\(name)\" is not yours to set: juice sets it itself",
+                hint: name == "bootstrap.servers" ? "use --bootstrap-servers" : nil)
         }
         for (name, path) in properties.sorted(by: { $0.key < $1.key }) {
             // librdkafka looks for the system's certificates where ssl.ca.location is "probe".
             guard name.hasPrefix("ssl."), name.hasSuffix(".location"), path != "probe" else { continue }
-            guard access(path, R_OK) == 0 else {
-                throw Failure(.configuration, "\(name) names a file that cannot be read")
-            }
+            guard access(path, R_OK) == 0 else { throw Failure(.configuration, "\(name) names a file that cannot be read") }
         }
         let isSASL = properties["security.protocol"]?.lowercased().hasPrefix("sasl_") ?? false
         if isSASL, properties["sasl.mechanism"] == nil, properties["sasl.mechanisms"] == nil {
             throw Failure(
-                .configuration,
-                "security.protocol is one of SASL's, which needs a sasl.mechanism",
-                hint: "such as SCRAM-SHA-512, SCRAM-SHA-256 or PLAIN"
-            )
+                .configuration, "security.protocol is one of SASL's, which needs a sasl.mechanism",
+                hint: "such as SCRAM-SHA-512, SCRAM-SHA-256 or PLAIN")
         }
     }
 
@@ -92,9 +73,7 @@ enum KafkaProperties {
     private static func contents(of path: String) throws(Failure) -> String {
         guard let file = FileHandle(forReadingAtPath: path), let data = try? file.readToEnd() ?? Data(),
             let text = String(data: data, encoding: .utf8)
-        else {
-            throw Failure(.configuration, "the property file \(path) cannot be read")
-        }
+        else { throw Failure(.configuration, "the property file \(path) cannot be read") }
         return text
     }
 
@@ -111,8 +90,7 @@ enum KafkaProperties {
     }
 
     private static func lines(of text: String) -> [String] {
-        text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-            .map { $0.trimmingCharacters(in: .whitespaces) }
+        text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
     private static func pair(_ entry: String) -> (name: String, value: String)? {

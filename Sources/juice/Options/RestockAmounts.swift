@@ -26,10 +26,7 @@ extension RestockAmounts {
         guard let kind = kinds.first else { throw Failure(.usage, "a restock names at least one fruit") }
         guard kinds.allSatisfy({ $0 == kind }) else {
             throw Failure(
-                .usage,
-                "a restock either adds (FRUIT=+N, FRUIT=-N) or sets (FRUIT=N), not both",
-                hint: "send two restocks"
-            )
+                .usage, "a restock either adds (FRUIT=+N, FRUIT=-N) or sets (FRUIT=N), not both", hint: "send two restocks")
         }
         self.init(kind: kind, amounts: amounts)
     }
@@ -39,9 +36,7 @@ extension RestockAmounts {
         var resolved: [FruitAmount] = []
         for entry in amounts {
             let fruit = try names.fruit(entry.fruit)
-            guard !resolved.contains(where: { $0.fruit == fruit }) else {
-                throw Failure(.usage, "\(fruit) is given twice")
-            }
+            guard !resolved.contains(where: { $0.fruit == fruit }) else { throw Failure(.usage, "\(fruit) is given twice") }
             resolved.append(FruitAmount(fruit: fruit, amount: entry.amount))
         }
         return RestockAmounts(kind: kind, amounts: resolved)
@@ -49,10 +44,8 @@ extension RestockAmounts {
 
     private static func parse(_ argument: String) throws(Failure) -> (StockEdit.Kind, FruitAmount) {
         let malformed = Failure(
-            .usage,
-            "\"\(argument.printable)\" is not FRUIT=+N, FRUIT=-N or FRUIT=N",
-            hint: "for example strawberry=+16 adds 16, kiwi=-2 takes 2 away, mango=30 sets 30"
-        )
+            .usage, "\"\(argument.printable)\" is not FRUIT=+N, FRUIT=-N or FRUIT=N",
+            hint: "for example strawberry=+16 adds 16, kiwi=-2 takes 2 away, mango=30 sets 30")
         guard let equals = argument.firstIndex(of: "="), equals > argument.startIndex else { throw malformed }
         let fruit = String(argument[..<equals])
         var number = argument[argument.index(after: equals)...]

@@ -12,19 +12,10 @@ struct ServeOptions: ParsableArguments {
     var createTopics: Bool?
 
     @Option(
-        help: ArgumentHelp(
-            "Serve /health/live, /health/ready and /metrics at this address. (default: off)",
-            valueName: "host:port"
-        )
-    )
-    var http: String?
+        help: ArgumentHelp("Serve /health/live, /health/ready and /metrics at this address. (default: off)", valueName: "host:port")
+    ) var http: String?
 
     @Option(
-        help: ArgumentHelp(
-            "A file that exists while the service is ready, for health checks. (default: none)",
-            valueName: "file"
-        ),
-        completion: .file()
-    )
-    var readyFile: String?
+        help: ArgumentHelp("A file that exists while the service is ready, for health checks. (default: none)", valueName: "file"),
+        completion: .file()) var readyFile: String?
 }

@@ -7,11 +7,7 @@ import JuiceService
 /// The option that identifies a service on a cluster.
 struct GroupOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "The consumer group: instances of one group share the work. (default: juice-maker)",
-            valueName: "name"
-        )
-    )
+        help: ArgumentHelp("The consumer group: instances of one group share the work. (default: juice-maker)", valueName: "name"))
     var group: String?
 }
 
@@ -21,26 +17,15 @@ struct ServiceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The name of this instance in its group; keep it across restarts. (default: the host name)",
-            valueName: "name"
-        )
-    )
+            "The name of this instance in its group; keep it across restarts. (default: the host name)", valueName: "name"))
     var instanceId: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Workers in this process, each with its own thread. (default: 1)",
-            valueName: "count"
-        )
-    )
-    var workers: Int?
+    @Option(help: ArgumentHelp("Workers in this process, each with its own thread. (default: 1)", valueName: "count")) var workers:
+        Int?
 
     @Option(
         help: ArgumentHelp(
-            "How long a repeated order or restock gets the answer to the first one. (default: 3600)",
-            valueName: "seconds"
-        )
-    )
+            "How long a repeated order or restock gets the answer to the first one. (default: 3600)", valueName: "seconds"))
     var duplicateWindow: Int?
 
     @Option(
@@ -72,11 +57,7 @@ struct TopicOptions: ParsableArguments {
     var partitions: Int?
 
     @Option(
-        help: ArgumentHelp(
-            "Replicas of each partition of a topic that is created. (default: the cluster's)",
-            valueName: "count"
-        )
-    )
+        help: ArgumentHelp("Replicas of each partition of a topic that is created. (default: the cluster's)", valueName: "count"))
     var replicationFactor: Int?
 }
 
@@ -86,10 +67,7 @@ extension DuplicateWindow {
         let standard = DuplicateWindow.standard
         let seconds = try settings.integer(.duplicateWindow, in: 0...31_536_000)
         let count = try settings.integer(.duplicateIDs, in: 0...100_000_000)
-        self.init(
-            age: seconds.map { Int64($0) * 1000 } ?? standard.age,
-            count: count ?? standard.count
-        )
+        self.init(age: seconds.map { Int64($0) * 1000 } ?? standard.age, count: count ?? standard.count)
     }
 }
 
@@ -99,17 +77,11 @@ extension ServiceConfiguration {
     /// - Parameter kafkaProperties: the properties in the settings. They can be read only once, because their file may be a pipe.
     init(_ settings: Settings, kafkaProperties: [String: String]) throws(Failure) {
         self.init(
-            bootstrapServers: settings.string(.bootstrapServers) ?? "",
-            group: settings.group(),
-            instanceID: settings.string(.instanceID) ?? Self.hostName,
-            workers: try settings.integer(.workers, in: 1...1000) ?? 1,
-            topics: settings.topics(),
-            menu: try settings.menu(),
-            language: try settings.language(),
-            kafkaProperties: kafkaProperties,
-            duplicateWindow: try DuplicateWindow(settings),
-            answerBytes: try settings.integer(.answerBytes, in: 0...1 << 40) ?? Self.standardAnswerBytes
-        )
+            bootstrapServers: settings.string(.bootstrapServers) ?? "", group: settings.group(),
+            instanceID: settings.string(.instanceID) ?? Self.hostName, workers: try settings.integer(.workers, in: 1...1000) ?? 1,
+            topics: settings.topics(), menu: try settings.menu(), language: try settings.language(),
+            kafkaProperties: kafkaProperties, duplicateWindow: try DuplicateWindow(settings),
+            answerBytes: try settings.integer(.answerBytes, in: 0...1 << 40) ?? Self.standardAnswerBytes)
     }
 
     /// The local host name, without a DNS lookup.

@@ -84,9 +84,7 @@ enum Setting: String, CaseIterable, Sendable {
     case check
 
     /// The environment variable of this setting, such as `JUICE_BOOTSTRAP_SERVERS`.
-    var environmentName: String {
-        "JUICE_" + rawValue.uppercased().replacing("-", with: "_")
-    }
+    var environmentName: String { "JUICE_" + rawValue.uppercased().replacing("-", with: "_") }
 
     /// The variable for the configuration file, which cannot be set in the file itself.
     static let configEnvironmentName = "JUICE_CONFIG"

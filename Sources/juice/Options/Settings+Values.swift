@@ -19,8 +19,7 @@ extension Settings {
         }
         switch result {
         case .success(let menu): return menu
-        case .failure(let failure):
-            throw Failure(.configuration, "the menu \(path) cannot be used: \(failure)")
+        case .failure(let failure): throw Failure(.configuration, "the menu \(path) cannot be used: \(failure)")
         }
     }
 
@@ -62,9 +61,7 @@ extension Settings {
     func group() -> String { string(.group) ?? "juice-maker" }
 
     /// The store id; nil if none was given.
-    func store() throws(Failure) -> String? {
-        try text(.store, ofAtMost: StoreID.maximumLength)
-    }
+    func store() throws(Failure) -> String? { try text(.store, ofAtMost: StoreID.maximumLength) }
 
     /// A list of store ids; nil if none was given.
     func storeNames() throws(Failure) -> [String]? {
@@ -73,24 +70,18 @@ extension Settings {
 
     /// A text of 1 to `length` bytes.
     func text(_ setting: Setting, ofAtMost length: Int) throws(Failure) -> String? {
-        try value(setting, "1 to \(length) bytes long") { text in
-            (1...length).contains(text.utf8.count) ? text : nil
-        }
+        try value(setting, "1 to \(length) bytes long") { text in (1...length).contains(text.utf8.count) ? text : nil }
     }
 
     /// How long to wait for brokers and answers.
     func timeout() throws(Failure) -> Duration {
         try value(.timeout, "a number of seconds above 0, at most 86400") { text in
-            Double(text).flatMap {
-                $0 > 0 && $0 <= 86400 ? Duration.milliseconds(Int(($0 * 1000).rounded(.up))) : nil
-            }
+            Double(text).flatMap { $0 > 0 && $0 <= 86400 ? Duration.milliseconds(Int(($0 * 1000).rounded(.up))) : nil }
         } ?? .seconds(10)
     }
 
     /// The number of partitions of new topics.
-    func partitions() throws(Failure) -> Int {
-        try integer(.partitions, in: 1...10_000) ?? 4
-    }
+    func partitions() throws(Failure) -> Int { try integer(.partitions, in: 1...10_000) ?? 4 }
 }
 
 extension StoreID {

@@ -33,9 +33,7 @@ struct Settings: Sendable {
             (.environment, EnvironmentVariablesProvider(environmentVariables: variables)),
         ]
         self.file = file ?? variables[Setting.configEnvironmentName]
-        if let path = self.file {
-            layers.append((.file(path), Self.provider(path, try ConfigFile.read(path))))
-        }
+        if let path = self.file { layers.append((.file(path), Self.provider(path, try ConfigFile.read(path)))) }
         self.layers = layers.map { ($0, ConfigReader(providers: [$1])) }
     }
 
@@ -52,20 +50,14 @@ struct Settings: Sendable {
     }
 
     /// The value of a setting; nil if it was not given.
-    func string(_ setting: Setting) -> String? {
-        all(setting).first?.value
-    }
+    func string(_ setting: Setting) -> String? { all(setting).first?.value }
 
     /// The value of a setting as something other than text.
     ///
     /// - Parameters:
     ///   - expectation: completes "must be …".
     ///   - parse: returns nil for an invalid value.
-    func value<Value>(
-        _ setting: Setting,
-        _ expectation: String,
-        _ parse: (String) -> Value?
-    ) throws(Failure) -> Value? {
+    func value<Value>(_ setting: Setting, _ expectation: String, _ parse: (String) -> Value?) throws(Failure) -> Value? {
         guard let (text, source) = all(setting).first else { return nil }
         guard let value = parse(text) else {
             throw .badSetting(setting, source, "must be \(expectation), not \"\(text.printable)\"")
@@ -75,12 +67,8 @@ struct Settings: Sendable {
 
     /// A whole number within a range.
     func integer(_ setting: Setting, in range: ClosedRange<Int>) throws(Failure) -> Int? {
-        let most =
-            range.upperBound == .max
-            ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
-        return try value(setting, "a whole number, \(most)") { text in
-            Int(text).flatMap { range.contains($0) ? $0 : nil }
-        }
+        let most = range.upperBound == .max ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
+        return try value(setting, "a whole number, \(most)") { text in Int(text).flatMap { range.contains($0) ? $0 : nil } }
     }
 
     /// A Boolean; false if it was not given.

@@ -33,14 +33,8 @@ enum TimeText {
         guard let zone = match.7.map(zone(of:)) ?? zone else { return nil }
         calendar.timeZone = zone
         let parts = DateComponents(
-            calendar: calendar,
-            year: number(match.1),
-            month: number(match.2),
-            day: number(match.3),
-            hour: number(match.4),
-            minute: number(match.5),
-            second: number(match.6)
-        )
+            calendar: calendar, year: number(match.1), month: number(match.2), day: number(match.3), hour: number(match.4),
+            minute: number(match.5), second: number(match.6))
         return parts.isValidDate ? parts.date?.timeIntervalSince1970 : nil
     }
 
@@ -55,10 +49,7 @@ enum TimeText {
 extension Settings {
     /// A point in time, in milliseconds since 1970; nil if none was given.
     func time(_ setting: Setting) throws(Failure) -> Int64? {
-        try value(
-            setting,
-            "how long ago, such as 10m, 2h or 7d, or a date, such as 2026-01-31 or 2026-01-31T12:34"
-        ) {
+        try value(setting, "how long ago, such as 10m, 2h or 7d, or a date, such as 2026-01-31 or 2026-01-31T12:34") {
             TimeText.milliseconds($0)
         }
     }

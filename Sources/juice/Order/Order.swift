@@ -24,16 +24,9 @@ struct Order: ParsableCommand {
             """
     )
 
-    @Argument(
-        help: OrderItems.help,
-        completion: .list(Menu.standard.juices.map(\.id))
-    )
-    var juices: [String]
+    @Argument(help: OrderItems.help, completion: .list(Menu.standard.juices.map(\.id))) var juices: [String]
 
-    @Option(
-        help: ArgumentHelp("How many of a single juice, from 1 to 100. (default: 1)", valueName: "count")
-    )
-    var quantity: Int?
+    @Option(help: ArgumentHelp("How many of a single juice, from 1 to 100. (default: 1)", valueName: "count")) var quantity: Int?
 
     @Option(help: ArgumentHelp("The order's id, of 1 to 128 bytes. (default: a new one)", valueName: "id"))
     var orderId: String?
@@ -45,10 +38,8 @@ struct Order: ParsableCommand {
         let isUnchecked = try settings.boolean(.unchecked)
         let names = isUnchecked ? nil : MenuNames(menu: try settings.menu())
         let command = OutgoingCommand.order(
-            id: try Submission.id(settings, .orderID),
-            store: try settings.store() ?? StoreID.main,
-            try OrderItems(juices, settings, names).items
-        )
+            id: try Submission.id(settings, .orderID), store: try settings.store() ?? StoreID.main,
+            try OrderItems(juices, settings, names).items)
         try Submission(settings).run(command)
     }
 }

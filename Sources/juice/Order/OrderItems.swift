@@ -7,8 +7,7 @@ import JuiceMessages
 struct OrderItems: Equatable {
     static let help = ArgumentHelp(
         "A juice's id, name or alias, and how many of it, from 1 to 100; at most 20 of these. (default: 1)",
-        valueName: "juice[:count]"
-    )
+        valueName: "juice[:count]")
 
     let items: [OrderedJuice]
 
@@ -28,10 +27,8 @@ struct OrderItems: Equatable {
         let quantities = names == nil ? .min ... .max : JuiceOrder.quantities
         guard names == nil || arguments.count <= JuiceOrder.mostItems else {
             throw Failure(
-                .usage,
-                "an order has at most \(JuiceOrder.mostItems) juices, not \(arguments.count)",
-                hint: "juice:count orders several of one juice"
-            )
+                .usage, "an order has at most \(JuiceOrder.mostItems) juices, not \(arguments.count)",
+                hint: "juice:count orders several of one juice")
         }
         var parsed: [Argument] = []
         for argument in arguments { parsed.append(try Self.parse(argument, quantities, names)) }
@@ -39,32 +36,23 @@ struct OrderItems: Equatable {
         if quantity != nil, let source = settings.all(.quantity).first?.source {
             guard parsed.count == 1, parsed[0].quantity == nil else {
                 throw .badSetting(
-                    .quantity,
-                    source,
-                    "is for one juice without a count of its own: write juice:count for each instead"
-                )
+                    .quantity, source, "is for one juice without a count of its own: write juice:count for each instead")
             }
         }
         items = parsed.map { OrderedJuice(juice: $0.juice, quantity: $0.quantity ?? quantity ?? 1) }
     }
 
     /// A name on the menu may end like a count, so the whole argument is looked up first.
-    private static func parse(
-        _ argument: String,
-        _ quantities: ClosedRange<Int>,
-        _ names: MenuNames?
-    ) throws(Failure) -> Argument {
+    private static func parse(_ argument: String, _ quantities: ClosedRange<Int>, _ names: MenuNames?) throws(Failure) -> Argument {
         if let juice = try? names?.juice(argument) { return Argument(juice: juice, quantity: nil) }
-        guard let colon = argument.lastIndex(of: ":"),
-            case let digits = argument[argument.index(after: colon)...],
+        guard let colon = argument.lastIndex(of: ":"), case let digits = argument[argument.index(after: colon)...],
             digits.wholeMatch(of: /[0-9]+/) != nil
         else { return Argument(juice: try names?.juice(argument) ?? argument, quantity: nil) }
         guard let quantity = Int(digits), quantities.contains(quantity) else {
             throw Failure(
                 .usage,
                 "the count in \"\(argument.printable)\" must be a whole number, from \(quantities.lowerBound) to "
-                    + "\(quantities.upperBound)"
-            )
+                    + "\(quantities.upperBound)")
         }
         let name = String(argument[..<colon])
         return Argument(juice: try names?.juice(name) ?? name, quantity: quantity)

@@ -21,9 +21,7 @@ struct Restock: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp("What to change: FRUIT=+N, FRUIT=-N or FRUIT=N.", valueName: "fruit=amount"),
-        completion: .list(Menu.standard.fruits.map { "\($0.id)=+" })
-    )
-    var amounts: [String]
+        completion: .list(Menu.standard.fruits.map { "\($0.id)=+" })) var amounts: [String]
 
     @Option(help: ArgumentHelp("The restock's id, of 1 to 128 bytes. (default: a new one)", valueName: "id"))
     var restockId: String?
@@ -33,15 +31,9 @@ struct Restock: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         var amounts = try RestockAmounts(amounts)
-        if try !settings.boolean(.unchecked) {
-            amounts = try amounts.resolved(by: MenuNames(menu: settings.menu()))
-        }
+        if try !settings.boolean(.unchecked) { amounts = try amounts.resolved(by: MenuNames(menu: settings.menu())) }
         let command = OutgoingCommand.restock(
-            id: try Submission.id(settings, .restockID),
-            store: try settings.store() ?? StoreID.main,
-            amounts.kind,
-            amounts.amounts
-        )
+            id: try Submission.id(settings, .restockID), store: try settings.store() ?? StoreID.main, amounts.kind, amounts.amounts)
         try Submission(settings).run(command)
     }
 }

@@ -25,8 +25,7 @@ final class BotLogger {
         case .rejected(let answer):
             logger.warning(
                 "refill rejected, and not sent again before the stock changes: \(answer.message)",
-                metadata: ["store": "\(answer.store)", "id": "\(answer.id)"]
-            )
+                metadata: ["store": "\(answer.store)", "id": "\(answer.id)"])
         case .lost(let error):
             failures += 1
             // Fewer failures in a row are normal: another bot joined or left.

@@ -6,8 +6,7 @@ import Kafka
 /// `juice restock-bot`: refills fruits that run out.
 struct RestockBotCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "restock-bot",
-        abstract: "Refill fruits that run out: watch the stores and restock them, once per shortage.",
+        commandName: "restock-bot", abstract: "Refill fruits that run out: watch the stores and restock them, once per shortage.",
         discussion: """
             A fruit is short when LOW or fewer are left, or when an order lacked it and fewer than TARGET are left. The bot \
             refills it up to TARGET, never beyond: with one restock for all short fruits of a store, and no other for that \
@@ -64,15 +63,12 @@ struct RestockBotCommand: ParsableCommand {
         let paint = Paint.forStandardOutput()
         let interruption = StopSignal.onInterruption()
         try RestockBotRun(
-            connection: try Connection(settings),
-            plan: plan,
-            logger: try settings.logger(default: .notice),
+            connection: try Connection(settings), plan: plan, logger: try settings.logger(default: .notice),
             isEnded: { interruption.isRequested },
             show: { refill in
                 let text = RefillLine.text(refill, time: ClockTime.now, paint: paint)
                 StandardOutput.line(plan.printsJSON ? RefillLine.json(refill) : text)
             }
-        )
-        .run()
+        ).run()
     }
 }

@@ -22,10 +22,7 @@ extension RestockBotPlan {
         self.init(rules: try Self.rules(settings))
         group = try settings.text(.botGroup, ofAtMost: RefillIDs.maximumGroupLength) ?? group
         guard group != settings.group() else {
-            throw Failure(
-                .configuration,
-                "--bot-group \(group.printable) is the service's; bots need another"
-            )
+            throw Failure(.configuration, "--bot-group \(group.printable) is the service's; bots need another")
         }
         let logsJSON = try settings.logFormat() == .json
         printsJSON = try settings.boolean(.json) || logsJSON

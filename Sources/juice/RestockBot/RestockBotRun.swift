@@ -26,22 +26,13 @@ struct RestockBotRun {
     }
 
     /// Starts a server for the bot's health and metrics.
-    private func showing(
-        _ health: BotHealth,
-        at address: HTTPAddress
-    ) throws -> (BackgroundServer?, Metrics?) {
+    private func showing(_ health: BotHealth, at address: HTTPAddress) throws -> (BackgroundServer?, Metrics?) {
         let metrics = Metrics(BotMetric.allCases.map { .init($0.rawValue, help: $0.help) })
         metrics.showReadiness(as: BotMetric.ready.rawValue) { health.readiness.isEmpty }
         let server = try BackgroundServer { onListening in
             let server = AdminServer.make(
-                at: address,
-                liveness: { health.liveness },
-                readiness: { health.readiness },
-                metrics: metrics,
-                counted: HTTPMetrics(factory: metrics.registry),
-                logger: logger,
-                onListening: onListening
-            )
+                at: address, liveness: { health.liveness }, readiness: { health.readiness }, metrics: metrics,
+                counted: HTTPMetrics(factory: metrics.registry), logger: logger, onListening: onListening)
             return ServiceRun.group([server], signals: [])
         }
         return (server, metrics)
@@ -52,13 +43,8 @@ struct RestockBotRun {
         try findTopics(watch, deadline)
         let botLogger = BotLogger(logger: logger, target: plan.rules.target)
         let log = KafkaAnswerLog(
-            base: connection.base,
-            group: plan.group,
-            topics: connection.topics,
-            fetchWait: connection.fetchWait,
-            watch: watch,
-            hooks: ClientHooks(logger: logger, logCeiling: .info)
-        )
+            base: connection.base, group: plan.group, topics: connection.topics, fetchWait: connection.fetchWait, watch: watch,
+            hooks: ClientHooks(logger: logger, logCeiling: .info))
         var bot = JuiceRestockBot.RestockBot(log: log, rules: plan.rules, group: plan.group) { [show] event in
             botLogger.log(event)
             health.handle(event)

@@ -35,9 +35,7 @@ struct AnswerPrinter<Format: AnswerFormat> {
     }
 
     /// Prints the entries that `read` passes to its closure.
-    mutating func collecting(
-        _ read: ((ResultsReader.Entry) -> Void) throws(Failure) -> Void
-    ) throws(Failure) {
+    mutating func collecting(_ read: ((ResultsReader.Entry) -> Void) throws(Failure) -> Void) throws(Failure) {
         defer { output.flush() }
         try read { entry in print(entry) }
     }

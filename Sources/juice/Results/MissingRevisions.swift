@@ -22,9 +22,7 @@ struct MissingRevisions: Equatable {
             let to: Int
             let message: String
         }
-        return JSONText.line(
-            Object(store: store, from: revisions.lowerBound, to: revisions.upperBound, message: message)
-        )
+        return JSONText.line(Object(store: store, from: revisions.lowerBound, to: revisions.upperBound, message: message))
     }
 }
 
@@ -37,7 +35,8 @@ struct RevisionGaps {
     /// - Parameter answer: the answer.
     /// - Returns: the revisions that are missing before it; nil if none are.
     mutating func missing(before answer: Answer) -> MissingRevisions? {
-        trackers[Name(answer.store), default: RevisionTracker()].gap(before: answer)
-            .map { MissingRevisions(store: answer.store, revisions: $0) }
+        trackers[Name(answer.store), default: RevisionTracker()].gap(before: answer).map {
+            MissingRevisions(store: answer.store, revisions: $0)
+        }
     }
 }

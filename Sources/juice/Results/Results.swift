@@ -35,11 +35,8 @@ struct Results: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Also print the service's notes.")
     var notes: Bool?
 
-    @Flag(
-        inversion: .prefixedNo,
-        help: "Print each record unchanged, and missing revisions as objects, one per line."
-    )
-    var json: Bool?
+    @Flag(inversion: .prefixedNo, help: "Print each record unchanged, and missing revisions as objects, one per line.") var json:
+        Bool?
 
     @OptionGroup var timeout: TimeoutOption
     @OptionGroup var kafka: KafkaOptions
@@ -48,32 +45,21 @@ struct Results: ParsableCommand {
         let settings = try Settings(self)
         let timeout = try settings.timeout()
         let last = try settings.integer(.last, in: 0...(.max))
-        var printer = AnswerPrinter(
-            ResultsFormat(paint: .forStandardOutput()),
-            printsJSON: try settings.boolean(.json)
-        )
+        var printer = AnswerPrinter(ResultsFormat(paint: .forStandardOutput()), printsJSON: try settings.boolean(.json))
 
         let interruption = try settings.boolean(.follow) ? StopSignal.onInterruption() : nil
         let connection = try Connection(settings)
         let reader = try ResultsReader(
-            connection,
-            store: try settings.store(),
-            showsNotes: try settings.boolean(.notes),
-            deadline: Deadline(after: timeout)
-        )
+            connection, store: try settings.store(), showsNotes: try settings.boolean(.notes), deadline: Deadline(after: timeout))
         if let last {
-            try printer.collecting { body throws(Failure) in
-                try reader.last(last, idleTimeout: timeout).forEach(body)
-            }
+            try printer.collecting { body throws(Failure) in try reader.last(last, idleTimeout: timeout).forEach(body) }
         } else if interruption == nil {
             try printer.collecting { body throws(Failure) in try reader.readAll(idleTimeout: timeout, body) }
         }
         guard let interruption else { return }
         try reader.startFollowing()
         while !interruption.isRequested {
-            try printer.collecting { body throws(Failure) in
-                try reader.follow(timeout: .milliseconds(100), body)
-            }
+            try printer.collecting { body throws(Failure) in try reader.follow(timeout: .milliseconds(100), body) }
         }
     }
 }

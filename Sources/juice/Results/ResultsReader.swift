@@ -23,12 +23,7 @@ final class ResultsReader {
     /// - Parameters:
     ///   - store: nil reads all stores.
     ///   - showsNotes: whether notes of the journal count as answers. They are of no store.
-    init(
-        _ connection: Connection,
-        store: String?,
-        showsNotes: Bool = false,
-        deadline: Deadline
-    ) throws(Failure) {
+    init(_ connection: Connection, store: String?, showsNotes: Bool = false, deadline: Deadline) throws(Failure) {
         reader = try TopicReader(connection, topic: connection.topics.results, of: store, deadline: deadline)
         (self.store, self.showsNotes) = (store, showsNotes)
     }
@@ -40,37 +35,25 @@ final class ResultsReader {
     ///     start.
     ///   - idleTimeout: how long to wait for the next records.
     ///   - body: receives the answers.
-    func readAll(
-        since time: Int64? = nil,
-        idleTimeout: Duration,
-        _ body: (Entry) -> Void
-    ) throws(Failure) {
-        try reader.readAll(since: time, idleTimeout: idleTimeout) { record in
-            if let entry = entry(record) { body(entry) }
-        }
+    func readAll(since time: Int64? = nil, idleTimeout: Duration, _ body: (Entry) -> Void) throws(Failure) {
+        try reader.readAll(since: time, idleTimeout: idleTimeout) { record in if let entry = entry(record) { body(entry) } }
     }
 
     /// The last answers, oldest first.
     func last(_ count: Int, idleTimeout: Duration) throws(Failure) -> [Entry] {
         try reader.last(count) { window throws(Failure) in
             var found: [Entry] = []
-            try reader.read(window, idleTimeout: idleTimeout) { record in
-                if let entry = entry(record) { found.append(entry) }
-            }
+            try reader.read(window, idleTimeout: idleTimeout) { record in if let entry = entry(record) { found.append(entry) } }
             return Self.sorted(found)
         }
     }
 
     /// Starts to read after the current end. Call it once, before ``follow(timeout:_:)``.
-    func startFollowing() throws(Failure) {
-        try reader.startAtEnds()
-    }
+    func startFollowing() throws(Failure) { try reader.startAtEnds() }
 
     /// Calls `body` with each available answer, after waiting up to `timeout` for the first.
     func follow(timeout: Duration, _ body: (Entry) -> Void) throws(Failure) {
-        try reader.poll(timeout: timeout) { record in
-            if let entry = entry(record) { body(entry) }
-        }
+        try reader.poll(timeout: timeout) { record in if let entry = entry(record) { body(entry) } }
     }
 
     private func entry(_ record: ConsumedRecord) -> Entry? {
@@ -81,12 +64,7 @@ final class ResultsReader {
         let answer = try? decoder.decode(value)
         guard answer != nil || showsNotes || !JournalNote.isNote(value) else { return nil }
         return Entry(
-            answer: answer,
-            bytes: Array(value),
-            timestamp: record.timestamp,
-            partition: record.partition,
-            offset: record.offset
-        )
+            answer: answer, bytes: Array(value), timestamp: record.timestamp, partition: record.partition, offset: record.offset)
     }
 
     /// By time, and within a partition by offset: clocks may differ, but the order of a store's answers must stay.
@@ -97,9 +75,7 @@ final class ResultsReader {
             latest[entry.partition] = time
             return (time: time, entry: entry)
         }
-        return timed.sorted {
-            ($0.time, $0.entry.partition, $0.entry.offset) < ($1.time, $1.entry.partition, $1.entry.offset)
-        }
-        .map(\.entry)
+        return timed.sorted { ($0.time, $0.entry.partition, $0.entry.offset) < ($1.time, $1.entry.partition, $1.entry.offset) }.map(
+            \.entry)
     }
 }

@@ -8,22 +8,12 @@ enum AdminServer {
     ///
     /// - Parameter counted: counts the server's own connections, if it is the only server of the process.
     static func make(
-        at address: HTTPAddress,
-        liveness: @escaping AdminRoutes.Reasons,
-        readiness: @escaping AdminRoutes.Reasons,
-        metrics: Metrics,
-        counted: HTTPMetrics = HTTPMetrics(),
-        logger: Logger,
+        at address: HTTPAddress, liveness: @escaping AdminRoutes.Reasons, readiness: @escaping AdminRoutes.Reasons,
+        metrics: Metrics, counted: HTTPMetrics = HTTPMetrics(), logger: Logger,
         onListening: @escaping @Sendable (HTTPAddress) async -> Void = { _ in }
     ) -> HTTPServer<RouterResponder<BasicRequestContext>> {
         let routes = AdminRoutes.router(liveness: liveness, readiness: readiness, metrics: metrics.registry)
         return HTTPServer(
-            routes.buildResponder(),
-            at: address,
-            limits: .probes,
-            metrics: counted,
-            logger: logger,
-            onListening: onListening
-        )
+            routes.buildResponder(), at: address, limits: .probes, metrics: counted, logger: logger, onListening: onListening)
     }
 }

@@ -11,18 +11,13 @@ final class BackgroundGroup: Sendable {
     ///
     /// - Parameter onEnd: called when the group ends, with the error if it failed.
     init(
-        _ group: ServiceGroup,
-        run: @escaping @Sendable (ServiceGroup) async throws -> Void,
+        _ group: ServiceGroup, run: @escaping @Sendable (ServiceGroup) async throws -> Void,
         onEnd: @escaping @Sendable ((any Error)?) -> Void
     ) {
         self.group = group
         Task.detached { [end] in
             var failure: (any Error)?
-            do {
-                try await run(group)
-            } catch {
-                failure = error
-            }
+            do { try await run(group) } catch { failure = error }
             onEnd(failure)
             end.signal()
         }

@@ -29,9 +29,7 @@ final class BackgroundServer: Sendable {
             started.signal()
         }
         started.wait()
-        guard let address = try start.value?.get() else {
-            throw Failure(.software, "the server ended by itself")
-        }
+        guard let address = try start.value?.get() else { throw Failure(.software, "the server ended by itself") }
         self.address = address
     }
 

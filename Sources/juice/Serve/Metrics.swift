@@ -9,17 +9,10 @@ struct Metrics {
 
     /// - Parameter own: the descriptions of the command's own metrics.
     init(_ own: [PrometheusRegistry.Description]) {
-        let build = PrometheusRegistry.Description(
-            "juice_build_info",
-            help: "1, with the version of this program."
-        )
+        let build = PrometheusRegistry.Description("juice_build_info", help: "1, with the version of this program.")
         let http = HTTPMetric.allCases.map { PrometheusRegistry.Description($0.rawValue, help: $0.help) }
         registry = PrometheusRegistry(descriptions: own + http + ProcessMetrics.descriptions + [build])
-        Meter(
-            label: build.name,
-            dimensions: [("version", JuiceVersion.current)],
-            factory: registry
-        ).set(1)
+        Meter(label: build.name, dimensions: [("version", JuiceVersion.current)], factory: registry).set(1)
         let process = ProcessMetrics(factory: registry)
         registry.onCollect { process.update() }
     }

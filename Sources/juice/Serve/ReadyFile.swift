@@ -26,7 +26,5 @@ struct ReadyFile: Sendable {
         FileManager.default.createFile(atPath: path, contents: Data())
     }
 
-    private static func remove(_ path: String) -> Bool {
-        unlink(path) == 0 || errno == ENOENT
-    }
+    private static func remove(_ path: String) -> Bool { unlink(path) == 0 || errno == ENOENT }
 }

@@ -28,21 +28,13 @@ struct Serve: AsyncParsableCommand {
     func run() async throws {
         var plan = try ServicePlan(Settings(self))
         let readyFile = try plan.readyFile.map { path throws(Failure) in try ReadyFile(path: path) }
-        guard plan.configuration.bootstrapServers.isEmpty else {
-            return try await ServiceRun.untilStopped(plan, readyFile)
-        }
+        guard plan.configuration.bootstrapServers.isEmpty else { return try await ServiceRun.untilStopped(plan, readyFile) }
         let embedded = try EmbeddedKafka(
-            topics: plan.configuration.topics,
-            partitions: plan.partitions,
-            runFiles: .ofThisUser(),
-            logger: plan.logger
-        )
+            topics: plan.configuration.topics, partitions: plan.partitions, runFiles: .ofThisUser(), logger: plan.logger)
         defer { embedded.stop() }
         plan.configuration.bootstrapServers = embedded.bootstrapServers
         plan.configuration.capabilities = .embedded
-        StandardOutput.write(
-            EmbeddedWelcome.text(embedded.bootstrapServers, topics: plan.configuration.topics)
-        )
+        StandardOutput.write(EmbeddedWelcome.text(embedded.bootstrapServers, topics: plan.configuration.topics))
         try await ServiceRun.untilStopped(plan, readyFile)
     }
 }

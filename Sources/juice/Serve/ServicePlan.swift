@@ -33,10 +33,6 @@ struct ServicePlan {
     /// The topics to create if they are missing.
     var topicPlan: TopicPlan? {
         guard createsTopics else { return nil }
-        return TopicPlan(
-            names: configuration.topics,
-            partitionCount: partitions,
-            replicationFactor: replicationFactor
-        )
+        return TopicPlan(names: configuration.topics, partitionCount: partitions, replicationFactor: replicationFactor)
     }
 }

@@ -15,22 +15,13 @@ enum ServiceRun {
         }
         metrics?.showReadiness(as: ServiceMetric.ready.rawValue) { health.readiness.isWell }
         let service = OrderService(
-            configuration: plan.configuration,
-            topicPlan: plan.configuration.capabilities.managesTopics ? plan.topicPlan : nil,
-            health: health,
-            metrics: metrics?.registry,
-            logger: plan.logger
-        )
+            configuration: plan.configuration, topicPlan: plan.configuration.capabilities.managesTopics ? plan.topicPlan : nil,
+            health: health, metrics: metrics?.registry, logger: plan.logger)
         var services: [any Service] = [service]
         if let address = plan.http, let metrics {
             let server = AdminServer.make(
-                at: address,
-                liveness: { health.liveness.reasons },
-                readiness: { health.readiness.reasons },
-                metrics: metrics,
-                counted: HTTPMetrics(factory: metrics.registry),
-                logger: plan.logger
-            )
+                at: address, liveness: { health.liveness.reasons }, readiness: { health.readiness.reasons }, metrics: metrics,
+                counted: HTTPMetrics(factory: metrics.registry), logger: plan.logger)
             // The server stops last, so that it can report health while the service stops.
             services.insert(server, at: 0)
         }
@@ -43,14 +34,9 @@ enum ServiceRun {
         let silent = Logger.lines(level: .critical) { _ in }
         // By default a group cancels the other services when one fails, and a cancelled server logs errors.
         let stopping = services.map {
-            ServiceGroupConfiguration.ServiceConfiguration(
-                service: $0,
-                failureTerminationBehavior: .gracefullyShutdownGroup
-            )
+            ServiceGroupConfiguration.ServiceConfiguration(service: $0, failureTerminationBehavior: .gracefullyShutdownGroup)
         }
-        return ServiceGroup(
-            configuration: .init(services: stopping, gracefulShutdownSignals: signals, logger: silent)
-        )
+        return ServiceGroup(configuration: .init(services: stopping, gracefulShutdownSignals: signals, logger: silent))
     }
 
     /// Runs a group and turns its errors into messages for the user.
@@ -83,10 +69,7 @@ extension Failure {
     init(_ problems: [TopicCheck.Problem]) {
         let first = problems.first
         self.init(
-            .configuration,
-            problems.count == 1 ? first?.fault ?? "" : "the topics are not fit for the service",
-            hint: problems.count == 1
-                ? "mend it with: \(first?.mend ?? "")" : problems.map(\.description).joined(separator: "\n")
-        )
+            .configuration, problems.count == 1 ? first?.fault ?? "" : "the topics are not fit for the service",
+            hint: problems.count == 1 ? "mend it with: \(first?.mend ?? "")" : problems.map(\.description).joined(separator: "\n"))
     }
 }

@@ -39,10 +39,8 @@ struct Stock: ParsableCommand {
         let store = try settings.store()
         let timeout = try settings.timeout()
         let view = StockView(
-            table: StockTable(menu: try settings.menu(), language: try settings.language()),
-            store: store,
-            printsJSON: try settings.boolean(.json)
-        )
+            table: StockTable(menu: try settings.menu(), language: try settings.language()), store: store,
+            printsJSON: try settings.boolean(.json))
         let watches = try settings.boolean(.watch)
 
         let interruption = watches ? StopSignal.onInterruption() : nil
@@ -69,9 +67,7 @@ private struct StockView {
     func show(_ entries: [StockReader.Entry]) {
         if let store, entries.isEmpty {
             printsJSON ? StandardOutput.line(json(of: store)) : printTable([.initial(of: store, table.menu)])
-            StandardError.write(
-                "no order or restock has changed \(store.printable) yet: this is the initial stock\n"
-            )
+            StandardError.write("no order or restock has changed \(store.printable) yet: this is the initial stock\n")
         } else if printsJSON {
             printRecords(entries)
         } else if entries.isEmpty {
@@ -108,12 +104,7 @@ private struct StockView {
     private func json(of store: String) -> String {
         var buffer = OutputBuffer()
         BorrowedText.withText(store) { name in
-            AnswerEncoder(menu: table.menu).stock(
-                store: name,
-                revision: 0,
-                levels: FruitStore(menu: table.menu),
-                into: &buffer
-            )
+            AnswerEncoder(menu: table.menu).stock(store: name, revision: 0, levels: FruitStore(menu: table.menu), into: &buffer)
         }
         return buffer.text
     }

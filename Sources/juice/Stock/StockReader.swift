@@ -23,9 +23,7 @@ final class StockReader {
     }
 
     /// The latest entry of each store, by name.
-    var latest: [Entry] {
-        entries.values.sorted { $0.record.store < $1.record.store }
-    }
+    var latest: [Entry] { entries.values.sorted { $0.record.store < $1.record.store } }
 
     /// Reads the topic from its start to its current end.
     func readAll(idleTimeout: Duration) throws(Failure) {
@@ -33,18 +31,14 @@ final class StockReader {
     }
 
     /// Starts to read after that end. Call it once, before ``follow(timeout:)``.
-    func startFollowing() throws(Failure) {
-        try reader.startAtEnds()
-    }
+    func startFollowing() throws(Failure) { try reader.startAtEnds() }
 
     /// Applies the available records, after waiting up to `timeout` for the first.
     ///
     /// - Returns: the changes, in order.
     func follow(timeout: Duration) throws(Failure) -> [Entry] {
         var changes: [Entry] = []
-        try reader.poll(timeout: timeout) { record in
-            if let entry = apply(record) { changes.append(entry) }
-        }
+        try reader.poll(timeout: timeout) { record in if let entry = apply(record) { changes.append(entry) } }
         return changes
     }
 

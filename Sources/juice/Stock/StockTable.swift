@@ -24,13 +24,7 @@ struct StockTable {
         let fruits = fruits(in: records)
         var table = Table(
             [Table.Column(title: language == .korean ? "가게" : "store")]
-                + fruits.flatMap {
-                    [
-                        Table.Column(title: $0.name, alignment: .right),
-                        Table.Column(title: "", width: barColumns),
-                    ]
-                }
-        )
+                + fruits.flatMap { [Table.Column(title: $0.name, alignment: .right), Table.Column(title: "", width: barColumns)] })
         for record in records {
             let levels = Dictionary(record.stock.map { ($0.fruit, $0.amount) }) { first, _ in first }
             table.add(
@@ -39,8 +33,7 @@ struct StockTable {
                         guard let level = levels[fruit.id] else { return [Table.Cell("-"), Table.Cell("")] }
                         let bar = Bar.text(level, full: fruit.full, columns: barColumns)
                         return [Table.Cell(String(level)), Table.Cell(bar, colour(level, of: fruit))]
-                    }
-            )
+                    })
         }
         return table.lines(paint: paint)
     }
@@ -55,17 +48,12 @@ struct StockTable {
         var highest: [String: Int] = [:]
         var others: [String] = []
         for entry in records.lazy.flatMap(\.stock) {
-            if highest[entry.fruit] == nil && menu.fruitIndex(id: entry.fruit) == nil {
-                others.append(entry.fruit)
-            }
+            if highest[entry.fruit] == nil && menu.fruitIndex(id: entry.fruit) == nil { others.append(entry.fruit) }
             highest[entry.fruit] = max(highest[entry.fruit] ?? 0, entry.amount)
         }
         let known = menu.fruits.map { fruit in
             ShownFruit(
-                id: fruit.id,
-                name: fruit.name.text(in: language).printable,
-                full: max(fruit.initialStock, highest[fruit.id] ?? 0)
-            )
+                id: fruit.id, name: fruit.name.text(in: language).printable, full: max(fruit.initialStock, highest[fruit.id] ?? 0))
         }
         return known + others.map { ShownFruit(id: $0, name: $0.printable, full: highest[$0] ?? 0) }
     }

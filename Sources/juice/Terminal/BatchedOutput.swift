@@ -11,9 +11,7 @@ struct BatchedOutput {
     }
 
     /// Adds a line without its end.
-    mutating func line(_ text: String) {
-        write(Array(text.utf8) + [UInt8(ascii: "\n")])
-    }
+    mutating func line(_ text: String) { write(Array(text.utf8) + [UInt8(ascii: "\n")]) }
 
     mutating func write(_ bytes: [UInt8]) {
         buffer += bytes

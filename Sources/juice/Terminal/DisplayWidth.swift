@@ -4,9 +4,7 @@
 /// column after a Korean name.
 enum DisplayWidth {
     /// The columns of a text without control characters.
-    static func of(_ text: some StringProtocol) -> Int {
-        text.reduce(0) { $0 + width(of: $1) }
-    }
+    static func of(_ text: some StringProtocol) -> Int { text.reduce(0) { $0 + width(of: $1) } }
 
     /// The text, truncated with "…" if it takes more than `columns`.
     static func clip(_ text: String, to columns: Int) -> String {

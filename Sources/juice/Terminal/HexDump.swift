@@ -11,8 +11,7 @@ enum HexDump {
             let offset = String(start, radix: 16)
             let printable = row.map { (0x20..<0x7F).contains($0) ? Character(Unicode.Scalar($0)) : "." }
             return String(repeating: "0", count: max(0, 8 - offset.count)) + offset + "  "
-                + DisplayWidth.pad(row.map(digits).joined(separator: " "), to: 47) + "  |"
-                + String(printable) + "|"
+                + DisplayWidth.pad(row.map(digits).joined(separator: " "), to: 47) + "  |" + String(printable) + "|"
         }
     }
 }

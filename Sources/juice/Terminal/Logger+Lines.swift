@@ -15,8 +15,7 @@ extension Logger {
     ///
     /// - Parameter sink: receives the formatted lines, without line ends.
     static func lines(
-        level: Logger.Level,
-        format: LogFormat = .text,
+        level: Logger.Level, format: LogFormat = .text,
         sink: @escaping @Sendable (String) -> Void = { StandardError.write($0 + "\n") }
     ) -> Logger {
         var logger = Logger(label: "juice") { _ in LineLogHandler(format: format, sink: sink) }
@@ -45,8 +44,7 @@ struct LineLogHandler: LogHandler {
 
     func log(event: LogEvent) {
         let provided = metadataProvider?.get() ?? [:]
-        let all = metadata.merging(provided) { _, new in new }.merging(event.metadata ?? [:]) { _, new in new
-        }
+        let all = metadata.merging(provided) { _, new in new }.merging(event.metadata ?? [:]) { _, new in new }
         switch format {
         case .text: sink(Self.line(time: ClockTime.now, event.level, "\(event.message)", all))
         case .json: sink(Self.object(time: .now, event.level, "\(event.message)", all))
@@ -54,12 +52,7 @@ struct LineLogHandler: LogHandler {
     }
 
     /// `12:34:56 notice ready partitions=0,1`.
-    static func line(
-        time: String,
-        _ level: Logger.Level,
-        _ message: String,
-        _ metadata: Logger.Metadata
-    ) -> String {
+    static func line(time: String, _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
         let pairs = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
         return "\(time) \(level) \(message)\(pairs)".printable
     }
@@ -67,15 +60,9 @@ struct LineLogHandler: LogHandler {
     /// `{"time":"2026-03-01T12:34:56.789Z","level":"notice","message":"ready","partitions":"0,1"}`.
     ///
     /// Metadata with the name of one of the first three members is dropped, so that programs can rely on those.
-    static func object(
-        time: Date,
-        _ level: Logger.Level,
-        _ message: String,
-        _ metadata: Logger.Metadata
-    ) -> String {
+    static func object(time: Date, _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
         let head = [
-            ("time", time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))),
-            ("level", level.rawValue),
+            ("time", time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))), ("level", level.rawValue),
             ("message", message),
         ]
         let names = Set(head.map(\.0))

@@ -17,9 +17,7 @@ struct Paint: Sendable {
     static let none = Paint(isEnabled: false)
 
     /// With colours on a terminal, unless the environment disables them (https://no-color.org).
-    static func forStandardOutput(environment: [String: String] = ProcessInfo.processInfo.environment)
-        -> Paint
-    {
+    static func forStandardOutput(environment: [String: String] = ProcessInfo.processInfo.environment) -> Paint {
         Paint(isEnabled: StandardOutput.isTerminal && wantsColour(environment))
     }
 

@@ -6,13 +6,9 @@ enum StandardOutput {
     /// Whether it is a terminal.
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
-    static func write(_ text: String) {
-        write(Array(text.utf8))
-    }
+    static func write(_ text: String) { write(Array(text.utf8)) }
 
-    static func line(_ text: String) {
-        write(text + "\n")
-    }
+    static func line(_ text: String) { write(text + "\n") }
 
     /// A JSON record as a line: unchanged for programs, and without control characters for a terminal.
     static func jsonLine(_ record: [UInt8], toTerminal: Bool = isTerminal) -> [UInt8] {
@@ -31,11 +27,7 @@ enum StandardOutput {
 }
 
 /// Standard error, for everything other than results.
-enum StandardError {
-    static func write(_ text: String) {
-        _ = writeAll(Array(text.utf8), to: STDERR_FILENO)
-    }
-}
+enum StandardError { static func write(_ text: String) { _ = writeAll(Array(text.utf8), to: STDERR_FILENO) } }
 
 private func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
     bytes.withUnsafeBytes { buffer in

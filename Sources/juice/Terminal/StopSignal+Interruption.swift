@@ -8,9 +8,7 @@ extension StopSignal {
     static func onInterruption() -> StopSignal {
         let stop = StopSignal()
         // On Swift's own threads: the thread that checks is blocked most of the time.
-        Task.detached { [weak stop] in
-            for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) { stop?.request() }
-        }
+        Task.detached { [weak stop] in for await _ in await UnixSignalsSequence(trapping: .sigint, .sigterm) { stop?.request() } }
         return stop
     }
 }

@@ -20,13 +20,9 @@ struct Table {
     let columns: [Column]
     private(set) var rows: [[Cell]] = []
 
-    init(_ columns: [Column]) {
-        self.columns = columns
-    }
+    init(_ columns: [Column]) { self.columns = columns }
 
-    mutating func add(_ cells: [Cell]) {
-        rows.append(cells)
-    }
+    mutating func add(_ cells: [Cell]) { rows.append(cells) }
 
     /// A line with the titles and one per row, without trailing spaces.
     func lines(paint: Paint) -> [String] {
@@ -40,14 +36,9 @@ struct Table {
             let last = row.lastIndex { !$0.text.isEmpty } ?? 0
             return row[...last].indices.map { column in
                 let isLast = column == last && columns[column].alignment == .left
-                let text = DisplayWidth.pad(
-                    row[column].text,
-                    to: isLast ? 0 : widths[column],
-                    columns[column].alignment
-                )
+                let text = DisplayWidth.pad(row[column].text, to: isLast ? 0 : widths[column], columns[column].alignment)
                 return paint(row[column].colour, text)
-            }
-            .joined(separator: "  ")
+            }.joined(separator: "  ")
         }
     }
 }

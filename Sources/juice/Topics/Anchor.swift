@@ -30,9 +30,7 @@ struct Anchor: ParsableCommand {
 
     @Option(
         help: ArgumentHelp("Which input: orders or restocks.", valueName: "orders|restocks"),
-        completion: .list(["orders", "restocks"])
-    )
-    var topic: String?
+        completion: .list(["orders", "restocks"])) var topic: String?
 
     @Option(help: ArgumentHelp("The partition of that topic.", valueName: "number"))
     var partition: Int?
@@ -46,13 +44,8 @@ struct Anchor: ParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Go on behind the newest record: skip all that waits.")
     var latest: Bool?
 
-    @Option(
-        help: ArgumentHelp(
-            "Go on behind the order or restock with this id, which was answered.",
-            valueName: "id"
-        )
-    )
-    var after: String?
+    @Option(help: ArgumentHelp("Go on behind the order or restock with this id, which was answered.", valueName: "id")) var after:
+        String?
 
     @Option(help: ArgumentHelp("Why, for whoever reads the journal.", valueName: "text"))
     var reason: String?
@@ -81,24 +74,12 @@ struct Anchor: ParsableCommand {
         do throws(ServiceError) {
             let anchor = try PositionAnchor(
                 configuration: ServiceConfiguration(
-                    bootstrapServers: connection.bootstrapServers,
-                    group: settings.group(),
-                    instanceID: "anchor",
-                    topics: connection.topics,
-                    kafkaProperties: connection.properties,
-                    capabilities: connection.capabilities
-                ),
-                topic: topic,
-                partition: partition,
-                author: author,
-                timeout: timeout,
-                logger: connection.logger
-            )
+                    bootstrapServers: connection.bootstrapServers, group: settings.group(), instanceID: "anchor",
+                    topics: connection.topics, kafkaProperties: connection.properties, capabilities: connection.capabilities),
+                topic: topic, partition: partition, author: author, timeout: timeout, logger: connection.logger)
             move = try anchor.look(destination, timeout: timeout)
             if !isDryRun { try anchor.move(to: move.to, by: author, reason: reason, timeout: timeout) }
-        } catch {
-            throw Failure(error)
-        }
+        } catch { throw Failure(error) }
         try show(move, topic, partition, isDryRun: isDryRun, settings)
     }
 
@@ -118,9 +99,7 @@ struct Anchor: ParsableCommand {
 
     private func destination(_ settings: Settings) throws(Failure) -> PositionAnchor.Destination {
         var given: [PositionAnchor.Destination] = []
-        if let offset = try settings.integer(.offset, in: 0...Int.max) {
-            given.append(.offset(Offset(offset)))
-        }
+        if let offset = try settings.integer(.offset, in: 0...Int.max) { given.append(.offset(Offset(offset))) }
         if try settings.boolean(.earliest) { given.append(.earliest) }
         if try settings.boolean(.latest) { given.append(.latest) }
         if let id = settings.string(.after) { given.append(.after(id: id)) }
@@ -139,25 +118,15 @@ struct Anchor: ParsableCommand {
     ) throws {
         if try settings.boolean(.json) {
             let line = Line(
-                topic: "\(topic)",
-                partition: partition,
-                from: move.from,
-                to: move.to,
+                topic: "\(topic)", partition: partition, from: move.from, to: move.to,
                 skipped: move.skipped.map { [$0.lowerBound, $0.upperBound - 1] },
-                readAgain: move.readAgain.map { [$0.lowerBound, $0.upperBound - 1] },
-                moved: !isDryRun
-            )
+                readAgain: move.readAgain.map { [$0.lowerBound, $0.upperBound - 1] }, moved: !isDryRun)
             return StandardOutput.line(JSONText.line(line))
         }
         let verb = isDryRun ? "would go on" : "goes on"
-        StandardOutput.line(
-            "\(topic) [\(partition)] \(verb) at offset \(move.to)"
-                + (move.from.map { ", was at \($0)" } ?? "")
-        )
+        StandardOutput.line("\(topic) [\(partition)] \(verb) at offset \(move.to)" + (move.from.map { ", was at \($0)" } ?? ""))
         if let skipped = move.skipped {
-            StandardOutput.line(
-                "  skipped, without an answer: offsets \(skipped.lowerBound) to \(skipped.upperBound - 1)"
-            )
+            StandardOutput.line("  skipped, without an answer: offsets \(skipped.lowerBound) to \(skipped.upperBound - 1)")
         }
         if let again = move.readAgain {
             StandardOutput.line("  read again: offsets \(again.lowerBound) to \(again.upperBound - 1)")

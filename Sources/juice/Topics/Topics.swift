@@ -40,30 +40,21 @@ struct Topics: ParsableCommand {
             let settings = try Settings(self)
             let connection = try Connection(settings)
             let plan = TopicPlan(
-                names: connection.topics,
-                partitionCount: try settings.partitions(),
-                replicationFactor: try settings.integer(.replicationFactor, in: 1...100)
-            )
+                names: connection.topics, partitionCount: try settings.partitions(),
+                replicationFactor: try settings.integer(.replicationFactor, in: 1...100))
             let timeout = try settings.timeout()
             guard connection.capabilities.managesTopics else {
                 throw Failure(
-                    .unavailable,
-                    "the embedded broker at \(connection.bootstrapServers) cannot create topics on request",
-                    hint: "it creates them at its start: `juice serve --partitions N`"
-                )
+                    .unavailable, "the embedded broker at \(connection.bootstrapServers) cannot create topics on request",
+                    hint: "it creates them at its start: `juice serve --partitions N`")
             }
             let admin = try connection.admin(reachedWithin: timeout)
-            let created = try connection.ask { () throws(KafkaError) in
-                try admin.create(plan.topics, timeout: timeout)
-            }
+            let created = try connection.ask { () throws(KafkaError) in try admin.create(plan.topics, timeout: timeout) }
             let results = connection.topics.all.map { Result(name: $0, isCreated: created.contains($0)) }
             if try settings.boolean(.json) { return StandardOutput.line(try JSONText.indented(results)) }
             for result in results {
                 StandardOutput.line(
-                    result.isCreated
-                        ? "\(result.name): created with \(plan.partitionCount) partitions"
-                        : "\(result.name): exists"
-                )
+                    result.isCreated ? "\(result.name): created with \(plan.partitionCount) partitions" : "\(result.name): exists")
             }
         }
 
@@ -93,11 +84,7 @@ struct Topics: ParsableCommand {
                 """
         )
 
-        @Flag(
-            inversion: .prefixedNo,
-            help: "Print a JSON object of the topics and their problems."
-        )
-        var json: Bool?
+        @Flag(inversion: .prefixedNo, help: "Print a JSON object of the topics and their problems.") var json: Bool?
 
         @OptionGroup var timeout: TimeoutOption
         @OptionGroup var kafka: KafkaOptions
@@ -108,10 +95,7 @@ struct Topics: ParsableCommand {
             let timeout = try settings.timeout()
             let admin = try connection.admin(reachedWithin: timeout)
             let check = TopicCheck(
-                names: connection.topics,
-                bootstrapServers: connection.bootstrapServers,
-                capabilities: connection.capabilities
-            )
+                names: connection.topics, bootstrapServers: connection.bootstrapServers, capabilities: connection.capabilities)
             let reader = try connection.consumer(isolation: "read_uncommitted")
             defer { reader.close() }
             let (findings, metadata) = try connection.ask { () throws(KafkaError) in
@@ -121,10 +105,8 @@ struct Topics: ParsableCommand {
             let topics = metadata.topics.filter { $0.partitionCount > 0 }
             if try settings.boolean(.json) {
                 let report = Report(
-                    topics: topics.map(Topic.init),
-                    problems: findings.problems.map(Problem.init),
-                    warnings: findings.warnings.map(Problem.init)
-                )
+                    topics: topics.map(Topic.init), problems: findings.problems.map(Problem.init),
+                    warnings: findings.warnings.map(Problem.init))
                 StandardOutput.line(try JSONText.indented(report))
                 if !findings.problems.isEmpty { throw ExitCode(Failure.Status.configuration.rawValue) }
                 return
@@ -135,15 +117,10 @@ struct Topics: ParsableCommand {
                 .init(title: "replication factor", alignment: .right),
             ])
             for topic in topics {
-                table.add([
-                    .init(topic.name, .bold), .init("\(topic.partitionCount)"),
-                    .init("\(topic.replicationFactor)"),
-                ])
+                table.add([.init(topic.name, .bold), .init("\(topic.partitionCount)"), .init("\(topic.replicationFactor)")])
             }
             StandardOutput.line(table.lines(paint: .forStandardOutput()).joined(separator: "\n"))
-            for warning in findings.warnings {
-                StandardError.write("warning: \(warning.fault)\n  to mend it: \(warning.mend)\n")
-            }
+            for warning in findings.warnings { StandardError.write("warning: \(warning.fault)\n  to mend it: \(warning.mend)\n") }
         }
 
         private struct Report: Encodable {

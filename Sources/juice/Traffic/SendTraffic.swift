@@ -8,8 +8,7 @@ import Kafka
 /// `juice traffic`: the demo's points of sale and restock bot, for a service that runs elsewhere.
 struct SendTraffic: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "traffic",
-        abstract: "Send simulated orders, cancels and restocks to a running service.",
+        commandName: "traffic", abstract: "Send simulated orders, cancels and restocks to a running service.",
         discussion: """
             Points of sale of a few stores order juices and baskets at a human pace and cancel some of them, a bot \
             restocks what runs out, and each answer is printed. With --orders it runs as fast as answers arrive and ends \
@@ -34,14 +33,9 @@ struct SendTraffic: ParsableCommand {
         let session = try TrafficSession(
             Connection(settings),
             traffic: Traffic(
-                stores: plan.stores,
-                menu: try settings.menu(),
-                seed: plan.seed,
+                stores: plan.stores, menu: try settings.menu(), seed: plan.seed,
                 // Each run needs new ids: those of the last run were answered already.
-                run: String(UInt64.random(in: 0...UInt64(UInt32.max)), radix: 36)
-            ),
-            plan: plan
-        )
+                run: String(UInt64.random(in: 0...UInt64(UInt32.max)), radix: 36)), plan: plan)
         try session.run(until: { interruption.isRequested }, show: AnswerLine.write)
         StandardOutput.line(session.tally.summary)
     }

@@ -51,7 +51,6 @@ struct Tally {
 
     /// The demo's last line, which scripts may read.
     var summary: String {
-        "orders \(orders), juice made \(juicesMade), out of stock \(outOfStock), rejected \(rejected), "
-            + "cancelled \(cancelled)"
+        "orders \(orders), juice made \(juicesMade), out of stock \(outOfStock), rejected \(rejected), " + "cancelled \(cancelled)"
     }
 }

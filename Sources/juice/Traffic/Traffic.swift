@@ -39,10 +39,8 @@ struct Traffic {
         let till = Int.random(in: stores.indices, using: &random)
         let size = Int.random(in: 0..<8, using: &random) == 0 ? Int.random(in: 2...4, using: &random) : 1
         let order = Order(
-            id: "pos-\(till + 1)-\(run.isEmpty ? "" : run + "-")\(count)",
-            store: stores[till],
-            items: (0..<size).map { _ in item() }
-        )
+            id: "pos-\(till + 1)-\(run.isEmpty ? "" : run + "-")\(count)", store: stores[till],
+            items: (0..<size).map { _ in item() })
         if recent.count == Self.mostRecent { recent.removeFirst() }
         recent.append(order)
         return order
@@ -58,13 +56,9 @@ struct Traffic {
         let isUnknown = Int.random(in: 0..<40, using: &random) == 0
         let juice = juices[Int.random(in: juices.indices, using: &random)]
         return OrderedJuice(
-            juice: isUnknown ? Self.unknownJuice : juice,
-            quantity: Int.random(in: 0..<8, using: &random) == 0 ? 2 : 1
-        )
+            juice: isUnknown ? Self.unknownJuice : juice, quantity: Int.random(in: 0..<8, using: &random) == 0 ? 2 : 1)
     }
 
     /// A random pause between two orders at a human pace: about six orders per second.
-    mutating func pause() -> Duration {
-        .milliseconds(Int.random(in: 60...260, using: &random))
-    }
+    mutating func pause() -> Duration { .milliseconds(Int.random(in: 60...260, using: &random)) }
 }

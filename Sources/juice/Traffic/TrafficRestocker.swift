@@ -30,10 +30,8 @@ struct TrafficRestocker {
         case (.restock, _):
             underway[answer.id] = nil
             return nil
-        case (.order, .outOfStock(_, let missing)):
-            return refill(missing, of: answer.store)
-        case (.order, _), (.cancel, _):
-            return nil
+        case (.order, .outOfStock(_, let missing)): return refill(missing, of: answer.store)
+        case (.order, _), (.cancel, _): return nil
         }
     }
 

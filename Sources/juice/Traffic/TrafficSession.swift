@@ -48,11 +48,7 @@ final class TrafficSession {
     private var lastAnswerAt = ContinuousClock.now
     private let deliveries = Deliveries()
 
-    init(
-        _ connection: Connection,
-        traffic: Traffic,
-        plan: TrafficPlan
-    ) throws(Failure) {
+    init(_ connection: Connection, traffic: Traffic, plan: TrafficPlan) throws(Failure) {
         self.connection = connection
         self.traffic = traffic
         pace = plan.pace
@@ -60,11 +56,7 @@ final class TrafficSession {
         // At full speed hundreds of orders lack the same fruit before a restock is applied.
         restocker = TrafficRestocker(run: traffic.run, extra: pace == .full ? 2000 : 20)
         producer = try connection.producer(timeout: Self.answerTimeout)
-        results = try TopicReader(
-            connection,
-            topic: connection.topics.results,
-            deadline: Deadline(after: .seconds(10))
-        )
+        results = try TopicReader(connection, topic: connection.topics.results, deadline: Deadline(after: .seconds(10)))
         try results.startAtEnds()
     }
 
@@ -76,11 +68,7 @@ final class TrafficSession {
     /// - Parameters:
     ///   - mayBegin: whether orders may be sent. Called before each step; may throw to end the session.
     ///   - show: receives the answers of each step, which may be none.
-    func run(
-        until isEnded: () -> Bool,
-        mayBegin: () throws -> Bool = { true },
-        show: ([Answer]) throws -> Void
-    ) throws {
+    func run(until isEnded: () -> Bool, mayBegin: () throws -> Bool = { true }, show: ([Answer]) throws -> Void) throws {
         while !isDone && !isEnded() {
             if try mayBegin() { try sendOrders() }
             try show(try readAnswers(wait: .milliseconds(20)))
@@ -106,10 +94,7 @@ final class TrafficSession {
         }
         if !answers.isEmpty || inFlight == 0 { lastAnswerAt = .now }
         guard ContinuousClock.now - lastAnswerAt < Self.answerTimeout else {
-            throw Failure(
-                .unavailable,
-                "no answer for \(Self.answerTimeout.inSeconds), with \(inFlight) commands in flight"
-            )
+            throw Failure(.unavailable, "no answer for \(Self.answerTimeout.inSeconds), with \(inFlight) commands in flight")
         }
         return answers
     }
@@ -135,9 +120,7 @@ final class TrafficSession {
         }
     }
 
-    private var untilNextOrder: Duration {
-        pace == .full ? .zero : max(.zero, nextOrderAt - .now)
-    }
+    private var untilNextOrder: Duration { pace == .full ? .zero : max(.zero, nextOrderAt - .now) }
 
     /// - Returns: whether the answer is new. The embedded broker also shows answers of transactions that were aborted and
     ///   repeated.
@@ -146,8 +129,7 @@ final class TrafficSession {
         case .order:
             guard let start = sentAt.removeValue(forKey: answer.id) else { return false }
             tally.count(order: answer, after: .now - start)
-        case .restock:
-            tally.count(restock: answer)
+        case .restock: tally.count(restock: answer)
         case .cancel:
             guard cancelsInFlight.remove(answer.id) != nil else { return false }
             tally.count(cancel: answer)
@@ -158,18 +140,11 @@ final class TrafficSession {
 
     private func send(_ command: OutgoingCommand) throws(Failure) {
         try connection.ask { () throws(KafkaError) in
-            try producer.produce(
-                topic: connection.topics[command.kind.topic],
-                key: Array(command.store.utf8),
-                value: command.value
-            ) { [deliveries] in
-                if case .failure(let error) = $0 { deliveries.failure = error }
-            }
+            try producer.produce(topic: connection.topics[command.kind.topic], key: Array(command.store.utf8), value: command.value)
+            { [deliveries] in if case .failure(let error) = $0 { deliveries.failure = error } }
         }
     }
 }
 
 /// The last failed delivery. The producer's poll sets it, on the same thread.
-private final class Deliveries {
-    var failure: KafkaError?
-}
+private final class Deliveries { var failure: KafkaError? }

@@ -7,11 +7,7 @@ import Testing
 
 /// The metrics from librdkafka's statistics.
 @Suite struct KafkaStatisticsTests {
-    private func json(
-        roundTrip: Int = 1500,
-        errors: Int = 0,
-        end: Int = 20
-    ) -> String {
+    private func json(roundTrip: Int = 1500, errors: Int = 0, end: Int = 20) -> String {
         """
         {"name":"test","msg_cnt":2,"msg_size":100,
          "brokers":{"a:1/1":{"rtt":{"p50":700,"p99":\(roundTrip)},"txerrs":\(errors),"rxerrs":1,"req_timeouts":0,
@@ -41,10 +37,7 @@ import Testing
         #expect(try gauge(.kafkaQueuedRecords) == 7)
         #expect(try gauge(.kafkaQueuedBytes) == 600)
         // The third document comes from a new client, whose counters begin again.
-        let errors = factory.counterTotal(
-            label: ServiceMetric.kafkaRequestErrors.rawValue,
-            dimensions: dimensions
-        )
+        let errors = factory.counterTotal(label: ServiceMetric.kafkaRequestErrors.rawValue, dimensions: dimensions)
         #expect(errors == 6 + 2)
         #expect(factory.counterTotal(label: ServiceMetric.kafkaDisconnects.rawValue) == 3)
     }
@@ -61,8 +54,7 @@ import Testing
         metrics.record(statistics: json(), of: .consumer)
         #expect(lag() == nil, "nothing is known of what is committed")
         metrics.started(at: [
-            InputPosition(topic: .orders, partition: 0, offset: 4),
-            InputPosition(topic: .restocks, partition: 0, offset: 4),
+            InputPosition(topic: .orders, partition: 0, offset: 4), InputPosition(topic: .restocks, partition: 0, offset: 4),
         ])
         metrics.record(statistics: json(), of: .consumer)
         #expect(lag() == 16)

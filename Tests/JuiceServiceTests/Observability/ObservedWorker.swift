@@ -25,15 +25,8 @@ final class ObservedWorker {
         worker = Worker(
             log: ObservedLog(log, metrics: metrics, tracer: batchTracer),
             settings: WorkerSettings(
-                menu: .standard,
-                language: .english,
-                partitionCount: partitionCount,
-                group: "group",
-                instance: "one",
-                answerBytes: 0
-            ),
-            onEvent: { metrics.record($0) }
-        )
+                menu: .standard, language: .english, partitionCount: partitionCount, group: "group", instance: "one", answerBytes: 0
+            ), onEvent: { metrics.record($0) })
     }
 
     /// Steps until there is nothing to do.
@@ -56,13 +49,7 @@ final class ObservedWorker {
     }
 
     func send(_ value: String, headers: [RecordHeader] = []) {
-        cluster.send(
-            .orders,
-            partition: 0,
-            key: Array("gangnam".utf8),
-            value: Array(value.utf8),
-            headers: headers
-        )
+        cluster.send(.orders, partition: 0, key: Array("gangnam".utf8), value: Array(value.utf8), headers: headers)
     }
 
     /// Makes the next call of a kind fail.

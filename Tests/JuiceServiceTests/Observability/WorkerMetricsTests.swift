@@ -31,11 +31,7 @@ import Testing
         let stores = (0..<20).map { "store-\($0)" }
         for store in stores {
             worker.cluster.send(
-                .orders,
-                partition: 0,
-                key: Array(store.utf8),
-                value: Array(#"{"orderId":"\#(store)","juice":"kiwi"}"#.utf8)
-            )
+                .orders, partition: 0, key: Array(store.utf8), value: Array(#"{"orderId":"\#(store)","juice":"kiwi"}"#.utf8))
         }
         worker.run()
         #expect(worker.count(.commands, [("result", "juice_made")]) == 20)
@@ -85,12 +81,7 @@ import Testing
         let (now, week): (Timestamp, Timestamp) = (1_700_000_000_000, 604_800_000)
         metrics.committed(
             after: .zero,
-            commandTimes: [
-                -10_000_000_000_000, .min, .max, 0, now + 60_001, now - week - 1, now - week, now - 3,
-                now + 5,
-            ],
-            at: now
-        )
+            commandTimes: [-10_000_000_000_000, .min, .max, 0, now + 60_001, now - week - 1, now - week, now - 3, now + 5], at: now)
         #expect(worker.durations(.answerLatency) == [week * 1_000_000, 3_000_000, 0])
     }
 
@@ -128,36 +119,19 @@ import Testing
 
     @Test func aRestoreCountsDown() {
         var progress = RestoreProgress()
-        progress.setEnds([
-            PartitionExtents(partition: 0, inputs: [:], results: 40..<50, stock: 0..<100)
-        ])
+        progress.setEnds([PartitionExtents(partition: 0, inputs: [:], results: 40..<50, stock: 0..<100)])
         #expect(progress.remaining == 0, "nothing is opened yet")
         progress.begin(at: [
-            ChangelogPosition(topic: .stock, partition: 0, offset: 0),
-            ChangelogPosition(topic: .results, partition: 0, offset: 40),
+            ChangelogPosition(topic: .stock, partition: 0, offset: 0), ChangelogPosition(topic: .results, partition: 0, offset: 40),
         ])
         #expect(progress.remaining == 110)
         let places = [(ChangelogTopic.stock, Offset(10)), (.stock, 29), (.results, 43)]
         let records = places.enumerated().map { index, place in
-            ChangelogBatch.Record(
-                topic: place.0,
-                partition: 0,
-                offset: place.1,
-                timestamp: nil,
-                key: nil,
-                value: nil,
-                index: index
-            )
+            ChangelogBatch.Record(topic: place.0, partition: 0, offset: place.1, timestamp: nil, key: nil, value: nil, index: index)
         }
         progress.advance(by: ChangelogBatch(records: records, ends: []))
         #expect(progress.remaining == 70 + 6)
-        progress.advance(
-            by:
-                ChangelogBatch(
-                    records: [],
-                    ends: [ChangelogPosition(topic: .stock, partition: 0, offset: 100)]
-                )
-        )
+        progress.advance(by: ChangelogBatch(records: [], ends: [ChangelogPosition(topic: .stock, partition: 0, offset: 100)]))
         #expect(progress.remaining == 6)
     }
 }

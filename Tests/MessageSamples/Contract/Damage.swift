@@ -15,9 +15,7 @@ struct Damage: CustomStringConvertible {
     }
 
     var description: String {
-        edits.map { "\($0.path): \($0.value.map { String($0.prefix(40)) } ?? "removed")" }.joined(
-            separator: ", "
-        )
+        edits.map { "\($0.path): \($0.value.map { String($0.prefix(40)) } ?? "removed")" }.joined(separator: ", ")
     }
 
     /// One damage for each value at each path.
@@ -30,8 +28,7 @@ struct Damage: CustomStringConvertible {
     static let tooManyBytes = "\"" + String(repeating: "가", count: 43) + "\""
     private static let notTexts: [String?] = [nil, "null", "7", "true", "[]", "{}", "\"\"", tooLong]
     private static let item = #"{"juice":"kiwi","quantity":1}"#
-    private static let tooManyItems =
-        "[" + Array(repeating: item, count: 21).joined(separator: ",") + "]"
+    private static let tooManyItems = "[" + Array(repeating: item, count: 21).joined(separator: ",") + "]"
     private static let notObjects: [String?] = [nil, "null", "7", "\"kiwi\"", "[]", "{}"]
     private static let notAmounts: [String?] = ["null", "\"1\"", "true", "1.5", "-1", "[1]"]
 }
@@ -59,14 +56,9 @@ extension Damage {
         ])
         + ["add.*", "set.*"].flatMap { path in
             (notAmounts + [
-                "0", "1.0", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
-                "-9223372036854775809",
+                "0", "1.0", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
             ]).map { Damage(edits: [(path, $0)]) }
-        }
-        + [
-            Damage(edits: [("add", nil), ("set", nil)]),
-            Damage(edits: [("add", "null"), ("set", "null")]),
-        ]
+        } + [Damage(edits: [("add", nil), ("set", nil)]), Damage(edits: [("add", "null"), ("set", "null")])]
 }
 
 // MARK: - What the service writes, none of which it would ever write
@@ -129,25 +121,21 @@ extension Damage {
             ])
             + [
                 // Fruits without levels, levels without fruits, and a change that changed nothing.
-                Damage(edits: [("returned.*", "1"), ("left", "{}")]),
-                Damage(edits: [("left.*", "1"), ("returned", "{}")]),
+                Damage(edits: [("returned.*", "1"), ("left", "{}")]), Damage(edits: [("left.*", "1"), ("returned", "{}")]),
                 Damage(edits: [("returned", "{}"), ("left", "{}"), ("revision", "1")]),
                 Damage(edits: [("returned.*", "1"), ("revision", nil)]),
             ],
         "rejected": ofAllAnswers + ofOthers
             + each([
-                "type": ["\"juiceMade\"", "\"outOfStock\"", "\"restocked\""], "left": ["{}"],
-                "quantity": ["1"],
+                "type": ["\"juiceMade\"", "\"outOfStock\"", "\"restocked\""], "left": ["{}"], "quantity": ["1"],
                 "reason": [nil, "null", "7", "\"\"", "\"badWeather\"", "\"BadCommand\""],
-            ])
-            // The reasons of orders are not those of restocks.
+            ])  // The reasons of orders are not those of restocks.
             + ["unknownJuice", "badQuantity", "cancelled"].map {
                 Damage(edits: [("orderId", nil), ("restockId", "\"a\""), ("reason", "\"\($0)\"")])
             }
             + ["unknownFruit", "badAmount", "wouldGoNegative", "emptyRestock"].map {
                 Damage(edits: [("restockId", nil), ("orderId", "\"a\""), ("reason", "\"\($0)\"")])
-            }
-            + [Damage(edits: [("orderId", "\"a\""), ("restockId", "\"a\"")])],
+            } + [Damage(edits: [("orderId", "\"a\""), ("restockId", "\"a\"")])],
     ]
 
     private static let ofAllNotes = each([
@@ -161,8 +149,7 @@ extension Damage {
             "partition": notAmounts + ["2147483648"],
         ])
     private static let ofIDs =
-        ofAllNotes
-        + each(["ids": [nil, "null", "{}", "\"a\"", "[7]"], "orders": notAmounts, "restocks": notAmounts])
+        ofAllNotes + each(["ids": [nil, "null", "{}", "\"a\"", "[7]"], "orders": notAmounts, "restocks": notAmounts])
     private static let notOffsets: [String?] = [
         "null", "[]", "{}", #"{"orders":1}"#, #"{"orders/03":1}"#, #"{"stock/3":1}"#, #"{"orders/3":-1}"#,
     ]
@@ -173,10 +160,7 @@ extension Damage {
         "copy": ofPlaces + each(["to": ["1"], "type": ["\"forwarded\"", "\"deadLetter\"", "\"claim\""]]),
         "anchored": ofPlaces + each(["by": notTexts.dropLast() + [], "reason": ["null", "7", "{}"]]),
         "position": ofIDs
-            + each([
-                "stock": notNumbers, "claim": notNumbers, "added": notOffsets, "forwarded": notOffsets,
-                "since": ["1"],
-            ]),
+            + each(["stock": notNumbers, "claim": notNumbers, "added": notOffsets, "forwarded": notOffsets, "since": ["1"]]),
         "claim": ofIDs
             + each([
                 "since": notNumbers, "partitions": notAmounts + [nil, "0"], "group": notTexts.dropLast() + [],

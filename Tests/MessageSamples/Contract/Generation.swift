@@ -11,9 +11,7 @@ public struct Generation {
     private var turns: [String: Int] = [:]
 
     /// The same seed makes the same messages.
-    public init(seed: UInt64) {
-        commands = RandomCommands(seed: seed)
-    }
+    public init(seed: UInt64) { commands = RandomCommands(seed: seed) }
 
     /// Removes and returns the samples since the last call.
     public mutating func removeSamples() -> [Sample] {
@@ -95,31 +93,13 @@ public struct Generation {
         return damage.applied(to: message).map { ($0.text, damage) }
     }
 
-    private mutating func addDamaged(
-        _ schema: Sample.Schema,
-        _ value: String,
-        _ damage: Damage,
-        _ judgement: Judgement
-    ) {
+    private mutating func addDamaged(_ schema: Sample.Schema, _ value: String, _ damage: Damage, _ judgement: Judgement) {
         let note = Judgement(isValid: judgement.isValid, note: "\(damage) (\(judgement.note))")
         add(schema, judgement.isValid == true ? .generated : .broken, value, note)
     }
 
-    private mutating func add(
-        _ schema: Sample.Schema,
-        _ origin: Sample.Origin,
-        _ value: String,
-        _ judgement: Judgement
-    ) {
-        samples.append(
-            Sample(
-                schema: schema,
-                origin: origin,
-                value: value,
-                valid: judgement.isValid,
-                note: judgement.note
-            )
-        )
+    private mutating func add(_ schema: Sample.Schema, _ origin: Sample.Origin, _ value: String, _ judgement: Judgement) {
+        samples.append(Sample(schema: schema, origin: origin, value: value, valid: judgement.isValid, note: judgement.note))
     }
 
     private func parse(_ text: String) throws -> JSON {
@@ -129,7 +109,5 @@ public struct Generation {
 
 extension JSON {
     /// The value of a member.
-    subscript(name: String) -> JSON? {
-        self[[Substring(name)]]
-    }
+    subscript(name: String) -> JSON? { self[[Substring(name)]] }
 }

@@ -4,14 +4,13 @@ import JuiceMessages
 /// The messages of the tests of encoders and decoders, judged by the service.
 public enum GoldenSamples {
     /// All of them.
-    public static var all: [Sample] {
-        answers + commands + menus + deadLetterHeaders
-    }
+    public static var all: [Sample] { answers + commands + menus + deadLetterHeaders }
 
     private static var answers: [Sample] {
         GoldenAnswers.all.map { sample(.answer, $0, true, "an answer") }
-            + GoldenNotes.all.map { sample(.journalNote, $0.value, true, "a note") }
-            + [sample(.stock, GoldenAnswers.stock, true, "a stock record")]
+            + GoldenNotes.all.map { sample(.journalNote, $0.value, true, "a note") } + [
+                sample(.stock, GoldenAnswers.stock, true, "a stock record")
+            ]
     }
 
     private static var commands: [Sample] {
@@ -21,15 +20,11 @@ public enum GoldenSamples {
             let schema = Sample.Schema(kind)
             return sample(schema, value, judgement.isValid, judgement.note)
         }
-        let rejected =
-            GoldenCommands.rejectedOrders + GoldenCommands.rejectedBaskets + GoldenCommands.rejectedCancels
-        let orders =
-            (GoldenCommands.orders + GoldenCommands.baskets).map(\.value) + GoldenCommands.cancels
-            + rejected.map(\.value)
+        let rejected = GoldenCommands.rejectedOrders + GoldenCommands.rejectedBaskets + GoldenCommands.rejectedCancels
+        let orders = (GoldenCommands.orders + GoldenCommands.baskets).map(\.value) + GoldenCommands.cancels + rejected.map(\.value)
         let restocks = GoldenCommands.restocks.map(\.value) + GoldenCommands.rejectedRestocks.map(\.value)
         let letters = GoldenCommands.deadLetters.map(\.value)
-        return (orders + letters).map { judged(.order, $0) }
-            + (restocks + letters).map { judged(.restock, $0) }
+        return (orders + letters).map { judged(.order, $0) } + (restocks + letters).map { judged(.restock, $0) }
     }
 
     private static var menus: [Sample] {
@@ -51,21 +46,11 @@ public enum GoldenSamples {
         let valid = DeadLetterReason.allCases.map { reason in
             sample(.deadLetterHeaders, headers(reason.code, reason.message).text, true, reason.code)
         }
-        let invalid = sample(
-            .deadLetterHeaders,
-            headers("badWeather", "it rains").text,
-            false,
-            "an unknown code"
-        )
+        let invalid = sample(.deadLetterHeaders, headers("badWeather", "it rains").text, false, "an unknown code")
         return valid + [invalid]
     }
 
-    private static func sample(
-        _ schema: Sample.Schema,
-        _ value: String,
-        _ valid: Bool?,
-        _ note: String
-    ) -> Sample {
+    private static func sample(_ schema: Sample.Schema, _ value: String, _ valid: Bool?, _ note: String) -> Sample {
         Sample(schema: schema, origin: .golden, value: value, valid: valid, note: note)
     }
 }

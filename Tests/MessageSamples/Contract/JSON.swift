@@ -7,24 +7,20 @@ indirect enum JSON {
 
     var text: String {
         switch self {
-        case .object(let members):
-            "{" + members.map { "\(JSON.quoted($0.name)):\($0.value.text)" }.joined(separator: ",") + "}"
+        case .object(let members): "{" + members.map { "\(JSON.quoted($0.name)):\($0.value.text)" }.joined(separator: ",") + "}"
         case .array(let elements): "[" + elements.map(\.text).joined(separator: ",") + "]"
         case .literal(let text): text
         }
     }
 
-    static func string(_ text: String) -> JSON {
-        .literal(quoted(text))
-    }
+    static func string(_ text: String) -> JSON { .literal(quoted(text)) }
 
     private static func quoted(_ text: String) -> String {
         var quoted = "\""
         for scalar in text.unicodeScalars {
             switch scalar {
             case "\"", "\\": quoted += "\\\(scalar)"
-            case "\u{0}"..<" ":
-                quoted += "\\u00\(scalar.value < 16 ? "0" : "")\(String(scalar.value, radix: 16))"
+            case "\u{0}"..<" ": quoted += "\\u00\(scalar.value < 16 ? "0" : "")\(String(scalar.value, radix: 16))"
             default: quoted.unicodeScalars.append(scalar)
             }
         }
@@ -83,13 +79,9 @@ extension JSON: Decodable {
         let stringValue: String
         let intValue: Int? = nil
 
-        init(stringValue: String) {
-            self.stringValue = stringValue
-        }
+        init(stringValue: String) { self.stringValue = stringValue }
 
-        init?(intValue: Int) {
-            nil
-        }
+        init?(intValue: Int) { nil }
     }
 
     init(from decoder: any Decoder) throws {

@@ -34,8 +34,7 @@ struct Judgement {
     /// The judgement of a menu file.
     init(menu file: String) {
         do throws(MenuFile.Failure) {
-            _ = try BorrowedText.withText(file) { text in
-                Result { () throws(MenuFile.Failure) in try MenuFile.decode(text.bytes) }
+            _ = try BorrowedText.withText(file) { text in Result { () throws(MenuFile.Failure) in try MenuFile.decode(text.bytes) }
             }.get()
             self = .accepted
         } catch {

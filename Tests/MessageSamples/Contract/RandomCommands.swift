@@ -10,9 +10,7 @@ struct RandomCommands {
     /// The id of the latest order, which may be cancelled.
     private var orderID: String?
 
-    init(seed: UInt64) {
-        random = SeededGenerator(seed: seed)
-    }
+    init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
     /// A command for a store of this menu.
     mutating func next(of menu: Menu) -> (kind: CommandKind, value: String) {
@@ -41,9 +39,7 @@ struct RandomCommands {
             return String(decoding: order.value, as: UTF8.self)
         }
         var members = [(name: "orderId", value: JSON.string(id)), ("juice", .string(juice))]
-        if quantity > 1 || chance(1, of: 2) {
-            members.append(("quantity", .literal(quantity > 1 ? String(quantity) : "null")))
-        }
+        if quantity > 1 || chance(1, of: 2) { members.append(("quantity", .literal(quantity > 1 ? String(quantity) : "null"))) }
         return oddly(members)
     }
 
@@ -52,8 +48,7 @@ struct RandomCommands {
         let items = (0..<count).map { _ in
             OrderedJuice(
                 juice: menu.juices.randomElement(using: &random)?.id ?? "",
-                quantity: chance(5, of: 6) ? 1 : Int.random(in: JuiceOrder.quantities, using: &random)
-            )
+                quantity: chance(5, of: 6) ? 1 : Int.random(in: JuiceOrder.quantities, using: &random))
         }
         if chance(1, of: 2) {
             let basket = OutgoingCommand.basket(id: id, store: "", items)
@@ -70,9 +65,7 @@ struct RandomCommands {
     }
 
     private mutating func cancel(_ id: String) -> String {
-        if chance(1, of: 2) {
-            return String(decoding: OutgoingCommand.cancel(id: id, store: "").value, as: UTF8.self)
-        }
+        if chance(1, of: 2) { return String(decoding: OutgoingCommand.cancel(id: id, store: "").value, as: UTF8.self) }
         var members = [(name: "orderId", value: JSON.string(id)), ("cancel", .literal("true"))]
         // Whatever they hold.
         for name in ["juice", "quantity", "items"] where chance(1, of: 3) {
@@ -105,8 +98,7 @@ struct RandomCommands {
 
     /// Shuffled, with an unknown field, and with whitespace around.
     private mutating func oddly(_ members: [(name: String, value: JSON)]) -> String {
-        let extra =
-            Self.extras.randomElement(using: &random).map { [(name: "x", value: JSON.literal($0))] } ?? []
+        let extra = Self.extras.randomElement(using: &random).map { [(name: "x", value: JSON.literal($0))] } ?? []
         return " \n" + JSON.object((members + extra).shuffled(using: &random)).text + "\r\n\t"
     }
 
@@ -117,9 +109,7 @@ struct RandomCommands {
         var text = ""
         let length = Int.random(in: 1...32, using: &random)
         while text.unicodeScalars.count < length {
-            if let scalar = Unicode.Scalar(UInt32.random(in: 0...0x10FFFF, using: &random)) {
-                text.unicodeScalars.append(scalar)
-            }
+            if let scalar = Unicode.Scalar(UInt32.random(in: 0...0x10FFFF, using: &random)) { text.unicodeScalars.append(scalar) }
         }
         return text
     }

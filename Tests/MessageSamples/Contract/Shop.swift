@@ -50,8 +50,7 @@ final class Shop {
             case .make(let order): return answers(to: order, head(.order, command.id, store))
             case .cancel: return answersToCancel(head(.cancel, command.id, store))
             }
-        case .rejected(let id, let rejection):
-            return answers(rejection, head(.order, id, store))
+        case .rejected(let id, let rejection): return answers(rejection, head(.order, id, store))
         case .undecodable: return []
         }
     }
@@ -78,11 +77,7 @@ final class Shop {
         content.kind = .cancelled
         if let order = made.removeValue(forKey: String(head.id)) {
             maker.count(order, &content.fruits)
-            do throws(StockEditError) {
-                try fruits.putBack(&content.fruits)
-            } catch {
-                return answers(Rejection(error), head)
-            }
+            do throws(StockEditError) { try fruits.putBack(&content.fruits) } catch { return answers(Rejection(error), head) }
             revision += 1
             content.revision = revision
         }
@@ -93,18 +88,13 @@ final class Shop {
         switch decoded {
         case .command(let restock):
             let head = self.head(.restock, restock.id, store)
-            do throws(StockEditError) {
-                try fruits.apply(restock.edit)
-            } catch {
-                return answers(Rejection(error), head)
-            }
+            do throws(StockEditError) { try fruits.apply(restock.edit) } catch { return answers(Rejection(error), head) }
             revision += 1
             var content = AnswerContent()
             content.revision = revision
             content.fruits.set(restock.edit, left: fruits)
             return answers(content, head)
-        case .rejected(let id, let rejection):
-            return answers(rejection, head(.restock, id, store))
+        case .rejected(let id, let rejection): return answers(rejection, head(.restock, id, store))
         case .undecodable: return []
         }
     }
@@ -117,16 +107,9 @@ final class Shop {
         variants(of: head) { $0.write(rejection, $1, into: &$2) }
     }
 
-    private func variants(
-        of head: AnswerHead,
-        _ write: (AnswerEncoder, AnswerHead, inout OutputBuffer) -> Void
-    ) -> [String] {
+    private func variants(of head: AnswerHead, _ write: (AnswerEncoder, AnswerHead, inout OutputBuffer) -> Void) -> [String] {
         let first = encoders.map { encoder in written { write(encoder, head, &$0) } }
-        return first + [
-            [UInt8](first[0].utf8).withUnsafeBytes { bytes in
-                written { $0.append(repeating: bytes, for: head) }
-            }
-        ]
+        return first + [[UInt8](first[0].utf8).withUnsafeBytes { bytes in written { $0.append(repeating: bytes, for: head) } }]
     }
 }
 

@@ -17,17 +17,13 @@ public enum GoldenCommands {
         ("\u{feff}{\"orderId\":\"a\",\"juice\":\"kiwi\"}", "a: 1 kiwi"),
         (#"{"order\u0049d":"\uac00\n","juice":"k\u0069wi"}"#, "가\n: 1 kiwi"),
         // Unknown fields are ignored, whatever they hold and however often.
-        (
-            #"{"x":{"orderId":1,"juice":[]},"orderId":"a","x":1e999,"juice":"kiwi","ORDERID":null,"":[[]]}"#,
-            "a: 1 kiwi"
-        ),
+        (#"{"x":{"orderId":1,"juice":[]},"orderId":"a","x":1e999,"juice":"kiwi","ORDERID":null,"":[[]]}"#, "a: 1 kiwi"),
         (#"{"orderId":"a","juice":"kiwi","add":{"kiwi":1},"restockId":"b"}"#, "a: 1 kiwi"),
     ]
 
     /// Orders of one juice that are rejected, and why. The id of each is `a`.
     public static let rejectedOrders: [(value: String, expected: Rejection)] = [
-        (#"{"orderId":"a"}"#, Rejection.badCommand(.missingJuice)),
-        (#"{"orderId":"a","juice":null}"#, .badCommand(.missingJuice)),
+        (#"{"orderId":"a"}"#, Rejection.badCommand(.missingJuice)), (#"{"orderId":"a","juice":null}"#, .badCommand(.missingJuice)),
         (#"{"orderId":"a","juice":7}"#, .badCommand(.juiceNotText)),
         (
             #"{"orderId":"a","juice":["kiwi"]}"#,
@@ -66,8 +62,7 @@ public enum GoldenCommands {
         (
             #"{"orderId":"a","items":[{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana"}]}"#,
             "a: [2 kiwi, 1 strawberryBanana]"
-        ),
-        (#"{"orderId":"a","items":[{"juice":"kiwi"}]}"#, "a: [1 kiwi]"),
+        ), (#"{"orderId":"a","items":[{"juice":"kiwi"}]}"#, "a: [1 kiwi]"),
         // A juice given twice is added up where it is first named, even beyond what one item may ask for.
         (
             #"{"orderId":"a","items":[{"juice":"kiwi","quantity":2},{"juice":"mango"},{"juice":"kiwi"}]}"#,
@@ -89,8 +84,7 @@ public enum GoldenCommands {
     ]
 
     /// Baskets that are rejected, and why. The id of each is `a`.
-    public static let rejectedBaskets: [(value: String, expected: Rejection)] =
-        rejectedAsAWhole + rejectedItems
+    public static let rejectedBaskets: [(value: String, expected: Rejection)] = rejectedAsAWhole + rejectedItems
 
     private static let rejectedAsAWhole: [(value: String, expected: Rejection)] = [
         (#"{"orderId":"a","items":null}"#, Rejection.badCommand(.missingJuice)),
@@ -108,10 +102,7 @@ public enum GoldenCommands {
             .badCommand(.tooManyItems)
         ),
         // Of several faults the first in the decoder's order counts.
-        (
-            #"{"orderId":"a","juice":7,"juice":7,"items":[],"items":[]}"#,
-            .badCommand(.repeatedField(.juice))
-        ),
+        (#"{"orderId":"a","juice":7,"juice":7,"items":[],"items":[]}"#, .badCommand(.repeatedField(.juice))),
         (#"{"orderId":"a","juice":7,"items":[],"items":[]}"#, .badCommand(.repeatedField(.items))),
         (#"{"orderId":"a","juice":7,"items":[],"quantity":0}"#, .badCommand(.juiceAndItems)),
         (#"{"orderId":"a","items":[],"quantity":0}"#, .badCommand(.quantityAndItems)),
@@ -148,8 +139,7 @@ public enum GoldenCommands {
 
     /// Cancels. The id of each is `a`.
     public static let cancels = [
-        #"{"orderId":"a","cancel":true}"#,
-        #" {"c\u0061ncel" : true, "orderId" : "a"} "#,
+        #"{"orderId":"a","cancel":true}"#, #" {"c\u0061ncel" : true, "orderId" : "a"} "#,
         // Nothing else is looked at.
         #"{"orderId":"a","juice":"kiwi","quantity":2,"cancel":true}"#,
         #"{"orderId":"a","juice":7,"juice":[],"quantity":-1,"quantity":{},"cancel":true,"x":1}"#,
@@ -159,18 +149,12 @@ public enum GoldenCommands {
     /// Commands that are rejected for what they say of a cancel, and why. The id of each is `a`.
     public static let rejectedCancels: [(value: String, expected: Rejection)] = [
         (#"{"orderId":"a","cancel":true,"cancel":true}"#, Rejection.badCommand(.repeatedField(.cancel))),
-        (
-            #"{"orderId":"a","juice":"kiwi","cancel":null,"cancel":false}"#,
-            .badCommand(.repeatedField(.cancel))
-        ),
+        (#"{"orderId":"a","juice":"kiwi","cancel":null,"cancel":false}"#, .badCommand(.repeatedField(.cancel))),
         (#"{"orderId":"a","cancel":1}"#, .badCommand(.notBoolean(.cancel))),
         (#"{"orderId":"a","cancel":"true"}"#, .badCommand(.notBoolean(.cancel))),
         (#"{"orderId":"a","cancel":[true]}"#, .badCommand(.notBoolean(.cancel))),
         // Before all faults of an order.
-        (
-            #"{"orderId":"a","juice":7,"juice":7,"items":[],"items":[],"cancel":0}"#,
-            .badCommand(.notBoolean(.cancel))
-        ),
+        (#"{"orderId":"a","juice":7,"juice":7,"items":[],"items":[],"cancel":0}"#, .badCommand(.notBoolean(.cancel))),
         // What is no cancel is an order.
         (#"{"orderId":"a","cancel":false}"#, .badCommand(.missingJuice)),
         (#"{"orderId":"a","cancel":null,"juice":"durian"}"#, .unknownJuice("durian")),
@@ -213,8 +197,7 @@ public enum GoldenCommands {
 
     /// Values of the orders topic that are not orders, and the codes of their dead letters.
     public static let deadLetters: [(value: String, code: String)] = [
-        ("", "emptyValue"), (" ", "notJSON"), ("hello", "notJSON"),
-        (#"{"orderId":"a","juice":"kiwi"}}"#, "notJSON"),
+        ("", "emptyValue"), (" ", "notJSON"), ("hello", "notJSON"), (#"{"orderId":"a","juice":"kiwi"}}"#, "notJSON"),
         ("[]", "notJSON"), (#""orderId""#, "notJSON"), ("null", "notJSON"), ("1", "notJSON"),
         (#"[{"orderId":"a","juice":"kiwi"}]"#, "notJSON"),
         (#"{"orderId":"a","juice":"kiwi","x":01}"#, "notJSON"),

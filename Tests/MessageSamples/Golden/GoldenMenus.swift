@@ -14,11 +14,7 @@ public enum GoldenMenus {
         (
             #"{"fruits":[{"id":"a"},{"id":"b","initalStock":1}],"juices":[]}"#,
             "fruits[1].initalStock: unknown field; the fields here are id, name, initialStock"
-        ),
-        (
-            #"{"fruits":[{"id":"a","initialStock":1.5}],"juices":[]}"#,
-            "fruits[0].initialStock: must be a whole number"
-        ),
+        ), (#"{"fruits":[{"id":"a","initialStock":1.5}],"juices":[]}"#, "fruits[0].initialStock: must be a whole number"),
         (
             #"{"fruits":[{"id":"a","initialStock":99999999999999999999}],"juices":[]}"#,
             "fruits[0].initialStock: must be a whole number"

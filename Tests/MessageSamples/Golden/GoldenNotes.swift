@@ -25,48 +25,29 @@ public enum GoldenNotes {
         (
             .position(
                 JournalPosition(
-                    next: [.orders: 1235, .restocks: 57],
-                    added: [InputPartition(topic: .orders, partition: 9): 43],
-                    stock: 881,
-                    claim: 8812,
-                    ids: ids,
+                    next: [.orders: 1235, .restocks: 57], added: [InputPartition(topic: .orders, partition: 9): 43], stock: 881,
+                    claim: 8812, ids: ids,
                     forwarded: [
-                        InputPartition(topic: .restocks, partition: 1): 7,
-                        InputPartition(topic: .orders, partition: 10): 2,
+                        InputPartition(topic: .restocks, partition: 1): 7, InputPartition(topic: .orders, partition: 10): 2,
                         InputPartition(topic: .orders, partition: 3): 42,
-                    ]
-                )
-            ),
+                    ])),
             #"{"type":"position","orders":1235,"restocks":57,"stock":881,"claim":8812,"#
                 + #""ids":["juice-maker/till-1/0/2/0","juice-maker/till-1/0/2/1"],"#
                 + #""added":{"orders/9":43},"forwarded":{"orders/3":42,"orders/10":2,"restocks/1":7}}"#
         ),
         (
-            .position(
-                JournalPosition(next: [.restocks: 0], added: [:], stock: 0, claim: 0, ids: [], forwarded: [:])
-            ),
+            .position(JournalPosition(next: [.restocks: 0], added: [:], stock: 0, claim: 0, ids: [], forwarded: [:])),
             #"{"type":"position","restocks":0,"stock":0,"claim":0,"ids":[]}"#
         ),
         (
             .claim(
                 JournalClaim(
-                    ids: ids,
-                    since: 8800,
-                    group: "juice-maker",
-                    instance: "till \"1\"",
-                    partitions: 8,
-                    next: [.orders: 1235]
-                )
-            ),
+                    ids: ids, since: 8800, group: "juice-maker", instance: "till \"1\"", partitions: 8, next: [.orders: 1235])),
             #"{"type":"claim","ids":["juice-maker/till-1/0/2/0","juice-maker/till-1/0/2/1"],"since":8800,"#
                 + #""group":"juice-maker","instance":"till \"1\"","partitions":8,"orders":1235}"#
         ),
         (
-            .anchored(
-                InputPlace(topic: .orders, partition: nil, offset: 17),
-                by: "root@host",
-                reason: "the topic was made anew"
-            ),
+            .anchored(InputPlace(topic: .orders, partition: nil, offset: 17), by: "root@host", reason: "the topic was made anew"),
             #"{"type":"anchored","topic":"orders","offset":17,"by":"root@host","reason":"the topic was made anew"}"#
         ),
         (

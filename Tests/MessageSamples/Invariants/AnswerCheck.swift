@@ -13,18 +13,10 @@ public final class AnswerCheck: InvariantCheck {
     /// Checks the bytes as a record of the journal.
     public func check(_ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
         let decoded: Answer?
-        do throws(MalformedMessage) {
-            decoded = try decoder.decode(value)
-        } catch {
-            decoded = nil
-        }
+        do throws(MalformedMessage) { decoded = try decoder.decode(value) } catch { decoded = nil }
 
         let entry: JournalEntry
-        do throws(MalformedMessage) {
-            entry = try reader.read(value)
-        } catch {
-            return
-        }
+        do throws(MalformedMessage) { entry = try reader.read(value) } catch { return }
         guard case .answer(let answer) = entry else {
             try require(decoded == nil && JournalNote.isNote(value), "a client takes a note for its answer")
             return try check(entry, value)
@@ -48,9 +40,7 @@ public final class AnswerCheck: InvariantCheck {
 
     // A note is written and read again.
     private func check(_ entry: JournalEntry, _ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
-        guard case .note(let note) = entry else {
-            return try require(JournalNote(value) == nil, "an unknown type that is known")
-        }
+        guard case .note(let note) = entry else { return try require(JournalNote(value) == nil, "an unknown type that is known") }
         try require(JournalNote(value) == note, "read in two ways it is not the same")
         let again = bytes { note.write(into: &$0) }
         let isSame = again.withUnsafeBytes { JournalNote($0) == note }
@@ -60,9 +50,7 @@ public final class AnswerCheck: InvariantCheck {
     // What restores the stock is what clients see.
     private func checkLevels(of answer: Answer) throws(InvariantViolation) {
         var levels: [FruitAmount] = []
-        reader.forEachLevel { fruit, level in
-            levels.append(FruitAmount(fruit: Menu.standard.fruits[fruit].id, amount: level))
-        }
+        reader.forEachLevel { fruit, level in levels.append(FruitAmount(fruit: Menu.standard.fruits[fruit].id, amount: level)) }
         let left: [FruitAmount] =
             switch answer.outcome {
             case .juiceMade(_, _, let left), .restocked(let left), .cancelled(_, let left): left
@@ -73,25 +61,19 @@ public final class AnswerCheck: InvariantCheck {
     }
 
     // It must be the same answer, marked as a duplicate, with the repeat's own place.
-    private func checkRepeat(
-        of answer: JournalAnswer,
-        _ value: UnsafeRawBufferPointer
-    ) throws(InvariantViolation) {
+    private func checkRepeat(of answer: JournalAnswer, _ value: UnsafeRawBufferPointer) throws(InvariantViolation) {
         let again = bytes { $0.append(repeating: value, for: answer.head) }
         let end = value.firstIndex(of: UInt8(ascii: ",")) ?? value.endIndex
         let marked = value[..<end] + Array(#","duplicate":true"#.utf8) + value[end...]
-        try require(
-            again.elementsEqual(marked),
-            "written differently: \(String(decoding: again, as: UTF8.self))"
-        )
+        try require(again.elementsEqual(marked), "written differently: \(String(decoding: again, as: UTF8.self))")
         let (head, from) = (answer.head, ForwardSource(partition: .max, offset: 9))
         let other = AnswerHead(head.command, id: head.id, store: head.store, offset: 7, from: from)
         let atOther = bytes { $0.append(repeating: value, for: other) }
         let isSame = atOther.withUnsafeBytes { bytes in
             guard case .answer(let read)? = try? second.read(bytes) else { return false }
-            return read.head.isDuplicate && read.head.command == head.command
-                && read.head.id == head.id && read.head.store == head.store
-                && read.head.offset == 7 && read.head.from == from && read.revision == answer.revision
+            return read.head.isDuplicate && read.head.command == head.command && read.head.id == head.id
+                && read.head.store == head.store && read.head.offset == 7 && read.head.from == from
+                && read.revision == answer.revision
         }
         try require(isSame, "not the same answer again: \(String(decoding: atOther, as: UTF8.self))")
     }

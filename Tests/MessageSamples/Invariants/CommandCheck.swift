@@ -71,20 +71,14 @@ public final class CommandCheck: InvariantCheck {
             let most = JuiceOrder.quantities.upperBound
             let pieces = items.flatMap { item in
                 stride(from: 0, to: item.quantity, by: most).map { sent in
-                    OrderedJuice(
-                        juice: menu.juices[item.juice].id,
-                        quantity: min(most, item.quantity - sent)
-                    )
+                    OrderedJuice(juice: menu.juices[item.juice].id, quantity: min(most, item.quantity - sent))
                 }
             }
             return .basket(id: id, store: store, pieces)
         }
     }
 
-    private func checkSentAgain(
-        _ outgoing: OutgoingCommand,
-        _ command: OrderCommand
-    ) throws(InvariantViolation) {
+    private func checkSentAgain(_ outgoing: OutgoingCommand, _ command: OrderCommand) throws(InvariantViolation) {
         let isSame = outgoing.value.withUnsafeBytes {
             if case .command(let again) = second.decodeOrder($0) { again == command } else { false }
         }
@@ -120,18 +114,10 @@ public final class CommandCheck: InvariantCheck {
         try require(!entries.isEmpty, "no fruits")
         let isInMenuOrder = zip(entries, entries.dropFirst()).allSatisfy { $0.fruit < $1.fruit }
         try require(isInMenuOrder, "fruits out of order: \(entries)")
-        try require(
-            entries.allSatisfy { menu.fruits.indices.contains($0.fruit) },
-            "unknown fruits: \(entries)"
-        )
+        try require(entries.allSatisfy { menu.fruits.indices.contains($0.fruit) }, "unknown fruits: \(entries)")
 
         let amounts = entries.map { FruitAmount(fruit: menu.fruits[$0.fruit].id, amount: $0.amount) }
-        let sent = OutgoingCommand.restock(
-            id: String(restock.id),
-            store: String(store),
-            restock.edit.kind,
-            amounts
-        )
+        let sent = OutgoingCommand.restock(id: String(restock.id), store: String(store), restock.edit.kind, amounts)
         let again = sent.value
         let isSame = again.withUnsafeBytes {
             if case .command(restock) = second.decodeRestock($0) { true } else { false }
@@ -150,11 +136,7 @@ public final class CommandCheck: InvariantCheck {
         try check(content, head(.restock, restock.id))
     }
 
-    private func check(
-        _ kind: CommandKind,
-        _ id: BorrowedText,
-        _ rejection: Rejection
-    ) throws(InvariantViolation) {
+    private func check(_ kind: CommandKind, _ id: BorrowedText, _ rejection: Rejection) throws(InvariantViolation) {
         try requireName(id)
         let head = self.head(kind, id)
         let value = bytes { encoder.write(rejection, head, into: &$0) }
@@ -169,11 +151,7 @@ public final class CommandCheck: InvariantCheck {
         try check(bytes { encoder.write(content, head, into: &$0) }, head, content)
     }
 
-    private func check(
-        _ value: [UInt8],
-        _ head: AnswerHead,
-        _ content: AnswerContent?
-    ) throws(InvariantViolation) {
+    private func check(_ value: [UInt8], _ head: AnswerHead, _ content: AnswerContent?) throws(InvariantViolation) {
         let answer = try answerDecoder.decodeOwn(value)
         try require(answer.command == head.command && !answer.isDuplicate, "\(answer)")
         try require(answer.id.utf8.elementsEqual(head.id.bytes), "\(answer)")
@@ -181,24 +159,15 @@ public final class CommandCheck: InvariantCheck {
         try require(answer.offset == head.offset && answer.from == nil, "\(answer)")
         try require(answer.revision == content.flatMap { $0.revision > 0 ? $0.revision : nil }, "\(answer)")
         // The standard library's method forgets the type of what its closure throws.
-        try value.withUnsafeBytes { bytes in
-            Result { () throws(InvariantViolation) in try answers.check(bytes) }
-        }.get()
+        try value.withUnsafeBytes { bytes in Result { () throws(InvariantViolation) in try answers.check(bytes) } }.get()
     }
 
-    private func check(
-        _ reason: DeadLetterReason,
-        of value: UnsafeRawBufferPointer
-    ) throws(InvariantViolation) {
+    private func check(_ reason: DeadLetterReason, of value: UnsafeRawBufferPointer) throws(InvariantViolation) {
         switch reason {
         case .emptyValue: try require(value.isEmpty, "\(value.count) bytes are no value")
-        case .tooLarge:
-            try require(value.count > CommandKind.maximumLength, "\(value.count) bytes are too large")
+        case .tooLarge: try require(value.count > CommandKind.maximumLength, "\(value.count) bytes are too large")
         case .notJSON, .tooDeep, .missingID, .badID:
-            try require(
-                (1...CommandKind.maximumLength).contains(value.count),
-                "\(value.count) bytes: \(reason)"
-            )
+            try require((1...CommandKind.maximumLength).contains(value.count), "\(value.count) bytes: \(reason)")
         case .badStore, .misplaced, .unanswerable: try require(false, "\(reason) of a value")
         }
     }

@@ -15,10 +15,7 @@ public struct InvariantViolation: Error, CustomStringConvertible {
 }
 
 /// Throws unless the condition holds.
-func require(
-    _ condition: Bool,
-    _ violation: @autoclosure () -> String
-) throws(InvariantViolation) {
+func require(_ condition: Bool, _ violation: @autoclosure () -> String) throws(InvariantViolation) {
     guard condition else { throw InvariantViolation(description: violation()) }
 }
 

@@ -41,14 +41,8 @@ struct BrokerGapTable {
                 guard let longest = answers.last, let clients = mine.map(\.clients).max() else { continue }
                 lines.append(
                     Self.row(
-                        "\(kind.pastTense), \(role.rawValue)",
-                        "\(mine.count)",
-                        answers[answers.count / 2].text,
-                        longest.text,
-                        clients.text,
-                        "\(mine.count { $0.answers > $0.goal })"
-                    )
-                )
+                        "\(kind.pastTense), \(role.rawValue)", "\(mine.count)", answers[answers.count / 2].text, longest.text,
+                        clients.text, "\(mine.count { $0.answers > $0.goal })"))
             }
         }
         return lines + [

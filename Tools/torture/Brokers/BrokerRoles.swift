@@ -43,6 +43,4 @@ struct BrokerRoles {
 }
 
 /// Java's `String.hashCode`, by which Kafka distributes names over its internal topics.
-func javaHash(_ text: String) -> Int32 {
-    text.utf16.reduce(0) { $0 &* 31 &+ Int32($1) }
-}
+func javaHash(_ text: String) -> Int32 { text.utf16.reduce(0) { $0 &* 31 &+ Int32($1) } }

@@ -55,42 +55,26 @@ final class BrokerTrouble {
     }
 
     private func measure(
-        _ kind: Kind,
-        _ broker: Int32,
-        _ roles: BrokerRoles,
-        report: (String) -> Void,
-        until isOver: () throws -> Void
+        _ kind: Kind, _ broker: Int32, _ roles: BrokerRoles, report: (String) -> Void, until isOver: () throws -> Void
     ) throws {
         _ = (bed.watch.drainGaps(), bed.load.drainGaps())
         Console.status("broker \(broker): \(kind.rawValue)")
         let result = try Child.run("/bin/sh", ["-c", "\(command) \(kind.rawValue) \(broker)"])
-        guard result.status == 0 else {
-            throw TortureError("`\(command) \(kind.rawValue) \(broker)` fails: \(result.output)")
-        }
+        guard result.status == 0 else { throw TortureError("`\(command) \(kind.rawValue) \(broker)` fails: \(result.output)") }
         try isOver()
         bed.watch.expect(from: Set(bed.plan.allPartitions), madeAfter: wallClock() + 1_000)
-        let hasAnswered = try wait(for: bed.plan.recoveryTimeout, through: bed.network) {
-            bed.watch.expectation?.all != nil
-        }
-        guard hasAnswered else {
-            throw TortureError("broker \(broker) \(kind.pastTense): not every partition answers")
-        }
+        let hasAnswered = try wait(for: bed.plan.recoveryTimeout, through: bed.network) { bed.watch.expectation?.all != nil }
+        guard hasAnswered else { throw TortureError("broker \(broker) \(kind.pastTense): not every partition answers") }
         let (answers, clients) = (bed.watch.drainGaps(), bed.load.drainGaps())
         for (partition, gap) in answers.ofEach {
             table.add(
                 .init(
-                    kind: kind,
-                    role: roles.role(of: broker, for: partition),
-                    answers: gap,
-                    clients: clients.ofEach[partition] ?? .zero,
-                    failover: clients.longest
-                )
-            )
+                    kind: kind, role: roles.role(of: broker, for: partition), answers: gap,
+                    clients: clients.ofEach[partition] ?? .zero, failover: clients.longest))
         }
         report(
             "broker \(broker) \(kind.pastTense): longest gap in a partition's answers \(answers.longest.text), "
-                + "in what brokers confirm to the clients \(clients.longest.text)"
-        )
+                + "in what brokers confirm to the clients \(clients.longest.text)")
         let partitions = answers.ofEach.sorted { $0.key < $1.key }.map { partition, gap in
             "\(partition): \(gap.text) (\(clients.ofEach[partition, default: .zero].text))"
         }

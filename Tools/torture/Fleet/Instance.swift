@@ -58,10 +58,7 @@ final class Instance {
     static func stoppedPartitions(in log: [Substring]) -> Set<Int32> {
         let lines = log.filter { $0.contains("critical partition stopped, its commands wait: ") }
         return Set(
-            lines.compactMap { line in
-                line.split(separator: " partition=").last.flatMap { Int32($0.prefix(while: \.isNumber)) }
-            }
-        )
+            lines.compactMap { line in line.split(separator: " partition=").last.flatMap { Int32($0.prefix(while: \.isNumber)) } })
     }
 
     /// Whether it ended by itself.

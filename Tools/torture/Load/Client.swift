@@ -31,9 +31,7 @@ struct Client {
                 "linger.ms": "2", "message.timeout.ms": "120000",
                 // Only some clients are idempotent.
                 "enable.idempotence": number % 2 == 0 ? "true" : "false",
-            ]),
-            hooks: silentHooks
-        )
+            ]), hooks: silentHooks)
     }
 
     mutating func run() throws(KafkaError) {
@@ -63,11 +61,7 @@ struct Client {
             let delay = random.chance(50) ? 0 : Int.random(in: 0..<20_000, using: &random)
             // Another client, if there is one.
             let step = plan.clients > 1 ? Int.random(in: 1..<plan.clients, using: &random) : 0
-            load.schedule(
-                mix.repeating(command),
-                by: (number + step) % plan.clients,
-                after: .milliseconds(delay)
-            )
+            load.schedule(mix.repeating(command), by: (number + step) % plan.clients, after: .milliseconds(delay))
         }
     }
 
@@ -90,23 +84,13 @@ struct Client {
     private func produce(_ command: Command) throws(KafkaError) {
         let (load, outstanding) = (load, outstanding)
         let topic = plan.topic(command.topic)
-        try producer.produce(
-            topic: topic,
-            key: command.key,
-            value: command.value,
-            headers: command.headers
-        ) { result in
+        try producer.produce(topic: topic, key: command.key, value: command.value, headers: command.headers) { result in
             outstanding.count -= 1
             // What is not acknowledged may have been written all the same.
             guard case .success(let delivery) = result else { return }
             load.record(
                 Load.Acknowledged(
-                    topic: command.topic,
-                    partition: delivery.partition,
-                    offset: delivery.offset,
-                    value: command.value
-                )
-            )
+                    topic: command.topic, partition: delivery.partition, offset: delivery.offset, value: command.value))
         }
         outstanding.count += 1
         load.countSent()

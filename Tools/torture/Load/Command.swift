@@ -32,9 +32,7 @@ struct CommandMix {
 
     private static let mostRecent = 50
     private static let fruits = ["strawberry", "banana", "pineapple", "kiwi", "mango"]
-    private static let juices = [
-        "strawberry", "banana", "kiwi", "pineapple", "strawberryBanana", "mango", "mangoKiwi", "durian",
-    ]
+    private static let juices = ["strawberry", "banana", "kiwi", "pineapple", "strawberryBanana", "mango", "mangoKiwi", "durian"]
 
     init(client: Int, plan: Plan) {
         random = SeededGenerator(seed: plan.seed &* 31 &+ UInt64(client))
@@ -61,16 +59,11 @@ struct CommandMix {
         count += 1
         let isOrder = random.chance(70)
         var command = Command(
-            topic: isOrder ? "orders" : "restocks",
-            key: key(),
-            value: Array((isOrder ? order() : restock()).utf8)
-        )
+            topic: isOrder ? "orders" : "restocks", key: key(), value: Array((isOrder ? order() : restock()).utf8))
         if random.chance(20) {
             let trace = "00-\(String(count, radix: 16))-\(client)-01"
             command.headers.append(RecordHeader(name: "traceparent", value: trace))
-            if random.chance(20) {
-                command.headers.append(RecordHeader(name: "tracestate", value: "till=\(client)"))
-            }
+            if random.chance(20) { command.headers.append(RecordHeader(name: "tracestate", value: "till=\(client)")) }
         }
         if random.chance(10) { command.headers.append(RecordHeader(name: "shop", value: nil)) }
         return (random.chance(2) ? poisoned(command) : command, isOrder)
@@ -80,10 +73,7 @@ struct CommandMix {
     mutating func repeating(_ command: Command) -> Command {
         guard random.chance(5), let value = command.value else { return command }
         var other = command
-        other.value = Array(
-            String(decoding: value, as: UTF8.self).replacing(#""juice":"kiwi""#, with: #""juice":"mango""#)
-                .utf8
-        )
+        other.value = Array(String(decoding: value, as: UTF8.self).replacing(#""juice":"kiwi""#, with: #""juice":"mango""#).utf8)
         return other
     }
 
@@ -115,20 +105,14 @@ struct CommandMix {
     }
 
     private func cancel(_ order: Order) -> Command {
-        Command(
-            topic: "orders",
-            key: order.key,
-            value: Array(#"{"orderId":"\#(order.id)","cancel":true}"#.utf8)
-        )
+        Command(topic: "orders", key: order.key, value: Array(#"{"orderId":"\#(order.id)","cancel":true}"#.utf8))
     }
 
     private mutating func restock() -> String {
         let isStep = random.chance(80)
         var fruits = Self.fruits.shuffled(using: &random).prefix(Int.random(in: 1...3, using: &random))
         if random.chance(2) { fruits.append("durian") }
-        let amounts = fruits.map { fruit in
-            #""\#(fruit)":\#(Int.random(in: isStep ? -4...16 : 0...30, using: &random))"#
-        }
+        let amounts = fruits.map { fruit in #""\#(fruit)":\#(Int.random(in: isStep ? -4...16 : 0...30, using: &random))"# }
         return #"{"restockId":"\#(id)","\#(isStep ? "add" : "set")":{\#(amounts.joined(separator: ","))}}"#
     }
 
@@ -148,12 +132,7 @@ struct CommandMix {
         // A header that claims the record was forwarded from an offset that does not exist.
         default:
             let origin = RecordHeader(name: "juice.forwarded.from", value: "0/\(Int64.max)")
-            return Command(
-                topic: command.topic,
-                key: command.key,
-                value: command.value,
-                headers: command.headers + [origin]
-            )
+            return Command(topic: command.topic, key: command.key, value: command.value, headers: command.headers + [origin])
         }
     }
 }

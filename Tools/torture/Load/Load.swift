@@ -38,9 +38,7 @@ final class Load: Sendable {
                 do throws(KafkaError) {
                     var client = try Client(number: number, plan: plan, load: self)
                     try client.run()
-                } catch {
-                    state.withLock { $0.failure = "client \(number): \(error)" }
-                }
+                } catch { state.withLock { $0.failure = "client \(number): \(error)" } }
             }
             workers.withLock { $0.append(worker) }
         }
@@ -76,9 +74,7 @@ final class Load: Sendable {
     func drainGaps() -> ArrivalGaps.Longest { state.withLock { $0.gaps.drain() } }
 
     func schedule(_ command: Command, by client: Int, after delay: Duration) {
-        state.withLock {
-            $0.repeats.append(Repeat(due: .now + delay, client: client, command: command))
-        }
+        state.withLock { $0.repeats.append(Repeat(due: .now + delay, client: client, command: command)) }
     }
 
     /// Removes and returns the commands that this client has to repeat now.

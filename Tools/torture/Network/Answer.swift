@@ -20,11 +20,7 @@ struct Answer: Equatable, Sendable {
     init?(frame: ByteBuffer, to header: RequestHeader) {
         guard ApiKey.transactional.contains(header.key) else { return nil }
         guard header.version <= ApiKey.newestVersions[header.key, default: 0] else { return nil }
-        do {
-            try read(frame, header)
-        } catch {
-            return nil
-        }
+        do { try read(frame, header) } catch { return nil }
     }
 
     private mutating func read(_ frame: ByteBuffer, _ header: RequestHeader) throws(WireError) {
@@ -32,9 +28,7 @@ struct Answer: Equatable, Sendable {
         // The length and the correlation id.
         try buffer.skip(8)
         try buffer.skipTags(isFlexible: header.isFlexible)
-        if header.key == .produce {
-            return try readProduced(&buffer, header.version)
-        }
+        if header.key == .produce { return try readProduced(&buffer, header.version) }
         // The throttle time.
         try buffer.skip(4)
         switch header.key {

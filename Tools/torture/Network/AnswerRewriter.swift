@@ -14,9 +14,7 @@ struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// - Parameter text: `host:port`, or `[host]:port` if the host contains colons.
     init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]) else {
-            return nil
-        }
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]) else { return nil }
         var host = String(text[..<colon])
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
         guard !host.isEmpty, (1...65_535).contains(port) else { return nil }
@@ -52,10 +50,7 @@ enum AnswerRewriter {
         }
     }
 
-    private static func clampVersions(
-        _ frame: ByteBuffer,
-        _ header: RequestHeader
-    ) throws(WireError) -> ByteBuffer {
+    private static func clampVersions(_ frame: ByteBuffer, _ header: RequestHeader) throws(WireError) -> ByteBuffer {
         var rewritten = frame
         var buffer = frame
         // This response header is never flexible, because the client does not know the broker's versions yet.
@@ -76,9 +71,7 @@ enum AnswerRewriter {
     }
 
     private static func rewriteMetadata(
-        _ frame: ByteBuffer,
-        _ header: RequestHeader,
-        _ listener: (BrokerAddress) throws -> BrokerAddress
+        _ frame: ByteBuffer, _ header: RequestHeader, _ listener: (BrokerAddress) throws -> BrokerAddress
     ) throws -> ByteBuffer {
         guard header.version <= ApiKey.newestVersions[.metadata, default: 0] else { throw WireError() }
         var buffer = frame
@@ -98,9 +91,7 @@ enum AnswerRewriter {
     }
 
     private static func rewriteCoordinator(
-        _ frame: ByteBuffer,
-        _ header: RequestHeader,
-        _ listener: (BrokerAddress) throws -> BrokerAddress
+        _ frame: ByteBuffer, _ header: RequestHeader, _ listener: (BrokerAddress) throws -> BrokerAddress
     ) throws -> ByteBuffer {
         guard header.version <= ApiKey.newestVersions[.findCoordinator, default: 0] else { throw WireError() }
         var buffer = frame
@@ -116,9 +107,7 @@ enum AnswerRewriter {
 
     /// Copies a broker's id, and its listener's address in place of its own.
     private static func copyBroker(
-        _ buffer: inout ByteBuffer,
-        to rewritten: inout ByteBuffer,
-        _ listener: (BrokerAddress) throws -> BrokerAddress
+        _ buffer: inout ByteBuffer, to rewritten: inout ByteBuffer, _ listener: (BrokerAddress) throws -> BrokerAddress
     ) throws {
         rewritten.writeInteger(try buffer.integer(Int32.self))
         guard let host = try buffer.string(isFlexible: false) else { throw WireError() }

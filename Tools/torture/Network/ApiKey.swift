@@ -33,9 +33,7 @@ extension ApiKey: CustomStringConvertible {
     var description: String { Self.names[self] ?? "api key \(rawValue)" }
 
     init?(name: String) {
-        guard let known = Self.names.first(where: { $0.value.lowercased() == name.lowercased() }) else {
-            return nil
-        }
+        guard let known = Self.names.first(where: { $0.value.lowercased() == name.lowercased() }) else { return nil }
         self = known.key
     }
 
@@ -48,8 +46,7 @@ extension ApiKey {
     ///
     /// Newer versions of Fetch and Produce name other brokers, which would bypass the listeners.
     static let newestVersions: [ApiKey: Int16] = [
-        .produce: 8, .fetch: 11, .metadata: 8, .findCoordinator: 2, .initProducerID: 4, .addPartitions: 2,
-        .endTxn: 2,
+        .produce: 8, .fetch: 11, .metadata: 8, .findCoordinator: 2, .initProducerID: 4, .addPartitions: 2, .endTxn: 2,
     ]
 
     /// Whether a version uses the compact ("flexible") encodings.

@@ -18,14 +18,9 @@ final class BrokerConnection: FrameReceiver {
 
     init(to address: BrokerAddress, on loop: any EventLoop) {
         let bound = NIOLoopBound(self, eventLoop: loop)
-        ClientBootstrap(group: loop)
-            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-            .connectTimeout(.seconds(5))
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.deliver(to: bound.value) }
-            }
-            .connect(host: address.host, port: address.port)
-            .whenComplete { result in
+        ClientBootstrap(group: loop).channelOption(.tcpOption(.tcp_nodelay), value: 1).connectTimeout(.seconds(5))
+            .channelInitializer { channel in channel.eventLoop.makeCompletedFuture { try channel.deliver(to: bound.value) } }
+            .connect(host: address.host, port: address.port).whenComplete { result in
                 switch result {
                 case .success(let channel): bound.value.opened(channel)
                 case .failure: bound.value.closed()
@@ -75,7 +70,5 @@ final class BrokerConnection: FrameReceiver {
 
 extension Channel {
     /// Resumes or pauses reading. Call it on the event loop.
-    func setReading(_ isReading: Bool) {
-        try? syncOptions?.setOption(.autoRead, value: isReading)
-    }
+    func setReading(_ isReading: Bool) { try? syncOptions?.setOption(.autoRead, value: isReading) }
 }

@@ -73,10 +73,8 @@ extension ClientLink {
             switchboard.count(.heldBack, of: next.request)
             switchboard.keep(next.request, next.frame, of: address, until: moment)
             close()
-        case .delayRequest(let delay):
-            switchboard.after(delay) { [self] in clear(next, fault) }
-        case .none, .dropAnswer, .delayAnswer, .replay:
-            clear(next, fault)
+        case .delayRequest(let delay): switchboard.after(delay) { [self] in clear(next, fault) }
+        case .none, .dropAnswer, .delayAnswer, .replay: clear(next, fault)
         }
     }
 
@@ -110,9 +108,7 @@ extension ClientLink {
 extension ClientLink {
     private func answered(_ frame: ByteBuffer) {
         let correlationID = frame.getInteger(at: frame.readerIndex + 4, as: Int32.self)
-        guard let forwarded = forwarded.popFirst(),
-            forwarded.request.header.correlationID == correlationID
-        else { return close() }
+        guard let forwarded = forwarded.popFirst(), forwarded.request.header.correlationID == correlationID else { return close() }
         switchboard.answered(forwarded.request, frame)
         guard isOpen else {
             if self.forwarded.isEmpty { broker.close() }
@@ -122,8 +118,7 @@ extension ClientLink {
         slots.append(slot)
         switch forwarded.fault {
         case .dropAnswer, .replay: close()
-        case .delayAnswer(let delay):
-            switchboard.after(delay) { [self] in rewrite(frame, forwarded.request, slot) }
+        case .delayAnswer(let delay): switchboard.after(delay) { [self] in rewrite(frame, forwarded.request, slot) }
         default: rewrite(frame, forwarded.request, slot)
         }
         adjustReading()
@@ -134,9 +129,7 @@ extension ClientLink {
         guard isOpen else { return }
         do {
             slot.frame = try AnswerRewriter.rewrite(frame, to: request.header) { address throws in
-                guard let listener = switchboard.listener(for: address) else {
-                    throw UnknownBroker(address: address)
-                }
+                guard let listener = switchboard.listener(for: address) else { throw UnknownBroker(address: address) }
                 return listener
             }
             deliver()
@@ -145,9 +138,7 @@ extension ClientLink {
                 if isListening { rewrite(frame, request, slot) } else { close() }
             }
         } catch {
-            switchboard.report(
-                problem: "an answer to \(request.key) of version \(request.header.version) cannot be read"
-            )
+            switchboard.report(problem: "an answer to \(request.key) of version \(request.header.version) cannot be read")
             close()
         }
     }
@@ -162,9 +153,7 @@ extension ClientLink {
 }
 
 /// A broker without a listener.
-private struct UnknownBroker: Error {
-    let address: BrokerAddress
-}
+private struct UnknownBroker: Error { let address: BrokerAddress }
 
 // MARK: - The connection
 

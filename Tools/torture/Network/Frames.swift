@@ -8,9 +8,7 @@ struct FrameDecoder: ByteToMessageDecoder {
     private static let longest = 256 << 20
 
     mutating func decode(context: ChannelHandlerContext, buffer: inout ByteBuffer) throws -> DecodingState {
-        guard let length = buffer.getInteger(at: buffer.readerIndex, as: Int32.self) else {
-            return .needMoreData
-        }
+        guard let length = buffer.getInteger(at: buffer.readerIndex, as: Int32.self) else { return .needMoreData }
         guard length >= 0, length <= Self.longest else { throw WireError() }
         guard let frame = buffer.readSlice(length: 4 + Int(length)) else { return .needMoreData }
         context.fireChannelRead(wrapInboundOut(frame))
@@ -56,9 +54,6 @@ final class FrameHandler: ChannelInboundHandler {
 extension Channel {
     /// Delivers all frames of the connection to a receiver. Call it on the event loop.
     func deliver(to receiver: any FrameReceiver) throws {
-        try pipeline.syncOperations.addHandlers(
-            ByteToMessageHandler(FrameDecoder()),
-            FrameHandler(receiver: receiver)
-        )
+        try pipeline.syncOperations.addHandlers(ByteToMessageHandler(FrameDecoder()), FrameHandler(receiver: receiver))
     }
 }

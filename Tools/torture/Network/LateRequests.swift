@@ -40,12 +40,7 @@ struct LateRequests {
     mutating func keep(_ request: Request, until moment: Moment, at now: Duration) -> ID {
         lastID += 1
         let wait = if case .after(let delay) = moment { min(delay, Self.longest) } else { Self.longest }
-        late[lastID] = Late(
-            request: request,
-            transaction: transactions.number(of: request),
-            moment: moment,
-            deadline: now + wait
-        )
+        late[lastID] = Late(request: request, transaction: transactions.number(of: request), moment: moment, deadline: now + wait)
         return lastID
     }
 

@@ -25,18 +25,13 @@ final class NetworkProxy: Sendable {
         // One thread, so that all events of the proxy are ordered.
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let (loop, killCue) = (group.next(), killCue)
-        switchboard = try loop.submit {
-            NIOLoopBound(Switchboard(faults: faults, killCue: killCue, loop: loop), eventLoop: loop)
-        }.wait()
+        switchboard = try loop.submit { NIOLoopBound(Switchboard(faults: faults, killCue: killCue, loop: loop), eventLoop: loop) }
+            .wait()
         let bound = switchboard
         let listeners = try brokers.map { broker in
             let promise = loop.makePromise(of: BrokerAddress?.self)
-            loop.execute {
-                bound.value.listen(for: broker) { _ in promise.succeed(bound.value.listener(for: broker)) }
-            }
-            guard let listener = try promise.futureResult.wait() else {
-                throw TortureError("no port for the proxy")
-            }
+            loop.execute { bound.value.listen(for: broker) { _ in promise.succeed(bound.value.listener(for: broker)) } }
+            guard let listener = try promise.futureResult.wait() else { throw TortureError("no port for the proxy") }
             return listener
         }
         self.bootstrapServers = listeners.map(\.description).joined(separator: ",")

@@ -70,8 +70,7 @@ struct NetworkPower: Equatable, Sendable {
         let codes = refused.sorted { $0.key < $1.key }.map { "\(Answer.name(ofError: $0.key)): \($0.value)" }
         return "power: \(late) late requests, \(met) met a later transaction of their transactional id, "
             + "\(sameEpoch) of these in its own epoch; of the \(met), brokers carried out "
-            + Self.text(carriedOut.values.reduce(0, +), done) + ", refused "
-            + Self.text(refused.values.reduce(0, +), codes)
+            + Self.text(carriedOut.values.reduce(0, +), done) + ", refused " + Self.text(refused.values.reduce(0, +), codes)
             + (unanswered > 0 ? ", left unanswered \(unanswered)" : "")
     }
 

@@ -103,9 +103,7 @@ extension Switchboard {
 extension Switchboard {
     func fault(for request: Request) -> Fault {
         // A Produce without a transactional id does not belong to the service's transactions.
-        if isCalm || ApiKey.transactional.contains(request.key) && request.transactionalID == nil {
-            return .none
-        }
+        if isCalm || ApiKey.transactional.contains(request.key) && request.transactionalID == nil { return .none }
         let fault = faults.fault(for: request.key)
         switch fault {
         case .holdBack where late.isFull: return .cut
@@ -172,9 +170,7 @@ extension Switchboard {
     private func end(_ id: LateRequests.ID, _ answer: Answer?) {
         guard let copy = copies.removeValue(forKey: id) else { return }
         copy.connection.close()
-        if late.ended(id, answer), let harmed = copy.request.transactionalID {
-            killCue.signal(harmed: harmed, at: now)
-        }
+        if late.ended(id, answer), let harmed = copy.request.transactionalID { killCue.signal(harmed: harmed, at: now) }
         openGates()
     }
 }

@@ -43,14 +43,8 @@ struct RecoveryTable {
                 guard let longest = first.last, let all = mine.map(\.all).max() else { return nil }
                 let limit = cause.waitsForSession ? session + .seconds(1) : nil
                 return Self.row(
-                    cause.rawValue,
-                    "\(mine.count)",
-                    first[first.count / 2].text,
-                    longest.text,
-                    limit?.text ?? "",
-                    limit.map { limit in "\(first.count { $0 > limit })" } ?? "",
-                    all.text
-                )
+                    cause.rawValue, "\(mine.count)", first[first.count / 2].text, longest.text, limit?.text ?? "",
+                    limit.map { limit in "\(first.count { $0 > limit })" } ?? "", all.text)
             }
     }
 

@@ -17,9 +17,7 @@ final class RollingRestart: Course {
     }
 
     func run() throws {
-        guard try bed.fleet.settle(within: bed.plan.recoveryTimeout) != nil else {
-            throw TortureError("the group does not settle")
-        }
+        guard try bed.fleet.settle(within: bed.plan.recoveryTimeout) != nil else { throw TortureError("the group does not settle") }
         try answerEverywhere("before anything is done")
         // What came while the instances were starting is not what is asked.
         _ = bed.watch.drainGaps()
@@ -75,17 +73,14 @@ final class RollingRestart: Course {
         (longestOfOne, longestOfAll) = (max(longestOfOne, gaps.longest), max(longestOfAll, gaps.ofAll))
         Console.line(
             "\(text): done after \(done.text), longest gap in a partition's answers \(gaps.longest.text), "
-                + "in all \(gaps.ofAll.text)"
-        )
+                + "in all \(gaps.ofAll.text)")
         for fallen in bed.fleet.collectCrashes() { report(problem: fallen) }
         try bed.check()
     }
 
     private func answerEverywhere(_ text: String) throws {
         bed.watch.expect(from: Set(bed.plan.allPartitions), madeAfter: wallClock() + 2_000)
-        let hasAnswered = try wait(for: bed.plan.recoveryTimeout, through: bed.network) {
-            bed.watch.expectation?.all != nil
-        }
+        let hasAnswered = try wait(for: bed.plan.recoveryTimeout, through: bed.network) { bed.watch.expectation?.all != nil }
         if !hasAnswered { report(problem: "\(text): not every partition answers") }
     }
 }

@@ -49,9 +49,7 @@ final class Rounds: Course {
     private func prepare() throws {
         let pause = ContinuousClock.now + .milliseconds(Int.random(in: 200..<1_500, using: &random))
         try wait(for: bed.plan.recoveryTimeout) {
-            Console.status(
-                "round \(round) of \(bed.plan.rounds): \(bed.load.sent) records sent, \(bed.watch.count) answers"
-            )
+            Console.status("round \(round) of \(bed.plan.rounds): \(bed.load.sent) records sent, \(bed.watch.count) answers")
             return ContinuousClock.now > pause
         }
         if random.chance(75) {
@@ -110,9 +108,7 @@ extension Rounds {
     /// Kills an instance and leaves it dead until the others have taken over its partitions.
     private func takeOver() throws {
         let chosen = random.pick(bed.fleet.running)
-        guard bed.fleet.running.count > 1, let victim = try instanceAtRisk() ?? chosen else {
-            return try restart(count: 1)
-        }
+        guard bed.fleet.running.count > 1, let victim = try instanceAtRisk() ?? chosen else { return try restart(count: 1) }
         try measure(.takeover, "kill -9 \(victim.id), others take over", of: [victim]) {
             victim.killAtOnce()
             bed.network?.endRisk()
@@ -122,12 +118,8 @@ extension Rounds {
 
     /// Freezes an instance until the others have taken over its partitions, then thaws it.
     private func freeze() throws {
-        guard bed.fleet.running.count > 1, let victim = random.pick(bed.fleet.running) else {
-            return try restart(count: 1)
-        }
-        try measure(.frozen, "SIGSTOP \(victim.id), others take over, SIGCONT", of: [victim]) {
-            victim.freeze()
-        }
+        guard bed.fleet.running.count > 1, let victim = random.pick(bed.fleet.running) else { return try restart(count: 1) }
+        try measure(.frozen, "SIGSTOP \(victim.id), others take over, SIGCONT", of: [victim]) { victim.freeze() }
         victim.thaw()
     }
 
@@ -167,9 +159,7 @@ extension Rounds {
             try join(bed.fleet.add())
         } else if let victim = random.pick(bed.fleet.running) {
             var status: Int32 = 0
-            try measure(.left, "SIGTERM \(victim.id), others take over", of: [victim]) {
-                status = try victim.stop()
-            }
+            try measure(.left, "SIGTERM \(victim.id), others take over", of: [victim]) { status = try victim.stop() }
             if status != 0 { report(problem: "\(victim.id) ended with status \(status) on SIGTERM") }
         }
     }
@@ -200,12 +190,8 @@ extension Rounds {
 
     /// Disturbs instances and waits for answers from the partitions that they had.
     private func measure(
-        _ cause: Recovery.Cause,
-        _ text: String,
-        of victims: [Instance],
-        since beginning: ContinuousClock.Instant? = nil,
-        doing deed: () throws -> Void,
-        afterwards: () throws -> Void = {}
+        _ cause: Recovery.Cause, _ text: String, of victims: [Instance], since beginning: ContinuousClock.Instant? = nil,
+        doing deed: () throws -> Void, afterwards: () throws -> Void = {}
     ) throws {
         let known = victims.reduce(into: Set<Int32>()) { $0.formUnion(assignment[$1.id] ?? []) }
         let partitions = known.isEmpty ? Set(bed.plan.allPartitions) : known
@@ -217,8 +203,7 @@ extension Rounds {
         try afterwards()
         let timeout = bed.plan.recoveryTimeout
         let hasAnswered = try wait(for: timeout, through: bed.network) { bed.watch.expectation?.all != nil }
-        guard hasAnswered, let first = bed.watch.expectation?.first, let last = bed.watch.expectation?.all
-        else {
+        guard hasAnswered, let first = bed.watch.expectation?.first, let last = bed.watch.expectation?.all else {
             let silent = (bed.watch.expectation?.missing ?? []).map(String.init).joined(separator: ", ")
             return report(problem: "\(text): no answer from partitions \(silent) within \(timeout.text)")
         }

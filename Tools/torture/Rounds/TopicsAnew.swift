@@ -87,11 +87,7 @@ final class TopicsAnew {
     }
 
     /// Waits until something holds, and tells how long that took.
-    private func expect(
-        _ text: String,
-        every pause: Duration = .milliseconds(5),
-        until holds: () throws -> Bool
-    ) throws {
+    private func expect(_ text: String, every pause: Duration = .milliseconds(5), until holds: () throws -> Bool) throws {
         Console.status(text)
         let start = ContinuousClock.now
         var next = start

@@ -30,15 +30,13 @@ final class AnswerWatch: Sendable {
             // Only answers have a key: a claim does not show that anything is answered.
             guard record.key != nil else {
                 let note = record.value.map { Data($0) } ?? Data()
-                if let owner = try? JSONDecoder().decode(Owner.self, from: note) {
-                    ids[record.partition] = owner.ids
-                }
+                if let owner = try? JSONDecoder().decode(Owner.self, from: note) { ids[record.partition] = owner.ids }
                 return
             }
             count += 1
             gaps.record(arrivalFrom: record.partition, at: now)
-            guard let expectation, expectation.partitions.contains(record.partition),
-                record.timestamp ?? 0 > expectation.madeAfter, expectation.arrivals[record.partition] == nil
+            guard let expectation, expectation.partitions.contains(record.partition), record.timestamp ?? 0 > expectation.madeAfter,
+                expectation.arrivals[record.partition] == nil
             else { return }
             self.expectation?.arrivals[record.partition] = now
         }
@@ -86,9 +84,7 @@ final class AnswerWatch: Sendable {
         while mayGoOn.load(ordering: .relaxed) {
             let batch = try consumer.poll(maxRecords: 1_000, timeout: .milliseconds(100))
             let now = ContinuousClock.now
-            state.withLock { state in
-                for case .record(let record) in batch { state.add(record, at: now) }
-            }
+            state.withLock { state in for case .record(let record) in batch { state.add(record, at: now) } }
         }
     }
 }

@@ -33,9 +33,7 @@ struct Cluster {
         let brokers = try admin.metadata(topics: [], timeout: Self.timeout).brokers.count
         let replication = plan.brokerCommand != nil && brokers >= 3 ? ["--replication-factor", "3"] : []
         let result = try juice(["topics", "create", "--partitions", "\(plan.partitions)"] + replication)
-        guard result.status == 0 else {
-            throw TortureError(result.output.trimmingCharacters(in: .whitespacesAndNewlines))
-        }
+        guard result.status == 0 else { throw TortureError(result.output.trimmingCharacters(in: .whitespacesAndNewlines)) }
     }
 
     func deleteTopics() { try? admin.delete(topics: Self.topics.map(plan.topic), timeout: Self.timeout) }
@@ -79,9 +77,7 @@ extension Cluster {
         defer { if let event { rd_kafka_event_destroy(event) } }
         var count = 0
         let results = rd_kafka_DeleteGroups_result_groups(rd_kafka_event_DeleteGroups_result(event), &count)
-        guard count > 0, let result = results?[0] else {
-            throw TortureError("nobody answers to delete the group")
-        }
+        guard count > 0, let result = results?[0] else { throw TortureError("nobody answers to delete the group") }
         if let error = rd_kafka_group_result_error(result) {
             throw TortureError("the group is not deleted: \(String(cString: rd_kafka_error_string(error)))")
         }

@@ -12,21 +12,15 @@ struct TopicReader {
     /// All writers must have stopped: an open transaction would block reading.
     func readAll() throws -> AuditTopics {
         AuditTopics(
-            orders: try read("orders"),
-            restocks: try read("restocks"),
-            results: try read("results"),
-            stock: try read("stock"),
-            deadLetters: try read("dead-letters")
-        )
+            orders: try read("orders"), restocks: try read("restocks"), results: try read("results"), stock: try read("stock"),
+            deadLetters: try read("dead-letters"))
     }
 
     private func read(_ topic: String) throws -> [[AuditRecord]] {
         let partitions = plan.partitions(of: topic)
         // The ends of the logs, beyond decided transactions whose markers are not written yet.
         let uncommitted = try Consumer(
-            configuration: plan.reader.merging(["isolation.level": "read_uncommitted"]),
-            hooks: silentHooks
-        )
+            configuration: plan.reader.merging(["isolation.level": "read_uncommitted"]), hooks: silentHooks)
         let ends = try uncommitted.endOffsets(of: partitions, timeout: Self.timeout)
         uncommitted.close()
 
@@ -86,11 +80,7 @@ struct TopicReader {
 extension AuditRecord {
     fileprivate init(_ record: ConsumedRecord) {
         self.init(
-            offset: record.offset,
-            timestamp: record.timestamp ?? 0,
-            key: record.key.map(Array.init),
-            value: record.value.map(Array.init),
-            headers: record.headers.map { AuditHeader($0.name, $0.value) }
-        )
+            offset: record.offset, timestamp: record.timestamp ?? 0, key: record.key.map(Array.init),
+            value: record.value.map(Array.init), headers: record.headers.map { AuditHeader($0.name, $0.value) })
     }
 }

@@ -22,9 +22,7 @@ struct IPAddress: Hashable, Sendable {
         }
     }
 
-    private init(bytes: [UInt8]) {
-        self.bytes = bytes
-    }
+    private init(bytes: [UInt8]) { self.bytes = bytes }
 
     /// Whether it is an IPv4 address.
     var isVersion4: Bool { bytes.starts(with: Self.bytesBeforeVersion4) }
@@ -34,8 +32,7 @@ struct IPAddress: Hashable, Sendable {
         IPAddress(
             bytes: bytes.enumerated().map { index, byte in
                 byte & ~UInt8(truncatingIfNeeded: 0xFF >> min(8, max(0, length - 8 * index)))
-            }
-        )
+            })
     }
 
     /// What identifies one household or machine. In IPv6 each has a whole /64 network, 2^64 addresses.

@@ -10,9 +10,7 @@ struct ProxyChain: Sendable {
     func client(peer: IPAddress?, forwardedFor: [String]) -> IPAddress? {
         guard var client = peer else { return nil }
         for claim in forwardedFor.flatMap({ $0.split(separator: ",") }).reversed() {
-            guard trusted.contains(where: { $0.contains(client) }), let next = Self.address(claim) else {
-                break
-            }
+            guard trusted.contains(where: { $0.contains(client) }), let next = Self.address(claim) else { break }
             client = next
         }
         return client

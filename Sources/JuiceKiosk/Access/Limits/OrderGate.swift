@@ -64,11 +64,7 @@ final class OrderGate: Sendable {
     private let log: SparseLogger
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    init(
-        _ limits: OrderLimits,
-        logger: Logger,
-        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
-    ) {
+    init(_ limits: OrderLimits, logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         state = Mutex(State(first: Limiter(limits), again: Limiter(limits)))
         log = SparseLogger("too many orders a second: one was refused", logger: logger, now: now)
         self.now = now
@@ -112,10 +108,7 @@ struct RateLimit: Sendable {
     }
 
     /// When the bucket will be full again after taking one token.
-    func passing(
-        _ fullAt: ContinuousClock.Instant?,
-        now: ContinuousClock.Instant
-    ) -> ContinuousClock.Instant {
+    func passing(_ fullAt: ContinuousClock.Instant?, now: ContinuousClock.Instant) -> ContinuousClock.Instant {
         max(fullAt ?? now, now) + .seconds(1) / perSecond
     }
 }

@@ -21,11 +21,7 @@ final class SparseLogger: Sendable {
     private let state = Mutex(State())
 
     /// - Parameter message: what happened.
-    init(
-        _ message: String,
-        logger: Logger,
-        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
-    ) {
+    init(_ message: String, logger: Logger, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         self.message = message
         self.logger = logger
         self.now = now
@@ -53,10 +49,6 @@ final class SparseLogger: Sendable {
         let others = incidents.count == 1 ? "" : ", and \(incidents.count - 1) more after it"
         logger.warning(
             "\(message)\(others)",
-            metadata: [
-                "address": "\(incidents.first.address?.description ?? "unknown")",
-                "path": "\(incidents.first.path)",
-            ]
-        )
+            metadata: ["address": "\(incidents.first.address?.description ?? "unknown")", "path": "\(incidents.first.path)"])
     }
 }
