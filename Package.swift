@@ -26,16 +26,12 @@ let package = Package(
         .systemLibrary(name: "CRdKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"]), .brew(["librdkafka"])]),
         .systemLibrary(name: "CPrefetch"),
 
-        // What records are made of, for modules that must not know librdkafka.
-        .target(name: "KafkaRecords"),
-        .target(name: "Kafka", dependencies: ["CRdKafka", "KafkaRecords", .product(name: "Logging", package: "swift-log")]),
+        .target(name: "Kafka", dependencies: ["CRdKafka", .product(name: "Logging", package: "swift-log")]),
         .target(name: "JuiceMaker"),
-        // Random numbers that a seed repeats, for simulated traffic and for tests.
-        .target(name: "SeededRandom"),
         .target(name: "JuiceMessages", dependencies: ["JuiceMaker", "CPrefetch"]),
         .target(
             name: "JuiceEngine",
-            dependencies: ["JuiceMaker", "JuiceMessages", "KafkaRecords", "CPrefetch"]
+            dependencies: ["JuiceMaker", "JuiceMessages", "CPrefetch"]
         ),
         .target(
             name: "JuiceService",
@@ -45,13 +41,11 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]),
-        // Metrics in the text that Prometheus scrapes. Knows neither Kafka nor juice.
-        .target(name: "PrometheusMetrics", dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")]),
         // The HTTP server of all commands, and what a process shows of itself: health and metrics.
         .target(
             name: "JuiceHTTP",
             dependencies: [
-                "PrometheusMetrics",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -87,7 +81,6 @@ let package = Package(
             dependencies: [
                 "CBareLoop", "CoreBench", "JuiceClient", "JuiceMaker", "JuiceMessages", "JuiceService",
                 "Kafka",
-                "SeededRandom",
             ]
         ),
         .executableTarget(
@@ -95,8 +88,7 @@ let package = Package(
             dependencies: [
                 "JuiceAudit", "JuiceBench", "JuiceClient", "JuiceEngine", "JuiceHTTP", "JuiceKiosk",
                 "JuiceMaker",
-                "JuiceMessages", "JuiceRestockBot", "JuiceService", "Kafka", "PrometheusMetrics",
-                "SeededRandom",
+                "JuiceMessages", "JuiceRestockBot", "JuiceService", "Kafka",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -124,7 +116,7 @@ let package = Package(
         .executableTarget(
             name: "torture",
             dependencies: [
-                "CRdKafka", "JuiceAudit", "Kafka", "SeededRandom",
+                "CRdKafka", "JuiceAudit", "JuiceMaker", "Kafka",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -134,12 +126,11 @@ let package = Package(
         ),
         .testTarget(
             name: "tortureTests",
-            dependencies: ["JuiceAudit", "SeededRandom", "torture", .product(name: "NIOCore", package: "swift-nio")]),
+            dependencies: ["JuiceAudit", "JuiceMaker", "torture", .product(name: "NIOCore", package: "swift-nio")]),
         .target(
             name: "JuiceSimulation",
             dependencies: [
                 "JuiceAudit", "JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceRestockBot", "Kafka",
-                "SeededRandom",
             ],
             path: "Tools/JuiceSimulation"
         ),
@@ -184,19 +175,16 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]), .testTarget(name: "KafkaTests", dependencies: ["BrokerFaults", "CRdKafka", "Kafka", "TestSupport"]),
         .testTarget(
-            name: "PrometheusMetricsTests",
-            dependencies: ["PrometheusMetrics", .product(name: "CoreMetrics", package: "swift-metrics")]),
-        .testTarget(
             name: "JuiceHTTPTests",
             dependencies: [
-                "JuiceEngine", "JuiceHTTP", "JuiceService", "PrometheusMetrics", "TestSupport",
+                "JuiceEngine", "JuiceHTTP", "JuiceService", "TestSupport",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ]), .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker", "SeededRandom"]),
+            ]), .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"]),
         // Messages word for word and at random, and what must hold of any bytes: for the tests of encoders and decoders, for
         // the check of the schemas and for the fuzzer.
         .target(
-            name: "MessageSamples", dependencies: ["JuiceMaker", "JuiceMessages", "SeededRandom"], path: "Tests/MessageSamples"),
+            name: "MessageSamples", dependencies: ["JuiceMaker", "JuiceMessages"], path: "Tests/MessageSamples"),
         // Run by `make contract`.
         .executableTarget(
             name: "contract-samples",
@@ -210,11 +198,11 @@ let package = Package(
             name: "order-example", dependencies: ["JuiceMessages", "Kafka", .product(name: "Logging", package: "swift-log")],
             path: "Examples/swift"),
         .testTarget(
-            name: "JuiceMessagesTests", dependencies: ["MessageSamples", "JuiceMaker", "JuiceMessages", "SeededRandom"],
+            name: "JuiceMessagesTests", dependencies: ["MessageSamples", "JuiceMaker", "JuiceMessages"],
             exclude: ["Corpus"]),
         .testTarget(
             name: "JuiceEngineTests",
-            dependencies: ["JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceSimulation", "SeededRandom", "TestSupport"]),
+            dependencies: ["JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceSimulation", "TestSupport"]),
         .testTarget(
             name: "JuiceServiceTests",
             dependencies: [
@@ -225,7 +213,7 @@ let package = Package(
             ]),
         .testTarget(
             name: "JuiceRestockBotTests",
-            dependencies: ["JuiceRestockBot", "Kafka", "JuiceMaker", "JuiceMessages", "PrometheusMetrics"]),
+            dependencies: ["JuiceHTTP", "JuiceRestockBot", "Kafka", "JuiceMaker", "JuiceMessages"]),
         .testTarget(
             name: "juiceTests",
             dependencies: [

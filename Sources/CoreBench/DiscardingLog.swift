@@ -41,7 +41,7 @@ final class DiscardingLog: CommandLog {
         return .records(records, ends: [])
     }
 
-    func headers(of record: CommandRecord) -> [RecordHeader] { [] }
+    func headers(of record: CommandRecord) -> [MessageHeader] { [] }
 
     private var share: InputShare {
         InputShare(

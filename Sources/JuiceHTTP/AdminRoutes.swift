@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import PrometheusMetrics
 
 /// The admin routes of a process: health and metrics.
 public enum AdminRoutes {

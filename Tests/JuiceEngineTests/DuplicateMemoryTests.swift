@@ -1,5 +1,5 @@
+import JuiceMaker
 import JuiceMessages
-import SeededRandom
 import Testing
 
 @testable import JuiceEngine

@@ -9,7 +9,7 @@ import Testing
         let harness = Harness(SimulatedCluster(partitionCount: 3))
         let cluster = harness.cluster
         let store = cluster.store(in: 2)
-        let till = RecordHeader(name: "x-till", value: nil)
+        let till = MessageHeader(name: "x-till", value: nil)
         cluster.send(.orders, partition: 0, key: store, value: #"{"orderId":"a","juice":"banana"}"#, headers: [till])
         harness.run()
         #expect(cluster.answers(partition: 0).isEmpty)
@@ -17,7 +17,7 @@ import Testing
         let (_, copy) = try #require(cluster[.orders, 2].readCommitted().records.first)
         #expect(copy.key.map { String(decoding: $0.view, as: UTF8.self) } == store)
         #expect(copy.value.map { String(decoding: $0.view, as: UTF8.self) } == #"{"orderId":"a","juice":"banana"}"#)
-        #expect(copy.headers == [till, RecordHeader(name: "juice.forwarded.from", value: "0/0")])
+        #expect(copy.headers == [till, MessageHeader(name: "juice.forwarded.from", value: "0/0")])
     }
 
     @Test func aStoreIsOneStoreWhereverItsCommandsLand() {
@@ -67,13 +67,13 @@ import Testing
     @Test func aForwardedCommandInTheWrongPartitionBecomesADeadLetter() {
         let harness = Harness(SimulatedCluster(partitionCount: 2))
         let cluster = harness.cluster
-        let forged = RecordHeader(name: "juice.forwarded.from", value: "0/0")
+        let forged = MessageHeader(name: "juice.forwarded.from", value: "0/0")
         cluster.send(
             .orders, partition: 1, key: cluster.store(in: 0), value: #"{"orderId":"a","juice":"banana"}"#, headers: [forged])
         harness.run()
         #expect(cluster.answers(partition: 0).isEmpty && cluster.answers(partition: 1).isEmpty)
         let letter = cluster[.deadLetters, 1].readCommitted().records.first?.record
-        #expect(letter?.headers.contains(RecordHeader(name: "juice.error.code", value: "misplaced")) == true)
+        #expect(letter?.headers.contains(MessageHeader(name: "juice.error.code", value: "misplaced")) == true)
     }
 
     @Test func aRecordThatNamesNoCommandIsNotForwarded() {
@@ -93,8 +93,8 @@ import Testing
         cluster.send(
             .orders, partition: 0, key: cluster.store(in: 1), value: #"{"orderId":"a","juice":"banana"}"#,
             headers: [
-                RecordHeader(name: "traceparent", value: "00-1"),
-                RecordHeader(name: "x-receipt", value: String(repeating: "x", count: 100_000)),
+                MessageHeader(name: "traceparent", value: "00-1"),
+                MessageHeader(name: "x-receipt", value: String(repeating: "x", count: 100_000)),
             ], timestamp: cluster.now - 1_000)
         harness.run()
         #expect(cluster.answers(partition: 1) == ["juiceMade a"])
@@ -242,6 +242,6 @@ extension SimulatedCluster {
     fileprivate func forwardedOrder(_ id: String, from place: String, store: String) {
         send(
             .orders, partition: 1, key: store, value: #"{"orderId":"\#(id)","juice":"kiwi"}"#,
-            headers: [RecordHeader(name: "juice.forwarded.from", value: place)])
+            headers: [MessageHeader(name: "juice.forwarded.from", value: place)])
     }
 }

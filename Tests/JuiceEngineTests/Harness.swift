@@ -33,7 +33,7 @@ final class Harness {
     /// Sends an order with these headers, and answers it.
     ///
     /// - Returns: the first answer.
-    func answer(toOrderWith headers: [RecordHeader]) -> SimulatedPartition.Record? {
+    func answer(toOrderWith headers: [MessageHeader]) -> SimulatedPartition.Record? {
         let order = #"{"orderId":"a","juice":"kiwi"}"#
         cluster.send(.orders, partition: 0, key: nil, value: order, headers: headers)
         run()
@@ -126,7 +126,7 @@ extension SimulatedCluster {
     }
 
     func send(
-        _ topic: Topic, partition: Int32, key: String?, value: String, headers: [RecordHeader] = [], timestamp: Timestamp? = nil
+        _ topic: Topic, partition: Int32, key: String?, value: String, headers: [MessageHeader] = [], timestamp: Timestamp? = nil
     ) {
         send(
             topic, partition: partition, key: key.map { Array($0.utf8) }, value: Array(value.utf8), headers: headers,

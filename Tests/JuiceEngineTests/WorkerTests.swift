@@ -105,7 +105,7 @@ import Testing
 
     @Test func aRecordThatNamesNoCommandBecomesADeadLetterUntouched() throws {
         let harness = Harness()
-        let trace = RecordHeader(name: "x-till", value: "7")
+        let trace = MessageHeader(name: "x-till", value: "7")
         harness.cluster.send(.orders, partition: 0, key: "gangnam", value: "juice, please", headers: [trace])
         harness.cluster.order("a", "banana")
         harness.run()
@@ -134,7 +134,7 @@ import Testing
 
     @Test func traceHeadersAreCopiedToTheAnswerAndOthersAreNot() throws {
         let harness = Harness()
-        let headers = ["traceparent", "x-till", "tracestate"].map { RecordHeader(name: $0, value: "value of \($0)") }
+        let headers = ["traceparent", "x-till", "tracestate"].map { MessageHeader(name: $0, value: "value of \($0)") }
         let answer = try #require(harness.answer(toOrderWith: headers))
         #expect(answer.headers == [headers[0], headers[2]])
         #expect(answer.key.map { String(decoding: $0.view, as: UTF8.self) } == "main")

@@ -31,7 +31,7 @@ import Testing
 
     @Test func anAnswerThatTheLogRefusesGoesWithoutItsHeaders() throws {
         let harness = Harness()
-        let trace = RecordHeader(name: "traceparent", value: String(repeating: "x", count: 5_000))
+        let trace = MessageHeader(name: "traceparent", value: String(repeating: "x", count: 5_000))
         harness.cluster.order("before", "kiwi")
         harness.cluster.send(.orders, partition: 0, key: "gangnam", value: #"{"orderId":"a","juice":"kiwi"}"#, headers: [trace])
         harness.cluster.order("after", "kiwi")
@@ -51,7 +51,7 @@ import Testing
         harness.run()
         #expect(harness.cluster.answers() == ["juiceMade before", "juiceMade after"])
         let (_, letter) = try #require(harness.cluster[.deadLetters, 0].readCommitted().records.first)
-        #expect(letter.headers.contains(RecordHeader(name: "juice.error.code", value: "unanswerable")))
+        #expect(letter.headers.contains(MessageHeader(name: "juice.error.code", value: "unanswerable")))
         #expect(letter.value.map { String(decoding: $0.view, as: UTF8.self) }?.contains(id) == true)
         // It was not carried out.
         #expect(harness.cluster.values(.stock).last?.contains(#""revision":2"#) == true)
@@ -119,8 +119,8 @@ import Testing
 
     @Test func traceHeadersAreBoundedInNumberAndInSum() throws {
         let harness = Harness()
-        let small = RecordHeader(name: "traceparent", value: "00-1")
-        let large = RecordHeader(name: "tracestate", value: String(repeating: "x", count: 8 * 1024))
+        let small = MessageHeader(name: "traceparent", value: "00-1")
+        let large = MessageHeader(name: "tracestate", value: String(repeating: "x", count: 8 * 1024))
         for (id, headers) in [
             ("a", Array(repeating: small, count: 200)), ("b", Array(repeating: large, count: 200)),
         ] {
@@ -149,7 +149,7 @@ import Testing
         let value = try #require(letter.value?.view)
         #expect(value.count < 500_000 && value.allSatisfy { $0 == UInt8(ascii: "x") })
         let truncated = letter.headers.first { $0.name == "juice.truncated.from" }
-        #expect(truncated == RecordHeader(name: "juice.truncated.from", value: String(size + "gangnam".count)))
+        #expect(truncated == MessageHeader(name: "juice.truncated.from", value: String(size + "gangnam".count)))
         #expect(letter.headers.contains { $0.name == "juice.error.code" })
     }
 
@@ -171,8 +171,8 @@ import Testing
     @Test func anOverlongTraceHeaderIsNotCopied() throws {
         let harness = Harness()
         let headers = [
-            RecordHeader(name: "traceparent", value: "00-1"),
-            RecordHeader(name: "tracestate", value: String(repeating: "x", count: 100_000)),
+            MessageHeader(name: "traceparent", value: "00-1"),
+            MessageHeader(name: "tracestate", value: String(repeating: "x", count: 100_000)),
         ]
         let answer = try #require(harness.answer(toOrderWith: headers))
         #expect(answer.headers == [headers[0]])

@@ -1,6 +1,5 @@
 import Foundation
 import Hummingbird
-import PrometheusMetrics
 import TestSupport
 import Testing
 

@@ -3,7 +3,6 @@ import Foundation
 import Hummingbird
 import JuiceEngine
 import Logging
-import PrometheusMetrics
 import TestSupport
 import Testing
 

@@ -1,5 +1,4 @@
 import JuiceMaker
-import SeededRandom
 import Testing
 
 @Suite struct BasketTests {

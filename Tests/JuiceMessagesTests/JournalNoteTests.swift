@@ -1,5 +1,5 @@
+import JuiceMaker
 import MessageSamples
-import SeededRandom
 import Testing
 
 @testable import JuiceMessages

@@ -1,5 +1,5 @@
+import JuiceHTTP
 import Kafka
-import PrometheusMetrics
 import Testing
 
 @testable import JuiceRestockBot

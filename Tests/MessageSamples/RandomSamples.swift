@@ -1,6 +1,5 @@
 import JuiceMaker
 import JuiceMessages
-import SeededRandom
 
 /// Random texts and menus, full of edge cases.
 public enum RandomSamples {

@@ -1,5 +1,5 @@
 import JuiceEngine
-import SeededRandom
+import JuiceMaker
 
 /// The clocks of clients: most are right, some are skewed, some return invalid times.
 struct ClientClocks {

@@ -1,6 +1,6 @@
 import JuiceEngine
+import JuiceMaker
 import JuiceMessages
-import SeededRandom
 
 /// POS systems and restock bots: they write commands, repeat some, and disagree on which partition a store's records belong
 /// in. Some write records that are no commands.
@@ -9,7 +9,7 @@ struct Clients {
         let topic: InputTopic
         let key: [UInt8]?
         let value: [UInt8]?
-        var headers: [RecordHeader] = []
+        var headers: [MessageHeader] = []
         /// The number that its id is made of; nil for a record that is no command.
         var id: Int?
     }
@@ -79,8 +79,8 @@ struct Clients {
         }
         let body = random.chance(25) ? restock(using: &random) : order(using: &random)
         var record = Record(topic: body.topic, key: key, value: Array(body.text.utf8), id: id)
-        if random.chance(10) { record.headers.append(RecordHeader(name: "traceparent", value: "00-\(count)-01")) }
-        if random.chance(5) { record.headers.append(RecordHeader(name: "x-till", value: nil)) }
+        if random.chance(10) { record.headers.append(MessageHeader(name: "traceparent", value: "00-\(count)-01")) }
+        if random.chance(5) { record.headers.append(MessageHeader(name: "x-till", value: nil)) }
         written.append(record)
         return record
     }
@@ -132,10 +132,10 @@ struct Clients {
             return Record(topic: .orders, key: random.pick(keys) ?? [], value: order)
         case 1:
             // It claims to be forwarded, and may land in the wrong partition.
-            let forged = RecordHeader(name: HeaderName.forwardedFrom, value: "\(1_000 + count)/7")
+            let forged = MessageHeader(name: HeaderName.forwardedFrom, value: "\(1_000 + count)/7")
             return Record(topic: .orders, key: Array("store-1".utf8), value: order, headers: [forged])
         default:
-            let header = RecordHeader(name: "x-till", value: "7")
+            let header = MessageHeader(name: "x-till", value: "7")
             return Record(
                 topic: topic, key: Array("store-1".utf8), value: random.pick(values) ?? nil,
                 headers: random.chance(50) ? [header] : [])

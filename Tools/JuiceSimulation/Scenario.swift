@@ -1,6 +1,6 @@
 import JuiceEngine
+import JuiceMaker
 import JuiceMessages
-import SeededRandom
 
 /// The parameters of one run, drawn from the seed. Each run leaves some faults out, since too many at once hide each other.
 struct Scenario {

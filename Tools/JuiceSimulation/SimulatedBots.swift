@@ -1,7 +1,7 @@
 import JuiceAudit
+import JuiceMaker
 import JuiceRestockBot
 import Kafka
-import SeededRandom
 
 /// Restock bots beside the workers, in some runs. They start, stop, crash and pause, and their refills get lost, arrive late or
 /// twice. They have their own random generator, so that runs without them stay the same.

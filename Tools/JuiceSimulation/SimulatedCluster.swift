@@ -1,6 +1,6 @@
 import JuiceEngine
+import JuiceMaker
 import JuiceMessages
-import SeededRandom
 
 /// A Kafka cluster in memory, single-threaded and deterministic: partitions, consumer groups, a transaction coordinator and
 /// a clock. The scheduler decides how long anything takes that takes time in a real cluster, such as markers and sessions.
@@ -111,7 +111,7 @@ package final class SimulatedCluster {
 
     /// Writes a record outside any transaction, as any client can; by default with the time of day.
     package func send(
-        _ topic: Topic, partition: Int32, key: [UInt8]?, value: [UInt8]?, headers: [RecordHeader] = [], timestamp: Timestamp? = nil
+        _ topic: Topic, partition: Int32, key: [UInt8]?, value: [UInt8]?, headers: [MessageHeader] = [], timestamp: Timestamp? = nil
     ) {
         self[topic, partition].append(
             SimulatedPartition.Record(

@@ -84,7 +84,7 @@ extension SimulatedLog {
             value: record.value?.view, index: lentRecords.count - 1)
     }
 
-    package func headers(of record: CommandRecord) -> [RecordHeader] { lentRecords[record.index].headers }
+    package func headers(of record: CommandRecord) -> [MessageHeader] { lentRecords[record.index].headers }
 
     package func start(at positions: [InputPosition]) throws(LogError) {
         try call(.start) { () throws(LogError) in

@@ -8,13 +8,13 @@ package final class SimulatedPartition {
     package struct Record {
         package let key: StableBytes?
         package var value: StableBytes?
-        package let headers: [RecordHeader]
+        package let headers: [MessageHeader]
         /// Milliseconds since 1970; as in Kafka, -1 is none.
         package let timestamp: Timestamp
         /// Which of the partition's transactions it belongs to; nil for a record outside any, as clients write.
         fileprivate var transaction: Int?
 
-        init(key: StableBytes?, value: StableBytes?, headers: [RecordHeader], timestamp: Timestamp) {
+        init(key: StableBytes?, value: StableBytes?, headers: [MessageHeader], timestamp: Timestamp) {
             (self.key, self.value, self.headers, self.timestamp) = (key, value, headers, timestamp)
         }
 

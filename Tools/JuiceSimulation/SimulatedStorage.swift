@@ -1,6 +1,6 @@
 import JuiceEngine
+import JuiceMaker
 import JuiceMessages
-import SeededRandom
 
 /// Something that storage, or an operator without care, does to a topic.
 struct StorageFault {

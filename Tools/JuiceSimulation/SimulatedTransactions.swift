@@ -1,5 +1,5 @@
 import JuiceEngine
-import SeededRandom
+import JuiceMaker
 
 /// The transaction coordinator: epochs of transactional ids, open and decided transactions.
 ///

@@ -1,6 +1,6 @@
 import JuiceEngine
+import JuiceMaker
 import JuiceMessages
-import SeededRandom
 
 /// One run of instances, clients and a scheduler that decides at random who acts next and what fails. The seed determines
 /// everything.

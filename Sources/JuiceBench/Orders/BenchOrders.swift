@@ -1,5 +1,4 @@
 import JuiceMaker
-import SeededRandom
 
 /// Generates orders of about 115 bytes, as a POS system might send them. The same seed gives the same orders.
 package struct BenchOrders {

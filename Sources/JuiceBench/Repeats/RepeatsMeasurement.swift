@@ -1,5 +1,5 @@
 import JuiceClient
-import SeededRandom
+import JuiceMaker
 
 /// The settings of a measurement of repeats, whose first answers the service must read back from the journal.
 package struct RepeatsPlan: BrokerMeasurement, Encodable, Equatable {

@@ -1,7 +1,6 @@
 import JuiceClient
 import JuiceMaker
 import JuiceMessages
-import SeededRandom
 
 /// The settings of a restore measurement: how fast the service restores its stores, and how much memory a store takes.
 package struct RestorePlan: BrokerMeasurement, Encodable, Equatable {

@@ -39,7 +39,7 @@ public protocol CommandLog: AnyObject {
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult
 
     /// The headers of a command that was polled last, in the sender's order.
-    func headers(of record: CommandRecord) -> [RecordHeader]
+    func headers(of record: CommandRecord) -> [MessageHeader]
 
     /// Reads these partitions from these positions, and no others.
     func start(at positions: [InputPosition]) throws(LogError)

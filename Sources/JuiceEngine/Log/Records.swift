@@ -1,8 +1,7 @@
 import JuiceMessages
-import KafkaRecords
 
 /// A record's position in a partition, from 0.
-public typealias Offset = KafkaRecords.Offset
+public typealias Offset = Int64
 
 /// A time of day in milliseconds since 1970, as in records.
 public typealias Timestamp = Int64
@@ -30,8 +29,19 @@ public enum ChangelogTopic: Sendable, CaseIterable {
     }
 }
 
-/// A header of a record.
-public typealias RecordHeader = KafkaRecords.RecordHeader
+/// One header of a record. The engine imports no Kafka, which has a type of its own for this.
+public struct MessageHeader: Hashable, Sendable {
+    /// The name. A record may have several headers of the same name.
+    public let name: String
+    /// The value's bytes; nil is Kafka's null, which differs from empty.
+    public let value: [UInt8]?
+
+    /// A header with a value of bytes.
+    public init(name: String, value: [UInt8]?) { (self.name, self.value) = (name, value) }
+
+    /// A header with a value of text.
+    public init(name: String, value: String) { self.init(name: name, value: Array(value.utf8)) }
+}
 
 /// A record that the engine reads. Key and value are views, valid until the next read.
 ///
@@ -88,7 +98,7 @@ public struct OutputRecord {
     /// The value; nil for Kafka's null.
     public var value: UnsafeRawBufferPointer?
     /// Headers, usually none.
-    public let headers: [RecordHeader]
+    public let headers: [MessageHeader]
     /// The timestamp, which only a record with headers can set; nil for the time of writing.
     public var timestamp: Timestamp?
 }

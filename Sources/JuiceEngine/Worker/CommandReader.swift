@@ -24,7 +24,7 @@ struct ReceivedCommand {
     }
 
     /// Sets where it was read first, if it was forwarded.
-    mutating func setSource(from headers: [RecordHeader]) {
+    mutating func setSource(from headers: [MessageHeader]) {
         guard let source = headers.first(where: { $0.name == HeaderName.forwardedFrom })?.value.flatMap(ForwardSource.init) else {
             return
         }

@@ -12,7 +12,7 @@ struct Output: ~Copyable {
             let partition: Int32
             let key: Range<Int>?
             let value: Range<Int>
-            let headers: [RecordHeader]
+            let headers: [MessageHeader]
         }
 
         private var records: [Record] = []
@@ -76,7 +76,7 @@ struct Output: ~Copyable {
     /// Writes a record of the journal, with the buffer as its value.
     ///
     /// - Parameter key: the store that was answered; nil for a note.
-    mutating func journal(_ partition: Int32, key: BorrowedText?, headers: [RecordHeader] = []) throws(LogError) {
+    mutating func journal(_ partition: Int32, key: BorrowedText?, headers: [MessageHeader] = []) throws(LogError) {
         let record = OutputRecord(
             topic: .results, partition: partition, key: key?.bytes, value: buffer.unsafeBytes, headers: headers)
         if mustFlush { heldBack.append(record) } else { try log.produce(record) }

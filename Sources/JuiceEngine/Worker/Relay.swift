@@ -26,7 +26,7 @@ struct Relay {
         guard !headers.contains(where: { $0.name == HeaderName.forwardedFrom }) else {
             return try deadLetter(record, because: .misplaced, &output)
         }
-        let origin = RecordHeader(name: HeaderName.forwardedFrom, value: "\(record.partition)/\(record.offset)")
+        let origin = MessageHeader(name: HeaderName.forwardedFrom, value: "\(record.partition)/\(record.offset)")
         try output.handOn(
             OutputRecord(
                 topic: record.topic.topic, partition: owner, key: record.key, value: record.value,
@@ -46,11 +46,11 @@ struct Relay {
         _ output: inout Output
     ) throws(LogError) -> JournalNote {
         let reasons = [
-            RecordHeader(name: HeaderName.errorCode, value: reason.code),
-            RecordHeader(name: HeaderName.errorMessage, value: reason.message),
-            RecordHeader(name: HeaderName.sourceTopic, value: output.log.name(of: record.topic)),
-            RecordHeader(name: HeaderName.sourcePartition, value: String(record.partition)),
-            RecordHeader(name: HeaderName.sourceOffset, value: String(record.offset)),
+            MessageHeader(name: HeaderName.errorCode, value: reason.code),
+            MessageHeader(name: HeaderName.errorMessage, value: reason.message),
+            MessageHeader(name: HeaderName.sourceTopic, value: output.log.name(of: record.topic)),
+            MessageHeader(name: HeaderName.sourcePartition, value: String(record.partition)),
+            MessageHeader(name: HeaderName.sourceOffset, value: String(record.offset)),
         ]
         let letter = contents(of: record, output.log.headers(of: record), output.treatment)
         try output.handOn(
@@ -73,15 +73,17 @@ struct Relay {
 
     /// The contents of a dead letter: all of the record or, if that is too large, the beginnings of key and value without
     /// headers. Only a record that came compressed can be too large.
-    private func contents(of record: CommandRecord, _ headers: [RecordHeader], _ treatment: Trouble.Treatment) -> (
-        key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader]
+    private func contents(of record: CommandRecord, _ headers: [MessageHeader], _ treatment: Trouble.Treatment) -> (
+        key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [MessageHeader]
     ) {
         guard treatment != .whole, treatment != .deadLetter else { return (record.key, record.value, headers) }
         let headerSize = headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
         let size = headerSize + (record.key?.count ?? 0) + (record.value?.count ?? 0)
         let half = treatment == .reasonOnly ? 0 : Self.largestTruncated / 2
         let beginning = { (bytes: UnsafeRawBufferPointer?) in bytes.map { UnsafeRawBufferPointer(rebasing: $0.prefix(half)) } }
-        return (beginning(record.key), beginning(record.value), [RecordHeader(name: HeaderName.truncatedFrom, value: String(size))])
+        return (
+            beginning(record.key), beginning(record.value), [MessageHeader(name: HeaderName.truncatedFrom, value: String(size))]
+        )
     }
 }
 
@@ -90,7 +92,7 @@ extension Trouble.Treatment {
     var isDeadLetter: Bool { rawValue >= Self.deadLetter.rawValue }
 }
 
-extension [RecordHeader] {
+extension [MessageHeader] {
     /// The most trace headers that are copied to an answer, and the most bytes of all together. The standard has one of each
     /// name and asks for at least 512 bytes. Without bounds an answer could be too large for any broker.
     private static let mostTraceHeaders = 8
@@ -99,9 +101,9 @@ extension [RecordHeader] {
     private static let longestTraceHeader = 8 * 1024
 
     /// The trace headers, which an answer copies from its command.
-    var ofTraces: [RecordHeader] {
+    var ofTraces: [MessageHeader] {
         guard !isEmpty else { return [] }
-        var taken: [RecordHeader] = []
+        var taken: [MessageHeader] = []
         var size = 0
         for header in self where taken.count < Self.mostTraceHeaders {
             guard header.name == HeaderName.traceparent || header.name == HeaderName.tracestate else { continue }

@@ -103,8 +103,8 @@ final class CommandInput {
     }
 
     /// The headers of a record that was polled last.
-    func headers(of record: CommandRecord) -> [RecordHeader] {
-        consumer.batch.headers(at: record.index, of: record.value)
+    func headers(of record: CommandRecord) -> [MessageHeader] {
+        consumer.batch.headers(at: record.index, of: record.value).map { MessageHeader(name: $0.name, value: $0.value) }
     }
 
     /// Reads exactly these partitions from these offsets.

@@ -100,7 +100,7 @@ extension KafkaCommandLog {
         }
     }
 
-    func headers(of record: CommandRecord) -> [RecordHeader] { input?.headers(of: record) ?? [] }
+    func headers(of record: CommandRecord) -> [MessageHeader] { input?.headers(of: record) ?? [] }
 
     func start(at positions: [InputPosition]) throws(LogError) {
         fence = nil
@@ -234,7 +234,8 @@ extension KafkaCommandLog {
         // Not in a closure, which would cost more than the rest of this call.
         do throws(KafkaError) {
             try transactions.produce(
-                to: record.topic.rawValue, partition: partition, key: record.key, value: record.value, headers: record.headers,
+                to: record.topic.rawValue, partition: partition, key: record.key, value: record.value,
+                headers: record.headers.map { RecordHeader(name: $0.name, value: $0.value) },
                 timestamp: record.timestamp)
         } catch { throw LogError(error) }
     }

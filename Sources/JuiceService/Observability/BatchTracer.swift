@@ -76,7 +76,7 @@ final class BatchTracer {
 
 /// Finds trace contexts in a record's headers.
 private struct TraceHeaders: Extractor {
-    func extract(key: String, from headers: [RecordHeader]) -> String? {
+    func extract(key: String, from headers: [MessageHeader]) -> String? {
         headers.first { $0.name == key }?.value.map { String(decoding: $0, as: UTF8.self) }
     }
 }

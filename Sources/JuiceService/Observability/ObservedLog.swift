@@ -48,7 +48,7 @@ extension ObservedLog {
         return result
     }
 
-    func headers(of record: CommandRecord) -> [RecordHeader] { base.headers(of: record) }
+    func headers(of record: CommandRecord) -> [MessageHeader] { base.headers(of: record) }
 
     func start(at positions: [InputPosition]) throws(LogError) {
         dropTransaction()

@@ -1,8 +1,7 @@
 import CRdKafka
-import KafkaRecords
 
 /// A position in a partition's log: the number of a record, counted from 0.
-public typealias Offset = KafkaRecords.Offset
+public typealias Offset = Int64
 
 /// One partition of one topic.
 public struct TopicPartition: Hashable, Sendable, CustomStringConvertible {

@@ -5,7 +5,6 @@ import JuiceMessages
 import JuiceRestockBot
 import Kafka
 import Logging
-import PrometheusMetrics
 
 /// One run of a restock bot, on the thread that calls ``run()``.
 struct RestockBotRun {

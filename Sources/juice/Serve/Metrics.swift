@@ -1,7 +1,6 @@
 import CoreMetrics
 import JuiceClient
 import JuiceHTTP
-import PrometheusMetrics
 
 /// The metrics registry of a process, including the metrics of the process itself and of its HTTP server.
 struct Metrics {

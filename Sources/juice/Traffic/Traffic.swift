@@ -1,6 +1,5 @@
 import JuiceMaker
 import JuiceMessages
-import SeededRandom
 
 /// Generates the orders and cancels of simulated points of sale. The same seed gives the same ones.
 struct Traffic {

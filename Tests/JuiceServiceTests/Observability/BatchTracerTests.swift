@@ -11,10 +11,10 @@ import Tracing
 /// The spans of a worker, run on a simulated log.
 @Suite struct BatchTracerTests {
     /// The headers that the tracer of these tests understands.
-    private func trace(_ number: Int) -> [RecordHeader] {
+    private func trace(_ number: Int) -> [MessageHeader] {
         [
-            RecordHeader(name: InMemoryTracer.traceIDKey, value: "trace-\(number)"),
-            RecordHeader(name: InMemoryTracer.spanIDKey, value: "span-\(number)"),
+            MessageHeader(name: InMemoryTracer.traceIDKey, value: "trace-\(number)"),
+            MessageHeader(name: InMemoryTracer.spanIDKey, value: "span-\(number)"),
         ]
     }
 

@@ -44,11 +44,11 @@ final class ObservedWorker {
         run()
     }
 
-    func order(_ id: String, _ juice: String, headers: [RecordHeader] = []) {
+    func order(_ id: String, _ juice: String, headers: [MessageHeader] = []) {
         send(#"{"orderId":"\#(id)","juice":"\#(juice)"}"#, headers: headers)
     }
 
-    func send(_ value: String, headers: [RecordHeader] = []) {
+    func send(_ value: String, headers: [MessageHeader] = []) {
         cluster.send(.orders, partition: 0, key: Array("gangnam".utf8), value: Array(value.utf8), headers: headers)
     }
 

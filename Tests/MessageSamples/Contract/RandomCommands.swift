@@ -1,6 +1,5 @@
 import JuiceMaker
 import JuiceMessages
-import SeededRandom
 
 /// Random commands, in all the ways senders may write them.
 struct RandomCommands {

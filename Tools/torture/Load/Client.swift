@@ -1,5 +1,5 @@
+import JuiceMaker
 import Kafka
-import SeededRandom
 
 /// A client that sends commands at a steady rate, with a partitioner of its own.
 struct Client {

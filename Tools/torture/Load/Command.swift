@@ -1,5 +1,5 @@
+import JuiceMaker
 import Kafka
-import SeededRandom
 
 /// A record as a client sends it.
 struct Command: Sendable {

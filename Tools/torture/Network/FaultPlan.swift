@@ -1,4 +1,4 @@
-import SeededRandom
+import JuiceMaker
 
 /// A fault in a request.
 enum Fault: Equatable, Sendable {

@@ -1,5 +1,5 @@
 import Foundation
-import SeededRandom
+import JuiceMaker
 
 /// Disturbs the service in random ways, round after round, and measures how long it takes to answer again.
 final class Rounds: Course {

@@ -1,7 +1,7 @@
 import CRdKafka
 import Foundation
+import JuiceMaker
 import Kafka
-import SeededRandom
 
 /// The topics and the consumer group of a run, and what an operator can do to them.
 struct Cluster {

@@ -1,7 +1,7 @@
 import CoreMetrics
 import Testing
 
-@testable import PrometheusMetrics
+@testable import JuiceHTTP
 
 /// Tests that values recorded with swift-metrics appear in Prometheus' text format.
 @Suite struct PrometheusRegistryTests {

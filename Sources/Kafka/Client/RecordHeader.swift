@@ -1,10 +1,21 @@
 import CRdKafka
-import KafkaRecords
 
-/// A header of a record.
-public typealias RecordHeader = KafkaRecords.RecordHeader
+/// One header of a record: a name and a value.
+public struct RecordHeader: Hashable, Sendable {
+    /// The name. A record may have several headers of the same name.
+    public let name: String
+    /// The value's bytes; nil is Kafka's null, which differs from empty.
+    public let value: [UInt8]?
 
-extension RecordHeader {
+    /// A header with a value of bytes.
+    public init(name: String, value: [UInt8]?) { (self.name, self.value) = (name, value) }
+
+    /// A header with a value of text.
+    public init(name: String, value: String) { self.init(name: name, value: Array(value.utf8)) }
+
+    /// The value as text; nil if it is null or not UTF-8.
+    public var text: String? { value.flatMap { String(validating: $0, as: UTF8.self) } }
+
     /// The headers of a received message, in order.
     static func all(of message: UnsafePointer<rd_kafka_message_t>) -> [RecordHeader] {
         var handle: OpaquePointer?
