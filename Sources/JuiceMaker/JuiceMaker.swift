@@ -73,3 +73,56 @@ public final class JuiceMaker: Sendable {
         return FruitTally.Line(fruit: fruit, amount: item.amount(of: ingredient), level: level(fruit))
     }
 }
+
+/// What a customer orders. It is made as a whole or not at all.
+public enum JuiceOrder: Hashable, Sendable {
+    /// One juice.
+    case single(OrderItem)
+    /// Several juices: 1 to ``mostItems`` of them, each once.
+    case basket([OrderItem])
+
+    /// The most items in a basket.
+    public static let mostItems = 20
+    /// How many juices one item may ask for.
+    public static let quantities = 1...100
+    /// How many of one juice a basket may hold, once items of the same juice are added up.
+    public static let basketQuantities = 1...mostItems * quantities.upperBound
+
+    /// The items: one, or those of the basket.
+    public var items: [OrderItem] {
+        switch self {
+        case .single(let item): [item]
+        case .basket(let items): items
+        }
+    }
+}
+
+/// So many of one juice.
+public struct OrderItem: Hashable, Sendable {
+    /// An index of ``Menu/juices``.
+    public let juice: Int
+    /// How many of it, at least 1.
+    public let quantity: Int
+
+    /// So many of a juice.
+    @inlinable
+    public init(juice: Int, quantity: Int) {
+        self.juice = juice
+        self.quantity = quantity
+    }
+
+    /// How much of its fruit the item takes for one ingredient of its juice.
+    @inline(__always)
+    func amount(of ingredient: Ingredient) -> Int { ingredient.amount * quantity }
+}
+
+extension [OrderItem] {
+    /// Adds an item to those of a basket. Its quantity is added to that of an item of the same juice, if there is one.
+    @inlinable @inline(__always) public mutating func add(_ item: OrderItem) {
+        if let place = firstIndex(where: { $0.juice == item.juice }) {
+            self[place] = OrderItem(juice: item.juice, quantity: self[place].quantity + item.quantity)
+        } else {
+            append(item)
+        }
+    }
+}

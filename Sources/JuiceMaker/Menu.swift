@@ -96,3 +96,209 @@ extension Menu {
         return checked
     }
 }
+
+/// A fruit on the menu. Everywhere else a fruit is its index in ``Menu/fruits``.
+public struct Fruit: Sendable, Hashable {
+    /// What records call it: 1 to 128 bytes, compared byte by byte.
+    public let id: String
+    /// What people call it.
+    public let name: LocalizedName
+    /// How many of it a store has before its first order or restock.
+    public let initialStock: Int
+
+    /// The stock a store starts with when a menu does not say otherwise.
+    public static let defaultInitialStock = 10
+
+    /// A fruit, to be checked by ``Menu/init(fruits:juices:)``.
+    public init(id: String, name: LocalizedName, initialStock: Int = Fruit.defaultInitialStock) {
+        self.id = id
+        self.name = name
+        self.initialStock = initialStock
+    }
+}
+
+/// A juice on the menu. Everywhere else a juice is its index in ``Menu/juices``.
+public struct Juice: Sendable, Hashable {
+    /// What records call it: 1 to 128 bytes, compared byte by byte.
+    public let id: String
+    /// What people call it.
+    public let name: LocalizedName
+    /// What else people call it. None of these means another juice, and no record contains them.
+    public let aliases: [String]
+    /// What one juice takes: at least one ingredient, each fruit once, as the menu lists them.
+    public let recipe: [Ingredient]
+
+    // Only a menu makes juices: a recipe means something only next to the fruits it counts.
+    init(id: String, name: LocalizedName, aliases: [String] = [], recipe: [Ingredient]) {
+        self.id = id
+        self.name = name
+        self.aliases = aliases
+        self.recipe = recipe
+    }
+}
+
+/// So many of one fruit.
+public struct Ingredient: Sendable, Hashable {
+    /// The fruit's index in ``Menu/fruits``.
+    public let fruit: Int
+    /// How many of it one juice takes, from 1 to ``FruitStore/maximumLevel``.
+    public let amount: Int
+
+    init(fruit: Int, amount: Int) {
+        self.fruit = fruit
+        self.amount = amount
+    }
+}
+
+/// A juice as a person writes it down, with fruits by their ids and nothing checked yet.
+public struct JuiceSpec: Sendable {
+    /// The juice's id.
+    public var id: String
+    /// The juice's name.
+    public var name: LocalizedName
+    /// What else people call it.
+    public var aliases: [String]
+    /// What one juice takes.
+    public var recipe: Recipe
+
+    /// A juice, to be checked by ``Menu/init(fruits:juices:)``.
+    public init(id: String, name: LocalizedName, aliases: [String] = [], recipe: Recipe) {
+        self.id = id
+        self.name = name
+        self.aliases = aliases
+        self.recipe = recipe
+    }
+
+    /// Amounts by fruit id, in the order they are to be named in: `["strawberry": 10, "banana": 1]`.
+    ///
+    /// A list and not a dictionary, so that a fruit written down twice is found out instead of silently lost.
+    public struct Recipe: Sendable, ExpressibleByDictionaryLiteral {
+        /// The ingredients as they were written.
+        public var ingredients: [(fruit: String, amount: Int)]
+
+        /// A recipe of these ingredients.
+        public init(_ ingredients: [(fruit: String, amount: Int)]) {
+            self.ingredients = ingredients
+        }
+
+        /// A recipe written as a literal.
+        public init(dictionaryLiteral ingredients: (String, Int)...) {
+            self.ingredients = ingredients.map { (fruit: $0.0, amount: $0.1) }
+        }
+    }
+}
+
+/// What people call a fruit or a juice, in the languages the service speaks.
+public struct LocalizedName: Sendable, Hashable {
+    /// The English name, such as `strawberry banana juice`.
+    public let english: String
+    /// The Korean name, such as `딸바쥬스`.
+    public let korean: String
+
+    /// A name in both languages.
+    public init(english: String, korean: String) {
+        self.english = english
+        self.korean = korean
+    }
+
+    /// The name in each language.
+    package var all: [String] { [english, korean] }
+}
+
+extension Menu {
+    /// The built-in menu: five fruits and seven juices.
+    ///
+    /// A store starts with 10 of each fruit, so a strawberry juice, which takes 16, is out of stock at first.
+    /// That is intended.
+    public static let standard = Menu(
+        checkedFruits: [
+            Fruit(id: "strawberry", name: LocalizedName(english: "strawberry", korean: "딸기")),
+            Fruit(id: "banana", name: LocalizedName(english: "banana", korean: "바나나")),
+            Fruit(id: "pineapple", name: LocalizedName(english: "pineapple", korean: "파인애플")),
+            Fruit(id: "kiwi", name: LocalizedName(english: "kiwi", korean: "키위")),
+            Fruit(id: "mango", name: LocalizedName(english: "mango", korean: "망고")),
+        ],
+        juices: [
+            juice("strawberry", "strawberry juice", "딸기쥬스", [(.strawberry, 16)]),
+            juice("banana", "banana juice", "바나나쥬스", [(.banana, 2)]), juice("kiwi", "kiwi juice", "키위쥬스", [(.kiwi, 3)]),
+            juice("pineapple", "pineapple juice", "파인애플쥬스", [(.pineapple, 2)]),
+            juice("strawberryBanana", "strawberry banana juice", "딸바쥬스", [(.strawberry, 10), (.banana, 1)]),
+            juice("mango", "mango juice", "망고쥬스", [(.mango, 3)]),
+            juice(
+                "mangoKiwi",
+                "mango kiwi juice",
+                "망고키위쥬스",
+                aliases: ["망키쥬스"],
+                [(.mango, 2), (.kiwi, 1)]
+            ),
+        ]
+    )
+
+    // The fruits above, in their order.
+    private enum StandardFruit: Int { case strawberry, banana, pineapple, kiwi, mango }
+
+    private static func juice(
+        _ id: String, _ english: String, _ korean: String, aliases: [String] = [], _ recipe: [(fruit: StandardFruit, amount: Int)]
+    ) -> Juice {
+        Juice(
+            id: id, name: LocalizedName(english: english, korean: korean), aliases: aliases,
+            recipe: recipe.map { Ingredient(fruit: $0.fruit.rawValue, amount: $0.amount) })
+    }
+}
+
+/// The first fault in a menu: where it is and what it is.
+public struct MenuError: Error, Hashable {
+    /// The path to the faulty part, such as `juices[3].recipe.mango`.
+    public let place: String
+    /// What is wrong there.
+    public let problem: Problem
+
+    init(_ place: String, _ problem: Problem) {
+        self.place = place
+        self.problem = problem
+    }
+
+    /// What can be wrong with a menu.
+    public enum Problem: Hashable, Sendable {
+        /// A list, recipe, id, name or alias that must hold something holds nothing, or an alias nothing but spaces.
+        case empty
+        /// An id, name or alias is longer than ``Menu/maximumTextLength`` bytes.
+        case textTooLong
+        /// An earlier fruit, or an earlier juice, has the same id.
+        case duplicateID(String)
+        /// An alias is also the id, a name or an alias of another juice, which has this id.
+        case ambiguousAlias(String)
+        /// A recipe asks for a fruit that is not on the menu.
+        case unknownFruit
+        /// A recipe names a fruit twice.
+        case duplicateFruit
+        /// A recipe asks for none of a fruit, or for less than none.
+        case amountNotPositive
+        /// A recipe asks for more of a fruit than a store can hold.
+        case amountTooLarge
+        /// A store would start below zero or above what it can hold.
+        case initialStockOutOfRange
+    }
+}
+
+extension MenuError: CustomStringConvertible {
+    /// The place and the problem in English, such as `juices[3].recipe.mango: no fruit has this id`.
+    public var description: String { "\(place): \(problem)" }
+}
+
+extension MenuError.Problem: CustomStringConvertible {
+    /// The problem in English.
+    public var description: String {
+        switch self {
+        case .empty: "must not be empty"
+        case .textTooLong: "must not be longer than \(Menu.maximumTextLength) bytes"
+        case .duplicateID(let id): "the id \"\(id)\" is taken"
+        case .ambiguousAlias(let id): "already means the juice \"\(id)\""
+        case .unknownFruit: "no fruit has this id"
+        case .duplicateFruit: "this fruit is already in the recipe"
+        case .amountNotPositive: "the amount must be at least 1"
+        case .amountTooLarge: "the amount must be at most \(FruitStore.maximumLevel)"
+        case .initialStockOutOfRange: "must be from 0 to \(FruitStore.maximumLevel)"
+        }
+    }
+}

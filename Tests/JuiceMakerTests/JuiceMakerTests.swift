@@ -74,3 +74,122 @@ import Testing
         return tally.lines.filter(\.isShort).map { "\($0.fruit): \($0.level) of \($0.amount)" }
     }
 }
+
+@Suite struct BasketTests {
+    let maker = JuiceMaker(menu: .standard)
+
+    private func basket(_ items: [(juice: Int, quantity: Int)]) -> JuiceOrder {
+        .basket(items.map { OrderItem(juice: $0.juice, quantity: $0.quantity) })
+    }
+
+    /// What a basket needs, as `fruit: amount`, in the order of its recipes, and what is left.
+    @Test(
+        arguments: [
+            // As much as the fruits of all its items together, and a fruit in the place where it is first named.
+            ([(2, 2), (4, 1)], ["3: 6", "0: 10", "1: 1"], [0, 9, 10, 4, 10]),
+            ([(4, 1), (2, 2)], ["0: 10", "1: 1", "3: 6"], [0, 9, 10, 4, 10]),
+            ([(6, 2), (2, 2)], ["4: 4", "3: 8"], [10, 10, 10, 2, 6]),
+            ([(2, 2), (6, 2)], ["3: 8", "4: 4"], [10, 10, 10, 2, 6]),
+            ([(1, 5)], ["1: 10"], [10, 0, 10, 10, 10]),
+            ([(1, 4), (4, 1)], ["1: 9", "0: 10"], [0, 1, 10, 10, 10]),
+        ] as [([(Int, Int)], [String], [Int])]
+    )
+    func aBasketTakesTheFruitsOfAllItsItems(items: [(Int, Int)], needed: [String], left: [Int]) {
+        var store = FruitStore(menu: .standard)
+        var tally = FruitTally()
+        #expect(maker.make(basket(items), from: &store, &tally) == .made)
+        #expect(tally.lines.map { "\($0.fruit): \($0.amount)" } == needed)
+        #expect(store.levels == left)
+        #expect(tally.lines.allSatisfy { $0.level == left[$0.fruit] })
+    }
+
+    /// Each item alone could be made of 10 of each fruit.
+    @Test(
+        arguments: [
+            ([(2, 3), (6, 2)], ["3: 10 of 11"]), ([(6, 3), (5, 2), (2, 3)], ["4: 10 of 12", "3: 10 of 12"]),
+            ([(1, 5), (4, 1)], ["1: 10 of 11"]),
+        ] as [([(Int, Int)], [String])]
+    )
+    func whatTheItemsLackTogetherIsShort(items: [(Int, Int)], shortages: [String]) {
+        for item in items {
+            var store = FruitStore(menu: .standard)
+            var tally = FruitTally()
+            #expect(maker.make(basket([item]), from: &store, &tally) == .made)
+        }
+        var store = FruitStore(menu: .standard)
+        var tally = FruitTally()
+        #expect(maker.make(basket(items), from: &store, &tally) == .outOfStock)
+        #expect(tally.lines.filter(\.isShort).map { "\($0.fruit): \($0.level) of \($0.amount)" } == shortages)
+        #expect(store == FruitStore(menu: .standard))
+    }
+
+    @Test func itemsOfOneJuiceAreAddedUpWhereItIsFirstNamed() {
+        var items: [OrderItem] = []
+        for (juice, quantity) in [(2, 1), (4, 100), (2, 5), (6, 1), (4, 100)] {
+            items.add(OrderItem(juice: juice, quantity: quantity))
+        }
+        #expect(items == [OrderItem(juice: 2, quantity: 6), OrderItem(juice: 4, quantity: 200), OrderItem(juice: 6, quantity: 1)])
+    }
+
+    @Test func theLargestBasketFits() throws {
+        let name = LocalizedName(english: "a", korean: "a")
+        let juices = (0..<JuiceOrder.mostItems).map { JuiceSpec(id: "\($0)", name: name, recipe: ["a": FruitStore.maximumLevel]) }
+        let maker = JuiceMaker(menu: try Menu(fruits: [Fruit(id: "a", name: name)], juices: juices))
+        var store = try FruitStore(levels: [FruitStore.maximumLevel])
+        var tally = FruitTally()
+        let order = basket(juices.indices.map { ($0, JuiceOrder.quantities.upperBound) })
+        #expect(maker.make(order, from: &store, &tally) == .outOfStock)
+        #expect(tally.lines.map(\.amount) == [2_000_000_000_000])
+        #expect(store.levels == [FruitStore.maximumLevel])
+    }
+
+    /// Orders and cancels of them, against sums of their own in which no tally has a part.
+    @Test(arguments: 1...4 as ClosedRange<UInt64>)
+    func randomOrdersTakeAndReturnWhatAModelSays(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        var model = Dictionary(uniqueKeysWithValues: maker.menu.fruits.indices.map { ($0, 300) })
+        var store = try FruitStore(levels: maker.menu.fruits.indices.map { _ in 300 })
+        var tally = FruitTally()
+        var made: [JuiceOrder] = []
+        var outcomes: [JuiceMaker.Outcome: Int] = [:]
+        for _ in 0..<2_000 {
+            if Int.random(in: 0..<3, using: &random) == 0, !made.isEmpty {
+                let order = made.remove(at: Int.random(in: made.indices, using: &random))
+                maker.count(order, &tally)
+                try store.putBack(&tally)
+                for (fruit, amount) in needed(by: order) { model[fruit, default: 0] += amount }
+            } else {
+                let order = randomOrder(&random)
+                let needed = needed(by: order)
+                let isEnough = needed.allSatisfy { model[$0, default: 0] >= $1 }
+                let outcome = maker.make(order, from: &store, &tally)
+                #expect(outcome == (isEnough ? .made : .outOfStock))
+                outcomes[outcome, default: 0] += 1
+                if isEnough {
+                    for (fruit, amount) in needed { model[fruit, default: 0] -= amount }
+                    made.append(order)
+                }
+            }
+            #expect(store.levels == model.sorted { $0.key < $1.key }.map(\.value))
+        }
+        #expect(outcomes[.made, default: 0] > 300)
+        #expect(outcomes[.outOfStock, default: 0] > 100)
+    }
+
+    private func needed(by order: JuiceOrder) -> [Int: Int] {
+        var needed: [Int: Int] = [:]
+        for item in order.items {
+            for ingredient in maker.menu.juices[item.juice].recipe {
+                needed[ingredient.fruit, default: 0] += ingredient.amount * item.quantity
+            }
+        }
+        return needed
+    }
+
+    private func randomOrder(_ random: inout SeededGenerator) -> JuiceOrder {
+        let juices = maker.menu.juices.indices.shuffled(using: &random)
+        let count = Int.random(in: 0...juices.count, using: &random)
+        let items = juices.prefix(max(1, count)).map { OrderItem(juice: $0, quantity: Int.random(in: 1...4, using: &random)) }
+        return count == 0 ? .single(items[0]) : .basket(items)
+    }
+}

@@ -1,0 +1,223 @@
+/// The topics of the contract, in its order.
+public enum Topic: Int, Sendable, CaseIterable {
+    /// Orders from POS systems, and those forwarded to the partition that owns their store.
+    case orders
+    /// Stock edits from restock bots, and those forwarded likewise.
+    case restocks
+    /// One answer per command.
+    case results
+    /// The changelog of the stores: each one's whole stock after its last change.
+    case stock
+    /// Records that name no command, or whose answer no broker would take.
+    case deadLetters
+}
+
+/// The names of the topics: a common prefix and what each holds.
+public struct TopicNames: Sendable, Equatable {
+    /// Orders from POS systems.
+    public let orders: String
+    /// Stock edits from restock bots.
+    public let restocks: String
+    /// One answer per command.
+    public let results: String
+    /// Each store's whole stock after its last change; compacted.
+    public let stock: String
+    /// Records that name no command.
+    public let deadLetters: String
+
+    /// The default prefix.
+    public static let standardPrefix = "juice."
+
+    /// The topics with this prefix.
+    public init(prefix: String = standardPrefix) {
+        orders = prefix + "orders"
+        restocks = prefix + "restocks"
+        results = prefix + "results"
+        stock = prefix + "stock"
+        deadLetters = prefix + "dead-letters"
+    }
+
+    /// All topics, in the order of the contract.
+    public var all: [String] { Topic.allCases.map { self[$0] } }
+
+    /// The name of a topic.
+    public subscript(topic: Topic) -> String {
+        switch topic {
+        case .orders: orders
+        case .restocks: restocks
+        case .results: results
+        case .stock: stock
+        case .deadLetters: deadLetters
+        }
+    }
+}
+
+/// The topics that commands are read from.
+public enum InputTopic: Int, Sendable, CaseIterable {
+    /// Orders from POS systems.
+    case orders
+    /// Stock edits from restock bots.
+    case restocks
+
+    /// The topic as one of all.
+    public var topic: Topic {
+        switch self {
+        case .orders: .orders
+        case .restocks: .restocks
+        }
+    }
+
+    /// Its name in the journal, which no prefix changes.
+    public var name: StaticString {
+        switch self {
+        case .orders: "orders"
+        case .restocks: "restocks"
+        }
+    }
+
+    /// The topic of this name.
+    init?(name: BorrowedText) {
+        switch name {
+        case "orders": self = .orders
+        case "restocks": self = .restocks
+        default: return nil
+        }
+    }
+}
+
+/// A partition of an input topic. In the journal, it is written `orders/3`.
+public struct InputPartition: Sendable, Hashable, Comparable {
+    /// The topic.
+    public let topic: InputTopic
+    /// The partition's number.
+    public let partition: Int32
+
+    /// A partition of a topic.
+    public init(topic: InputTopic, partition: Int32) {
+        self.topic = topic
+        self.partition = partition
+    }
+
+    /// Orders by topic, then by number.
+    public static func < (first: InputPartition, second: InputPartition) -> Bool {
+        (first.topic.rawValue, first.partition) < (second.topic.rawValue, second.partition)
+    }
+}
+
+/// Where a forwarded command was read first, in the same topic. In the header `juice.forwarded.from` and in the answer, it is
+/// written `3/42`: partition 3, offset 42.
+public struct ForwardSource: Sendable, Hashable {
+    /// The partition's number, from 0 up.
+    public let partition: Int32
+    /// The offset there, from 0 up.
+    public let offset: Int64
+
+    /// A place of an input topic.
+    public init(partition: Int32, offset: Int64) {
+        self.partition = partition
+        self.offset = offset
+    }
+
+    /// Reads the value of a header; nil if it is not written exactly as ``text``.
+    public init?(_ header: [UInt8]) {
+        guard let source = header.withUnsafeBytes({ ForwardSource(BorrowedText($0)) }) else { return nil }
+        self = source
+    }
+
+    /// Reads the text; nil if it is not written exactly as ``text``.
+    init?(_ text: BorrowedText) {
+        let bytes = text.bytes
+        guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")),
+            let partition = UnsafeRawBufferPointer(rebasing: bytes[..<slash]).decimal,
+            let offset = UnsafeRawBufferPointer(rebasing: bytes[(slash + 1)...]).decimal, let partition = Int32(exactly: partition)
+        else { return nil }
+        self.init(partition: partition, offset: Int64(offset))
+    }
+
+    /// Such as `3/42`.
+    public var text: String { "\(partition)/\(offset)" }
+}
+
+/// The id of a store, which is the key of every record about it: 1 to 128 bytes of UTF-8.
+public enum StoreID {
+    /// The store of records without a key.
+    public static let main = "main"
+
+    /// The longest id, in bytes.
+    public static let maximumLength = 128
+
+    /// The id in a record's key, valid as long as the key: ``main`` if there is no key or an empty one, `nil` if the key is
+    /// too long or not UTF-8.
+    public static func read(key: UnsafeRawBufferPointer?) -> BorrowedText? {
+        guard let key, !key.isEmpty else { return BorrowedText("main") }
+        guard key.count <= maximumLength, key.isUTF8 else { return nil }
+        return BorrowedText(key)
+    }
+}
+
+/// The names of the record headers that are part of the contract.
+public enum HeaderName {
+    /// On a dead letter: the code of its ``DeadLetterReason``.
+    public static let errorCode = "juice.error.code"
+    /// On a dead letter: the message of its ``DeadLetterReason``.
+    public static let errorMessage = "juice.error.message"
+    /// On a dead letter: the topic it came from.
+    public static let sourceTopic = "juice.source.topic"
+    /// On a dead letter: the partition it came from.
+    public static let sourcePartition = "juice.source.partition"
+    /// On a dead letter: its offset there.
+    public static let sourceOffset = "juice.source.offset"
+    /// On a truncated dead letter: the original size of key, value and headers together, in bytes.
+    public static let truncatedFrom = "juice.truncated.from"
+    /// On a command that was forwarded to its store's partition: where it was read first, as `partition/offset` of the same
+    /// topic, for example `3/42`.
+    public static let forwardedFrom = "juice.forwarded.from"
+    /// On a command that was resent from the dead letters: which one it was, as `partition/offset`.
+    public static let resentFrom = "juice.resent.from"
+    /// On a record of the dead letters which says that one of its partition was resent: which one, as `partition/offset`.
+    public static let resentLetter = "juice.resent.letter"
+    /// On such a record: where it was resent to, as `topic/partition`.
+    public static let resentTo = "juice.resent.to"
+    /// W3C trace context, copied from a command to its answer.
+    public static let traceparent = "traceparent"
+    /// W3C trace context, copied from a command to its answer.
+    public static let tracestate = "tracestate"
+}
+
+/// The hash by which Kafka's Java clients assign keys to partitions: MurmurHash2 with Kafka's seed.
+///
+/// It decides which partition owns a store, so it must agree with other clients to the bit: `Utils.murmur2` and
+/// `BuiltInPartitioner` in Kafka's Java client, `murmur2_random` in librdkafka.
+public enum Murmur2 {
+    /// The hash of some bytes, signed as in Java.
+    public static func hash(_ bytes: UnsafeRawBufferPointer) -> Int32 {
+        let multiplier: UInt32 = 0x5BD1_E995
+        // Lengths have 32 bits in Java; no key is longer.
+        var hash: UInt32 = 0x9747_B28C ^ UInt32(truncatingIfNeeded: bytes.count)
+
+        var offset = 0
+        while offset + 4 <= bytes.count {
+            var word = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self))
+            word &*= multiplier
+            word ^= word >> 24
+            word &*= multiplier
+            hash = hash &* multiplier ^ word
+            offset += 4
+        }
+        if offset < bytes.count {
+            for position in (offset..<bytes.count).reversed() { hash ^= UInt32(bytes[position]) << UInt32((position - offset) * 8) }
+            hash &*= multiplier
+        }
+
+        hash ^= hash >> 13
+        hash &*= multiplier
+        hash ^= hash >> 15
+        return Int32(bitPattern: hash)
+    }
+
+    /// The partition for a key in a topic of `count` partitions, at least 1.
+    public static func partition(of key: UnsafeRawBufferPointer, count: Int32) -> Int32 {
+        // As Java does, this clears the sign bit; it does not take the absolute value.
+        (hash(key) & Int32.max) % count
+    }
+}

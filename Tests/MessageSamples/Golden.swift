@@ -1,0 +1,466 @@
+import JuiceMessages
+
+/// A message in each language of the service.
+public struct Bilingual: Sendable {
+    /// Both, English first.
+    public let texts: [String]
+
+    init(_ head: String, english: String, korean: String) {
+        texts = [head + english, head + korean]
+    }
+
+    /// The message in one language.
+    public subscript(language: Language) -> String {
+        switch language {
+        case .english: texts[0]
+        case .korean: texts[1]
+        }
+    }
+}
+
+/// Records that the service writes, word for word: for the tests of the encoder and of the schemas.
+///
+/// Unless another is named, the store is `gangnam` and the order `pos-7-000123` at offset 1234, at the built-in menu.
+public enum GoldenAnswers {
+    /// A strawberry banana juice from a full stock.
+    public static let juiceMade = Bilingual(
+        #"{"type":"juiceMade","orderId":"pos-7-000123","store":"gangnam","offset":1234,"juice":"strawberryBanana","#
+            + #""quantity":1,"used":{"strawberry":10,"banana":1},"left":{"strawberry":0,"banana":9},"#
+            + #""revision":17,"message":"#, english: #""juice made: strawberry banana juice"}"#, korean: #""딸바쥬스 나왔습니다! 맛있게 드세요!"}"#
+    )
+
+    /// Three mango kiwi juices from a full stock, by an order that was forwarded.
+    public static let severalJuicesMade = Bilingual(
+        #"{"type":"juiceMade","orderId":"pos-7-000123","store":"gangnam","offset":1234,"from":"3/42","#
+            + #""juice":"mangoKiwi","quantity":3,"#
+            + #""used":{"mango":6,"kiwi":3},"left":{"mango":4,"kiwi":7},"revision":18,"message":"#,
+        english: #""juice made: 3 × mango kiwi juice"}"#, korean: #""망고키위쥬스 3잔 나왔습니다! 맛있게 드세요!"}"#)
+
+    /// A basket of two kiwi juices and a strawberry banana juice from a full stock.
+    public static let basketMade = Bilingual(
+        #"{"type":"juiceMade","orderId":"pos-7-000123","store":"gangnam","offset":1234,"#
+            + #""items":[{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana","quantity":1}],"#
+            + #""used":{"kiwi":6,"strawberry":10,"banana":1},"left":{"kiwi":4,"strawberry":0,"banana":9},"#
+            + #""revision":19,"message":"#, english: #""juice made: 2 × kiwi juice, strawberry banana juice"}"#,
+        korean: #""키위쥬스 2잔, 딸바쥬스 나왔습니다! 맛있게 드세요!"}"#)
+
+    /// A mango kiwi juice from one mango and no kiwi.
+    public static let outOfStock = Bilingual(
+        #"{"type":"outOfStock","orderId":"pos-7-000123","store":"gangnam","offset":1234,"juice":"mangoKiwi","quantity":1,"#
+            + #""fruit":"mango","missing":[{"fruit":"mango","needed":2,"inStock":1},"#
+            + #"{"fruit":"kiwi","needed":1,"inStock":0}],"message":"#, english: #""out of stock (mango, kiwi)"}"#,
+        korean: #""망고와 키위가 모자라요. 재고를 수정할까요?"}"#)
+
+    /// A basket of two kiwi juices and four mango kiwi juices from eight mangos and four kiwis.
+    public static let basketOutOfStock = Bilingual(
+        #"{"type":"outOfStock","orderId":"pos-7-000123","store":"gangnam","offset":1234,"#
+            + #""items":[{"juice":"kiwi","quantity":2},{"juice":"mangoKiwi","quantity":4}],"#
+            + #""fruit":"kiwi","missing":[{"fruit":"kiwi","needed":10,"inStock":4}],"message":"#,
+        english: #""out of stock (kiwi)"}"#, korean: #""키위가 모자라요. 재고를 수정할까요?"}"#)
+
+    /// The restock `bot-1-42` of the store `main`, after which there are 16 strawberries and 8 kiwis.
+    public static let restocked = Bilingual(
+        #"{"type":"restocked","restockId":"bot-1-42","store":"main","offset":1234,"left":{"strawberry":16,"kiwi":8},"revision":2,"message":"#,
+        english: #""restocked: strawberry 16, kiwi 8"}"#, korean: #""재고를 수정했어요: 딸기 16개, 키위 8개"}"#)
+
+    /// A cancel of the basket, after which there are 14 kiwis, 26 strawberries and 10 bananas.
+    public static let cancelled = Bilingual(
+        #"{"type":"cancelled","orderId":"pos-7-000123","store":"gangnam","offset":1234,"#
+            + #""returned":{"kiwi":6,"strawberry":10,"banana":1},"left":{"kiwi":14,"strawberry":26,"banana":10},"#
+            + #""revision":20,"message":"#, english: #""cancelled: kiwi 6, strawberry 10, banana 1 returned"}"#,
+        korean: #""취소했어요. 키위 6개, 딸기 10개, 바나나 1개를 되돌렸습니다."}"#)
+
+    /// A cancel of an order that was not made.
+    public static let cancelledNothing = Bilingual(
+        #"{"type":"cancelled","orderId":"pos-7-000123","store":"gangnam","offset":1234,"returned":{},"left":{},"message":"#,
+        english: #""cancelled: nothing returned"}"#, korean: #""취소했어요. 되돌린 재고가 없습니다."}"#)
+
+    /// The order `1` for a juice called durian.
+    public static let rejectedOrder = Bilingual(
+        #"{"type":"rejected","orderId":"1","store":"gangnam","offset":1234,"reason":"unknownJuice","message":"#,
+        english: #""no juice is called \"durian\""}"#, korean: #""메뉴에 없는 쥬스예요: \"durian\""}"#)
+
+    /// The restock `1` of a fruit called durian.
+    public static let rejectedRestock = Bilingual(
+        #"{"type":"rejected","restockId":"1","store":"gangnam","offset":1234,"reason":"unknownFruit","message":"#,
+        english: #""no fruit is called \"durian\""}"#, korean: #""메뉴에 없는 과일이에요: \"durian\""}"#)
+
+    /// The order `1` after it was cancelled.
+    public static let rejectedCancelledOrder = Bilingual(
+        #"{"type":"rejected","orderId":"1","store":"gangnam","offset":1234,"reason":"cancelled","message":"#,
+        english: #""the order was cancelled"}"#, korean: #""취소된 주문이에요"}"#)
+
+    /// A cancel of the order `1` whose kiwis found no room beside 999,999,999 others.
+    public static let rejectedCancel = Bilingual(
+        #"{"type":"rejected","orderId":"1","store":"gangnam","offset":1234,"cancel":true,"reason":"wouldOverflow","message":"#,
+        english: #""kiwi cannot go above 1000000000 (in stock: 999999999)"}"#,
+        korean: #""키위 재고는 1000000000개를 넘을 수 없어요 (현재 999999999개)"}"#)
+
+    /// An order with the id `"\`, a null and a carriage return, of a menu with such names.
+    public static let escaped =
+        #"{"type":"juiceMade","orderId":"\"\\\u0000\r","store":"gangnam","offset":1234,"juice":"\n","quantity":1,"#
+        + #""used":{"a\"b":2},"left":{"a\"b":0},"revision":1,"message":"juice made: \t"}"#
+
+    /// All of them.
+    public static let all =
+        [
+            juiceMade, severalJuicesMade, basketMade, outOfStock, basketOutOfStock, restocked, cancelled,
+            cancelledNothing, rejectedOrder, rejectedRestock, rejectedCancelledOrder, rejectedCancel,
+        ].flatMap(\.texts) + [escaped]
+
+    /// The stock record of the store `gang"nam` after its 17th change.
+    public static let stock =
+        #"{"store":"gang\"nam","revision":17,"stock":"#
+        + #"{"strawberry":0,"banana":9,"pineapple":10,"kiwi":1000000000,"mango":10}}"#
+}
+
+/// Commands, word for word, and how they are decoded: for the tests of the decoder and of the schemas.
+///
+/// Ids and names are those of the built-in menu.
+public enum GoldenCommands {
+    /// Valid orders of one juice, and how they are decoded.
+    public static let orders: [(value: String, expected: String)] = [
+        (
+            #"{"orderId":"pos-7-000123","juice":"strawberryBanana","quantity":1}"#,
+            "pos-7-000123: 1 strawberryBanana"
+        ),
+        (#"{"orderId":"a","juice":"kiwi"}"#, "a: 1 kiwi"),
+        (#"{"orderId":"a","juice":"kiwi","quantity":100}"#, "a: 100 kiwi"),
+        (#"{"orderId":"a","juice":"kiwi","quantity":null}"#, "a: 1 kiwi"),
+        (#" {"quantity" : 2 , "juice" : "mango" , "orderId" : "b" } "#, "b: 2 mango"),
+        ("\u{feff}{\"orderId\":\"a\",\"juice\":\"kiwi\"}", "a: 1 kiwi"),
+        (#"{"order\u0049d":"\uac00\n","juice":"k\u0069wi"}"#, "가\n: 1 kiwi"),
+        // Unknown fields are ignored, whatever they hold and however often.
+        (#"{"x":{"orderId":1,"juice":[]},"orderId":"a","x":1e999,"juice":"kiwi","ORDERID":null,"":[[]]}"#, "a: 1 kiwi"),
+        (#"{"orderId":"a","juice":"kiwi","add":{"kiwi":1},"restockId":"b"}"#, "a: 1 kiwi"),
+    ]
+
+    /// Orders of one juice that are rejected, and why. The id of each is `a`.
+    public static let rejectedOrders: [(value: String, expected: Rejection)] = [
+        (#"{"orderId":"a"}"#, Rejection.badCommand(.missingJuice)), (#"{"orderId":"a","juice":null}"#, .badCommand(.missingJuice)),
+        (#"{"orderId":"a","juice":7}"#, .badCommand(.juiceNotText)),
+        (
+            #"{"orderId":"a","juice":["kiwi"]}"#,
+            .badCommand(.juiceNotText)
+        ),
+        (
+            #"{"orderId":"a","juice":"kiwi","juice":"kiwi"}"#,
+            .badCommand(.repeatedField(.juice))
+        ),
+        (
+            #"{"orderId":"a","juice":"kiwi","quantity":1,"quantity":null}"#,
+            .badCommand(.repeatedField(.quantity))
+        ),
+        (#"{"orderId":"a","juice":"durian"}"#, .unknownJuice("durian")),
+        (#"{"orderId":"a","juice":""}"#, .unknownJuice("")),
+        (#"{"orderId":"a","juice":"Kiwi"}"#, .unknownJuice("Kiwi")),
+        (#"{"orderId":"a","juice":"pineappl"}"#, .unknownJuice("pineappl")),
+        (#"{"orderId":"a","juice":"kiwi","quantity":0}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":101}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":-1}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":1.5}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":1.0}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":1e1}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":9223372036854775807}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":9223372036854775808}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":18446744073709551617}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":"1"}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":true}"#, .badQuantity),
+        (#"{"orderId":"a","juice":"kiwi","quantity":[1]}"#, .badQuantity),
+        // The juice is judged before the quantity.
+        (#"{"orderId":"a","quantity":0,"juice":"durian"}"#, .unknownJuice("durian")),
+    ]
+
+    /// Baskets, and how they are decoded.
+    public static let baskets: [(value: String, expected: String)] = [
+        (
+            #"{"orderId":"a","items":[{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana"}]}"#,
+            "a: [2 kiwi, 1 strawberryBanana]"
+        ), (#"{"orderId":"a","items":[{"juice":"kiwi"}]}"#, "a: [1 kiwi]"),
+        // A juice given twice is added up where it is first named, even beyond what one item may ask for.
+        (
+            #"{"orderId":"a","items":[{"juice":"kiwi","quantity":2},{"juice":"mango"},{"juice":"kiwi"}]}"#,
+            "a: [3 kiwi, 1 mango]"
+        ),
+        (
+            #"{"orderId":"a","items":["#
+                + String(repeating: #"{"juice":"kiwi","quantity":100},"#, count: 19)
+                + #"{"juice":"kiwi","quantity":100}]}"#,
+            "a: [2000 kiwi]"
+        ),
+        (#"{"orderId":"a","juice":null,"quantity":null,"items":[{"juice":"kiwi"}]}"#, "a: [1 kiwi]"),
+        (
+            #"{"orderId":"a","items":[{"quantity":null,"x":[],"juice":"k\u0069wi","x":1,"items":[]}],"cancel":null}"#,
+            "a: [1 kiwi]"
+        ),
+        (#"{"items":[{"juice":"mango"}],"cancel":false,"orderId":"b"}"#, "b: [1 mango]"),
+        (#"{"orderId":"a","juice":"kiwi","items":null,"cancel":false}"#, "a: 1 kiwi"),
+    ]
+
+    /// Baskets that are rejected, and why. The id of each is `a`.
+    public static let rejectedBaskets: [(value: String, expected: Rejection)] = rejectedAsAWhole + rejectedItems
+
+    private static let rejectedAsAWhole: [(value: String, expected: Rejection)] = [
+        (#"{"orderId":"a","items":null}"#, Rejection.badCommand(.missingJuice)),
+        (#"{"orderId":"a","items":[],"items":[]}"#, .badCommand(.repeatedField(.items))),
+        (#"{"orderId":"a","items":null,"items":[{"juice":"kiwi"}]}"#, .badCommand(.repeatedField(.items))),
+        (#"{"orderId":"a","juice":"kiwi","items":[{"juice":"kiwi"}]}"#, .badCommand(.juiceAndItems)),
+        (#"{"orderId":"a","items":[{"juice":"kiwi"}],"quantity":1}"#, .badCommand(.quantityAndItems)),
+        (#"{"orderId":"a","items":{"juice":"kiwi"}}"#, .badCommand(.notAnArray(.items))),
+        (#"{"orderId":"a","items":"kiwi"}"#, .badCommand(.notAnArray(.items))),
+        (#"{"orderId":"a","items":false}"#, .badCommand(.notAnArray(.items))),
+        (#"{"orderId":"a","items":[]}"#, .badCommand(.noItems)),
+        (
+            #"{"orderId":"a","items":["# + String(repeating: #"{"juice":"kiwi"},"#, count: 20)
+                + #"{"juice":"kiwi"}]}"#,
+            .badCommand(.tooManyItems)
+        ),
+        // Of several faults the first in the decoder's order counts.
+        (#"{"orderId":"a","juice":7,"juice":7,"items":[],"items":[]}"#, .badCommand(.repeatedField(.juice))),
+        (#"{"orderId":"a","juice":7,"items":[],"items":[]}"#, .badCommand(.repeatedField(.items))),
+        (#"{"orderId":"a","juice":7,"items":[],"quantity":0}"#, .badCommand(.juiceAndItems)),
+        (#"{"orderId":"a","items":[],"quantity":0}"#, .badCommand(.quantityAndItems)),
+        (
+            #"{"orderId":"a","items":7,"quantity":0,"quantity":null}"#,
+            .badCommand(.repeatedField(.quantity))
+        ),
+        (
+            #"{"orderId":"a","items":[7"# + String(repeating: ",7", count: 20) + "]}",
+            .badCommand(.tooManyItems)
+        ),
+    ]
+
+    private static let rejectedItems: [(value: String, expected: Rejection)] = [
+        (#"[7]"#, Rejection.badCommand(.itemNotAnObject)),
+        (#"[null]"#, .badCommand(.itemNotAnObject)),
+        (#"["kiwi"]"#, .badCommand(.itemNotAnObject)),
+        (#"[[{"juice":"kiwi"}]]"#, .badCommand(.itemNotAnObject)),
+        (#"[{}]"#, .badCommand(.missingJuice)),
+        (#"[{"juice":null}]"#, .badCommand(.missingJuice)),
+        (#"[{"juice":"kiwi","juice":"kiwi"}]"#, .badCommand(.repeatedField(.juice))),
+        (#"[{"juice":7}]"#, .badCommand(.juiceNotText)),
+        (#"[{"juice":"durian"}]"#, .unknownJuice("durian")),
+        (#"[{"juice":"kiwi","quantity":0}]"#, .badQuantity),
+        (#"[{"juice":"kiwi","quantity":101}]"#, .badQuantity),
+        (#"[{"juice":"kiwi","quantity":1.0}]"#, .badQuantity),
+        (#"[{"juice":"kiwi","quantity":"1"}]"#, .badQuantity),
+        (#"[{"juice":"kiwi","quantity":1,"quantity":1}]"#, .badCommand(.repeatedField(.quantity))),
+        // Of one item, the juice is judged before the quantity; of several, the first with a fault.
+        (#"[{"quantity":0,"quantity":0,"juice":"durian"}]"#, .unknownJuice("durian")),
+        (#"[{"juice":"kiwi"},{"juice":"durian"},{"juice":"kiwi","quantity":0}]"#, .unknownJuice("durian")),
+        (#"[{"juice":"kiwi","quantity":0},{"juice":"durian"},7]"#, .badQuantity),
+    ].map { (#"{"orderId":"a","items":\#($0.0)}"#, $0.1) }
+
+    /// Cancels. The id of each is `a`.
+    public static let cancels = [
+        #"{"orderId":"a","cancel":true}"#, #" {"c\u0061ncel" : true, "orderId" : "a"} "#,
+        // Nothing else is looked at.
+        #"{"orderId":"a","juice":"kiwi","quantity":2,"cancel":true}"#,
+        #"{"orderId":"a","juice":7,"juice":[],"quantity":-1,"quantity":{},"cancel":true,"x":1}"#,
+        #"{"orderId":"a","items":[],"juice":"durian","items":7,"cancel":true}"#,
+    ]
+
+    /// Commands that are rejected for what they say of a cancel, and why. The id of each is `a`.
+    public static let rejectedCancels: [(value: String, expected: Rejection)] = [
+        (#"{"orderId":"a","cancel":true,"cancel":true}"#, Rejection.badCommand(.repeatedField(.cancel))),
+        (#"{"orderId":"a","juice":"kiwi","cancel":null,"cancel":false}"#, .badCommand(.repeatedField(.cancel))),
+        (#"{"orderId":"a","cancel":1}"#, .badCommand(.notBoolean(.cancel))),
+        (#"{"orderId":"a","cancel":"true"}"#, .badCommand(.notBoolean(.cancel))),
+        (#"{"orderId":"a","cancel":[true]}"#, .badCommand(.notBoolean(.cancel))),
+        // Before all faults of an order.
+        (#"{"orderId":"a","juice":7,"juice":7,"items":[],"items":[],"cancel":0}"#, .badCommand(.notBoolean(.cancel))),
+        // What is no cancel is an order.
+        (#"{"orderId":"a","cancel":false}"#, .badCommand(.missingJuice)),
+        (#"{"orderId":"a","cancel":null,"juice":"durian"}"#, .unknownJuice("durian")),
+    ]
+
+    /// Valid restocks, and how they are decoded.
+    public static let restocks: [(value: String, expected: String)] = [
+        (#"{"restockId":"r","add":{"strawberry":16,"kiwi":-2}}"#, "r: add strawberry 16, kiwi -2"),
+        (#"{"restockId":"r","add":{"kiwi":-2,"strawberry":16}}"#, "r: add strawberry 16, kiwi -2"),
+        (#"{"restockId":"r","set":{"mango":30}}"#, "r: set mango 30"),
+        (#"{"restockId":"r","add":null,"set":{"mango":0}}"#, "r: set mango 0"),
+        (#"{"set":{"mango":9223372036854775807},"restockId":"r"}"#, "r: set mango 9223372036854775807"),
+        (#"{"restockId":"r","add":{"mango":-9223372036854775808}}"#, "r: add mango -9223372036854775808"),
+        (#"{"restockId":"r","add":{"mango":0},"juice":7,"orderId":[]}"#, "r: add mango 0"),
+    ]
+
+    /// Restocks that are rejected, and why.
+    public static let rejectedRestocks: [(value: String, expected: Rejection)] = [
+        (#"{"restockId":"r"}"#, Rejection.emptyRestock),
+        (#"{"restockId":"r","add":null}"#, .emptyRestock),
+        (#"{"restockId":"r","add":{}}"#, .emptyRestock),
+        (#"{"restockId":"r","set":{}}"#, .emptyRestock),
+        (#"{"restockId":"r","add":{"kiwi":1},"set":{"kiwi":1}}"#, .badCommand(.addAndSet)),
+        (#"{"restockId":"r","add":{},"set":[]}"#, .badCommand(.addAndSet)),
+        (#"{"restockId":"r","add":[]}"#, .badCommand(.notAnObject(.add))),
+        (#"{"restockId":"r","set":"kiwi"}"#, .badCommand(.notAnObject(.set))),
+        (#"{"restockId":"r","add":{"kiwi":1},"add":{"kiwi":1}}"#, .badCommand(.repeatedField(.add))),
+        (#"{"restockId":"r","set":null,"set":null}"#, .badCommand(.repeatedField(.set))),
+        (#"{"restockId":"r","add":{"kiwi":1,"kiwi":1}}"#, .badCommand(.repeatedFruit(fruit: 3))),
+        (#"{"restockId":"r","add":{"kiwi":1,"durian":1}}"#, .unknownFruit("durian")),
+        (#"{"restockId":"r","add":{"kiwi":1.5}}"#, .badAmount(fruit: 3)),
+        (#"{"restockId":"r","add":{"kiwi":null}}"#, .badAmount(fruit: 3)),
+        (#"{"restockId":"r","add":{"kiwi":"1"}}"#, .badAmount(fruit: 3)),
+        (#"{"restockId":"r","add":{"kiwi":9223372036854775808}}"#, .badAmount(fruit: 3)),
+        (#"{"restockId":"r","set":{"kiwi":-9223372036854775809}}"#, .badAmount(fruit: 3)),
+        // The fruits are judged one after the other.
+        (#"{"restockId":"r","add":{"mango":{},"durian":1}}"#, .badAmount(fruit: 4)),
+        (#"{"restockId":"r","add":{"durian":1,"mango":{}}}"#, .unknownFruit("durian")),
+    ]
+
+    /// Values of the orders topic that are not orders, and the codes of their dead letters.
+    public static let deadLetters: [(value: String, code: String)] = [
+        ("", "emptyValue"), (" ", "notJSON"), ("hello", "notJSON"), (#"{"orderId":"a","juice":"kiwi"}}"#, "notJSON"),
+        ("[]", "notJSON"), (#""orderId""#, "notJSON"), ("null", "notJSON"), ("1", "notJSON"),
+        (#"[{"orderId":"a","juice":"kiwi"}]"#, "notJSON"),
+        (#"{"orderId":"a","juice":"kiwi","x":01}"#, "notJSON"),
+        (
+            #"{"orderId":"a","x":"# + String(repeating: "[", count: 128)
+                + String(repeating: "]", count: 128) + "}",
+            "tooDeep"
+        ),
+        ("{}", "missingID"), (#"{"juice":"kiwi"}"#, "missingID"), (#"{"orderId":null}"#, "missingID"),
+        (#"{"orderid":"a","restockId":"b"}"#, "missingID"),
+        (#"{"orderId":""}"#, "badID"), (#"{"orderId":7}"#, "badID"),
+        (#"{"orderId":{"orderId":"a"}}"#, "badID"),
+        (#"{"orderId":"a","orderId":"a"}"#, "badID"), (#"{"orderId":"a","orderId":null}"#, "badID"),
+        (#"{"orderId":"\#(String(repeating: "x", count: 129))"}"#, "badID"),
+        (#"{"orderId":"\#(String(repeating: "가", count: 43))"}"#, "badID"),
+    ]
+}
+
+/// Notes of the journal, each with the value of its record word for word.
+public enum GoldenNotes {
+    private static let ids = ["juice-maker/till-1/0/2/0", "juice-maker/till-1/0/2/1"]
+
+    /// One of each type, and the shortest of some.
+    public static let all: [(note: JournalNote, value: String)] = [
+        (
+            .forwarded(InputPlace(topic: .orders, partition: nil, offset: 42), to: 5),
+            #"{"type":"forwarded","topic":"orders","offset":42,"to":5}"#
+        ),
+        (
+            .forwarded(InputPlace(topic: .restocks, partition: 9, offset: 0), to: 0),
+            #"{"type":"forwarded","topic":"restocks","partition":9,"offset":0,"to":0}"#
+        ),
+        (
+            .deadLetter(InputPlace(topic: .orders, partition: nil, offset: 44), code: "notJSON"),
+            #"{"type":"deadLetter","topic":"orders","offset":44,"code":"notJSON"}"#
+        ),
+        (
+            .copy(InputPlace(topic: .restocks, partition: nil, offset: .max)),
+            #"{"type":"copy","topic":"restocks","offset":9223372036854775807}"#
+        ),
+        (
+            .position(
+                JournalPosition(
+                    next: [.orders: 1235, .restocks: 57], added: [InputPartition(topic: .orders, partition: 9): 43], stock: 881,
+                    claim: 8812, ids: ids,
+                    forwarded: [
+                        InputPartition(topic: .restocks, partition: 1): 7, InputPartition(topic: .orders, partition: 10): 2,
+                        InputPartition(topic: .orders, partition: 3): 42,
+                    ])),
+            #"{"type":"position","orders":1235,"restocks":57,"stock":881,"claim":8812,"#
+                + #""ids":["juice-maker/till-1/0/2/0","juice-maker/till-1/0/2/1"],"#
+                + #""added":{"orders/9":43},"forwarded":{"orders/3":42,"orders/10":2,"restocks/1":7}}"#
+        ),
+        (
+            .position(JournalPosition(next: [.restocks: 0], added: [:], stock: 0, claim: 0, ids: [], forwarded: [:])),
+            #"{"type":"position","restocks":0,"stock":0,"claim":0,"ids":[]}"#
+        ),
+        (
+            .claim(
+                JournalClaim(
+                    ids: ids, since: 8800, group: "juice-maker", instance: "till \"1\"", partitions: 8, next: [.orders: 1235])),
+            #"{"type":"claim","ids":["juice-maker/till-1/0/2/0","juice-maker/till-1/0/2/1"],"since":8800,"#
+                + #""group":"juice-maker","instance":"till \"1\"","partitions":8,"orders":1235}"#
+        ),
+        (
+            .anchored(InputPlace(topic: .orders, partition: nil, offset: 17), by: "root@host", reason: "the topic was made anew"),
+            #"{"type":"anchored","topic":"orders","offset":17,"by":"root@host","reason":"the topic was made anew"}"#
+        ),
+        (
+            .anchored(InputPlace(topic: .orders, partition: 8, offset: 17), by: "강남", reason: nil),
+            #"{"type":"anchored","topic":"orders","partition":8,"offset":17,"by":"강남"}"#
+        ),
+    ]
+}
+
+/// Invalid menu files, word for word: for the tests of the reader and of the schema.
+public enum GoldenMenus {
+    /// Each with its fault and the place of it.
+    public static let malformed: [(json: String, problem: String)] = [
+        ("", "not a JSON document in UTF-8"), ("[]", "not a JSON object"), ("{}", "fruits: missing"),
+        (#"{"fruits":[]}"#, "juices: missing"),
+        (#"{"fruits":{},"juices":[]}"#, "fruits: must be an array"),
+        (#"{"fruits":[],"fruits":[],"juices":[]}"#, "fruits: given twice"),
+        (#"{"fruits":[],"juices":[]}"#, "fruits: must not be empty"),
+        (#"{"fruit":[],"juices":[]}"#, "fruit: unknown field; the fields here are fruits, juices"),
+        (#"{"fruits":["kiwi"],"juices":[]}"#, "fruits[0]: must be an object"),
+        (#"{"fruits":[{"id":"a"},{}],"juices":[]}"#, "fruits[1].id: missing"),
+        (#"{"fruits":[{"id":7}],"juices":[]}"#, "fruits[0].id: must be a string"),
+        (
+            #"{"fruits":[{"id":"a"},{"id":"b","initalStock":1}],"juices":[]}"#,
+            "fruits[1].initalStock: unknown field; the fields here are id, name, initialStock"
+        ), (#"{"fruits":[{"id":"a","initialStock":1.5}],"juices":[]}"#, "fruits[0].initialStock: must be a whole number"),
+        (
+            #"{"fruits":[{"id":"a","initialStock":99999999999999999999}],"juices":[]}"#,
+            "fruits[0].initialStock: must be a whole number"
+        ),
+        (#"{"fruits":[{"id":"a","name":"x"}],"juices":[]}"#, "fruits[0].name: must be an object"),
+        (
+            #"{"fruits":[{"id":"a","name":{"fr":"x"}}],"juices":[]}"#,
+            "fruits[0].name.fr: unknown field; the fields here are en, ko"
+        ),
+        (
+            #"{"fruits":[{"id":"a","name":{"ko":null}}],"juices":[]}"#,
+            "fruits[0].name.ko: must be a string"
+        ),
+        (#"{"fruits":[{"id":"a"}],"juices":[{"id":"j"}]}"#, "juices[0].recipe: missing"),
+        (
+            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":[]}]}"#,
+            "juices[0].recipe: must be an object"
+        ),
+        (
+            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{}}]}"#,
+            "juices[0].recipe: must not be empty"
+        ),
+        (
+            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":"1"}}]}"#,
+            "juices[0].recipe.a: must be a whole number"
+        ),
+        (
+            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1,"a":1}}]}"#,
+            "juices[0].recipe.a: this fruit is already in the recipe"
+        ),
+        (
+            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1}},{"id":"k","recipe":{"mango":1}}]}"#,
+            "juices[1].recipe.mango: no fruit has this id"
+        ),
+        (
+            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1},"price":3}]}"#,
+            "juices[0].price: unknown field; the fields here are id, name, aliases, recipe"
+        ),
+        (
+            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1},"aliases":"b"},{"id":"k","recipe":{"a":1}}]}"#,
+            "juices[0].aliases: must be an array"
+        ),
+        (
+            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1},"aliases":["b",7]},{"id":"k","recipe":{"a":1}}]}"#,
+            "juices[0].aliases[1]: must be a string"
+        ),
+        (
+            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1},"aliases":[""]},{"id":"k","recipe":{"a":1}}]}"#,
+            "juices[0].aliases[0]: must not be empty"
+        ),
+        (
+            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1},"aliases":["b"," "]},{"id":"k","recipe":{"a":1}}]}"#,
+            "juices[0].aliases[1]: must not be empty"
+        ),
+        (
+            #"{"fruits":[{"id":"a"}],"juices":[{"id":"j","recipe":{"a":1},"aliases":["K"]},{"id":"k","recipe":{"a":1}}]}"#,
+            #"juices[0].aliases[0]: already means the juice "k""#
+        ),
+    ]
+}
