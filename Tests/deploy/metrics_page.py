@@ -23,10 +23,10 @@ What `juice serve --http HOST:PORT`, `juice kiosk --admin-http HOST:PORT` and `j
 `/metrics`. `make deploy-check` holds this page against running ones, and `make deploy-check ARGS=--write-metrics` writes it. Alerts
 and a dashboard made of these: [deploy](../deploy).
 
-- Counters begin at 0 with the process, so look at their `rate`. What is counted is committed.
+- Counters start at 0 with each process, so look at their `rate`. They count only what was committed.
 - A histogram has the series `_bucket` (label `le`), `_sum` and `_count`.
 - Lag and Kafka's metrics come from librdkafka's statistics, every 5 s.
-- A command's timestamp that lies more than a minute ahead or more than 7 days back is nonsense, and stands in no histogram.
+- Latency histograms leave out commands whose timestamp lies more than a minute ahead or more than 7 days back.
 - `worker` numbers the workers of an instance from 0.
 """
 
