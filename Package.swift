@@ -218,7 +218,7 @@ let package = Package(
             name: "juiceTests",
             dependencies: [
                 "BrokerFaults", "juice", "Kafka", "JuiceAudit", "JuiceClient", "JuiceHTTP", "JuiceKiosk",
-                "JuiceMaker", "JuiceMessages", "JuiceRestockBot", "JuiceService", "TestSupport",
+                "JuiceMaker", "JuiceMessages", "JuiceRestockBot", "JuiceService", "MessageSamples", "TestSupport",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]

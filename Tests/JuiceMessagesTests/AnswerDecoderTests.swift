@@ -55,7 +55,7 @@ import Testing
         ]
         var answers = try written.map { sample in
             try withHead(sample.command, id: id, store: store) { head in
-                let first = JuiceMessagesTests.written {
+                let first = MessageSamples.written {
                     guard let content = sample.content else { return }
                     samples.encoder.write(content, head, into: &$0)
                 }
@@ -67,7 +67,7 @@ import Testing
         ]
         for (kind, rejection) in rejections {
             let answer = try withHead(kind, id: id, store: store) { head in
-                let first = JuiceMessagesTests.written { samples.encoder.write(rejection, head, into: &$0) }
+                let first = MessageSamples.written { samples.encoder.write(rejection, head, into: &$0) }
                 return try decode(duplicate ? repeated(first, for: head) : first)
             }
             answers.append(answer)

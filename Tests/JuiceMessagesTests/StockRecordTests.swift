@@ -1,4 +1,5 @@
 import JuiceMaker
+import MessageSamples
 import Testing
 
 @testable import JuiceMessages

@@ -9,14 +9,6 @@ extension Array<UInt8> {
     var text: String { String(decoding: self, as: UTF8.self) }
 }
 
-/// What an encoder appends to an empty buffer.
-func written(_ append: (inout OutputBuffer) -> Void) -> String {
-    // Smaller than any answer, so that it has to grow.
-    var buffer = OutputBuffer(capacity: 1)
-    append(&buffer)
-    return buffer.text
-}
-
 private func summary(_ request: OrderCommand.Request, menu: Menu) -> String {
     switch request {
     case .make(let order):

@@ -26,22 +26,19 @@ func requireName(_ name: BorrowedText) throws(InvariantViolation) {
     try require(String(name).utf8.elementsEqual(name.bytes), "a name that is not UTF-8: \(String(name))")
 }
 
-/// What an encoder appends to an empty buffer.
-func bytes(_ append: (inout OutputBuffer) -> Void) -> [UInt8] {
-    var buffer = OutputBuffer()
+/// What an encoder appends to an empty buffer, as text.
+public func written(_ append: (inout OutputBuffer) -> Void) -> String {
+    // Smaller than any answer, so that it has to grow.
+    var buffer = OutputBuffer(capacity: 1)
     append(&buffer)
-    return buffer.bytes
+    return buffer.text
 }
 
-extension AnswerDecoder {
-    /// The answer in bytes that this project wrote.
-    func decodeOwn(_ bytes: [UInt8]) throws(InvariantViolation) -> Answer {
-        do {
-            return try bytes.withUnsafeBytes { try decode($0) }
-        } catch {
-            throw InvariantViolation(description: "\(error): \(String(decoding: bytes, as: UTF8.self))")
-        }
-    }
+private func bytes(_ append: (inout OutputBuffer) -> Void) -> [UInt8] { Array(written(append).utf8) }
+
+extension Answer {
+    /// The answer in a record, as the service writes it.
+    public init(json: String) throws { self = try Array(json.utf8).withUnsafeBytes { try AnswerDecoder().decode($0) } }
 }
 
 /// Any bytes are a command, a rejection or a dead letter, and each keeps its promises.
@@ -186,8 +183,17 @@ public final class CommandCheck: InvariantCheck {
         // Whatever was sent: 128 bytes of id and 1,024 of echo, each six bytes when escaped, and a sentence.
         try require(value.count < 8 * 1024, "a rejection of \(value.count) bytes")
         try check(value, head, nil)
-        let outcome = try answerDecoder.decodeOwn(value).outcome
+        let outcome = try own(value).outcome
         try require(outcome == .rejected(reason: rejection.reason.rawValue), "\(outcome)")
+    }
+
+    /// The answer in bytes that this project wrote.
+    private func own(_ bytes: [UInt8]) throws(InvariantViolation) -> Answer {
+        do {
+            return try bytes.withUnsafeBytes { try answerDecoder.decode($0) }
+        } catch {
+            throw InvariantViolation(description: "\(error): \(String(decoding: bytes, as: UTF8.self))")
+        }
     }
 
     private func check(_ content: AnswerContent, _ head: AnswerHead) throws(InvariantViolation) {
@@ -195,7 +201,7 @@ public final class CommandCheck: InvariantCheck {
     }
 
     private func check(_ value: [UInt8], _ head: AnswerHead, _ content: AnswerContent?) throws(InvariantViolation) {
-        let answer = try answerDecoder.decodeOwn(value)
+        let answer = try own(value)
         try require(answer.command == head.command && !answer.isDuplicate, "\(answer)")
         try require(answer.id.utf8.elementsEqual(head.id.bytes), "\(answer)")
         try require(answer.store.utf8.elementsEqual(head.store.bytes), "\(answer)")

@@ -112,10 +112,3 @@ final class Shop {
         return first + [[UInt8](first[0].utf8).withUnsafeBytes { bytes in written { $0.append(repeating: bytes, for: head) } }]
     }
 }
-
-/// What an encoder appends to an empty buffer.
-func written(_ append: (inout OutputBuffer) -> Void) -> String {
-    var buffer = OutputBuffer()
-    append(&buffer)
-    return buffer.text
-}

@@ -1,4 +1,5 @@
 import JuiceMessages
+import MessageSamples
 import Testing
 
 @testable import juice
