@@ -158,7 +158,7 @@ extension Connection {
     /// more time with each attempt.
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/unavailable``; early if the connection is refused.
-    package func reach(_ client: some ClusterAsker, deadline: Deadline) throws(Failure) {
+    package func reach(_ client: some MetadataClient, deadline: Deadline) throws(Failure) {
         var timeout = Duration.seconds(2)
         while true {
             do throws(KafkaError) {

@@ -68,7 +68,8 @@ public struct OrderService: Service {
         }
         let preparation = TopicPreparation(configuration: configuration, plan: topicPlan, watch: watch, stop: stop, logger: logger)
         let prepared = try await OwnThread.runAll(
-            [OwnThread.Work(name: "topics") { try preparation.run() }], until: stop, stopTimeout: Self.stopTimeout)
+            ["topics"], until: stop, stopTimeout: Self.stopTimeout
+        ) { _ in try preparation.run() }
         guard let ready = prepared.first ?? nil else { return }
 
         let configuration = (metrics == nil ? configuration : configuration.withStatistics).knowing(brokers: ready.brokers)
@@ -80,16 +81,9 @@ public struct OrderService: Service {
                 metrics: metrics.map { WorkerMetrics(worker: number, topics: configuration.topics, factory: $0) }, stop: stop,
                 logger: logger, onEvent: onEvent)
         }
-        let ended = try await OwnThread.runAll(
-            threads.map { thread in
-                OwnThread.Work(name: "worker-\(thread.number)") {
-                    try thread.run()
-                    return thread.number
-                }
-            },
-            until: stop,
-            stopTimeout: Self.stopTimeout
-        )
+        let ended: [Void] = try await OwnThread.runAll(
+            threads.map { "worker-\($0.number)" }, until: stop, stopTimeout: Self.stopTimeout
+        ) { try threads[$0].run() }
         if ended.count < threads.count {
             // Nothing is lost: the broker completes or aborts the transactions it knows.
             logger.warning("stopping without waiting for Kafka any longer")

@@ -1,16 +1,19 @@
+import BrokerFaults
 import CRdKafka
+import Dispatch
 import Kafka
+import Logging
 import Synchronization
 import TestSupport
 import Testing
 
+@testable import enum Kafka.ClientEnd
 @testable import class Kafka.ClientHandle
 
 /// Producer and consumer over a real TCP connection, on the embedded broker.
 @Suite(.concurrencyLimited) struct ClientTests {
     @Test func aRecordArrivesAsItWasSent() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["t": 3])
+        try await withBroker(topics: ["t": 3]) { broker in
             let headers = [
                 RecordHeader(name: "traceparent", value: "00-1"), RecordHeader(name: "null", value: nil),
                 RecordHeader(name: "empty", value: ""), RecordHeader(name: "traceparent", value: "again"),
@@ -37,8 +40,7 @@ import Testing
     }
 
     @Test func nullAndEmptyAreToldApart() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["t": 1])
+        try await withBroker(topics: ["t": 1]) { broker in
             let producer = try broker.producer()
             try producer.send(topic: "t", key: nil, value: nil, timeout: .seconds(60))
             try producer.send(topic: "t", key: [], value: [], timeout: .seconds(60))
@@ -57,8 +59,7 @@ import Testing
     }
 
     @Test func thePartitionerOfJavaClientsCanBeChosen() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["t": 4])
+        try await withBroker(topics: ["t": 4]) { broker in
             let producer = try broker.producer(["partitioner": "murmur2_random"])
             // The partitions that Java's DefaultPartitioner chooses for these keys, out of 4.
             for (key, partition) in [("21", 0), ("foobar", 2), ("a-little-bit-longer-string", 3)] {
@@ -69,8 +70,7 @@ import Testing
     }
 
     @Test func theEndOfAPartitionIsTold() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["t": 1])
+        try await withBroker(topics: ["t": 1]) { broker in
             try broker.producer().send(topic: "t", key: nil, value: [1], timeout: .seconds(60))
             let consumer = try broker.consumer(["enable.partition.eof": "true"])
             let partition = TopicPartition(topic: "t", partition: 0)
@@ -86,8 +86,7 @@ import Testing
     }
 
     @Test func anOffsetOutsideTheLogIsAFailureOfItsPartition() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["t": 1])
+        try await withBroker(topics: ["t": 1]) { broker in
             let consumer = try broker.consumer(["auto.offset.reset": "error"])
             let partition = TopicPartition(topic: "t", partition: 0)
             try consumer.assign([partition: 100])
@@ -100,8 +99,7 @@ import Testing
     }
 
     @Test func metadataNamesPartitions() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["t": 3])
+        try await withBroker(topics: ["t": 3]) { broker in
             let metadata = try broker.producer().metadata(topics: ["t"], timeout: .seconds(60))
             #expect(metadata["t"]?.partitionCount == 3)
             #expect(metadata["t"]?.partitions.map(\.leader) == [1, 1, 1])
@@ -125,8 +123,7 @@ import Testing
     }
 
     @Test func statisticsAndLogLinesReachTheHooks() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["t": 1])
+        try await withBroker(topics: ["t": 1]) { broker in
             let statistics = Mutex<[String]>([])
             let recorder = LogRecorder()
             let hooks = ClientHooks(
@@ -143,8 +140,7 @@ import Testing
     /// librdkafka queues them for every client, whether or not it has a callback, until the client is polled: some 5 MB an hour.
     @Test(arguments: [ClientHandle.Kind.consumer, .producer])
     func statisticsThatNobodyTakesAreNotCollected(kind: ClientHandle.Kind) async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start()
+        try await withBroker { broker in
             let configuration = broker.client(["group.id": "g", "statistics.interval.ms": "10"])
             let silent = try ClientHandle(kind, configuration: configuration, hooks: quietHooks)
             let count = Mutex(0)
@@ -158,22 +154,105 @@ import Testing
             #expect(rd_kafka_outq_len(silent.pointer) == 0)
         }
     }
+}
 
-    /// librdkafka alone tries one broker a second.
-    @Test func brokersThatAreGoneDelayAClientOnlyBriefly() async throws {
+/// Clients end within a bounded time, whatever librdkafka waits for. These tests share what is known of ends that hang.
+@Suite(.serialized) struct ClientEndTests {
+    @Test func anEndIsWaitedFor() async throws {
         try await onThread {
-            let broker = try EmbeddedBroker.start()
-            let gone = (1...5).map { "127.0.0.1:\($0)" }
-            let servers = (gone + [broker.bootstrapServers]).joined(separator: ",")
-            let start = ContinuousClock.now
-            for _ in 0..<8 {
-                let consumer = try broker.consumer(["bootstrap.servers": servers])
-                consumer.connect()
-                #expect(try consumer.metadata(topics: [], timeout: .seconds(60)).brokers.count == 1)
-                consumer.close()
-            }
-            // Without help it takes 20 s on average, with it half a second at most for each client.
-            #expect(.now - start < .seconds(10))
+            let isOver = Mutex(false)
+            ClientEnd.run(patience: .seconds(60)) { isOver.withLock { $0 = true } }
+            #expect(isOver.withLock { $0 })
         }
+    }
+
+    @Test func whatItHoldsIsFreedBeforeItIsOver() async throws {
+        try await onThread {
+            weak var held: Held?
+            do {
+                let object = Held()
+                held = object
+                ClientEnd.run(patience: .seconds(60)) { withExtendedLifetime(object) {} }
+            }
+            #expect(held == nil)
+        }
+    }
+
+    /// A process with many clients must stop in time, too.
+    @Test func afterOneThatHangsTheNextAreWaitedForLess() async throws {
+        try await onThread {
+            let (gate, ends) = (DispatchSemaphore(value: 0), DispatchGroup())
+            ClientEnd.run(patience: .milliseconds(10), group: ends) { gate.wait() }
+            let start = ContinuousClock.now
+            for _ in 0..<3 { ClientEnd.run(patience: .seconds(60), group: ends) { gate.wait() } }
+            #expect(.now - start < .seconds(30))
+            #expect(ends.wait(timeout: .now()) == .timedOut)
+            for _ in 0..<4 { gate.signal() }
+            #expect(ends.wait(timeout: .now() + 60) == .success)
+        }
+    }
+
+    /// librdkafka's threads go on calling back, so what they call stays until they have ended.
+    @Test(arguments: [ClientHandle.Kind.consumer, .producer])
+    func aClientThatDoesNotEndIsLeftBehind(kind: ClientHandle.Kind) async throws {
+        try await withBroker { broker in
+            weak var logger: GateKeeper?
+            let (gate, ends) = (DispatchSemaphore(value: 0), DispatchGroup())
+            do {
+                let keeper = GateKeeper(gate)
+                logger = keeper
+                let client = try ClientHandle(
+                    kind, configuration: broker.client(["group.id": "g", "debug": "generic"]),
+                    hooks: ClientHooks(logger: Logger(label: "test") { _ in Handler(keeper: keeper) }), patience: .milliseconds(10),
+                    ends: ends)
+                withExtendedLifetime(client) { keeper.isClosed.withLock { $0 = true } }
+            }
+            #expect(logger != nil)
+            #expect(ends.wait(timeout: .now()) == .timedOut)
+            gate.signal()
+            #expect(ends.wait(timeout: .now() + 60) == .success)
+            #expect(logger == nil)
+        }
+    }
+
+    /// The coordinator holds back its answer to the member that leaves.
+    @Test func aGroupIsLeftInABoundedTime() async throws {
+        try await withBroker(topics: ["in": 1]) { broker in
+            let member = try broker.member(of: ["in"])
+            broker.setRoundTrip(.seconds(30))
+            let start = ContinuousClock.now
+            member.close()
+            #expect(.now - start < .seconds(20))
+            #expect(throws: Never.self) { try member.poll(maxRecords: 1, timeout: .zero) }
+        }
+    }
+
+    private final class Held: Sendable {}
+
+    /// Lets whoever logs wait at a gate, once it is closed.
+    private final class GateKeeper: Sendable {
+        let isClosed = Mutex(false)
+        private let gate: DispatchSemaphore
+
+        init(_ gate: DispatchSemaphore) { self.gate = gate }
+
+        func log() {
+            guard isClosed.withLock({ $0 }) else { return }
+            gate.wait()
+            gate.signal()
+        }
+    }
+
+    private struct Handler: LogHandler {
+        let keeper: GateKeeper
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.debug
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) { keeper.log() }
     }
 }

@@ -29,10 +29,8 @@ import Testing
     }
 
     @Test func everyRecordIsWrittenOnceAndInOrder() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 3])
-            let session = broker.session()
-            try session.initTransactions(timeout: .seconds(60))
+        try await withBroker(topics: ["out": 3]) { broker in
+            let session = try broker.readySession()
             try session.begin()
             for record in Self.records { try produce(record, in: session) }
             try session.commit(timeout: .seconds(60))
@@ -46,10 +44,8 @@ import Testing
 
     /// The queue holds 100 of the 2,000 records; the others wait until those are delivered.
     @Test func aFullQueueIsWaitedFor() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 3])
-            let session = broker.session(["queue.buffering.max.messages": "100"])
-            try session.initTransactions(timeout: .seconds(60))
+        try await withBroker(topics: ["out": 3]) { broker in
+            let session = try broker.readySession(["queue.buffering.max.messages": "100"])
             try session.begin()
             let records = Self.records.filter { $0.value?.count ?? 0 < 100 }
             for record in records { try produce(record, in: session) }
@@ -62,10 +58,8 @@ import Testing
 
     /// Records that an abandoned transaction had not handed over are not part of the next one.
     @Test func givingUpForgetsWhatIsNotHandedOver() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 3])
-            let session = broker.session()
-            try session.initTransactions(timeout: .seconds(60))
+        try await withBroker(topics: ["out": 3]) { broker in
+            let session = try broker.readySession()
             try session.begin()
             for record in Self.records.prefix(50) { try produce(record, in: session) }
             session.drop()
@@ -85,10 +79,8 @@ import Testing
 
     /// A transaction that lacks a record must not be committed.
     @Test func aRefusedRecordFailsTheTransaction() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 3])
-            let session = broker.session(["message.max.bytes": "2000"])
-            try session.initTransactions(timeout: .seconds(60))
+        try await withBroker(topics: ["out": 3]) { broker in
+            let session = try broker.readySession(["message.max.bytes": "2000"])
             try session.begin()
             let small = Written(partition: 0, key: nil, value: "small", headers: [])
             let large = Written(partition: 0, key: nil, value: String(repeating: "x", count: 5_000), headers: [])

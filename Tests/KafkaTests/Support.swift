@@ -1,8 +1,13 @@
-import Foundation
 import Kafka
 import Logging
+import TestSupport
 
 let quietHooks = ClientHooks(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+
+/// Runs a test on a thread of its own, with an embedded broker that has these topics, of so many partitions each.
+func withBroker(topics: [String: Int] = [:], _ test: @escaping @Sendable (EmbeddedBroker) throws -> Void) async throws {
+    try await onThread { try test(EmbeddedBroker.start(topics: topics)) }
+}
 
 extension EmbeddedBroker {
     static func start(topics: [String: Int] = [:]) throws -> EmbeddedBroker {
@@ -32,15 +37,32 @@ extension EmbeddedBroker {
         try Producer(configuration: client(["linger.ms": "0"]).merging(properties), hooks: quietHooks)
     }
 
-    /// A session with a producer `NAME/SET` of each name, which writes to the topic `out`.
+    /// A session with a producer `NAME/SET` of each name, which writes to the topic `out`. A session begins with any set; here
+    /// that counts as number 0.
     func session(
-        _ properties: [String: String] = [:], names: [String] = ["one"], setCount: Int = 1, silence: BrokerSilence? = nil,
+        _ properties: [String: String] = [:], names: [String] = ["one"], setCount: Int = 1, inactivityTimeout: Duration? = nil,
         hooks: ClientHooks = quietHooks
     ) -> TransactionSession {
         let configuration = client(["linger.ms": "0"]).merging(properties)
+        var first: Int?
         return TransactionSession(
-            ids: { set in names.map { "\($0)/\(set)" } }, setCount: setCount, topics: [("out", [:])], silence: silence, firstSet: 0,
+            ids: { set in
+                let start = first ?? set
+                first = start
+                return names.map { "\($0)/\((set - start + setCount) % setCount)" }
+            }, setCount: setCount, topics: [("out", [:])], inactivityTimeout: inactivityTimeout,
             client: { _ in (configuration, hooks) })
+    }
+
+    /// The same, with its ids taken over.
+    func readySession(
+        _ properties: [String: String] = [:], names: [String] = ["one"], setCount: Int = 1, inactivityTimeout: Duration? = nil,
+        hooks: ClientHooks = quietHooks
+    ) throws -> TransactionSession {
+        let session = session(
+            properties, names: names, setCount: setCount, inactivityTimeout: inactivityTimeout, hooks: hooks)
+        try session.initTransactions(timeout: .seconds(60))
+        return session
     }
 }
 

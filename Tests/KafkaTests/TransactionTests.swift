@@ -1,14 +1,16 @@
 import BrokerFaults
+import Dispatch
 import Foundation
-import Kafka
+import Synchronization
 import TestSupport
 import Testing
+
+@testable import Kafka
 
 /// Transactions on the embedded broker: calls, their order and errors. Atomicity is proved on a real broker.
 @Suite(.concurrencyLimited) struct TransactionTests {
     @Test func transactionsBecomeVisibleOneAfterTheOther() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+        try await withBroker(topics: ["out": 1]) { broker in
             let session = broker.session(names: ["one", "two", "three"])
             #expect(!session.isReady)
             #expect(try session.initTransactions(timeout: .seconds(60)) == ["one/0", "two/0", "three/0"])
@@ -27,10 +29,8 @@ import Testing
     }
 
     @Test func aTransactionThatIsGivenUpCanBeFollowedByAnother() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 1])
-            let session = broker.session()
-            try session.initTransactions(timeout: .seconds(60))
+        try await withBroker(topics: ["out": 1]) { broker in
+            let session = try broker.readySession()
             try session.begin()
             try session.produce()
             session.drop()
@@ -43,8 +43,7 @@ import Testing
 
     /// Otherwise two transactions could be open at the same time, and commit in any order.
     @Test func callsOutOfOrderAreErrorsNotCrashes() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+        try await withBroker(topics: ["out": 1]) { broker in
             let session = broker.session(names: ["one", "two"])
             #expect(throws: KafkaError.self) { try session.begin() }
             try session.initTransactions(timeout: .seconds(60))
@@ -65,10 +64,8 @@ import Testing
         (Int32(53), .startOver),  // TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     ])
     func errorsAtTheEndOfATransactionHaveARemedy(code: Int32, remedy: KafkaError.Remedy?) async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 1])
-            let session = broker.session()
-            try session.initTransactions(timeout: .seconds(60))
+        try await withBroker(topics: ["out": 1]) { broker in
+            let session = try broker.readySession()
             try session.begin()
             try session.produce()
             broker.fail(next: .endTransaction, with: [KafkaError.Code(rawValue: code)])
@@ -91,11 +88,9 @@ import Testing
         request: EmbeddedBroker.Request,
         code: KafkaError.Code
     ) async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+        try await withBroker(topics: ["out": 1]) { broker in
             for isCommit in [false, true] {
-                let session = broker.session()
-                try session.initTransactions(timeout: .seconds(60))
+                let session = try broker.readySession()
                 try session.begin()
                 broker.fail(next: request, with: [code])
                 try session.produce()
@@ -111,10 +106,8 @@ import Testing
     }
 
     @Test func aFlushTellsOfARecordThatTookTooLong() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 1])
-            let session = broker.session(["transaction.timeout.ms": "1500", "socket.timeout.ms": "1000"])
-            try session.initTransactions(timeout: .seconds(60))
+        try await withBroker(topics: ["out": 1]) { broker in
+            let session = try broker.readySession(["transaction.timeout.ms": "1500", "socket.timeout.ms": "1000"])
             try session.begin()
             try session.produce()
             try session.flush(timeout: .seconds(60))
@@ -128,10 +121,8 @@ import Testing
 
     /// librdkafka can resume a commit, but mistakes the outcome of one attempt for that of the next and ends the process.
     @Test func aCommitIsWaitedForInPieces() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 1])
-            let session = broker.session(names: ["one", "two"])
-            try session.initTransactions(timeout: .seconds(60))
+        try await withBroker(topics: ["out": 1]) { broker in
+            let session = try broker.readySession(names: ["one", "two"])
             broker.setRoundTrip(.milliseconds(5))
             for _ in 0..<100 {
                 try session.begin()
@@ -143,10 +134,8 @@ import Testing
 
     /// A request that was on its way when a connection broke is sent again.
     @Test func aLostConnectionIsTold() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 1])
-            let session = broker.session()
-            try session.initTransactions(timeout: .seconds(60))
+        try await withBroker(topics: ["out": 1]) { broker in
+            let session = try broker.readySession()
             try session.transact()
             #expect(!session.hasLostConnection)
             broker.fail(next: .endTransaction, with: [.transport])
@@ -159,11 +148,9 @@ import Testing
 
     /// A response that arrives during destruction may corrupt librdkafka's memory: see ``ClientHandle``.
     @Test func aProducerGoesWithoutRequestsInFlight() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+        try await withBroker(topics: ["out": 1]) { broker in
             let recorder = LogRecorder()
-            let session = broker.session(hooks: ClientHooks(logger: recorder.makeLogger(level: .debug)))
-            try session.initTransactions(timeout: .seconds(60))
+            let session = try broker.readySession(hooks: ClientHooks(logger: recorder.makeLogger(level: .debug)))
             // Adds the partition to the transaction, without which nothing is sent.
             try session.begin()
             try session.produce()
@@ -182,8 +169,7 @@ import Testing
     /// A broker thread that sees the destruction before librdkafka's main thread has counted its request ends the process: see
     /// ``ClientHandle``.
     @Test func aProducerGoesWhileItRegistersPartitions() async throws {
-        try await onThread {
-            let broker = try EmbeddedBroker.start(topics: ["out": 1])
+        try await withBroker(topics: ["out": 1]) { broker in
             let session = broker.session(setCount: 200)
             for _ in 0..<200 {
                 try session.initTransactions(timeout: .seconds(60))
@@ -192,5 +178,450 @@ import Testing
                 _ = try? session.flush(timeout: .zero)
             }
         }
+    }
+
+    @Test func aTransactionAsksForTheLeaderWhileABrokerIsGone() async throws {
+        try await onThread {
+            let partition = TopicPartition(topic: "out", partition: 0)
+            let broker = try EmbeddedBroker(brokerCount: 2, logger: quietHooks.logger)
+            try broker.createTopic("out", partitionCount: 1)
+            broker.setLeader(1, of: partition)
+            broker.setCoordinator(2, ofTransactionalID: "one/0")
+            let recorder = LogRecorder()
+            let session = try broker.readySession(
+                ["debug": "metadata"], hooks: ClientHooks(logger: recorder.makeLogger(level: .debug)))
+            func begin() throws {
+                try session.begin()
+                try session.produce()
+            }
+            func isCommitted() throws -> Bool {
+                do throws(KafkaError) {
+                    try session.commit(timeout: .milliseconds(200))
+                    return true
+                } catch {
+                    guard error.remedy == .retry else { throw error }
+                    return false
+                }
+            }
+            let deadline = ContinuousClock.now + .seconds(60)
+            try begin()
+            while try !isCommitted(), .now < deadline {}
+            var hasAsked: Bool { recorder.all.contains { $0.contains("application requested") } }
+            #expect(!hasAsked)
+
+            broker.takeDown(broker: 1)
+            try begin()
+            while !hasAsked, .now < deadline { #expect(try !isCommitted()) }
+            #expect(hasAsked)
+            broker.setLeader(2, of: partition)
+            while try !isCommitted(), .now < deadline {}
+            #expect(.now < deadline)
+        }
+    }
+
+    /// A new client tries brokers that are gone, and newer versions of librdkafka close the connection that they began with.
+    @Test func whatWasLostBeforeTheClientHeldItsIDDoesNotCount() async throws {
+        try await withBroker(topics: ["out": 1]) { broker in
+            let gone = (1...5).map { "127.0.0.1:\($0)" }
+            let session = try broker.readySession(
+                ["bootstrap.servers": (gone + [broker.bootstrapServers]).joined(separator: ",")],
+                inactivityTimeout: .milliseconds(300))
+            broker.setRoundTrip(.milliseconds(500))
+            try session.begin()
+            try session.produce()
+            try session.commit(timeout: .seconds(60))
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func whatNobodyConfirmsIsGivenUp(isCommit: Bool) async throws {
+        try await withBroker(topics: ["out": 1]) { broker in
+            let session = try broker.readySession(setCount: 2, inactivityTimeout: .milliseconds(300))
+            try session.begin()
+            try session.produce()
+            if isCommit { try session.flush(timeout: .seconds(60)) }
+            broker.takeDown()
+            let deadline = ContinuousClock.now + .seconds(30)
+            let error = #expect(throws: KafkaError.self) {
+                try retrying(while: { .now < deadline }) { () throws(KafkaError) in try session.commit(timeout: .milliseconds(100))
+                }
+            }
+            #expect(error?.remedy == .startOver)
+            #expect(error?.message.hasPrefix("no broker confirmed anything of the transaction") ?? false)
+
+            // The next set goes on while the client is stuck in its call.
+            broker.bringUp()
+            try retrying(while: { .now < deadline }) { () throws(KafkaError) in try session.initTransactions(timeout: .seconds(1)) }
+            try session.begin()
+            try session.produce()
+            try session.commit(timeout: .seconds(60))
+        }
+    }
+}
+
+/// Sets of transactional ids: taken over all together, used in turn, and left after a failure.
+@Suite(.concurrencyLimited) struct TransactionalIDTests {
+    @Test func setsAreUsedInTurn() async throws {
+        try await withBroker(topics: ["out": 1]) { broker in
+            let session = broker.session(names: ["one", "two"], setCount: 3)
+            for set in [0, 1, 2, 0, 1] {
+                let ids = try session.initTransactions(timeout: .seconds(60))
+                #expect(ids == ["one/\(set)", "two/\(set)"])
+                try session.transact()
+            }
+        }
+    }
+
+    /// The sets that a former process left behind are unknown.
+    @Test func aSessionBeginsWithAnySet() throws {
+        let broker = try EmbeddedBroker.start()
+        let first = try (0..<12).map { _ in
+            let session = TransactionSession(
+                ids: { ["\($0)"] }, setCount: 1_000_000, topics: [], client: { _ in (broker.client(), quietHooks) })
+            return try session.initTransactions(timeout: .seconds(60))[0]
+        }
+        #expect(Set(first).count > 1)
+    }
+
+    /// A producer that failed is never used again: a late request could count in its next transaction.
+    @Test func afterAFailureNothingIsProducedUntilTheNextSet() async throws {
+        try await withBroker(topics: ["out": 1]) { broker in
+            let session = try broker.readySession(names: ["one", "two"], setCount: 2)
+            try session.begin()
+            broker.fail(next: .produce, with: [.messageTooLarge])
+            try session.produce()
+            #expect(throws: KafkaError.self) { try session.commit(timeout: .seconds(60)) }
+            #expect(!session.isReady)
+            #expect(throws: KafkaError.self) { try session.begin() }
+            #expect(throws: KafkaError.self) { try session.produce() }
+            #expect(try session.initTransactions(timeout: .seconds(60)) == ["one/1", "two/1"])
+            try session.transact()
+        }
+    }
+
+    @Test func aSetThatIsNotReadyInTimeIsWaitedForAgain() async throws {
+        try await withBroker(topics: ["out": 1]) { broker throws in
+            let session = broker.session(names: ["one", "two"], setCount: 3)
+            broker.takeDown()
+            let error = #expect(throws: KafkaError.self) { try session.initTransactions(timeout: .milliseconds(50)) }
+            #expect(error?.remedy == .retry)
+            #expect(!session.isReady)
+            broker.bringUp()
+            #expect(try session.initTransactions(timeout: .seconds(60)) == ["one/0", "two/0"])
+        }
+    }
+
+    @Test func aRefusedSetIsFollowedByTheNext() async throws {
+        try await withBroker(topics: ["out": 1]) { broker throws in
+            let session = broker.session(setCount: 3)
+            broker.fail(next: .initProducerID, with: [.transactionalIDAuthorizationFailed])
+            let error = #expect(throws: KafkaError.self) { try session.initTransactions(timeout: .seconds(60)) }
+            #expect(error?.code == .transactionalIDAuthorizationFailed)
+            #expect(try session.initTransactions(timeout: .seconds(60)) == ["one/1"])
+        }
+    }
+
+    /// librdkafka alone asks a busy coordinator only twice a second.
+    @Test func aBusyCoordinatorIsAskedAgainSoon() async throws {
+        try await withBroker(topics: ["out": 1]) { broker in
+            broker.fail(next: .initProducerID, with: Array(repeating: .concurrentTransactions, count: 10))
+            let recorder = LogRecorder()
+            _ = try broker.readySession(["debug": "eos"], hooks: ClientHooks(logger: recorder.makeLogger(level: .debug)))
+            #expect(broker.pendingFailures(of: .initProducerID) == 0)
+            #expect(recorder.all.count { $0.contains("fire immediately") } > 8)
+        }
+    }
+
+    /// The coordinator cannot end a transaction while one of its partitions has no leader.
+    @Test func anIDThatCannotBeTakenOverIsLeftForAnotherSet() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker.refusing("one/0")
+            let session = broker.session(setCount: 2)
+            let deadline = ContinuousClock.now + .seconds(60)
+            var ids: [String] = []
+            while ids.isEmpty, .now < deadline {
+                broker.refuseID()
+                ids = (try? session.initTransactions(timeout: .milliseconds(50))) ?? []
+            }
+            #expect(ids == ["one/1"])
+            try session.transact()
+        }
+    }
+
+    @Test func aSingleSetIsWaitedFor() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker.refusing("one/0")
+            let session = broker.session()
+            let start = ContinuousClock.now
+            while .now - start < .seconds(1.5) {
+                broker.refuseID()
+                let error = #expect(throws: KafkaError.self) { try session.initTransactions(timeout: .milliseconds(50)) }
+                #expect(error?.remedy == .retry)
+            }
+            #expect(try session.initTransactions(timeout: .seconds(60)) == ["one/0"])
+        }
+    }
+
+    /// What was asked for early needs no broker any more.
+    @Test func aPreparedSetIsReadyAtOnce() async throws {
+        try await withBroker(topics: ["out": 1]) { broker throws in
+            let recorder = LogRecorder()
+            let session = broker.session(
+                ["debug": "eos"], names: ["one", "two"], setCount: 2, hooks: ClientHooks(logger: recorder.makeLogger(level: .debug))
+            )
+            session.prepare()
+            session.prepare()
+            let deadline = ContinuousClock.now + .seconds(60)
+            func prepared() -> Int { recorder.all.count { $0.contains("-> ReadyNotAcked") } }
+            while prepared() < 2, .now < deadline { session.poll() }
+            #expect(prepared() == 2)
+            #expect(!session.isReady)
+            broker.takeDown()
+            #expect(try session.initTransactions(timeout: .seconds(1)) == ["one/0", "two/0"])
+            #expect(session.isReady)
+        }
+    }
+
+    /// It could write nothing any more.
+    @Test(arguments: [(["two/0"], 1), (["two/1", "another"], 0)])
+    func aPreparedSetIsDroppedIfSomebodyElseHasOneOfItsIDs(taken: [String], set: Int) async throws {
+        try await withBroker(topics: ["out": 1]) { broker throws in
+            let session = broker.session(names: ["one", "two"], setCount: 3)
+            session.prepare()
+            session.discardPrepared(Set(taken))
+            #expect(try session.initTransactions(timeout: .seconds(60)) == ["one/\(set)", "two/\(set)"])
+        }
+    }
+
+    /// A client whose events nobody takes grows without limit.
+    @Test func aPreparedSetIsPolled() async throws {
+        try await withBroker { broker throws in
+            let count = Mutex(0)
+            var hooks = quietHooks
+            hooks.onStatistics = { _ in count.withLock { $0 += 1 } }
+            let session = broker.session(["statistics.interval.ms": "10"], hooks: hooks)
+            session.prepare()
+            let deadline = ContinuousClock.now + .seconds(60)
+            while count.withLock({ $0 == 0 }), .now < deadline { session.poll() }
+            #expect(count.withLock(\.self) > 0)
+        }
+    }
+}
+
+/// A fence on the embedded broker: which ids it asks for, and how long. That it keeps out is shown on a real broker.
+@Suite(.concurrencyLimited) struct ProducerFenceTests {
+    @Test func eachIDIsAskedForOnce() async throws {
+        try await withBroker { broker throws in
+            let fence = ProducerFence(configuration: broker.client(), hooks: quietHooks)
+            let ids = Set((0..<60).map { "id-\($0)" })
+            #expect(try fence.fence([], timeout: .zero).isEmpty)
+            #expect(try fence.fence(ids, timeout: .seconds(60)).isEmpty)
+            broker.fail(next: .initProducerID, with: [.transactionalIDAuthorizationFailed])
+            #expect(try fence.fence(ids, timeout: .zero).isEmpty)
+            let error = #expect(throws: KafkaError.self) { try fence.fence(ids.union(["another"]), timeout: .seconds(60)) }
+            #expect(error?.code == .transactionalIDAuthorizationFailed)
+            #expect(try fence.fence(ids.union(["another"]), timeout: .seconds(60)).isEmpty)
+        }
+    }
+
+    @Test func aFenceThatIsNotReadyInTimeIsWaitedForAgain() async throws {
+        try await withBroker { broker throws in
+            broker.takeDown()
+            let fence = ProducerFence(configuration: broker.client(), hooks: quietHooks)
+            let error = #expect(throws: KafkaError.self) { try fence.fence(["one", "two"], timeout: .milliseconds(50)) }
+            #expect(error?.remedy == .retry)
+            broker.bringUp()
+            #expect(try fence.fence(["one", "two"], timeout: .seconds(60)).isEmpty)
+        }
+    }
+
+    @Test func anIDThatCannotBeTakenOverHoldsUpNoOther() async throws {
+        try await onThread {
+            let broker = try EmbeddedBroker.refusing("three")
+            let fence = ProducerFence(configuration: broker.client(), hooks: quietHooks, decisionTimeout: .milliseconds(300))
+            #expect(try fence.fence(["one", "two"], timeout: .seconds(60)).isEmpty)
+            let deadline = ContinuousClock.now + .seconds(60)
+            var undecided: Set<String> = []
+            while undecided.isEmpty, .now < deadline {
+                broker.refuseID()
+                undecided = (try? fence.fence(["one", "two", "three"], timeout: .milliseconds(50))) ?? []
+            }
+            #expect(undecided == ["three"])
+            while !undecided.isEmpty, .now < deadline {
+                undecided = try fence.fence(["one", "two", "three"], timeout: .seconds(60))
+            }
+            #expect(undecided.isEmpty)
+        }
+    }
+}
+
+extension EmbeddedBroker {
+    /// Two brokers, of which the second coordinates this id alone.
+    fileprivate static func refusing(_ id: String) throws -> EmbeddedBroker {
+        let broker = try EmbeddedBroker(brokerCount: 2, logger: quietHooks.logger)
+        try broker.createTopic("out", partitionCount: 1)
+        for other in ["one", "two", "one/0", "one/1"] { broker.setCoordinator(1, ofTransactionalID: other) }
+        broker.setCoordinator(2, ofTransactionalID: id)
+        return broker
+    }
+
+    /// Lets the second broker be busy with the last transaction of its id, for more requests than a client makes in 50 ms.
+    fileprivate func refuseID() {
+        guard pendingFailures(of: .initProducerID, broker: 2) < 10 else { return }
+        fail(next: .initProducerID, with: Array(repeating: .concurrentTransactions, count: 10), broker: 2)
+    }
+}
+
+/// A transaction that hears nothing from any broker is given up, but a slow broker is not mistaken for a dead one forever.
+@Suite struct InactivityTimeoutTests {
+    /// What happens at a time, in milliseconds.
+    enum Event {
+        case began(Int)
+        case confirmed(Int)
+        case committed(Int)
+        /// The transaction goes on or is given up, over intact connections or after one broke.
+        case goesOn(Int, broke: Bool = true)
+        case isGivenUp(Int, broke: Bool = true)
+    }
+
+    private static let doubling = [2_000, 4_000, 8_000, 10_000, 10_000].flatMap { (limit: Int) -> [Event] in
+        [.began(0), .goesOn(0), .goesOn(limit - 1), .isGivenUp(limit)]
+    }
+
+    private static let breaking = [2_000, 4_000].flatMap { (limit: Int) -> [Event] in
+        [.began(0), .goesOn(3_000, broke: false), .goesOn(3_100), .goesOn(3_000 + limit), .isGivenUp(3_100 + limit)]
+    }
+
+    static let rules: [(String, [Event])] = [
+        ("a confirmation begins it anew", [.began(0), .goesOn(1_900), .confirmed(1_900), .goesOn(3_800), .isGivenUp(3_900)]),
+        ("each that is given up doubles the next", doubling),
+        ("over sound connections it may last longer", [.began(0), .goesOn(9_900, broke: false), .isGivenUp(10_000, broke: false)]),
+        ("and doubles nothing", [.began(0), .isGivenUp(10_000, broke: false), .began(0), .goesOn(0), .isGivenUp(2_000)]),
+        // A broker that is stopped in order may keep a request for as long as it takes, and close the connection then.
+        ("it is counted from when a connection broke", breaking),
+        ("but never lasts longer than over sound ones", [.began(0), .goesOn(9_900), .isGivenUp(10_000)]),
+        (
+            "a broker that was slow is waited for again",
+            [.began(0), .goesOn(0), .isGivenUp(2_000), .began(0), .committed(3_000), .began(0), .goesOn(0), .goesOn(3_999)]
+        ),
+        (
+            "a commit in time makes it short again",
+            [.began(0), .goesOn(0), .isGivenUp(2_000), .began(0), .committed(100), .began(0), .goesOn(0), .isGivenUp(2_000)]
+        ),
+    ]
+
+    @Test(arguments: rules)
+    func aTransactionIsGivenUpInTime(rule: String, events: [Event]) {
+        var inactivity = InactivityTimeout(least: .seconds(2), most: .seconds(10))
+        let start = ContinuousClock.now
+        func failure(_ time: Int, _ broke: Bool) -> KafkaError? {
+            do throws(KafkaError) {
+                try inactivity.check(connectionBroke: broke, at: start + .milliseconds(time))
+                return nil
+            } catch { return error }
+        }
+        for event in events {
+            switch event {
+            case .began(let time): inactivity.began(at: start + .milliseconds(time))
+            case .confirmed(let time): inactivity.confirmed(at: start + .milliseconds(time))
+            case .committed(let time): inactivity.committed(at: start + .milliseconds(time))
+            case .goesOn(let time, let broke): #expect(failure(time, broke) == nil, "\(rule): \(event)")
+            case .isGivenUp(let time, let broke):
+                let error = failure(time, broke)
+                #expect(error?.remedy == .startOver, "\(rule): \(event)")
+                #expect(error?.code == (broke ? .transport : .timedOut))
+            }
+        }
+    }
+
+    @Test func theErrorSaysHowLongItLasted() throws {
+        var inactivity = InactivityTimeout(least: .seconds(2))
+        let start = ContinuousClock.now
+        inactivity.began(at: start)
+        try inactivity.check(connectionBroke: true, at: start + .seconds(1.44))
+        let error = #expect(throws: KafkaError.self) { try inactivity.check(connectionBroke: true, at: start + .seconds(3.44)) }
+        #expect(error?.message == "no broker confirmed anything of the transaction for 3.4 s")
+    }
+}
+
+/// A call that does not return can be abandoned.
+@Suite struct CallThreadTests {
+    @Test func itTellsWhatCameOfEachCall() async throws {
+        try await onThread {
+            let thread = CallThread(name: "test")
+            #expect(!thread.isBusy)
+            thread.begin {}
+            #expect(throws: Never.self) { try #require(thread.outcome(within: .seconds(60))).get() }
+            thread.begin { () throws(KafkaError) in throw KafkaError(code: .timedOut) }
+            #expect(throws: KafkaError.self) { try #require(thread.outcome(within: .seconds(60))).get() }
+            #expect(!thread.isBusy)
+        }
+    }
+
+    @Test func aCallThatDoesNotEndIsLeftBehindWithWhatItHolds() async throws {
+        try await onThread {
+            let semaphore = { DispatchSemaphore(value: 0) }
+            let (begun, gate, freed) = (semaphore(), semaphore(), semaphore())
+            do {
+                let held = Held(freed: freed)
+                let thread = CallThread(name: "test")
+                thread.begin {
+                    begun.signal()
+                    gate.wait()
+                    withExtendedLifetime(held) {}
+                }
+                // A call that has not begun when its thread is dropped is never made.
+                begun.wait()
+                #expect(thread.outcome(within: .milliseconds(10)) == nil)
+                #expect(thread.isBusy)
+            }
+            #expect(freed.wait(timeout: .now()) == .timedOut, "the call goes on")
+            gate.signal()
+            #expect(freed.wait(timeout: .now() + 60) == .success)
+        }
+    }
+
+    /// Signals when it is freed.
+    private final class Held: Sendable {
+        private let freed: DispatchSemaphore
+
+        init(freed: DispatchSemaphore) { self.freed = freed }
+
+        deinit { freed.signal() }
+    }
+}
+
+/// A log that is shorter than what was written to it is noticed.
+@Suite final class DeliveredOffsetsTests {
+    private var offsets = DeliveredOffsets()
+    private let place = TopicPartition(topic: "results", partition: 3)
+
+    private func add(_ runs: [DeliveredOffsets.Run]) -> TopicPartition? { offsets.add(runs) }
+    private func takeLoss(endingAt end: Offset) -> Bool { offsets.takeLoss(of: place, endingAt: end) }
+
+    @Test func recordsOfATransactionMayHaveMarkersBetweenThem() {
+        #expect(add([(place, 0...4)]) == nil)
+        offsets.begin()
+        #expect(offsets.transaction.isEmpty)
+        #expect(add([(place, 6...7), (place, 9...9)]) == nil)
+        #expect(offsets.transaction == [place: [6..<8, 9..<10]])
+        #expect(offsets.last == [place: 9])
+        #expect(!takeLoss(endingAt: 10))
+    }
+
+    @Test func recordsAtLowerOffsetsAreALossThatIsToldOnce() {
+        let other = TopicPartition(topic: "results", partition: 2)
+        #expect(add([(place, 0...4), (other, 0...9)]) == nil)
+        #expect(add([(place, 3...5)]) == place)
+        #expect(takeLoss(endingAt: 6))
+        #expect(!takeLoss(endingAt: 6))
+        #expect(add([(place, 7...7)]) == nil)
+    }
+
+    @Test func anEndBeforeWhatWasWrittenIsALossThatIsToldOnce() {
+        #expect(add([(place, 0...4)]) == nil)
+        #expect(takeLoss(endingAt: 4))
+        #expect(!takeLoss(endingAt: 4))
+        #expect(add([(place, 4...4)]) == nil)
     }
 }

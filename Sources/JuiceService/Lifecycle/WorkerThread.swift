@@ -41,7 +41,7 @@ struct WorkerThread: Sendable {
             onEvent(event)
         }
         while true {
-            if stop.age != nil { worker.requestStop() }
+            if stop.isRequested { worker.requestStop() }
             let step = worker.step()
             health.stepped(worker: number)
             metrics?.record(worker.held)

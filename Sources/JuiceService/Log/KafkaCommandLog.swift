@@ -54,7 +54,7 @@ final class KafkaCommandLog: CommandLog {
                 let isHandedOn = topic != .results && topic != .stock
                 return (configuration.topics[topic], isHandedOn ? ["compression.type": "zstd"] : [:])
             },
-            silence: BrokerSilence()
+            inactivityTimeout: .seconds(2)
         ) { (configuration.producer, hooks.reporting(.producer(index: $0), to: metrics)) }
         transactions.prepare()
         reader = try LogReader(configuration: configuration, hooks: hooks)

@@ -47,7 +47,7 @@ struct TopicPreparation: Sendable {
         var isWaiting = false
         // Each attempt begins with the first question again, and a slow broker must have time to answer the last one.
         var timeout = AdaptiveTimeout(shortest: .seconds(2))
-        while stop.age == nil {
+        while !stop.isRequested {
             switch attempt(admin, reader, timeout: timeout.current) {
             case .success(let ready):
                 watch.reached()

@@ -1,0 +1,267 @@
+import CRdKafka
+import Dispatch
+import Logging
+import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// What a client reports besides the results of its calls.
+///
+/// The closures run on librdkafka's threads or inside a polling call. They must be quick, and must not block or call the
+/// client.
+public struct ClientHooks: Sendable {
+    /// Where librdkafka's own log lines go.
+    public var logger: Logger
+    /// The most severe level for such a line. Much of what librdkafka logs as an error heals by itself or is returned by the
+    /// next call; an owner that reports errors itself lowers this.
+    public var logCeiling: Logger.Level
+    /// Called every `statistics.interval.ms` with librdkafka's statistics, a JSON document.
+    public var onStatistics: (@Sendable (String) -> Void)?
+    /// Called for errors in the background, for example that all brokers are down. Most heal by themselves; a fatal one is also
+    /// thrown by the next call.
+    public var onError: (@Sendable (KafkaError) -> Void)?
+
+    /// Hooks that only log, unless closures are given.
+    public init(
+        logger: Logger, logCeiling: Logger.Level = .critical, onStatistics: (@Sendable (String) -> Void)? = nil,
+        onError: (@Sendable (KafkaError) -> Void)? = nil
+    ) {
+        (self.logger, self.logCeiling, self.onStatistics, self.onError) = (logger, logCeiling, onStatistics, onError)
+    }
+}
+
+/// The only owner of an `rd_kafka_t`, which it creates and destroys.
+///
+/// Destruction may take for ever, so it happens on a thread of its own: see ``ClientEnd``.
+final class ClientHandle {
+    enum Kind {
+        case consumer
+        case producer
+    }
+
+    let pointer: OpaquePointer
+    /// librdkafka's callbacks reach it through the opaque pointer, so it must outlive `pointer`.
+    private let context: ClientContext
+    private let kind: Kind
+    private let patience: Duration
+    private let ends: DispatchGroup?
+
+    /// - Parameters:
+    ///   - patience: how long to wait for the destruction.
+    ///   - ends: the group that is left after the destruction.
+    ///   - prepare: sets what only some clients need, such as a rebalance callback.
+    /// - Throws: ``KafkaError`` when librdkafka refuses a property or cannot create the client.
+    init(
+        _ kind: Kind, configuration: KafkaConfiguration, hooks: ClientHooks, context: ClientContext = ClientContext(),
+        patience: Duration = ClientEnd.patience, ends: DispatchGroup? = nil, prepare: (OpaquePointer) -> Void = { _ in }
+    ) throws(KafkaError) {
+        context.hooks = hooks
+        var configuration = configuration.completed(for: kind)
+        // librdkafka queues statistics even for a client without a callback, until it is polled.
+        if hooks.onStatistics == nil { configuration["statistics.interval.ms"] = "0" }
+        let handle = try configuration.makeHandle()
+        rd_kafka_conf_set_opaque(handle, Unmanaged.passUnretained(context).toOpaque())
+        Self.setCallbacks(handle, reportsStatistics: hooks.onStatistics != nil)
+        prepare(handle)
+
+        var reason = ErrorText()
+        let type = kind == .consumer ? RD_KAFKA_CONSUMER : RD_KAFKA_PRODUCER
+        guard let pointer = reason.withBuffer({ rd_kafka_new(type, handle, $0, $1) }) else {
+            // rd_kafka_new takes ownership of the configuration only when it succeeds.
+            rd_kafka_conf_destroy(handle)
+            throw .refusedConfiguration(configuration.hidingValues(in: reason.text))
+        }
+        (self.pointer, self.context, self.kind, self.patience, self.ends) = (pointer, context, kind, patience, ends)
+    }
+
+    deinit {
+        nonisolated(unsafe) let pointer = pointer
+        ClientEnd.run(patience: patience, group: ends) { [context, kind] in
+            if kind == .producer { Self.giveUpRequests(pointer) }
+            // A consumer that was not closed does not leave its group here: nobody expects a rebalance any more.
+            rd_kafka_destroy_flags(pointer, kind == .consumer ? RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE : 0)
+            withExtendedLifetime(context) {}
+        }
+    }
+
+    /// Purges records that are queued or unconfirmed, and begins to abort an open transaction.
+    ///
+    /// This avoids two bugs in all versions of librdkafka up to 2.16 that corrupt memory or end the process. Destruction
+    /// first frees the message of a transaction error while broker threads still process responses; another response that
+    /// says the producer is fenced frees the message again. And if the main thread is about to add partitions to the
+    /// transaction, a broker thread that sees the destruction fails an assertion (txn_req_cnt). The first step of an abort
+    /// stops it from adding partitions.
+    private static func giveUpRequests(_ pointer: OpaquePointer) {
+        rd_kafka_purge(pointer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT)
+        rd_kafka_error_destroy(rd_kafka_abort_transaction(pointer, 100))
+    }
+
+    /// Serves callbacks, waiting up to `timeout` for the first.
+    ///
+    /// Another thread may drop its reference to the handle meanwhile. Swift does not count a C pointer as one, so without
+    /// the explicit lifetime the client could be destroyed during the call.
+    func poll(timeout: Duration) {
+        _ = withExtendedLifetime(self) { rd_kafka_poll(pointer, timeout.milliseconds) }
+    }
+
+    /// How many connections have closed or could not be made. It counts a closed connection before a request that was in
+    /// progress on it is sent again.
+    var closedConnections: Int { context.closedConnections.load(ordering: .acquiring) }
+
+    /// The same error, with a clearer message if there is one.
+    func explained(_ error: KafkaError) -> KafkaError { context.explainer.explained(error) }
+
+    /// Whether a consumer has ever heard nothing from its coordinator for `session.timeout.ms`.
+    var sessionTimedOut: Bool { context.explainer.sessionTimedOut }
+
+    /// The error that put the client beyond recovery, if any.
+    var fatalError: KafkaError? {
+        var reason = ErrorText()
+        let code = reason.withBuffer { rd_kafka_fatal_error(pointer, $0, $1) }
+        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+        return KafkaError(code: .init(code), message: reason.text, isFatal: true)
+    }
+
+    private static func setCallbacks(_ handle: OpaquePointer, reportsStatistics: Bool) {
+        rd_kafka_conf_set_log_cb(handle) { client, level, facility, line in
+            guard let client, let context = ClientContext.of(client), let facility, let line else { return }
+            context.log(level: level, facility: String(cString: facility), line: String(cString: line))
+        }
+        rd_kafka_conf_set_error_cb(handle) { client, code, reason, _ in
+            guard let client, let context = ClientContext.of(client),
+                let error = KafkaError(rd_kafka_resp_err_t(code), message: reason.map { String(cString: $0) })
+            else { return }
+            context.hooks?.onError?(context.explainer.explained(error))
+        }
+        rd_kafka_conf_set_closesocket_cb(handle) { socket, opaque in
+            if let opaque { ClientContext.of(opaque).closedConnections.add(1, ordering: .releasing) }
+            return close(socket)
+        }
+        if reportsStatistics {
+            rd_kafka_conf_set_stats_cb(handle) { client, json, length, _ in
+                guard let client, let context = ClientContext.of(client), let json else { return 0 }
+                let bytes = UnsafeRawBufferPointer(start: json, count: length)
+                context.hooks?.onStatistics?(String(decoding: bytes, as: UTF8.self))
+                return 0
+            }
+        }
+        explainCertificates(handle)
+    }
+
+    /// Observes why OpenSSL rejects a broker's certificate. Its verdict stands.
+    private static func explainCertificates(_ handle: OpaquePointer) {
+        var value = ErrorText()
+        var size = 512
+        _ = value.withBuffer { buffer, _ in rd_kafka_conf_get(handle, "enable.ssl.certificate.verification", buffer, &size) }
+        guard value.text != "false" else { return }
+        rd_kafka_conf_set_ssl_cert_verify_cb(handle) { client, _, _, verdict, _, _, _, _, _, _ in
+            guard let verdict else { return 0 }
+            guard let client, let context = ClientContext.of(client) else { return verdict.pointee == 0 ? 1 : 0 }
+            return context.explainer.observeVerdict(verdict.pointee) ? 1 : 0
+        }
+    }
+}
+
+/// The context of a client's callbacks, behind librdkafka's opaque pointer.
+///
+/// `hooks` is set before librdkafka's threads exist and never changes, so they may read it without a lock. Subclasses lock what
+/// they add, hence the unchecked `Sendable`.
+class ClientContext: @unchecked Sendable {
+    fileprivate(set) var hooks: ClientHooks?
+    let explainer = ErrorExplainer()
+    /// Incremented by librdkafka's threads.
+    fileprivate let closedConnections = Atomic(0)
+
+    static func of(_ client: OpaquePointer) -> ClientContext? { rd_kafka_opaque(client).map(of) }
+
+    fileprivate static func of(_ opaque: UnsafeMutableRawPointer) -> ClientContext {
+        Unmanaged<ClientContext>.fromOpaque(opaque).takeUnretainedValue()
+    }
+
+    fileprivate func log(level: Int32, facility: String, line: String) {
+        explainer.observe(facility: facility, line: line)
+        guard let hooks else { return }
+        hooks.logger.log(
+            level: min(Self.level(syslog: level, line: line), hooks.logCeiling), "\(KafkaConfiguration.hidingSecret(in: line))",
+            metadata: ["librdkafka": .string(facility)])
+    }
+
+    /// The severity of a line that librdkafka logs at a syslog level.
+    ///
+    /// A user's properties go to all clients, so it is no news that a producer ignores one for consumers, or the reverse.
+    static func level(syslog: Int32, line: String) -> Logger.Level {
+        let kinds = ["producer", "consumer"]
+        if kinds.contains(where: { line.hasSuffix("property and will be ignored by this \($0) instance") }) { return .debug }
+        return switch syslog {
+        case ...2: .critical
+        case 3: .error
+        case 4: .warning
+        case 5: .notice
+        case 6: .info
+        default: .debug
+        }
+    }
+}
+
+/// Ends clients on threads of their own, and waits for that only briefly.
+///
+/// `rd_kafka_destroy` and `rd_kafka_consumer_close` wait for brokers, and may never return: for example in librdkafka 2.0.2 after
+/// the right to read a topic was taken away. A thread that is stuck in one is left behind, with all that the call uses.
+enum ClientEnd {
+    /// How long to wait for an end.
+    static let patience = Duration.seconds(1)
+    /// How long to wait for the next ends once one has taken longer, so that a process with many clients can stop in time.
+    private static let patienceAfterHang = Duration.milliseconds(100)
+    private static let hangWindow = Duration.seconds(10)
+
+    private static let hungAt = Mutex<ContinuousClock.Instant?>(nil)
+
+    /// Makes calls that end a client.
+    ///
+    /// - Parameters:
+    ///   - patience: how long to wait for them.
+    ///   - group: is left when they have returned.
+    static func run(patience: Duration = patience, group: DispatchGroup? = nil, _ calls: @escaping @Sendable () -> Void) {
+        let done = DispatchSemaphore(value: 0)
+        // What the calls hold is freed before anybody hears that they are over. Only the new thread uses it.
+        nonisolated(unsafe) var work: (() -> Void)? = calls
+        group?.enter()
+        OwnThread.start("client's end") {
+            work?()
+            work = nil
+            done.signal()
+            group?.leave()
+        }
+        let isHanging = hungAt.withLock { $0.map { .now - $0 < hangWindow } ?? false }
+        let limit = isHanging ? min(patience, patienceAfterHang) : patience
+        guard limit > .zero, done.wait(timeout: limit.fromNow) == .timedOut else { return }
+        hungAt.withLock { $0 = .now }
+    }
+}
+
+extension Duration {
+    /// The time for Dispatch at which this duration is over.
+    var fromNow: DispatchTime { .now() + .milliseconds(Int(milliseconds)) }
+
+    /// Whole milliseconds for librdkafka, rounded up so that a short wait is not a busy loop.
+    package var milliseconds: Int32 {
+        let (seconds, attoseconds) = components
+        let total = seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+        return Int32(clamping: total)
+    }
+}
+
+/// A buffer for librdkafka's error messages.
+struct ErrorText {
+    private var bytes = [CChar](repeating: 0, count: 512)
+
+    mutating func withBuffer<Result>(_ body: (UnsafeMutablePointer<CChar>?, Int) -> Result) -> Result {
+        bytes.withUnsafeMutableBufferPointer { body($0.baseAddress, $0.count) }
+    }
+
+    var text: String { String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) }
+}

@@ -1,0 +1,274 @@
+import CRdKafka
+
+/// A Kafka consumer that chooses its partitions itself, with ``assign(_:)``. For a member of a group use ``GroupConsumer``.
+///
+/// It belongs to one thread and so is not `Sendable`. Its calls block that thread, those with a `timeout` for at most that
+/// long.
+public final class Consumer {
+    let handle: ClientHandle
+    private let context: ConsumerContext
+    /// The consumer's own queue: records, rebalances and errors in one order.
+    private let queue: OpaquePointer
+    private var messages: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
+    /// How many of `messages` hold a message, which has to be destroyed.
+    private var held = 0
+    private var isClosed = false
+    private var isReading = false
+    private var leaders = MetadataRefresh()
+    /// The topics of the partitions that are being read.
+    private var topics: Set<String> = []
+
+    /// A consumer that reads nothing yet.
+    ///
+    /// - Parameters:
+    ///   - configuration: needs `group.id`, even if the consumer joins no group.
+    ///   - hooks: receives what no call returns.
+    /// - Throws: ``KafkaError`` when librdkafka refuses a property.
+    public init(configuration: KafkaConfiguration, hooks: ClientHooks) throws(KafkaError) {
+        let context = ConsumerContext()
+        handle = try ClientHandle(.consumer, configuration: configuration, hooks: hooks, context: context) {
+            rd_kafka_conf_set_rebalance_cb($0, rebalanceCallback)
+        }
+        self.context = context
+        // One queue for everything: polling the consumer then serves the callbacks of the main queue, too.
+        rd_kafka_poll_set_consumer(handle.pointer)
+        guard let queue = rd_kafka_queue_get_consumer(handle.pointer) else {
+            throw KafkaError(code: .invalidArgument, message: "a consumer needs the property group.id")
+        }
+        self.queue = queue
+        messages = .allocate(capacity: 1)
+    }
+
+    deinit {
+        releaseMessages()
+        messages.deallocate()
+        rd_kafka_queue_destroy(queue)
+    }
+
+    /// Subscribes to topics as a member of the group. Assigned partitions are not read before ``assign(_:)`` gives the offsets.
+    func subscribe(to topics: [String]) throws(KafkaError) {
+        isReading = true
+        let list = PartitionList(topics.map { TopicPartition(topic: $0, partition: -1) })
+        let code = list.withPointer { rd_kafka_subscribe(handle.pointer, $0) }
+        if let error = KafkaError(code) { throw error }
+    }
+
+    /// Reads exactly these partitions from these offsets; replaces any earlier assignment.
+    ///
+    /// A member of a group calls it with partitions that the group assigned to it.
+    public func assign(_ offsets: [TopicPartition: Offset]) throws(KafkaError) {
+        isReading = true
+        topics = Set(offsets.keys.lazy.map(\.topic))
+        let list = PartitionList(offsets: offsets)
+        let code = list.withPointer { rd_kafka_assign(handle.pointer, $0) }
+        if let error = KafkaError(code) { throw error }
+        awaitStops()
+    }
+
+    /// Removes and returns the oldest rebalance that a poll has brought.
+    func nextRebalance() -> Rebalance? {
+        context.rebalances.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+    }
+
+    /// Waits until librdkafka has stopped reading the previous assignment, which it does in the background.
+    ///
+    /// If those partitions were removed again in the meantime, for example by a rebalance right after they were rewound,
+    /// librdkafka would stop them twice and end the process with an assertion (issue 5573, in all versions up to 2.15). Its
+    /// main thread works in order: by the first answer it has told the partitions to stop, by the second it knows that they
+    /// have.
+    private func awaitStops() {
+        for _ in 0..<2 {
+            var assignment: UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?
+            rd_kafka_assignment(handle.pointer, &assignment)
+            if let assignment { rd_kafka_topic_partition_list_destroy(assignment) }
+        }
+    }
+
+    /// Waits up to `timeout` for the first record, then returns it with all others that have already arrived.
+    ///
+    /// The batch is valid until the next call.
+    /// - Throws: ``KafkaError`` when the consumer is beyond recovery, for example fenced by another one with the same
+    ///   `group.instance.id`. An error that concerns one partition is an element of the batch.
+    public func poll(maxRecords: Int, timeout: Duration) throws(KafkaError) -> RecordBatch {
+        releaseMessages()
+        if !KafkaConfiguration.noticesMovedLeaders { leaders.askIfDue(about: topics, handle) }
+        if maxRecords > messages.count {
+            messages.deallocate()
+            messages = .allocate(capacity: maxRecords)
+        }
+        // librdkafka's batch call waits until it has as many records as it was asked for. Asking for one with the timeout,
+        // then for the rest without, returns as soon as there is anything.
+        held = receive(into: 0, count: min(1, maxRecords), timeout: timeout)
+        if held == 1, maxRecords > 1 { held += receive(into: 1, count: maxRecords - 1, timeout: .zero) }
+        // If the same call brought a revocation, its records are now another member's to process.
+        if !context.rebalances.withLock(\.isEmpty) { releaseRecords() }
+        if let error = handle.fatalError { throw error }
+        return batch
+    }
+
+    /// What the last poll returned.
+    public var batch: RecordBatch { RecordBatch(messages: UnsafeBufferPointer(rebasing: messages[..<held])) }
+
+    private func receive(into start: Int, count: Int, timeout: Duration) -> Int {
+        guard let base = messages.baseAddress else { return 0 }
+        return max(0, rd_kafka_consume_batch_queue(queue, timeout.milliseconds, base + start, count))
+    }
+
+    /// Releases the records but keeps errors: librdkafka reports some of them only once.
+    private func releaseRecords() {
+        var kept = 0
+        for index in 0..<held {
+            guard let message = messages[index] else { continue }
+            if message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
+                rd_kafka_message_destroy(message)
+            } else {
+                messages[kept] = message
+                kept += 1
+            }
+        }
+        held = kept
+    }
+
+    private func releaseMessages() {
+        for message in messages[..<held] { rd_kafka_message_destroy(message) }
+        held = 0
+    }
+
+    /// Makes librdkafka resume fetching at once after its queue was full, by a request that wakes all leaders' threads. Does
+    /// nothing if the installed version does not need it.
+    public func fetchOn(from partitions: [TopicPartition]) {
+        guard !KafkaConfiguration.fetchesOn else { return }
+        // The answer, which may come after that to a fetch, is not waited for.
+        _ = try? endOffsets(of: partitions, timeout: .milliseconds(1))
+    }
+
+    /// How many connections to brokers have closed or could not be made since the consumer was made.
+    public var closedConnections: Int { handle.closedConnections }
+
+    /// Whether this member has ever heard nothing from its coordinator for `session.timeout.ms`. librdkafka then forgets the
+    /// member id, and a static member that joins again may be fenced by its own earlier membership.
+    public var sessionTimedOut: Bool { handle.sessionTimedOut }
+
+    /// The cluster's brokers and the partitions of the named topics.
+    public func metadata(topics: [String], timeout: Duration) throws(KafkaError) -> ClusterMetadata {
+        // Serves the error hook: a background error says more than a timeout. A consumer that reads does so in `poll`.
+        defer { if !isReading { discard() } }
+        return try handle.metadata(topics: topics, timeout: timeout)
+    }
+
+    /// Takes what is queued, an error if anything, and frees it.
+    private func discard() {
+        releaseMessages()
+        held = receive(into: 0, count: 1, timeout: .zero)
+        releaseMessages()
+    }
+
+    /// All partitions of the named topics.
+    ///
+    /// - Throws: ``KafkaError``, also when a topic does not exist or may not be described.
+    public func partitions(of topics: [String], timeout: Duration) throws(KafkaError) -> [TopicPartition] {
+        let metadata = try metadata(topics: topics, timeout: timeout)
+        var partitions: [TopicPartition] = []
+        for name in topics {
+            guard let topic = metadata[name] else {
+                throw metadata.topics.lazy.compactMap(\.error).first
+                    ?? KafkaError(code: .unknownTopic, message: "topic \(name) is unknown")
+            }
+            partitions += (0..<Int32(clamping: topic.partitionCount)).map { TopicPartition(topic: name, partition: $0) }
+        }
+        return partitions
+    }
+
+    /// Stops reading and leaves the group, if it is in one. Closing again does nothing.
+    ///
+    /// It waits for brokers, but not for long: what takes longer is left behind.
+    public func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        // If an assignment is still queued, rd_kafka_consumer_close delivers it, too late for the answer the callback has to
+        // give: librdkafka 2.0.2 would wait forever.
+        for _ in 0..<10 { discard() }
+        nonisolated(unsafe) let handle = handle
+        ClientEnd.run { rd_kafka_consumer_close(handle.pointer) }
+    }
+
+    // MARK: - Committed offsets
+
+    /// The group's committed offset of each partition; nil where none was committed.
+    ///
+    /// With `isolation.level=read_committed` the broker answers only once no open transaction includes offsets of them.
+    public func committed(_ partitions: [TopicPartition], timeout: Duration) throws(KafkaError) -> [TopicPartition: Offset?] {
+        // librdkafka reports an error for an empty list.
+        guard !partitions.isEmpty else { return [:] }
+        let list = PartitionList(partitions)
+        let code = list.withPointer { rd_kafka_committed(handle.pointer, $0, timeout.milliseconds) }
+        if let error = KafkaError(code) { throw error }
+        return try list.offsets()
+    }
+
+    /// Commits offsets for the group, and waits until the broker has stored them. After a timeout it may still do so.
+    public func commit(_ offsets: [TopicPartition: Offset], timeout: Duration = .seconds(10)) throws(KafkaError) {
+        // The call without a queue waits for the coordinator as long as it takes.
+        let queue = rd_kafka_queue_new(handle.pointer)
+        defer { rd_kafka_queue_destroy(queue) }
+        let code = PartitionList(offsets: offsets).withPointer { rd_kafka_commit_queue(handle.pointer, $0, queue, nil, nil) }
+        if let error = KafkaError(code) { throw error }
+        guard let event = rd_kafka_queue_poll(queue, timeout.milliseconds) else {
+            throw KafkaError(code: .timedOut, isRetriable: true)
+        }
+        defer { rd_kafka_event_destroy(event) }
+        if let error = KafkaError(rd_kafka_event_error(event)) { throw error }
+    }
+
+    /// Commits offsets for the group without waiting, for tools that show how far it has read. Errors are ignored, but a member
+    /// that is stale learns of it, and joins anew. Until the answer has come, librdkafka begins no assignment.
+    public func publish(_ offsets: [TopicPartition: Offset]) {
+        guard !offsets.isEmpty else { return }
+        _ = PartitionList(offsets: offsets).withPointer { rd_kafka_commit(handle.pointer, $0, 1) }
+    }
+
+    // MARK: - Offsets in the log
+
+    /// The first and the next offset of partitions. With `read_committed` the latter is the last stable offset, with
+    /// `read_uncommitted` the true end of the log.
+    public func watermarks(of partitions: [TopicPartition], timeout: Duration) throws(KafkaError) -> [TopicPartition: Watermarks] {
+        let beginning = Offset(RD_KAFKA_OFFSET_BEGINNING)
+        let low = try listOffsets(at: partitions.map { ($0, beginning) }, timeout: timeout)
+        let high = try endOffsets(of: partitions, timeout: timeout)
+        return low.reduce(into: [:]) { watermarks, entry in
+            watermarks[entry.key] = high[entry.key].map { Watermarks(low: entry.value, high: $0) }
+        }
+    }
+
+    /// The upper ends alone; see ``watermarks(of:timeout:)``.
+    public func endOffsets(of partitions: [TopicPartition], timeout: Duration) throws(KafkaError) -> [TopicPartition: Offset] {
+        try listOffsets(at: partitions.map { ($0, Offset(RD_KAFKA_OFFSET_END)) }, timeout: timeout)
+    }
+
+    /// The offset of each partition's first record with a timestamp at or after a time in milliseconds since 1970. A partition
+    /// without such a record is left out.
+    public func offsets(since times: [TopicPartition: Int64], timeout: Duration) throws(KafkaError) -> [TopicPartition: Offset] {
+        try listOffsets(at: times.map { ($0, max(0, $1)) }, timeout: timeout)
+    }
+
+    /// Asks all leaders at once. `rd_kafka_query_watermark_offsets` would ask for one partition at a time, and ignores its
+    /// timeout if no broker answers.
+    private func listOffsets(
+        at times: [(TopicPartition, Int64)], timeout: Duration
+    ) throws(KafkaError) -> [TopicPartition: Offset] {
+        // The protocol accepts the two logical offsets in place of a time.
+        let list = PartitionList(offsets: times)
+        // librdkafka reports an error for an empty list.
+        guard !times.isEmpty else { return [:] }
+        let code = list.withPointer { rd_kafka_offsets_for_times(handle.pointer, $0, timeout.milliseconds) }
+        do throws(KafkaError) {
+            if let error = KafkaError(code) { throw error }
+            return try list.offsets().compactMapValues { $0 }
+        } catch {
+            guard error.code == .unknownTopicOrPartition else { throw error }
+            // The broker that the cluster names as the leader does not know the partition yet, or no longer. If the topic is
+            // gone, its metadata tells.
+            throw error.retriable
+        }
+    }
+}

@@ -1,0 +1,137 @@
+import CRdKafka
+import Foundation
+
+/// Properties of a Kafka client under librdkafka's own names, such as `bootstrap.servers`.
+///
+/// Every property in librdkafka's `CONFIGURATION.md` can be set, under the name it has there. Printing a configuration never
+/// shows a secret.
+///
+/// ```swift
+/// var configuration = KafkaConfiguration(["bootstrap.servers": "127.0.0.1:9092"])
+/// configuration["client.id"] = "till-7"
+/// ```
+public struct KafkaConfiguration: Sendable, Equatable {
+    /// The properties that were set, by name.
+    public private(set) var properties: [String: String]
+
+    /// A configuration with these properties.
+    public init(_ properties: [String: String] = [:]) { self.properties = properties }
+
+    /// The value of a property; nil if it was not set, so that librdkafka's default applies.
+    public subscript(name: String) -> String? {
+        get { properties[name] }
+        set { properties[name] = newValue }
+    }
+
+    /// These properties and those of `other`, which take precedence.
+    public func merging(_ other: [String: String]) -> KafkaConfiguration {
+        KafkaConfiguration(properties.merging(other) { _, new in new })
+    }
+
+    // MARK: - What every client gets
+
+    /// With this module's defaults, as far as the installed librdkafka knows the properties, and with what is set whatever the
+    /// user says.
+    func completed(for kind: ClientHandle.Kind) -> KafkaConfiguration {
+        let isConsumer = kind == .consumer
+        // Without the checks librdkafka hands out damaged records as data.
+        return KafkaConfiguration(isConsumer ? Self.consumerDefaults : Self.defaults).merging(properties)
+            .merging(isConsumer ? ["check.crcs": "true"] : [:])
+    }
+
+    /// From 2.5 on, clients push metrics about themselves to brokers, and closing a client may wait a second for the last push.
+    private static let defaults = known(["enable.metrics.push": "false"])
+
+    /// How long fetching pauses after a consumer's queue was full. The default of a second halves the throughput.
+    private static let consumerDefaults = defaults.merging(known([fetchQueueBackoff: "5"])) { _, new in new }
+
+    private static let fetchQueueBackoff = "fetch.queue.backoff.ms"
+
+    private static func known(_ properties: [String: String]) -> [String: String] { properties.filter { isKnown($0.key) } }
+
+    /// Whether a consumer resumes fetching by itself after its queue was full. Versions before 2.2 check only when something
+    /// wakes the leader's thread, or after a second.
+    static let fetchesOn = isKnown(fetchQueueBackoff)
+
+    /// Whether a consumer is told when a partition's leader has moved. Before 2.1 fetches carry no leader epoch. So a broker that
+    /// is shutting down answers them as a follower, with nothing new for seconds, and only newer metadata shows where the leader
+    /// is. The first version that can be told by a property is 2.2; 2.1 asks more than it needs.
+    static let noticesMovedLeaders = isKnown(fetchQueueBackoff)
+
+    // MARK: - Secrets
+
+    /// Whether a property's value must not appear in a log, an error or on a screen.
+    public static func isSecret(_ name: String) -> Bool {
+        let marks = ["password", "passphrase", "secret", "token", "key.pem", "ssl_key", "oauthbearer.config", "jaas"]
+        let lowercased = name.lowercased()
+        return marks.contains { lowercased.contains($0) } && !lowercased.hasSuffix(".url")
+    }
+
+    /// A line of librdkafka's log without secrets. With `debug=conf` lines show properties as `name = value`, and 2.0.2 hides
+    /// most secrets but not an OAuth client's.
+    static func hidingSecret(in line: String) -> String {
+        guard let equals = line.firstRange(of: " = "), let name = line[..<equals.lowerBound].split(separator: " ").last,
+            isSecret(String(name))
+        else { return line }
+        return "\(line[..<equals.upperBound])********"
+    }
+
+    /// A message of librdkafka's without the values it may quote. Very short values are no passwords and occur in any text.
+    func hidingValues(in reason: String) -> String {
+        properties.values.filter { $0.count > 3 }.sorted { $0.count > $1.count }
+            .reduce(reason) { $0.replacing($1, with: "********") }
+    }
+
+    // MARK: - librdkafka
+
+    /// librdkafka's configuration object, which the caller owns until `rd_kafka_new` takes it.
+    ///
+    /// - Throws: ``KafkaError`` naming the property that librdkafka refuses.
+    func makeHandle() throws(KafkaError) -> OpaquePointer {
+        guard let handle = rd_kafka_conf_new() else { throw .outOfMemory }
+        for (name, value) in properties.sorted(by: { $0.key < $1.key }) {
+            let result = rd_kafka_conf_set(handle, name, value, nil, 0)
+            guard result != RD_KAFKA_CONF_OK else { continue }
+            rd_kafka_conf_destroy(handle)
+            throw .refusedProperty(name, result)
+        }
+        return handle
+    }
+
+    /// The names of all properties that librdkafka lists, aliases included.
+    public static let knownNames: [String] = {
+        var text: UnsafeMutablePointer<CChar>?
+        var size = 0
+        // librdkafka writes its list only to a file; this one is in memory.
+        guard let file = open_memstream(&text, &size) else { return [] }
+        rd_kafka_conf_properties_show(file)
+        fclose(file)
+        defer { free(text) }
+        guard let text else { return [] }
+        // A Markdown table whose first column is the name, and headings, which have only one column.
+        let rows = String(cString: text).split(separator: "\n").map { $0.split(separator: "|") }
+        let names = rows.filter { $0.count > 4 }.map { $0[0].trimmingCharacters(in: .whitespaces) }
+        return names.filter { $0.contains { $0.isLetter } && $0 != "Property" }
+    }()
+
+    /// Whether librdkafka accepts a property of that name, listed or not.
+    public static func isKnown(_ name: String) -> Bool {
+        guard let handle = rd_kafka_conf_new() else { return true }
+        defer { rd_kafka_conf_destroy(handle) }
+        return rd_kafka_conf_set(handle, name, nil, nil, 0) != RD_KAFKA_CONF_UNKNOWN
+    }
+}
+
+extension KafkaConfiguration: CustomStringConvertible {
+    /// The properties sorted by name, with secrets as `********`.
+    public var description: String {
+        properties.sorted { $0.key < $1.key }.map { "\($0.key)=\(Self.isSecret($0.key) ? "********" : $0.value)" }.joined(
+            separator: " ")
+    }
+}
+
+/// The librdkafka that this process has loaded, which need not be the version it was compiled against.
+public enum KafkaLibrary {
+    /// Its version, such as `2.0.2`.
+    public static var version: String { String(cString: rd_kafka_version_str()) }
+}

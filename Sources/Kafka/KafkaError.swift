@@ -1,0 +1,332 @@
+import CRdKafka
+import Synchronization
+
+/// An error of a Kafka client, and what to do about it.
+public struct KafkaError: Error, Sendable {
+    /// What the caller does next.
+    ///
+    /// librdkafka offers a third way: abort the transaction and keep the client. Some failures, such as an expired
+    /// transactional id, never end that way, and earlier requests may still arrive under the same epoch.
+    public enum Remedy: Sendable, Equatable {
+        /// Nothing is decided yet: make the same call again with the same arguments.
+        case retry
+        /// The transaction failed, its outcome is unknown, or the client is unusable: drop the client and begin with a new one.
+        case startOver
+    }
+
+    /// librdkafka's code.
+    public let code: Code
+    /// A sentence for people, librdkafka's or this module's.
+    public private(set) var message: String
+    /// The client instance is beyond recovery.
+    public let isFatal: Bool
+    /// The same call may succeed later.
+    public private(set) var isRetriable: Bool
+    /// The current transaction must be aborted.
+    public private(set) var requiresAbort: Bool
+    /// The offset at which a consumer met the error, if known.
+    public private(set) var offset: Offset?
+
+    /// An error with librdkafka's three flags; without a message it has the code's.
+    public init(code: Code, message: String? = nil, isFatal: Bool = false, isRetriable: Bool = false, requiresAbort: Bool = false) {
+        (self.code, self.message) = (code, message ?? code.sentence)
+        (self.isFatal, self.isRetriable, self.requiresAbort) = (isFatal, isRetriable, requiresAbort)
+    }
+
+    /// Converts and destroys an `rd_kafka_error_t`; nil means success.
+    init?(consuming error: OpaquePointer?) {
+        guard let error else { return nil }
+        defer { rd_kafka_error_destroy(error) }
+        self.init(
+            code: Code(rd_kafka_error_code(error)), message: String(cString: rd_kafka_error_string(error)),
+            isFatal: rd_kafka_error_is_fatal(error) != 0, isRetriable: rd_kafka_error_is_retriable(error) != 0,
+            requiresAbort: rd_kafka_error_txn_requires_abort(error) != 0)
+    }
+
+    /// Converts a plain response code; nil means success.
+    init?(_ code: rd_kafka_resp_err_t, message: String? = nil) {
+        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+        let code = Code(code)
+        self.init(code: code, message: message, isFatal: code == .fatal, isRetriable: Code.transient.contains(code))
+    }
+
+    /// What to do next. For an error without flags the safe answer is to start over.
+    public var remedy: Remedy { isRetriable && !isFatal && !requiresAbort ? .retry : .startOver }
+
+    /// Whether librdkafka suspects that the listener and `security.protocol` do not match. It suspects that whenever a broker
+    /// closes a connection early.
+    public var suspectsConfiguration: Bool { message.contains("security.protocol") }
+
+    // MARK: - Variants
+
+    /// The same error, met at an offset.
+    func at(_ offset: Offset) -> KafkaError {
+        var error = self
+        error.offset = offset >= 0 ? offset : nil
+        return error
+    }
+
+    /// The same error with another message.
+    func saying(_ message: String) -> KafkaError {
+        var error = self
+        error.message = message
+        return error
+    }
+
+    /// The same error, marked so that the transaction cannot continue.
+    var requiringAbort: KafkaError {
+        var error = self
+        error.requiresAbort = true
+        return error
+    }
+
+    /// The same error, for a call that may succeed later.
+    var retriable: KafkaError {
+        var error = self
+        error.isRetriable = true
+        return error
+    }
+
+    static let outOfMemory = KafkaError(code: .outOfMemory, message: "librdkafka could not allocate memory")
+
+    /// librdkafka's own message quotes the value, which may be a secret, possibly set under the wrong name.
+    static func refusedProperty(_ name: String, _ result: rd_kafka_conf_res_t) -> KafkaError {
+        let fault = result == RD_KAFKA_CONF_UNKNOWN ? "there is no such property" : "its value is refused"
+        return KafkaError(code: .invalidArgument, message: "Kafka property \"\(name)\": \(fault)")
+    }
+
+    /// Why a client cannot be created, with a hint if there is one.
+    static func refusedConfiguration(_ reason: String) -> KafkaError {
+        let hint = reason.hasPrefix("ssl.key.location failed") ? " (is ssl.key.password right?)" : ""
+        return KafkaError(code: .invalidArgument, message: reason + hint)
+    }
+}
+
+/// Repeats a call while its error says ``KafkaError/Remedy/retry`` and `isWorthWaiting` returns true.
+public func retrying(while isWorthWaiting: () -> Bool, _ call: () throws(KafkaError) -> Void) throws(KafkaError) {
+    while true {
+        do throws(KafkaError) {
+            return try call()
+        } catch {
+            guard error.remedy == .retry, isWorthWaiting() else { throw error }
+        }
+    }
+}
+
+extension KafkaError: CustomStringConvertible {
+    /// The sentence followed by librdkafka's name for the code.
+    public var description: String { "\(message) (\(code.name))" }
+}
+
+extension KafkaError {
+    /// A response code: negative ones are librdkafka's own, positive ones a broker's.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        /// The number, as in `rd_kafka_resp_err_t`.
+        public let rawValue: Int32
+
+        /// The code of that number.
+        public init(rawValue: Int32) { self.rawValue = rawValue }
+
+        init(_ code: rd_kafka_resp_err_t) { rawValue = code.rawValue }
+
+        /// librdkafka's name, such as `_TIMED_OUT`.
+        package var name: String { String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(rawValue))) }
+
+        /// librdkafka's sentence for the code.
+        var sentence: String { String(cString: rd_kafka_err2str(rd_kafka_resp_err_t(rawValue))) }
+
+        package var isFromBroker: Bool { rawValue > 0 }
+    }
+}
+
+/// What a code means for whoever meets it.
+extension KafkaError.Code {
+    /// Whether broker and client refuse each other as configured, for example for a wrong password or an untrusted certificate.
+    public var isRefusal: Bool { self == .authentication || self == .ssl }
+
+    /// Whether the principal lacks a right.
+    public var isDenial: Bool { Self.denials.contains(self) }
+
+    private static let denials: Set<Self> = [
+        .topicAuthorizationFailed, .groupAuthorizationFailed, .transactionalIDAuthorizationFailed, .clusterAuthorizationFailed,
+    ]
+
+    /// Whether neither a retry nor a new client can help: a right is missing or a setting is refused.
+    public var isHopeless: Bool { isDenial || Self.refusedSettings.contains(self) }
+
+    private static let refusedSettings: Set<Self> = [
+        .inconsistentGroupProtocol, .invalidTransactionTimeout, .invalidSessionTimeout, .invalidGroupID, .invalidArgument,
+        Self(RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE), Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION),
+        // The topic's message format predates transactions.
+        Self(RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT), .invalidPartitions,
+    ]
+
+    /// Whether a broker refuses a record for what it is, and would refuse it again.
+    public var isRefusalOfRecord: Bool { Self.refusedRecords.contains(self) }
+
+    private static let refusedRecords: Set<Self> = [
+        .messageTooLarge, Self(RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE), Self(RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE),
+        Self(RD_KAFKA_RESP_ERR_INVALID_TIMESTAMP), Self(RD_KAFKA_RESP_ERR_INVALID_RECORD),
+        Self(RD_KAFKA_RESP_ERR_POLICY_VIOLATION),
+    ]
+
+    /// Whether a consumer cannot read records, since their bytes in the log are damaged, or of a format that it does not know.
+    ///
+    /// What librdkafka does after that cannot be relied on, up to version 2.16. It may return the same error again and again, skip
+    /// the damaged records, or go on at an offset that it takes out of the damaged bytes, with an error of its own or, depending
+    /// on `auto.offset.reset`, without. So nothing may be taken of the partition that is returned after the first such error, in
+    /// the same batch or a later one, until the partition is assigned anew. The ``KafkaError/offset`` is that of the damaged batch
+    /// of records, which may begin below the offset that was read from.
+    public var isDamage: Bool { Self.damages.contains(self) }
+
+    private static let damages: Set<Self> = [
+        .badMessage, .badCompression, Self(RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED),
+        // A broker's CORRUPT_MESSAGE.
+        Self(RD_KAFKA_RESP_ERR_INVALID_MSG),
+    ]
+
+    /// Whether the offset to read from is outside the log: noticed by the client, or reported by a broker.
+    public var isOffsetReset: Bool { self == .autoOffsetReset || self == .offsetOutOfRange }
+
+    /// Codes that are worth a retry when librdkafka returns them without flags.
+    fileprivate static let transient: Set<Self> = [
+        .timedOut, Self(RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE), .transport, .allBrokersDown, .resolve, .queueFull,
+        Self(RD_KAFKA_RESP_ERR__WAIT_COORD), Self(RD_KAFKA_RESP_ERR__IN_PROGRESS), Self(RD_KAFKA_RESP_ERR__RETRY),
+        Self(RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS), Self(RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE),
+        Self(RD_KAFKA_RESP_ERR_NOT_COORDINATOR), Self(RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE),
+        Self(RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION), Self(RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT),
+        Self(RD_KAFKA_RESP_ERR_NETWORK_EXCEPTION), Self(RD_KAFKA_RESP_ERR_UNSTABLE_OFFSET_COMMIT),
+        Self(RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE), Self(RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE),
+        Self(RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE), Self(RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR),
+        Self(RD_KAFKA_RESP_ERR_NOT_CONTROLLER),
+        // The client's or the broker's metadata is older than the last election.
+        Self(RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH), Self(RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH),
+    ]
+}
+
+/// The codes that somebody here names. `rdkafka.h` says what each means; those with two underscores there are librdkafka's own.
+extension KafkaError.Code {
+    package static let fatal = Self(RD_KAFKA_RESP_ERR__FATAL)
+    package static let timedOut = Self(RD_KAFKA_RESP_ERR__TIMED_OUT)
+    package static let transport = Self(RD_KAFKA_RESP_ERR__TRANSPORT)
+    package static let allBrokersDown = Self(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
+    package static let resolve = Self(RD_KAFKA_RESP_ERR__RESOLVE)
+    package static let authentication = Self(RD_KAFKA_RESP_ERR__AUTHENTICATION)
+    package static let ssl = Self(RD_KAFKA_RESP_ERR__SSL)
+    package static let invalidArgument = Self(RD_KAFKA_RESP_ERR__INVALID_ARG)
+    package static let state = Self(RD_KAFKA_RESP_ERR__STATE)
+    static let outOfMemory = Self(RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE)
+
+    package static let queueFull = Self(RD_KAFKA_RESP_ERR__QUEUE_FULL)
+    package static let messageTooLarge = Self(RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+    static let purgedFromQueue = Self(RD_KAFKA_RESP_ERR__PURGE_QUEUE)
+    static let purgedInFlight = Self(RD_KAFKA_RESP_ERR__PURGE_INFLIGHT)
+
+    /// Another producer has taken over the transactional id.
+    package static let fenced = Self(RD_KAFKA_RESP_ERR__FENCED)
+    /// The coordinator has not ended the previous transaction yet.
+    package static let concurrentTransactions = Self(RD_KAFKA_RESP_ERR_CONCURRENT_TRANSACTIONS)
+    /// `transaction.timeout.ms` exceeds the broker's limit.
+    package static let invalidTransactionTimeout = Self(RD_KAFKA_RESP_ERR_INVALID_TRANSACTION_TIMEOUT)
+
+    /// Another consumer has taken over the group instance id.
+    package static let fencedInstanceID = Self(RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
+    /// The members of the group do not share an assignor.
+    package static let inconsistentGroupProtocol = Self(RD_KAFKA_RESP_ERR_INCONSISTENT_GROUP_PROTOCOL)
+    package static let invalidSessionTimeout = Self(RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT)
+    package static let invalidGroupID = Self(RD_KAFKA_RESP_ERR_INVALID_GROUP_ID)
+
+    package static let autoOffsetReset = Self(RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET)
+    package static let offsetOutOfRange = Self(RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
+    package static let badMessage = Self(RD_KAFKA_RESP_ERR__BAD_MSG)
+    package static let badCompression = Self(RD_KAFKA_RESP_ERR__BAD_COMPRESSION)
+
+    package static let unknownTopicOrPartition = Self(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART)
+    /// The same, noticed by the client.
+    package static let unknownTopic = Self(RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC)
+    package static let unknownPartition = Self(RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION)
+    package static let topicAlreadyExists = Self(RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
+    package static let invalidPartitions = Self(RD_KAFKA_RESP_ERR_INVALID_PARTITIONS)
+
+    package static let topicAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED)
+    package static let groupAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED)
+    package static let transactionalIDAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    package static let clusterAuthorizationFailed = Self(RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED)
+}
+
+/// Makes librdkafka's errors more specific, by what librdkafka reports elsewhere.
+///
+/// Version 2.0.2 says of any bad broker certificate that it could not be verified, and suspects the CA; only the verification
+/// callback learns the reason. It only logs which partition could not be added to a transaction, and that a session timed out.
+final class ErrorExplainer: Sendable {
+    private let certificate = Mutex<String?>(nil)
+    private let partition = Mutex<String?>(nil)
+    private let session = Atomic(false)
+
+    /// Whether the client has ever heard nothing from its coordinator for `session.timeout.ms`.
+    var sessionTimedOut: Bool { session.load(ordering: .acquiring) }
+
+    /// Learns from a line of librdkafka's log.
+    func observe(facility: String, line: String) {
+        if facility == "SESSTMOUT" { session.store(true, ordering: .releasing) }
+        // The broker also names partitions that it did not try to add because of that one.
+        guard facility == "ADDPARTS", line.contains("authorization failed"),
+            let start = line.firstRange(of: "Failed to add partition")
+        else { return }
+        partition.withLock { $0 = String(line[start.lowerBound...]) }
+    }
+
+    /// Learns from OpenSSL's verdict on a certificate in a broker's chain.
+    ///
+    /// - Returns: whether the certificate is valid.
+    func observeVerdict(_ code: Int32) -> Bool {
+        guard code != 0 else { return true }
+        certificate.withLock { $0 = Self.fault(ofCertificate: code) }
+        return false
+    }
+
+    /// The same error, with a clearer message if there is one.
+    func explained(_ error: KafkaError) -> KafkaError {
+        let message = error.message
+        if message.hasPrefix("Failed to add partition(s)"), let detail = partition.withLock({ $0 }) { return error.saying(detail) }
+        if message.contains("certificate verify failed"), let fault = certificate.withLock({ $0 }) {
+            return Self.ssl("\(Self.place(of: message)): \(fault)")
+        }
+        if message.contains(/alert (bad )?certificate|alert unknown ca/) {
+            return Self.ssl(
+                "\(Self.place(of: message)): the broker wants another client certificate, or one at all"
+                    + " (see ssl.certificate.location and ssl.key.location)")
+        }
+        if message.contains("wrong version number") {
+            return Self.ssl("\(Self.place(of: message)): the listener does not speak TLS (see security.protocol)")
+        }
+        if message.contains(/handshake failed.*unexpected eof/) {
+            return KafkaError(
+                code: .transport,
+                message: "\(Self.place(of: message)): hung up during the TLS handshake; perhaps the listener does not"
+                    + " speak TLS (see security.protocol)")
+        }
+        // A connection that breaks during authentication is not a refusal.
+        if error.code == .authentication, message.contains(/Sasl\w+Request failed: Local:/) {
+            return KafkaError(code: .transport, message: message)
+        }
+        return error
+    }
+
+    private static func ssl(_ message: String) -> KafkaError { KafkaError(code: .ssl, message: message) }
+
+    /// librdkafka's message begins with the connection's name, such as `ssl://kafka:9093/bootstrap`.
+    private static func place(of message: String) -> Substring { message.prefix { $0 != " " }.dropLast() }
+
+    /// The meaning of one of OpenSSL's codes, from `openssl/x509_vfy.h`.
+    static func fault(ofCertificate code: Int32) -> String {
+        switch code {
+        case 9: "the broker's certificate is not valid yet"
+        case 10: "the broker's certificate has expired"
+        case 18, 19, 20, 21: "the broker's certificate is of no authority that is trusted here (see ssl.ca.location)"
+        case 23: "the broker's certificate is revoked"
+        case 62, 64: "the broker's certificate is for another host name"
+        default: "the broker's certificate is not valid (OpenSSL's error \(code))"
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// Runs blocking work on new threads.
+///
+/// librdkafka's calls block. Swift has as many cooperative threads as cores, and a blocked one stalls tasks that have nothing
+/// to do with Kafka.
+public enum OwnThread {
+    /// Runs `work` on a new thread and returns its result.
+    public static func run<Success: Sendable>(
+        _ name: String, _ work: @escaping @Sendable () throws -> Success
+    ) async throws -> Success {
+        try await withCheckedThrowingContinuation { continuation in
+            start(name) { continuation.resume(with: Result(catching: work)) }
+        }
+    }
+
+    /// Runs `work` once for each name, on threads of these names, until all have ended. If one fails, the others are asked to stop.
+    ///
+    /// Some of librdkafka's calls wait for a broker whatever their timeout. Work that has not ended `stopTimeout` after the
+    /// request to stop is abandoned: the process is about to end.
+    /// - Returns: the results of those that ended in time.
+    /// - Throws: the error of the first that failed.
+    public static func runAll<Success: Sendable>(
+        _ names: [String], until stop: StopSignal, stopTimeout: Duration,
+        _ work: @escaping @Sendable (_ index: Int) throws -> Success
+    ) async throws -> [Success] {
+        let (ends, end) = AsyncStream.makeStream(of: Result<Success, any Error>.self)
+        stop.onRequest {
+            Task.detached {
+                try? await Task.sleep(for: stopTimeout)
+                end.finish()
+            }
+        }
+        for (index, name) in names.enumerated() { start(name) { end.yield(Result { try work(index) }) } }
+
+        var results: [Result<Success, any Error>] = []
+        while results.count < names.count, let result = await next(of: ends) {
+            if case .failure = result { stop.request() }
+            results.append(result)
+        }
+        // In the order in which they came: later failures may be a consequence of the first.
+        for case .failure(let error) in results { throw error }
+        return try results.map { try $0.get() }
+    }
+
+    /// Keeps waiting when the task is cancelled: the threads have been asked to stop but have not ended yet.
+    private static func next<Element: Sendable>(of stream: AsyncStream<Element>) async -> Element? {
+        await Task.detached { await stream.first { _ in true } }.value
+    }
+
+    static func start(_ name: String, _ work: @escaping @Sendable () -> Void) {
+        let thread = Thread(block: work)
+        thread.name = name
+        thread.start()
+    }
+}
+
+/// Asks threads to stop, and cuts short their waits.
+public final class StopSignal: Sendable {
+    private struct State {
+        var isRequested = false
+        var handlers: [@Sendable () -> Void] = []
+    }
+
+    private let state = Mutex(State())
+    private let wake = DispatchSemaphore(value: 0)
+
+    /// A signal that has not been given.
+    public init() {}
+
+    /// Asks threads to stop. Asking again has no effect.
+    public func request() {
+        let handlers = state.withLock { state in
+            defer { state = State(isRequested: true) }
+            return state.isRequested ? nil : state.handlers
+        }
+        guard let handlers else { return }
+        wake.signal()
+        for handler in handlers { handler() }
+    }
+
+    /// Calls `handler` once when threads are asked to stop, or at once if they already are.
+    func onRequest(_ handler: @escaping @Sendable () -> Void) {
+        let isRequested = state.withLock { state in
+            if !state.isRequested { state.handlers.append(handler) }
+            return state.isRequested
+        }
+        if isRequested { handler() }
+    }
+
+    /// Whether threads have been asked to stop.
+    public var isRequested: Bool { state.withLock(\.isRequested) }
+
+    /// Waits for `duration` or until the request, whichever comes first. After the request, waits for `onceRequested`.
+    public func wait(for duration: Duration, onceRequested: Duration = .zero) {
+        guard !isRequested else { return Thread.sleep(forTimeInterval: onceRequested / .seconds(1)) }
+        // A signal that was taken is given again, for the next wait.
+        if wake.wait(timeout: duration.fromNow) == .success { wake.signal() }
+    }
+}
+
+/// Detects threads that hang, by the steps they report. A thread that hangs does not recover, so the process should be
+/// restarted.
+public final class StepWatch: Sendable {
+    /// A thread whose step takes longer than this hangs. Calls that wait for a broker end after some seconds.
+    public static let longestStep = Duration.seconds(120)
+
+    /// The time of each thread's last step, by its name; nil once the thread has ended.
+    private let steps = Mutex<[String: ContinuousClock.Instant?]>([:])
+
+    /// A watch that knows no threads yet.
+    public init() {}
+
+    /// A thread has made a step, or is about to make its first.
+    public func stepped(_ thread: String, now: ContinuousClock.Instant = .now) {
+        steps.withLock { if $0[thread] != .some(nil) { $0[thread] = now } }
+    }
+
+    /// A thread has ended, and is no longer watched.
+    public func ended(_ thread: String) { steps.withLock { $0[thread] = .some(nil) } }
+
+    /// One sentence for each thread that hangs.
+    public func stuck(at now: ContinuousClock.Instant = .now) -> [String] {
+        steps.withLock { $0 }.compactMapValues(\.self).mapValues { now - $0 }.filter { $1 > Self.longestStep }
+            .sorted { $0.key < $1.key }
+            .map { "\($0) has been stuck for \($1.components.seconds) s" }
+    }
+}
+
+/// The pause after consecutive failures: 10 ms after the first, doubled with each, up to a second.
+public struct Backoff: Sendable {
+    /// Failures since the last success.
+    public private(set) var failures = 0
+
+    /// No failure yet.
+    public init() {}
+
+    /// Counts a failure.
+    ///
+    /// - Returns: how long to wait before the next attempt.
+    public mutating func failed() -> Duration {
+        failures += 1
+        return Self.pause(after: failures)
+    }
+
+    /// The pause after a number of consecutive failures.
+    public static func pause(after failures: Int) -> Duration {
+        .milliseconds(min(1000, 10 << min(max(failures, 1) - 1, 7)))
+    }
+}

@@ -1,0 +1,708 @@
+import CRdKafka
+import Dispatch
+import Synchronization
+
+// The life of a transaction, and the facts about brokers and librdkafka (2.0.2 to 2.16) behind each step.
+//
+// 1. `initTransactions` takes over the transactional ids of a set. Brokers abort what a predecessor left open under an id, and
+//    refuse whatever it sends later. All ids of a set are taken over together, before its first transaction: one that is taken over
+//    later could undo the fence of a successor. A coordinator cannot hand over an id while a partition of its open transaction has
+//    no leader, and then the next set is tried.
+// 2. `begin` takes the next producer in turn. After a commit brokers are still writing markers, and make the same producer's next
+//    transaction back off for 20 ms, or with librdkafka 2.0.2 for 100 ms. Only one transaction is open at a time, so records become
+//    visible in the order of the commits.
+// 3. `produce` hands records to librdkafka in batches. There is no `send_offsets_to_transaction`: it costs two round trips, and
+//    from 2.10 on it may never return after a broker has left the cluster.
+// 4. `flush` waits for the delivery reports and looks at them: `rd_kafka_flush` succeeds as soon as nothing is left to send, also
+//    if records failed. The reports tell where the records stand, and so whether the log is still the one that was written to.
+// 5. `commit` flushes, then commits on another thread, without a timeout. A commit that times out leaves requests behind that fail
+//    once the transaction is over, and one that is resumed may mistake an earlier result for its own. Either ends the process: an
+//    assertion in `rd_kafka_txn_set_state` fails. So the caller's timeout only ends its wait, and the next call goes on waiting.
+// 6. While a call waits, `InactivityTimeout` gives the transaction up if no broker confirms anything of it. librdkafka would wait
+//    for a dead broker as long as a transaction may last.
+// 7. After any error but a retriable one the whole set is dropped, and nobody knows whether the transaction is committed. It is
+//    never aborted to go on with the same producer: librdkafka sends a request again when a connection breaks, nothing tells, and
+//    the late copy of a commit would count in the next transaction of the same epoch, and commit it half-done. The broker's own
+//    defence (transaction.version 2) does not apply, since librdkafka speaks EndTxn v1.
+// 8. A dropped client is purged and begins to abort before it is destroyed: see `ClientHandle`. One that is stuck in a call is left
+//    behind. `ProducerFence` ends whatever is still open under the ids of a former set, one's own or a predecessor's.
+
+/// Transactions one after the other: records of several partitions become visible all at once or never.
+///
+/// A session has sets of transactional ids. It uses one set at a time, and the producers of the set in turn. After a failed
+/// transaction it goes on with the next set, and only the brokers know what became of the former one. Whoever reads what the
+/// session wrote has to fence the former ids first: see ``ProducerFence``. A session belongs to one thread.
+///
+/// ```swift
+/// let session = TransactionSession(ids: { ["till-1/\($0)/0", "till-1/\($0)/1"] }, setCount: 8, topics: [("out", [:])]) { _ in
+///     (configuration, hooks)
+/// }
+/// try session.initTransactions(timeout: .seconds(1))
+/// try session.begin()
+/// try session.produce(to: 0, partition: 0, key: key, value: value, headers: [])
+/// try session.commit(timeout: .seconds(1))
+/// ```
+public final class TransactionSession {
+    private let ids: (_ set: Int) -> [String]
+    private let setCount: Int
+    private let topics: [(name: String, properties: [String: String])]
+    private let client: (_ index: Int) -> (KafkaConfiguration, ClientHooks)
+
+    /// The number of the set that was made last.
+    private var set: Int
+    /// The producers of the set in use. Each holds its id.
+    private var producers: [TransactionalProducer] = []
+    /// The producers of the next set, which ask for their ids.
+    private var next: [TransactionalProducer] = []
+    /// Left by each client that has ended.
+    private let ends = DispatchGroup()
+
+    private var turn = 0
+    /// The producer of the open transaction.
+    private var open: TransactionalProducer?
+    private var delivered = DeliveredOffsets()
+    private var inactivity: InactivityTimeout?
+    /// How many records were unconfirmed when the queue was last looked at.
+    private var unconfirmed: Int32 = 0
+    private var leaders = MetadataRefresh()
+
+    /// Whether a connection broke in a committed transaction of the set in use, so that librdkafka may have sent a request of it
+    /// twice. If the other copy arrives late, it may commit another transaction of the same producer half-done.
+    public private(set) var hasLostConnection = false
+
+    /// How long a set waits while the coordinator cannot end a transaction left open under one of its ids. Such an id may be
+    /// stuck for as long as a partition has no leader, and another set serves as well.
+    private static let decisionTimeout = Duration.seconds(1)
+    /// How often a waiting call looks whether brokers confirm anything.
+    private static let step = Duration.milliseconds(100)
+
+    /// A session that must be initialised before its first transaction.
+    ///
+    /// It begins with a random set, since nobody knows which sets a former process has left behind.
+    /// - Parameters:
+    ///   - ids: the transactional ids of a set, from 0 to `setCount - 1`. No other session may use them.
+    ///   - setCount: how many sets there are. With a single one its ids are taken over each time, and waited for without limit.
+    ///   - topics: the topics' names and librdkafka's properties for each.
+    ///     ``produce(to:partition:key:value:headers:timestamp:)`` refers to a topic by its index here.
+    ///   - inactivityTimeout: after how long a transaction is given up if a connection broke and no broker confirms anything. It
+    ///     doubles with each that is given up, until one commits. Nil waits as long as librdkafka does.
+    ///   - client: the configuration of each producer of a set, and what receives its events.
+    public init(
+        ids: @escaping (_ set: Int) -> [String], setCount: Int = 1, topics: [(name: String, properties: [String: String])],
+        inactivityTimeout: Duration? = nil, client: @escaping (_ index: Int) -> (KafkaConfiguration, ClientHooks)
+    ) {
+        (self.ids, self.setCount, self.topics, self.client) = (ids, max(1, setCount), topics, client)
+        inactivity = inactivityTimeout.map { InactivityTimeout(least: $0) }
+        set = .random(in: 0..<self.setCount)
+    }
+
+    deinit {
+        drop()
+        // Whoever lets a session go may be about to exit, which must not happen in the middle of librdkafka's work.
+        _ = ends.wait(timeout: ClientEnd.patience.fromNow)
+    }
+
+    /// Serves the producers' hooks. Call it now and then while there is nothing to write: events of a client that is never
+    /// polled, such as its statistics, pile up without limit.
+    public func poll() {
+        for producer in producers + next { producer.poll() }
+    }
+
+    // MARK: - Sets of producers
+
+    /// Whether ``begin()`` can succeed: the producers hold their ids, and none has failed.
+    public var isReady: Bool { !producers.isEmpty }
+
+    /// Begins to make the next set without waiting, so that a later ``initTransactions(timeout:)`` is quick. Does nothing if that
+    /// has begun.
+    public func prepare() {
+        guard next.isEmpty else { return }
+        do throws(KafkaError) {
+            try makeNext()
+            try TransactionalProducer.takeOverIDs(of: next, timeout: .zero)
+        } catch {
+            if error.remedy != .retry { next = [] }
+        }
+    }
+
+    /// Drops what ``prepare()`` has made if somebody else has got one of these ids since.
+    public func discardPrepared(_ ids: Set<String>) {
+        if next.contains(where: { ids.contains($0.transactionalID) }) { next = [] }
+    }
+
+    /// Drops the set in use, then makes the next one and takes over all its ids.
+    ///
+    /// If the coordinator cannot hand over one of them, it goes on with the set after that.
+    /// - Returns: the ids of the set.
+    /// - Throws: ``KafkaError``. After ``KafkaError/Remedy/retry`` the next call goes on with the same set, after any other error
+    ///   with the set after it.
+    @discardableResult
+    public func initTransactions(timeout: Duration) throws(KafkaError) -> [String] {
+        dropCurrent()
+        let deadline = ContinuousClock.now + timeout
+        do throws(KafkaError) {
+            while true {
+                if next.isEmpty { try makeNext() }
+                try TransactionalProducer.takeOverIDs(of: next, timeout: deadline - .now)
+                if next.allSatisfy(\.isReady) { break }
+                next = []
+            }
+            for producer in next { try producer.open(topics) }
+        } catch {
+            if error.remedy != .retry { next = [] }
+            throw error
+        }
+        (producers, next) = (next, [])
+        // The first transaction is always that of the first id: of two processes that share a set, only one holds it.
+        turn = producers.count - 1
+        return producers.map(\.transactionalID)
+    }
+
+    private func makeNext() throws(KafkaError) {
+        set = (set + 1) % setCount
+        next = try ids(set).enumerated().map { index, id throws(KafkaError) in
+            let (configuration, hooks) = client(index)
+            return try TransactionalProducer(
+                id: id, configuration: configuration, hooks: hooks, decisionTimeout: setCount > 1 ? Self.decisionTimeout : nil,
+                ends: ends)
+        }
+    }
+
+    /// Drops all producers and everything they have in progress. They end in the background.
+    public func drop() {
+        dropCurrent()
+        next = []
+    }
+
+    private func dropCurrent() {
+        if let open { _ = delivered.add(open.reports.take().runs) }
+        (producers, open, hasLostConnection) = ([], nil, false)
+    }
+
+    /// Drops the set, unless the same call may go on.
+    private func failed(_ error: KafkaError) -> KafkaError {
+        if error.remedy != .retry { dropCurrent() }
+        return error
+    }
+
+    // MARK: - A transaction
+
+    /// Begins a transaction on the next producer in turn, by a local call.
+    public func begin() throws(KafkaError) {
+        guard open == nil else { throw failed(KafkaError(code: .state, message: "the last transaction is not over")) }
+        guard isReady else { throw KafkaError(code: .state, message: "no producer is initialised") }
+        turn = (turn + 1) % producers.count
+        let handle = producers[turn].handle
+        if let error = KafkaError(consuming: rd_kafka_begin_transaction(handle.pointer)) { throw failed(handle.explained(error)) }
+        open = producers[turn]
+        delivered.begin()
+        unconfirmed = 0
+        inactivity?.began()
+    }
+
+    /// Adds a record to the transaction. It is copied and sent in the background together with others, at the latest by
+    /// ``flush(timeout:)`` or ``commit(timeout:)``. All three wait while the producer's queue is full.
+    ///
+    /// `topic` is an index into the topics that the session was made with. The timestamp, in milliseconds since 1970, is
+    /// ignored for records without headers; nil is now.
+    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver``, for this record or an earlier one: a transaction that
+    ///   lacks a record must not be committed.
+    public func produce(
+        to topic: Int, partition: Int32, key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [RecordHeader],
+        timestamp: Int64? = nil
+    ) throws(KafkaError) {
+        let producer = try producerOfOpenTransaction()
+        do throws(KafkaError) {
+            try producer.batches[topic].add(partition: partition, key: key, value: value, headers: headers, timestamp: timestamp)
+        } catch { throw failed(producer.reason(of: error)) }
+    }
+
+    /// Waits until brokers have every record of the transaction so far. What is produced after that is never written without it.
+    ///
+    /// After ``KafkaError/Remedy/retry``, for example a timeout, the same call goes on waiting.
+    public func flush(timeout: Duration) throws(KafkaError) {
+        let producer = try producerOfOpenTransaction()
+        do throws(KafkaError) {
+            for batch in producer.batches { try batch.flush() }
+            try wait(for: producer, timeout: timeout) { step in
+                guard let error = KafkaError(rd_kafka_flush(producer.handle.pointer, step.milliseconds)) else {
+                    return .success(())
+                }
+                return error.code == .timedOut ? nil : .failure(error)
+            }
+            let (failure, runs) = producer.reports.take()
+            let shortened = delivered.add(runs)
+            if let failure { throw failure.requiringAbort }
+            // What this transaction wrote behind the loss must not be committed.
+            if let shortened {
+                throw KafkaError(
+                    code: .offsetOutOfRange,
+                    message: "\(shortened) lacks records that were written to it: it was made anew, or lost its end",
+                    requiresAbort: true)
+            }
+        } catch { throw failed(error.remedy == .retry ? error : producer.reason(of: error)) }
+    }
+
+    /// Waits for all deliveries, then commits. When it returns, the transaction is committed.
+    ///
+    /// After ``KafkaError/Remedy/retry``, for example a timeout, the same call goes on waiting.
+    public func commit(timeout: Duration) throws(KafkaError) {
+        let producer = try producerOfOpenTransaction()
+        if !producer.commitThread.isBusy {
+            try flush(timeout: timeout)
+            producer.beginCommit()
+        }
+        do throws(KafkaError) {
+            try wait(for: producer, timeout: timeout) { step in producer.commitThread.outcome(within: step) }
+        } catch { throw failed(error) }
+        inactivity?.committed()
+        if producer.connectionBroke { hasLostConnection = true }
+        producer.forgetConnections()
+        open = nil
+    }
+
+    private func producerOfOpenTransaction() throws(KafkaError) -> TransactionalProducer {
+        guard let open else { throw KafkaError(code: .state, message: "no transaction is open") }
+        return open
+    }
+
+    /// Waits for an outcome in short steps and checks after each whether any broker confirms anything.
+    private func wait(
+        for producer: TransactionalProducer, timeout: Duration, _ outcome: (_ step: Duration) -> CallThread.Outcome?
+    ) throws(KafkaError) {
+        let deadline = ContinuousClock.now + timeout
+        while true {
+            if let outcome = outcome(min(Self.step, max(.zero, deadline - .now))) {
+                try outcome.get()
+                inactivity?.confirmed()
+                return
+            }
+            producer.poll()
+            let left = rd_kafka_outq_len(producer.handle.pointer)
+            if left < unconfirmed { inactivity?.confirmed() }
+            unconfirmed = left
+            let connectionBroke = producer.connectionBroke
+            // librdkafka asks only once a second who leads the partitions of a broker that is gone.
+            if connectionBroke { leaders.askIfDue(about: topics.lazy.map(\.name), producer.handle) }
+            try inactivity?.check(connectionBroke: connectionBroke)
+            guard ContinuousClock.now < deadline else { throw KafkaError(code: .timedOut, isRetriable: true) }
+        }
+    }
+
+    // MARK: - Where records stand
+
+    /// Whether a partition lacks records that the session has written: its topic was made anew, or it has lost its end. Says so
+    /// once. The transaction that first meets such a loss fails, so that nothing is committed behind it.
+    ///
+    /// - Parameters:
+    ///   - place: a partition.
+    ///   - end: where it ends, what is undecided included.
+    public func takeLoss(of place: TopicPartition, endingAt end: Offset) -> Bool { delivered.takeLoss(of: place, endingAt: end) }
+
+    /// The offset after the last record that is known to be written to a partition, committed or not; nil if there is none.
+    public func writtenEnd(of place: TopicPartition) -> Offset? { delivered.last[place].map { $0 + 1 } }
+
+    /// Where the records of the last transaction stand in a partition, in the order in which they were written. Markers of earlier
+    /// transactions may stand between them.
+    public func writtenRanges(of place: TopicPartition) -> [Range<Offset>] { delivered.transaction[place] ?? [] }
+}
+
+// MARK: - One client under one id
+
+/// A librdkafka client under a transactional id: a part of a ``TransactionSession``, or of a ``ProducerFence``.
+///
+/// It takes its id over once, and is released after any error but ``KafkaError/Remedy/retry``.
+private final class TransactionalProducer {
+    let transactionalID: String
+    let handle: ClientHandle
+    let reports = DeliveryReports()
+    let commitThread = CallThread(name: "transaction")
+    /// In the order of the session's topics.
+    private(set) var batches: [ProduceBatch] = []
+
+    /// Whether it holds its id. Asking for it again would be an error.
+    private(set) var isReady = false
+    /// Whether the coordinator cannot end the transaction that was left open under the id, for example because one of its
+    /// partitions has no leader.
+    private(set) var isUndecided = false
+    /// When the coordinator first said that it has not ended that transaction.
+    private var undecidedSince: ContinuousClock.Instant?
+    private let decisionTimeout: Duration?
+    /// How many connections the client had lost when it got its id, or by its last commit.
+    private var closedConnectionsBefore = 0
+
+    /// - Parameters:
+    ///   - decisionTimeout: after how long ``isUndecided`` says that waiting for the id is in vain; nil is never.
+    ///   - ends: the group that is left once the client has ended, which happens in the background.
+    /// - Throws: ``KafkaError`` when librdkafka refuses a property.
+    init(
+        id: String, configuration: KafkaConfiguration, hooks: ClientHooks, decisionTimeout: Duration?, ends: DispatchGroup? = nil
+    ) throws(KafkaError) {
+        transactionalID = id
+        self.decisionTimeout = decisionTimeout
+        handle = try ClientHandle(
+            .producer, configuration: configuration.merging(["transactional.id": id]), hooks: hooks, context: reports,
+            patience: .zero, ends: ends
+        ) {
+            // Without this callback rd_kafka_flush, and so every commit, waits in steps of 10 ms.
+            rd_kafka_conf_set_dr_msg_cb($0) { client, message, _ in
+                guard let message, let client, let context = ClientContext.of(client) else { return }
+                unsafeDowncast(context, to: DeliveryReports.self).add(message)
+            }
+        }
+    }
+
+    deinit {
+        guard commitThread.isBusy else { return }
+        nonisolated(unsafe) let handle = handle
+        OwnThread.start("transaction left behind") { [commitThread] in
+            // Events of a client that nobody polls pile up, and its broker may be gone for days.
+            while commitThread.outcome(within: .seconds(1)) == nil { handle.poll(timeout: .zero) }
+        }
+    }
+
+    /// Serves the hooks.
+    func poll() { handle.poll(timeout: .zero) }
+
+    private static let firstPause = Duration.milliseconds(25)
+    private static let longestPause = Duration.milliseconds(200)
+
+    /// Waits until each producer holds its id or is undecided. All ask at the same time: requests go on in the background.
+    ///
+    /// A coordinator may have work to finish first, such as writing the markers of the previous transaction. librdkafka asks
+    /// again half a second after each answer, but at once when it is called again; a request that has no answer yet is never
+    /// repeated. So it is called in short steps.
+    /// - Throws: ``KafkaError``, with ``KafkaError/Remedy/retry`` once the time is over.
+    static func takeOverIDs(of producers: [TransactionalProducer], timeout: Duration) throws(KafkaError) {
+        let deadline = ContinuousClock.now + timeout
+        var pending = producers.filter { !$0.isReady }
+        // The first round only makes all of them begin.
+        var pause = Duration.milliseconds(1)
+        while !pending.isEmpty {
+            // While one is waited for, the others go on.
+            var (wait, failure) = (pause, KafkaError?.none)
+            for producer in pending {
+                do throws(KafkaError) {
+                    try producer.askForID(timeout: wait)
+                } catch {
+                    guard error.remedy == .retry else { throw error }
+                    (wait, failure) = (.milliseconds(1), error)
+                }
+            }
+            pending.removeAll { $0.isReady || $0.isUndecided }
+            if let failure, !pending.isEmpty, ContinuousClock.now >= deadline { throw failure }
+            pause = min(max(pause * 2, firstPause), longestPause)
+        }
+    }
+
+    /// Makes one call to librdkafka, which goes on in the background after a timeout.
+    private func askForID(timeout: Duration) throws(KafkaError) {
+        guard let error = KafkaError(consuming: rd_kafka_init_transactions(handle.pointer, timeout.milliseconds)) else {
+            isReady = true
+            // What the client lost on the way here no longer matters: a new client tries brokers that are gone, and newer
+            // versions of librdkafka close the connection that they began with.
+            return forgetConnections()
+        }
+        isUndecided = false
+        if error.code == .concurrentTransactions {
+            let since = undecidedSince ?? .now
+            undecidedSince = since
+            isUndecided = decisionTimeout.map { .now - since > $0 } ?? false
+        }
+        throw handle.explained(error)
+    }
+
+    /// Opens the topics. It must hold its id: from librdkafka 2.10 on, a topic opened earlier delays that by half a second.
+    func open(_ topics: [(name: String, properties: [String: String])]) throws(KafkaError) {
+        batches = try topics.map { topic throws(KafkaError) in
+            try ProduceBatch(topic: ProducerTopic(topic.name, properties: topic.properties, of: handle), of: handle)
+        }
+    }
+
+    /// Commits on the thread for that, as long as it takes. A timeout there can only be that of the transaction.
+    func beginCommit() {
+        nonisolated(unsafe) let handle = handle
+        commitThread.begin { () throws(KafkaError) in
+            guard let error = KafkaError(consuming: rd_kafka_commit_transaction(handle.pointer, -1)) else { return }
+            throw handle.explained(error.code == .timedOut ? error.requiringAbort : error)
+        }
+    }
+
+    /// Whether a connection has broken since the client got its id, or since its last commit.
+    var connectionBroke: Bool { handle.closedConnections != closedConnectionsBefore }
+
+    func forgetConnections() { closedConnectionsBefore = handle.closedConnections }
+
+    /// Why the transaction failed, if librdkafka knows: it says so when it refuses to begin another one. Otherwise `error`.
+    func reason(of error: KafkaError) -> KafkaError {
+        let reason = KafkaError(consuming: rd_kafka_begin_transaction(handle.pointer))
+        guard let reason, reason.code != .state else { return error }
+        return handle.explained(reason)
+    }
+}
+
+// MARK: - Fencing
+
+/// Keeps other producers from writing anything more: takes over their transactional ids with passing clients.
+///
+/// What was open under an id is aborted, and brokers refuse whatever its owner sends from then on. The owner can only begin again
+/// with a new client. It belongs to one thread.
+public final class ProducerFence {
+    private let configuration: KafkaConfiguration
+    private let hooks: ClientHooks
+    private let decisionTimeout: Duration
+    private var fenced: Set<String> = []
+    /// The clients that ask for the ids not fenced yet.
+    private var asking: [TransactionalProducer] = []
+
+    /// Each client has threads and connections of its own, so only so many ask at the same time.
+    private static let mostClients = 24
+
+    /// A fence that has fenced no id yet.
+    ///
+    /// - Parameters:
+    ///   - configuration: of the passing clients. Their `transaction.timeout.ms` stays with the id until its owner is back.
+    ///   - hooks: receives what no call returns.
+    ///   - decisionTimeout: how long to wait for an id while the coordinator cannot end the transaction left open under it.
+    public init(configuration: KafkaConfiguration, hooks: ClientHooks, decisionTimeout: Duration = .seconds(1)) {
+        (self.configuration, self.hooks, self.decisionTimeout) = (configuration, hooks, decisionTimeout)
+    }
+
+    /// Fences the producers of these ids, except those that an earlier call has fenced.
+    ///
+    /// - Returns: the ids whose transaction the coordinator cannot end now, for example because one of its partitions has no
+    ///   leader. Their owners may go on once it can. Empty if all are fenced.
+    /// - Throws: ``KafkaError``, with ``KafkaError/Remedy/retry`` once the time is over: the same call then goes on.
+    @discardableResult
+    public func fence(_ ids: Set<String>, timeout: Duration) throws(KafkaError) -> Set<String> {
+        let deadline = ContinuousClock.now + timeout
+        asking.removeAll { !ids.contains($0.transactionalID) }
+        var undecided: Set<String> = []
+        while true {
+            let known = fenced.union(undecided).union(asking.map(\.transactionalID))
+            let room = max(0, Self.mostClients - asking.count)
+            for id in ids.subtracting(known).sorted().prefix(room) {
+                asking.append(
+                    try TransactionalProducer(id: id, configuration: configuration, hooks: hooks, decisionTimeout: decisionTimeout))
+            }
+            guard !asking.isEmpty else { return undecided }
+            defer { for producer in asking { producer.poll() } }
+            do throws(KafkaError) {
+                try TransactionalProducer.takeOverIDs(of: asking, timeout: deadline - .now)
+            } catch {
+                if error.remedy != .retry { asking = [] }
+                throw error
+            }
+            for producer in asking {
+                if producer.isReady { fenced.insert(producer.transactionalID) } else { undecided.insert(producer.transactionalID) }
+            }
+            asking = []
+        }
+    }
+}
+
+// MARK: - What became of the records
+
+/// The context of a transactional client, which collects its delivery reports.
+private final class DeliveryReports: ClientContext, @unchecked Sendable {
+    /// Records that came to one partition together, with no others in between.
+    private struct Run {
+        /// Where librdkafka's topic is in memory.
+        let topic: UInt
+        let partition: Int32
+        var offsets: ClosedRange<Offset>
+    }
+
+    private let state = Mutex((failure: KafkaError?.none, runs: [Run]()))
+
+    func add(_ message: UnsafePointer<rd_kafka_message_t>) {
+        let (error, offset) = (KafkaError(message.pointee.err), message.pointee.offset)
+        let (topic, partition) = (UInt(bitPattern: message.pointee.rkt), message.pointee.partition)
+        state.withLock { state in
+            if let error {
+                state.failure = state.failure ?? error
+            } else if let run = state.runs.last, run.topic == topic, run.partition == partition,
+                run.offsets.upperBound + 1 == offset
+            {
+                state.runs[state.runs.count - 1].offsets = run.offsets.lowerBound...offset
+            } else if offset >= 0 {
+                state.runs.append(Run(topic: topic, partition: partition, offsets: offset...offset))
+            }
+        }
+    }
+
+    /// The first failure, and the offsets of what was delivered since this was asked last. The client must exist.
+    func take() -> (failure: KafkaError?, runs: [DeliveredOffsets.Run]) {
+        let (failure, runs) = state.withLock { state in
+            defer { state.runs = [] }
+            return state
+        }
+        return (
+            failure,
+            runs.compactMap { run in
+                rd_kafka_topic_name(OpaquePointer(bitPattern: run.topic)).map {
+                    (TopicPartition(topic: String(cString: $0), partition: run.partition), run.offsets)
+                }
+            }
+        )
+    }
+}
+
+/// Where the records that a session wrote came to stand. It tells a topic that was made anew or has lost its end: what is written
+/// later comes to a lower offset. Nothing else tells, since brokers take it.
+struct DeliveredOffsets {
+    /// Records in one partition, with no others in between.
+    typealias Run = (place: TopicPartition, offsets: ClosedRange<Offset>)
+
+    /// The last offset written to each partition, committed or not.
+    private(set) var last: [TopicPartition: Offset] = [:]
+    /// Where the records of the last transaction stand, in the order in which they were written.
+    private(set) var transaction: [TopicPartition: [Range<Offset>]] = [:]
+    private var shortened: Set<TopicPartition> = []
+
+    /// A transaction begins.
+    mutating func begin() { transaction.removeAll(keepingCapacity: true) }
+
+    /// - Returns: a partition that is found to lack what was written to it before.
+    mutating func add(_ runs: [Run]) -> TopicPartition? {
+        var found: TopicPartition?
+        for (place, offsets) in runs {
+            if let last = last[place], offsets.lowerBound <= last {
+                shortened.insert(place)
+                found = place
+            }
+            last[place] = offsets.upperBound
+            transaction[place, default: []].append(Range(offsets))
+        }
+        return found
+    }
+
+    /// Whether a partition lacks what was written to it. Says so once.
+    mutating func takeLoss(of place: TopicPartition, endingAt end: Offset) -> Bool {
+        let isShort = last[place].map { end <= $0 } ?? false
+        if isShort { last[place] = nil }
+        return shortened.remove(place) != nil || isShort
+    }
+}
+
+// MARK: - Waiting for brokers
+
+/// How long a transaction goes on while no broker confirms anything.
+///
+/// The controller takes seconds to notice that a broker has died. librdkafka waits for that broker as long as the transaction
+/// may last, and requests to other brokers wait with it. So a transaction is given up early if it hears nothing after a
+/// connection broke. If its connections are intact, a broker is merely slow, and the transaction waits for it. A broker that is
+/// shutting down may hold a request for seconds before it closes the connection, and another broker answers soon after that. So
+/// time counts from when the connection broke.
+struct InactivityTimeout {
+    private let least: Duration
+    private let most: Duration
+    /// How long the inactivity may last once a connection has broken.
+    private(set) var limit: Duration
+    private var since = ContinuousClock.now
+    /// When a connection was first found broken in the current transaction.
+    private var brokenSince: ContinuousClock.Instant?
+    /// The longest inactivity of the current transaction that a confirmation ended.
+    private var longest = Duration.zero
+
+    /// - Parameters:
+    ///   - least: how long the inactivity may last after a connection broke. Each transaction that is given up doubles the limit.
+    ///   - most: how long it may last in any case. It exceeds the transaction timeout, so that librdkafka can report what
+    ///     happened, and is needed because some of its calls may never return.
+    init(least: Duration, most: Duration = .seconds(20)) {
+        (self.least, self.most, limit) = (least, most, least)
+    }
+
+    /// A transaction begins.
+    mutating func began(at now: ContinuousClock.Instant = .now) {
+        (since, brokenSince, longest) = (now, nil, .zero)
+    }
+
+    /// A broker confirmed something.
+    mutating func confirmed(at now: ContinuousClock.Instant = .now) {
+        longest = max(longest, now - since)
+        since = now
+    }
+
+    /// The transaction is committed. The limit falls again, but to no less than twice its longest inactivity.
+    mutating func committed(at now: ContinuousClock.Instant = .now) {
+        confirmed(at: now)
+        limit = max(least, min(limit, longest * 2))
+    }
+
+    /// - Throws: ``KafkaError`` with ``KafkaError/Remedy/startOver`` once the time is over: ``KafkaError/Code/transport`` if a
+    ///   connection broke, or else ``KafkaError/Code/timedOut``.
+    mutating func check(connectionBroke: Bool, at now: ContinuousClock.Instant = .now) throws(KafkaError) {
+        if connectionBroke { brokenSince = brokenSince ?? now }
+        let inactivity = now - since
+        guard now - max(since, brokenSince ?? since) >= (brokenSince == nil ? most : limit) || inactivity >= most else { return }
+        if brokenSince != nil { limit = min(limit * 2, most) }
+        let seconds = (inactivity / .milliseconds(100)).rounded() / 10
+        throw KafkaError(
+            code: brokenSince == nil ? .timedOut : .transport,
+            message: "no broker confirmed anything of the transaction for \(seconds) s", requiresAbort: true)
+    }
+}
+
+/// A thread for calls to librdkafka that may take longer than their timeout, so that such a call can be left behind.
+///
+/// It makes one call at a time. If it is released in the middle of one, it ends when that call returns, and only then is what
+/// the call retains freed.
+final class CallThread: Sendable {
+    typealias Outcome = Result<Void, KafkaError>
+
+    private final class Slot: Sendable {
+        struct State {
+            var call: (@Sendable () throws(KafkaError) -> Void)?
+            var outcome: Outcome?
+            var isStarted = false
+        }
+
+        let state = Mutex(State())
+        let wake = DispatchSemaphore(value: 0)
+        let done = DispatchSemaphore(value: 0)
+
+        func serve() {
+            while true {
+                wake.wait()
+                guard let call = state.withLock(\.call) else { return }
+                let outcome = Outcome { () throws(KafkaError) in try call() }
+                state.withLock { $0.outcome = outcome }
+                done.signal()
+            }
+        }
+    }
+
+    private let slot = Slot()
+    private let name: String
+
+    /// The first call starts the thread.
+    init(name: String) { self.name = name }
+
+    deinit {
+        slot.state.withLock { $0.call = nil }
+        slot.wake.signal()
+    }
+
+    /// Whether a call has begun and ``outcome(within:)`` has not returned its outcome yet.
+    var isBusy: Bool { slot.state.withLock { $0.call != nil } }
+
+    /// Begins a call. None may be in progress.
+    func begin(_ call: @escaping @Sendable () throws(KafkaError) -> Void) {
+        let isStarted = slot.state.withLock { state in
+            defer { (state.call, state.isStarted) = (call, true) }
+            return state.isStarted
+        }
+        if !isStarted { OwnThread.start(name) { [slot] in slot.serve() } }
+        slot.wake.signal()
+    }
+
+    /// The outcome of the call; nil if it has not returned in time.
+    func outcome(within timeout: Duration) -> Outcome? {
+        guard slot.done.wait(timeout: timeout.fromNow) == .success else { return nil }
+        return slot.state.withLock { state in
+            state.call = nil
+            return state.outcome.take()
+        }
+    }
+}
