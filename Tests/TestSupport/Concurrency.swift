@@ -1,4 +1,12 @@
+import Foundation
 import Testing
+
+/// Runs blocking work away from the threads that tests run on, which are as many as cores.
+package func onThread<Success: Sendable>(_ work: @escaping @Sendable () throws -> Success) async throws -> Success {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread { continuation.resume(with: Result(catching: work)) }.start()
+    }
+}
 
 /// Lets so many tests at a time run that each gets its share of the CPU, and all together stay below the 1,024 open files that
 /// many systems allow a process: a broker and a service take some thirty threads and sixty files. With too many at once,

@@ -1,6 +1,11 @@
 import Foundation
 import Logging
 
+extension Logger {
+    /// A logger whose lines nobody reads.
+    package static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+}
+
 /// Keeps what loggers are told, on whatever thread.
 ///
 /// `lock` guards `lines`, which the compiler cannot see. It is one that Thread Sanitizer knows; librdkafka's threads are
