@@ -37,7 +37,7 @@ BROKER_COMMAND ?=
 NETWORK ?=
 export BROKER_RESTART BROKER_COMMAND
 # The modules whose API is documented, each after the modules that it imports.
-DOCUMENTED := Kafka JuiceMaker JuiceMessages JuiceEngine JuiceService JuiceRestockBot JuiceHTTP JuiceKiosk
+DOCUMENTED := Kafka JuiceMaker JuiceMessages JuiceEngine JuiceService
 # Where `make install` puts files.
 PREFIX ?= /usr/local
 DESTDIR ?=

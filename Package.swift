@@ -177,8 +177,7 @@ let package = Package(
         .testTarget(
             name: "JuiceHTTPTests",
             dependencies: [
-                "JuiceEngine", "JuiceHTTP", "JuiceService", "TestSupport",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
+                "JuiceHTTP", "TestSupport", .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]), .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"]),
         // Messages word for word and at random, and what must hold of any bytes: for the tests of encoders and decoders, for

@@ -6,61 +6,50 @@ import NIOCore
 import ServiceLifecycle
 
 /// Serves HTTP at an address until graceful shutdown.
-public struct HTTPServer<Responder: HTTPResponder>: Service
+package struct HTTPServer<Responder: HTTPResponder>: Service
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
-    private let address: HTTPAddress
     private let responder: Responder
+    private let address: HTTPAddress
     private let limits: ConnectionLimits
     private let metrics: HTTPMetrics
     private let logger: Logger
     private let onListening: @Sendable (HTTPAddress) async -> Void
 
-    /// Creates a server. It does not listen before ``run()``.
+    /// A server that does not listen before ``run()``.
     ///
     /// - Parameters:
     ///   - responder: answers the requests, for example a router's responder.
-    ///   - address: where to listen.
-    ///   - limits: the number of connections, and how long to wait for clients.
-    ///   - metrics: where the server's metrics go.
     ///   - logger: receives the address and errors.
     ///   - onListening: called with the bound address once the server accepts connections.
-    public init(
+    package init(
         _ responder: Responder, at address: HTTPAddress, limits: ConnectionLimits, metrics: HTTPMetrics = HTTPMetrics(),
         logger: Logger, onListening: @escaping @Sendable (HTTPAddress) async -> Void = { _ in }
     ) {
-        self.responder = responder
-        self.address = address
-        self.limits = limits
-        self.metrics = metrics
-        self.logger = logger
-        self.onListening = onListening
+        (self.responder, self.address, self.limits, self.metrics) = (responder, address, limits, metrics)
+        (self.logger, self.onListening) = (logger, onListening)
     }
 
     /// Serves until graceful shutdown.
     ///
     /// - Throws: ``HTTPServerError`` if it cannot listen at the address.
-    public func run() async throws {
+    package func run() async throws {
         var quiet = logger
         // Hummingbird's own notices repeat those logged here.
         quiet.logLevel = max(logger.logLevel, .warning)
         let pool = ConnectionPool(limits, metrics: metrics)
         let application = Application(
             responder: responder,
-            server: HTTPServerBuilder { [limits, metrics] responder in
-                LimitedHTTPChannel(http: HTTP1Channel(responder: responder), pool: pool, limits: limits, metrics: metrics)
-            },
+            server: HTTPServerBuilder { responder in LimitedHTTPChannel(http: HTTP1Channel(responder: responder), pool: pool) },
             configuration: .init(
                 address: .hostname(address.host, port: address.port),
                 // A connection is refused shortly after it was accepted. This is a hard limit also for that moment.
                 availableConnectionsDelegate: .maximum(limits.connections + 2 * limits.refusals, logger: quiet)),
             onServerRunning: { channel in
-                let port = channel.localAddress?.port ?? address.port
-                let bound = HTTPAddress(host: address.host, port: port)
+                let bound = HTTPAddress(host: address.host, port: channel.localAddress?.port ?? address.port)
                 logger.notice("HTTP at http://\(bound)")
                 await onListening(bound)
             },
-            logger: quiet
-        )
+            logger: quiet)
         do {
             try await application.run()
         } catch let error as IOError {
@@ -70,12 +59,32 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
 }
 
 /// A server could not listen at its address.
-public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
-    /// The address.
-    public let address: HTTPAddress
+package struct HTTPServerError: Error, CustomStringConvertible {
+    let address: HTTPAddress
     /// The operating system's reason.
-    public let reason: String
+    let reason: String
 
-    /// The error in one sentence.
-    public var description: String { "cannot listen on \(address): \(reason)" }
+    package var description: String { "cannot listen on \(address): \(reason)" }
+}
+
+/// Where a server listens: a host name or IP address, and a port.
+package struct HTTPAddress: Sendable, Equatable, CustomStringConvertible {
+    /// The host name or IP address; an IPv6 address without brackets.
+    package let host: String
+    /// The port; 0 lets the system choose one.
+    package let port: Int
+
+    package init(host: String, port: Int) { (self.host, self.port) = (host, port) }
+
+    /// Parses `host:port`, with an IPv6 address as `[::1]:8080`; nil for anything else.
+    package init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() } else if host.contains(":") { return nil }
+        guard !host.isEmpty, !host.contains(where: \.isWhitespace) else { return nil }
+        self.init(host: String(host), port: Int(port))
+    }
+
+    /// The address as in a URL.
+    package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

@@ -1,10 +1,31 @@
 import JuiceMaker
 import JuiceMessages
 
+/// When a fruit is refilled, and to which level.
+package struct RefillRules: Sendable, Equatable {
+    /// A fruit is short at this level and below.
+    package let low: Int
+    /// The level that a refill aims at.
+    package let target: Int
+    private let stores: Set<Name>?
+    private let fruits: Set<Name>?
+
+    /// Rules for these stores and fruits, or for all; nil unless 0 ≤ `low` < `target` ≤ `FruitStore.maximumLevel`.
+    package init?(low: Int, target: Int, stores: [String]? = nil, fruits: [String]? = nil) {
+        guard low >= 0, low < target, target <= FruitStore.maximumLevel else { return nil }
+        (self.low, self.target) = (low, target)
+        self.stores = stores.map { Set($0.map(Name.init)) }
+        self.fruits = fruits.map { Set($0.map(Name.init)) }
+    }
+
+    func watches(store: Name) -> Bool { stores?.contains(store) ?? true }
+    func watches(fruit: String) -> Bool { fruits?.contains(Name(fruit)) ?? true }
+}
+
 /// A restock that the bot sends for what a store is short of.
-public struct Refill: Sendable, Equatable {
+package struct Refill: Sendable, Equatable {
     /// One fruit of a refill. The amount is added to whatever the level is on arrival, since orders may change it meanwhile.
-    public struct Entry: Sendable, Equatable {
+    package struct Entry: Sendable, Equatable {
         package let fruit: String
         /// The level when the refill was decided.
         package let level: Int
@@ -33,9 +54,9 @@ public struct Refill: Sendable, Equatable {
 /// The ids of a partition's refills: `juice-restock-bot/3-1042` is decided by the answer at offset 1042 of partition 3.
 ///
 /// An id follows from the answers alone. A bot that reads them again decides the same id, and the service makes it once.
-public struct RefillIDs: Sendable {
+package struct RefillIDs: Sendable {
     /// The longest group name, in bytes: what the 128 bytes of an id leave for it.
-    public static let maximumGroupLength = CommandKind.maximumIDLength - "/-".utf8.count - 10 - 19
+    package static let maximumGroupLength = CommandKind.maximumIDLength - "/-".utf8.count - 10 - 19
 
     let partition: Int32
     private let prefix: String

@@ -21,7 +21,7 @@ package struct RestockBot<Log: AnswerLog> {
     private let onEvent: (BotEvent) -> Void
     private let decoder = AnswerDecoder()
     /// The state of the assigned partitions; nil before reading has begun.
-    private var watches: [TopicPartition: ShortageWatch]?
+    private var partitions: [TopicPartition: PartitionShortages]?
     /// Those not known to be read to their ends.
     private var unread: Set<TopicPartition> = []
     private var committed: Positions = [:]
@@ -37,18 +37,18 @@ package struct RestockBot<Log: AnswerLog> {
         (self.log, self.rules, self.group, self.onEvent) = (log, rules, group, onEvent)
     }
 
-    /// How many of the refills it sent have no answer yet.
-    package var underway: Int { watches?.values.reduce(0) { $0 + $1.underway } ?? 0 }
     /// What it has to do; nil before it reads its assignment.
     package var work: BotWork? {
-        watches.map { watches in
+        partitions.map { partitions in
             BotWork(
-                partitions: watches.count, unreadPartitions: unread.count,
-                shortStores: watches.values.reduce(0) { $0 + $1.unsettled }, underway: underway)
+                partitions: partitions.count, unreadPartitions: unread.count,
+                shortStores: partitions.values.reduce(0) { $0 + $1.unsettled }, underway: underway)
         }
     }
+    /// How many of the refills it sent have no answer yet.
+    package var underway: Int { partitions?.values.reduce(0) { $0 + $1.underway } ?? 0 }
     /// Whether every shortage in the answers is refilled and that answered.
-    package var isSettled: Bool { unread.isEmpty && watches?.values.allSatisfy(\.isSettled) ?? false }
+    package var isSettled: Bool { work.map { $0.unreadPartitions + $0.shortStores == 0 } ?? false }
 
     /// Polls once and acts on it. Commits positions every 5 seconds.
     package mutating func step(now: ContinuousClock.Instant = .now) -> Step {
@@ -56,7 +56,7 @@ package struct RestockBot<Log: AnswerLog> {
             try advance(now)
             return .worked
         } catch {
-            watches = nil
+            partitions = nil
             guard !error.code.isHopeless else { return .failed(error) }
             onEvent(.lost(error))
             return .backOff(backoff.failed())
@@ -73,12 +73,12 @@ package struct RestockBot<Log: AnswerLog> {
     package func leave() { log.leave() }
 
     private mutating func advance(_ now: ContinuousClock.Instant) throws(KafkaError) {
-        guard case .answers(let answers, let ends) = try log.poll() else { return watches = nil }
-        guard watches != nil else { return try begin(now) }
+        guard case .answers(let answers, let ends) = try log.poll() else { return partitions = nil }
+        guard partitions != nil else { return try begin(now) }
         for answer in answers { read(answer) }
         for (partition, next) in ends {
             unread.remove(partition)
-            watches?[partition]?.advance(to: next)
+            partitions?[partition]?.advance(to: next)
         }
         try refill(ends.keys.sorted { $0.partition < $1.partition })
         if now - committedAt > .seconds(5) { try commit(now) }
@@ -87,9 +87,9 @@ package struct RestockBot<Log: AnswerLog> {
     private mutating func begin(_ now: ContinuousClock.Instant) throws(KafkaError) {
         guard let positions = try log.positions() else { return }
         try log.start(at: positions)
-        watches = positions.reduce(into: [:]) {
+        partitions = positions.reduce(into: [:]) {
             let ids = RefillIDs(group: group, partition: $1.key.partition)
-            $0[$1.key] = ShortageWatch(rules: rules, ids: ids, position: $1.value)
+            $0[$1.key] = PartitionShortages(rules: rules, ids: ids, position: $1.value)
         }
         (unread, committed, committedAt) = (Set(positions.keys), positions, now)
         onEvent(.watching(unread.map(\.partition).sorted()))
@@ -97,15 +97,14 @@ package struct RestockBot<Log: AnswerLog> {
 
     private mutating func read(_ record: AnswerRecord) {
         unread.insert(record.partition)
-        watches?[record.partition]?.advance(to: record.offset + 1)
+        partitions?[record.partition]?.advance(to: record.offset + 1)
         // A record that is not a known answer tells nothing about the stock.
         guard let value = record.value, let answer = try? decoder.decode(value) else { return }
-        let events = watches?[record.partition]?.apply(answer, at: (record.offset, record.time)) ?? []
-        for event in events { onEvent(event) }
+        partitions?[record.partition]?.apply(answer, at: (record.offset, record.time)).forEach(onEvent)
     }
 
-    private mutating func refill(_ partitions: [TopicPartition]) throws(KafkaError) {
-        let refills = partitions.flatMap { watches?[$0]?.startRefills() ?? [] }
+    private mutating func refill(_ ended: [TopicPartition]) throws(KafkaError) {
+        let refills = ended.flatMap { partitions?[$0]?.startRefills() ?? [] }
         if !refills.isEmpty {
             try log.send(refills)
             onEvent(.sent(refills))
@@ -117,13 +116,45 @@ package struct RestockBot<Log: AnswerLog> {
 
     private mutating func commit(_ now: ContinuousClock.Instant) throws(KafkaError) {
         committedAt = now
+        guard partitions != nil else { return }
         var positions = committed
-        for partition in committed.keys { positions[partition] = watches?[partition]?.safePosition() }
-        guard watches != nil, positions != committed else { return }
+        for partition in committed.keys { positions[partition] = partitions?[partition]?.safePosition() }
+        guard positions != committed else { return }
         try log.commit(positions)
         committed = positions
     }
 }
+
+/// What a restock bot needs of Kafka, and nothing else. Tests run the same bot on a simulated log.
+package protocol AnswerLog: AnyObject {
+    /// Waits a moment for answers or a rebalance. The bytes of the answers stay valid until the next call.
+    func poll() throws(KafkaError) -> AnswerPoll
+    /// Where to begin in the assigned partitions: at the committed positions or, where none is committed or it has expired,
+    /// at the oldest answers. Nil before the first assignment.
+    func positions() throws(KafkaError) -> Positions?
+    /// Reads these partitions from these positions, and no others.
+    func start(at positions: Positions) throws(KafkaError)
+    /// Writes refills. Returns once all are acknowledged; after an error, some may be written all the same, even later.
+    func send(_ refills: [Refill]) throws(KafkaError)
+    /// Commits positions. Fails if the partitions belong to another bot by now.
+    func commit(_ positions: Positions) throws(KafkaError)
+    /// Leaves the group and closes all clients. No call follows.
+    func leave()
+}
+
+/// What a poll returned.
+package enum AnswerPoll {
+    /// The group assigned or revoked partitions. Nothing is read until ``AnswerLog/start(at:)``.
+    case rebalanced
+    /// The answers at hand, and the partitions that are now read to their ends.
+    case answers([AnswerRecord], ends: Positions)
+}
+
+/// The offset of the next answer in each partition of the results topic.
+package typealias Positions = [TopicPartition: Offset]
+
+/// A record of the results topic. The time is when it was written, in milliseconds since 1970.
+package typealias AnswerRecord = (partition: TopicPartition, offset: Offset, time: Int64, value: UnsafeRawBufferPointer?)
 
 /// What a bot has to do.
 package struct BotWork {
@@ -134,7 +165,7 @@ package struct BotWork {
     /// Stores with a shortage that can be refilled, or with a refill that has no answer.
     let shortStores: Int
     /// Refills without an answer.
-    package let underway: Int
+    let underway: Int
 
     /// The work of a bot that reads nothing.
     package static let none = BotWork(partitions: 0, unreadPartitions: 0, shortStores: 0, underway: 0)

@@ -11,106 +11,93 @@ struct ConnectionTests {
     private static let request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 
     private static func limits(
-        _ connections: Int = 100,
-        timeout: Duration = .seconds(60),
-        minimumIdleTime: Duration = .seconds(60)
+        _ connections: Int = 100, timeout: Duration = .seconds(60), minimumIdleTime: Duration = .seconds(60)
     ) -> ConnectionLimits {
         var limits = ConnectionLimits(most: connections, parts: 1, of: .max)
-        limits.timeout = timeout
-        limits.minimumIdleTime = minimumIdleTime
-        limits.linger = .milliseconds(50)
+        (limits.timeout, limits.minimumIdleTime, limits.linger) = (timeout, minimumIdleTime, .milliseconds(50))
         return limits
     }
 
-    private static func router() -> Router<BasicRequestContext> {
+    /// Serves "hello", and what is written at `/stream`.
+    private func serving(
+        _ limits: ConnectionLimits, metrics: HTTPMetrics = HTTPMetrics(),
+        _ body: @Sendable @escaping (HTTPAddress) throws -> Void,
+        stream: @Sendable @escaping (inout any ResponseBodyWriter) async throws -> Void = { _ in }
+    ) async throws {
         let router = Router()
         router.get("/") { _, _ in "hello" }
-        return router
-    }
-
-    private func serving(
-        _ limits: ConnectionLimits, metrics: HTTPMetrics = HTTPMetrics(), _ body: @Sendable @escaping (HTTPAddress) throws -> Void
-    ) async throws {
-        try await TestSupport.serving(Self.router().buildResponder(), limits: limits, metrics: metrics) { address in
+        router.get("/stream") { _, _ in Response(status: .ok, body: ResponseBody(stream)) }
+        try await TestSupport.serving(router.buildResponder(), limits: limits, metrics: metrics) { address in
             try await onThread { try body(address) }
         }
     }
 
+    private static func connect(_ address: HTTPAddress, _ request: String = request) throws -> RawConnection {
+        let connection = try RawConnection(address)
+        connection.send(request)
+        return connection
+    }
+
+    /// A connection whose request was answered.
+    private static func served(_ address: HTTPAddress) throws -> RawConnection {
+        let connection = try connect(address)
+        #expect(try connection.read(until: "hello").hasPrefix("HTTP/1.1 200 OK\r\n"))
+        return connection
+    }
+
+    /// Whether another request on the connection is answered.
+    private static func isOpen(_ connection: RawConnection) throws -> Bool {
+        connection.send(request)
+        return try connection.read(until: "hello").hasPrefix("HTTP/1.1 200 OK\r\n")
+    }
+
     @Test func oneTooManyIsToldSo() async throws {
         try await serving(Self.limits(2)) { address in
-            let served = try (0..<2).map { _ in try RawConnection(address) }
-            for connection in served {
-                connection.send(Self.request)
-                #expect(try connection.read(until: "hello").hasPrefix("HTTP/1.1 200 OK\r\n"))
-            }
+            let served = try (0..<2).map { _ in try Self.served(address) }
             for request in [Self.request, ""] {
-                let refused = try RawConnection(address)
-                refused.send(request)
-                let answer = try refused.read()
+                let answer = try Self.connect(address, request).read()
                 #expect(answer.hasPrefix("HTTP/1.1 503 Service Unavailable\r\n"))
                 for header in ["Retry-After: 1", "Connection: close", "Content-Length: 0"] {
                     #expect(answer.contains("\r\n\(header)\r\n"))
                 }
             }
-            // Existing connections stay open.
-            for connection in served {
-                connection.send(Self.request)
-                #expect(try connection.read(until: "hello").hasPrefix("HTTP/1.1 200 OK\r\n"))
-            }
+            for connection in served { #expect(try Self.isOpen(connection)) }
         }
     }
 
     @Test func aFloodOfRefusalsLeavesThePlacesAsTheyAre() async throws {
         try await serving(Self.limits(1)) { address in
-            var served: RawConnection? = try RawConnection(address)
-            served?.send(Self.request)
-            _ = try served?.read(until: "hello")
+            var served: RawConnection? = try Self.served(address)
             // More connections than may linger, and none of them closes by itself.
             let refused = try (0..<20).map { _ in try RawConnection(address) }
             for connection in refused { #expect(try connection.read().hasPrefix("HTTP/1.1 503 ")) }
+            withExtendedLifetime(served) {}
             served = nil
-            let next = try Self.untilServed(address)
-            #expect(next.hasSuffix("hello"))
-        }
-    }
-
-    /// Sends the request on new connections until one is not refused: the server notices the end of others with a delay.
-    private static func untilServed(_ address: HTTPAddress) throws -> String {
-        while true {
-            let connection = try RawConnection(address)
-            connection.send(request)
-            let answer = try connection.read(until: "hello")
-            if !answer.hasPrefix("HTTP/1.1 503 ") { return answer }
+            // The server notices the end of others with a delay.
+            var answer = ""
+            repeat { answer = try Self.connect(address).read(until: "hello") } while answer.hasPrefix("HTTP/1.1 503 ")
+            #expect(answer.hasSuffix("hello"))
         }
     }
 
     @Test func theLongestIdleMakesWay() async throws {
         try await serving(Self.limits(2, minimumIdleTime: .zero)) { address in
-            let idle = try (0..<2).map { _ in
-                let connection = try RawConnection(address)
-                connection.send(Self.request)
-                _ = try connection.read(until: "hello")
-                return connection
-            }
-            let new = try RawConnection(address)
-            new.send(Self.request)
-            #expect(try new.read(until: "hello").hasPrefix("HTTP/1.1 200 OK\r\n"))
+            let idle = try (0..<2).map { _ in try Self.served(address) }
+            let new = try Self.served(address)
             #expect(try idle[0].read() == "")
-            idle[1].send(Self.request)
-            #expect(try idle[1].read(until: "hello").hasPrefix("HTTP/1.1 200 OK\r\n"))
+            #expect(try Self.isOpen(idle[1]))
+            withExtendedLifetime(new) {}
         }
     }
 
     /// The start of the request, and what is then sent byte by byte, endlessly.
     @Test(arguments: [
         "GET / HTTP/1.1\r\nHost: a\r\nX: ", "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n",
-        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n",
-        "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /",
+        "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n", "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /",
     ])
     func whoeverDawdlesIsClosed(_ beginning: String) async throws {
         try await serving(Self.limits(timeout: .milliseconds(150))) { address in
-            let connection = try RawConnection(address)
-            connection.send(beginning)
+            let connection = try Self.connect(address, beginning)
             let begun = ContinuousClock.now
             while connection.send("x"), ContinuousClock.now - begun < .seconds(10) { usleep(10_000) }
             let taken = ContinuousClock.now - begun
@@ -120,50 +107,30 @@ struct ConnectionTests {
 
     @Test func anAnswerInTheMakingIsNotIdle() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
-        let router = Self.router()
-        router.get("/slow") { _, _ in
-            Response(
-                status: .ok,
-                body: ResponseBody { writer in
-                    try await writer.write(ByteBuffer(string: "begun"))
-                    for await _ in gate { break }
-                    try await writer.write(ByteBuffer(string: "ended"))
-                    try await writer.finish(nil)
-                })
-        }
-        let limits = Self.limits(timeout: .milliseconds(150))
-        try await TestSupport.serving(router.buildResponder(), limits: limits) { address in
-            try await onThread {
-                let connection = try RawConnection(address)
-                connection.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n")
-                _ = try connection.read(until: "begun")
-                // A connection that was opened later is closed first.
-                #expect(try RawConnection(address).read() == "")
-                #expect(try RawConnection(address).read() == "")
-                open.yield()
-                _ = try connection.read(until: "ended")
-            }
+        try await serving(Self.limits(timeout: .milliseconds(150))) { address in
+            let connection = try Self.connect(address, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n")
+            _ = try connection.read(until: "begun")
+            // Connections that were opened later are closed first.
+            for _ in 0..<2 { #expect(try RawConnection(address).read() == "") }
+            open.yield()
+            #expect(try connection.read(until: "ended").contains("ended"))
+        } stream: { writer in
+            try await writer.write(ByteBuffer(string: "begun"))
+            for await _ in gate { break }
+            try await writer.write(ByteBuffer(string: "ended"))
+            try await writer.finish(nil)
         }
     }
 
     @Test func whoeverDoesNotReadIsClosed() async throws {
-        let (ends, ended) = AsyncStream.makeStream(of: Void.self)
-        let router = Self.router()
-        router.get("/endless") { _, _ in
-            Response(
-                status: .ok,
-                body: ResponseBody { writer in
-                    defer { ended.yield() }
-                    let piece = ByteBuffer(repeating: 0x78, count: 1 << 20)
-                    while true { try await writer.write(piece) }
-                })
-        }
-        let limits = Self.limits(timeout: .milliseconds(150))
-        try await TestSupport.serving(router.buildResponder(), limits: limits) { address in
-            let connection = try RawConnection(address)
-            connection.send("GET /endless HTTP/1.1\r\nHost: a\r\n\r\n")
-            for await _ in ends { break }
+        let ended = DispatchSemaphore(value: 0)
+        try await serving(Self.limits(timeout: .milliseconds(150))) { address in
+            let connection = try Self.connect(address, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n")
+            ended.wait()
             withExtendedLifetime(connection) {}
+        } stream: { writer in
+            defer { ended.signal() }
+            while true { try await writer.write(ByteBuffer(repeating: 0x78, count: 1 << 20)) }
         }
     }
 
@@ -183,14 +150,11 @@ struct ConnectionTests {
         ]
         for (limits, expected) in cases {
             try await serving(limits, metrics: metrics) { address in
-                let first = try RawConnection(address)
-                first.send(Self.request)
-                _ = try first.read(until: "hello")
+                let first = try Self.served(address)
                 if limits.timeout > .seconds(1) { #expect(registry.text().contains("juice_http_connections 1\n")) }
-                let second = try RawConnection(address)
-                second.send(Self.request)
+                let second = try Self.connect(address)
                 _ = try second.read(until: "\r\n\r\n")
-                guard limits.timeout < .seconds(1) else { return }
+                guard limits.timeout < .seconds(1) else { return withExtendedLifetime(first) {} }
                 for connection in [first, second] { _ = try connection.read() }
             }
             #expect(counts() == expected)
@@ -199,20 +163,16 @@ struct ConnectionTests {
 
     @Test(arguments: [
         ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 200), ("GET / HTTP/1.1\r\nHost: [::1]:8080\r\n\r\n", 200),
-        ("GET / HTTP/1.0\r\n\r\n", 200), ("GET / HTTP/1.1\r\n\r\n", 400),
-        ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400),
-        ("GET / HTTP/1.1\r\nHost: a\r\nX: y\r\nhOST: b\r\n\r\n", 400),
-        ("GET / HTTP/1.0\r\nHost: a\r\nhost: b\r\n\r\n", 400),
-        ("GET / HTTP/1.1\r\nHost: a\r\n b\r\n\r\n", 400),
-        ("GET / HTTP/1.1\r\nHost: a\r\n Host: b\r\n\r\n", 400),
+        ("GET / HTTP/1.0\r\n\r\n", 200), ("GET / HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a\r\nX: y\r\nhOST: b\r\n\r\n", 400), ("GET / HTTP/1.0\r\nHost: a\r\nhost: b\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: a\r\n b\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: a\r\n Host: b\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nHost : a\r\n\r\n", 400), ("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\nHost: a\r\nHost:\r\n\r\n", 400),
     ])
     func aRequestNamesOneHost(_ request: String, _ status: Int) async throws {
         try await serving(Self.limits()) { address in
-            let connection = try RawConnection(address)
             // A second request after a refused one is ignored.
-            connection.send(request + (status == 400 ? Self.request : ""))
+            let connection = try Self.connect(address, request + (status == 400 ? Self.request : ""))
             let answer = try connection.read(until: status == 400 ? nil : "hello")
             #expect(answer.hasPrefix("HTTP/1.") && answer.dropFirst(9).hasPrefix("\(status) "), "\(answer)")
             #expect(answer.contains("hello") == (status == 200))

@@ -1,37 +1,18 @@
 import CoreMetrics
 import Foundation
-import Hummingbird
-import JuiceEngine
 import Logging
+import Synchronization
 import TestSupport
 import Testing
 
 @testable import JuiceHTTP
-@testable import JuiceService
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
 #endif
 
-/// Tests the service's routes over a real connection.
+/// Tests the admin routes over a real connection.
 @Suite struct HTTPServerTests {
-    private let health = ServiceHealth()
-    private let registry = PrometheusRegistry()
-
-    private var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
-
-    private var responder: RouterResponder<BasicRequestContext> {
-        AdminRoutes.router(
-            liveness: { [health] in health.liveness.reasons }, readiness: { [health] in health.readiness.reasons },
-            metrics: registry
-        ).buildResponder()
-    }
-
-    /// Runs a server during the body.
-    private func serving(_ body: @Sendable @escaping (HTTPAddress) async throws -> Void) async throws {
-        try await TestSupport.serving(responder, body)
-    }
-
     private struct Answer {
         let status: Int
         let headers: [AnyHashable: Any]
@@ -45,25 +26,30 @@ import Testing
         return Answer(status: http.statusCode, headers: http.allHeaderFields, body: String(decoding: data, as: UTF8.self))
     }
 
-    @Test func readinessFollowsTheService() async throws {
-        try await serving { [health] address in
-            let early = try await get("/health/ready", at: address)
-            #expect(early.status == 503)
-            #expect(early.body == #"{"status":"not ready","reasons":["the topics are not checked yet"]}"#)
-            health.started(workers: 1)
-            health.record(.restored(partitions: [], RestoredState(stores: 0, commands: 0, records: 0)), ofWorker: 0)
-            let ready = try await get("/health/ready", at: address)
-            #expect(ready.status == 200)
-            #expect(ready.body == #"{"status":"ready"}"#)
-            #expect(ready.headers["Cache-Control"] as? String == "no-store")
-            let live = try await get("/health/live", at: address)
-            #expect((live.status, live.body) == (200, #"{"status":"alive"}"#))
+    @Test func healthIsShownWithTheReasons() async throws {
+        for path in ["live", "ready"] {
+            let reasons = Mutex<[String]>([])
+            let current: AdminRoutes.Reasons = { reasons.withLock { $0 } }
+            let other: AdminRoutes.Reasons = { ["not asked for"] }
+            let responder = AdminRoutes.responder(
+                liveness: path == "live" ? current : other, readiness: path == "ready" ? current : other,
+                metrics: PrometheusRegistry())
+            try await serving(responder) { address in
+                let good = try await get("/health/\(path)", at: address)
+                #expect((good.status, good.body) == (200, #"{"status":"\#(path == "live" ? "alive" : "ready")"}"#))
+                #expect(good.headers["Cache-Control"] as? String == "no-store")
+                reasons.withLock { $0 = ["a \"worker\"", "b"] }
+                let bad = try await get("/health/\(path)", at: address)
+                let status = path == "live" ? "stuck" : "not ready"
+                #expect((bad.status, bad.body) == (503, #"{"status":"\#(status)","reasons":["a \"worker\"","b"]}"#))
+            }
         }
     }
 
     @Test func metricsAreShown() async throws {
+        let registry = PrometheusRegistry()
         Counter(label: "x_total", factory: registry).increment(by: 3)
-        try await serving { address in
+        try await serving(AdminRoutes.responder(liveness: { [] }, readiness: { [] }, metrics: registry)) { address in
             let answer = try await get("/metrics", at: address)
             #expect(answer.status == 200)
             #expect(answer.headers["Content-Type"] as? String == PrometheusRegistry.contentType)
@@ -73,11 +59,28 @@ import Testing
     }
 
     @Test func anAddressThatIsTakenIsNamed() async throws {
-        try await serving { [quiet, registry] address in
-            let router = AdminRoutes.router(liveness: { [] }, readiness: { [] }, metrics: registry)
-            let second = HTTPServer(router.buildResponder(), at: address, limits: .probes, logger: quiet)
+        let responder = AdminRoutes.responder(liveness: { [] }, readiness: { [] }, metrics: PrometheusRegistry())
+        try await serving(responder) { address in
+            let second = HTTPServer(responder, at: address, limits: .probes, logger: .quiet)
             let error = await #expect(throws: HTTPServerError.self) { try await second.run() }
             #expect(error?.description == "cannot listen on \(address): Address already in use")
         }
+    }
+}
+
+@Suite struct HTTPAddressTests {
+    @Test(arguments: [
+        ("127.0.0.1:8080", "127.0.0.1", 8080), ("localhost:0", "localhost", 0), ("[::1]:80", "::1", 80),
+        ("0.0.0.0:65535", "0.0.0.0", 65535),
+    ])
+    func isReadAndWritten(text: String, host: String, port: Int) {
+        let address = HTTPAddress(text)
+        #expect(address == HTTPAddress(host: host, port: port))
+        #expect(address?.description == text)
+    }
+
+    @Test(arguments: ["", "8080", ":8080", "localhost", "localhost:", "::1:80", "a b:80", "a:65536", "a:-1", "a:x"])
+    func whatIsNoneIsRefused(text: String) {
+        #expect(HTTPAddress(text) == nil)
     }
 }

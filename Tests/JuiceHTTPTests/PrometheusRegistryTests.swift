@@ -20,23 +20,17 @@ import Testing
         #expect(registry.text() == text)
     }
 
-    @Test func gaugesAndMetersHoldTheLastValue() {
+    @Test func gaugesAndMetersHoldTheLastValueAndCountersOfFractionsAddUp() {
         let registry = PrometheusRegistry()
-        Gauge(label: "level", factory: registry).record(7)
-        Gauge(label: "level", factory: registry).record(1.5)
+        for value in [7, 1.5] { Gauge(label: "level", factory: registry).record(value) }
         let meter = Meter(label: "depth", factory: registry)
         meter.set(3)
         meter.increment(by: 2)
         meter.decrement(by: 1)
-        #expect(registry.text() == "# TYPE depth gauge\ndepth 4\n# TYPE level gauge\nlevel 1.5\n")
-    }
-
-    @Test func floatingPointCountersAddUp() {
-        let registry = PrometheusRegistry()
-        let counter = FloatingPointCounter(label: "cpu_seconds_total", factory: registry)
-        counter.increment(by: 0.25)
-        counter.increment(by: 0.5)
-        #expect(registry.text() == "# TYPE cpu_seconds_total counter\ncpu_seconds_total 0.75\n")
+        for seconds in [0.25, 0.5] { FloatingPointCounter(label: "cpu_total", factory: registry).increment(by: seconds) }
+        #expect(
+            registry.text()
+                == "# TYPE cpu_total counter\ncpu_total 0.75\n# TYPE depth gauge\ndepth 4\n# TYPE level gauge\nlevel 1.5\n")
     }
 
     @Test func timersAreHistogramsInSeconds() {

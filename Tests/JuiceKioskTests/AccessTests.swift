@@ -1,15 +1,15 @@
 import Foundation
 import JuiceMaker
+import JuiceMessages
+import Logging
+import TestSupport
 import Testing
 
 @testable import JuiceKiosk
 
 struct StaffTokenTests {
-    private let text = "0123456789abcdef"
-
     @Test(arguments: [
-        "", "short", "0123456789abcde", "0123456789abcde f", "0123456789abcdé1",
-        String(repeating: "x", count: 257),
+        "", "short", "0123456789abcde", "0123456789abcde f", "0123456789abcdé1", String(repeating: "x", count: 257),
     ])
     func whatIsNoneIsRefused(text: String) {
         #expect(StaffToken(text) == nil)
@@ -22,107 +22,310 @@ struct StaffTokenTests {
         ("Bearer  0123456789abcdef", false), (nil, false),
     ])
     func onlyTheTokenMatches(header: String?, matches: Bool) throws {
-        let token = try #require(StaffToken(text))
+        let token = try #require(StaffToken("0123456789abcdef"))
         #expect(token.matches(authorization: header) == matches)
-    }
-
-    @Test func isNotPrinted() throws {
-        let token = try #require(StaffToken(text))
         #expect("\(token)" == "********")
     }
 }
 
-struct SiteCheckTests {
-    private let check = SiteCheck(hostNames: ["Kiosk.example"])
+struct StaffAuthenticatorTests {
+    private let clock = TestClock()
+    private let recorder = LogRecorder()
+    private let here = IPAddress("192.0.2.1")
+    private let there = IPAddress("192.0.2.2")
+    private let token = "0123456789abcdef"
 
+    private func staff() -> StaffAuthenticator {
+        StaffAuthenticator(StaffToken(token), logger: recorder.makeLogger()) { [clock] in clock.now }
+    }
+
+    /// The code of the refusal, or "in".
+    private func enter(_ staff: StaffAuthenticator, _ token: String, from address: IPAddress?) -> String {
+        do throws(Refusal) {
+            try staff.authenticate(authorization: "Bearer \(token)", from: address, path: "/api/staff")
+            return "in"
+        } catch { return error.code + (error.retryAfter.map { " \($0)" } ?? "") }
+    }
+
+    @Test func whoGoesOnWithWrongTokensWaitsLongerEachTime() {
+        let staff = staff()
+        for _ in 0..<StaffAuthenticator.freeTries { #expect(enter(staff, "wrong", from: here) == "wrongToken") }
+        for wait in [1, 2, 4, 8, 16, 32, 60, 60] {
+            #expect(enter(staff, "wrong", from: here) == "wrongToken")
+            #expect(enter(staff, token, from: here) == "tooManyTries \(wait)")
+            #expect(enter(staff, token, from: there) == "in")
+            clock.advance(.seconds(wait) - .milliseconds(1))
+            #expect(enter(staff, token, from: here) == "tooManyTries 1")
+            clock.advance(.milliseconds(1))
+        }
+        #expect(enter(staff, token, from: here) == "in")
+        #expect(enter(staff, "wrong", from: here) == "wrongToken")
+        #expect(enter(staff, token, from: here) == "in")
+    }
+
+    @Test func wrongTokensOfLongAgoAreForgotten() {
+        let staff = staff()
+        for _ in 0..<StaffAuthenticator.freeTries { _ = enter(staff, "wrong", from: here) }
+        clock.advance(StaffAuthenticator.memory + .seconds(1))
+        #expect(enter(staff, "wrong", from: here) == "wrongToken")
+        #expect(enter(staff, token, from: here) == "in")
+    }
+
+    @Test func wrongTokensAreToldOnceASecondAndNeverShown() {
+        let staff = staff()
+        for number in 0..<1000 { _ = enter(staff, "secret-\(number)", from: IPAddress("192.0.2.\(number % 256)")) }
+        #expect(recorder.all == ["warning a wrong staff token address=192.0.2.0 path=/api/staff"])
+        clock.advance(.seconds(1))
+        _ = enter(staff, "wrong", from: IPAddress("2001:db8::7"))
+        #expect(recorder.all.last == "warning a wrong staff token, and 999 more after it address=192.0.2.1 path=/api/staff")
+        staff.close()
+        #expect(recorder.all.count == 2)
+    }
+
+    @Test func withoutATokenNobodyIsLetIn() {
+        let staff = StaffAuthenticator(nil, logger: recorder.makeLogger())
+        #expect(enter(staff, "", from: here) == "editingIsOff")
+        #expect(recorder.all.isEmpty)
+    }
+}
+
+struct OrderRateLimiterTests {
+    private let clock = TestClock()
+    private let recorder = LogRecorder()
+    private let here = IPAddress("192.0.2.1")
+    private let there = IPAddress("192.0.2.2")
+
+    private func limiter(inAll: Int = 100, perAddress: Int = 5) -> OrderRateLimiter {
+        OrderRateLimiter(OrderLimits(inAll: inAll, perAddress: perAddress), logger: recorder.makeLogger()) { [clock] in clock.now }
+    }
+
+    /// How long the order has to wait, in seconds; nil if it passes.
+    private func retryAfter(_ limiter: OrderRateLimiter, _ id: String, from address: IPAddress?) -> Int? {
+        do throws(Refusal) {
+            try limiter.admit(CommandKey(.order(id: id, store: "main", juice: "kiwi")), from: address, path: "/api/orders")
+            return nil
+        } catch { return error.retryAfter }
+    }
+
+    private func passes(_ limiter: OrderRateLimiter, _ id: String, from address: IPAddress?) -> Bool {
+        retryAfter(limiter, id, from: address) == nil
+    }
+
+    /// The number of new orders that pass.
+    private func passing(_ limiter: OrderRateLimiter, _ ids: Range<Int>, from address: IPAddress?) -> Int {
+        ids.filter { passes(limiter, "\($0)", from: address) }.count
+    }
+
+    @Test func anAddressHasTenSecondsWorthAtOnceAndThenItsRate() {
+        let limiter = limiter()
+        #expect(passing(limiter, 0..<1000, from: here) == 50)
+        #expect(retryAfter(limiter, "more", from: here) == 1)
+        #expect(passes(limiter, "more", from: there))
+        clock.advance(.seconds(2))
+        #expect(passing(limiter, 1000..<2000, from: here) == 10)
+        clock.advance(.seconds(3600))
+        #expect(passing(limiter, 2000..<3000, from: here) == 50)
+    }
+
+    @Test func allAddressesTogetherHaveALimit() {
+        let limiter = limiter(inAll: 10, perAddress: 5)
+        let passed = (0..<1000).filter { passes(limiter, "\($0)", from: IPAddress("192.0.2.\($0 % 200)")) }
+        #expect(passed.count == 100)
+        clock.advance(.seconds(1))
+        #expect(passing(limiter, 1000..<1050, from: there) == 10)
+    }
+
+    @Test func anAddressOfVersion6IsItsNetwork() {
+        let limiter = limiter()
+        #expect(passing(limiter, 0..<50, from: IPAddress("2001:db8::1")) == 50)
+        #expect(!passes(limiter, "more", from: IPAddress("2001:db8::2")))
+        #expect(passes(limiter, "more", from: IPAddress("2001:db8:0:1::1")))
+    }
+
+    @Test func aFloodOfNewOrdersDoesNotHoldUpOneThatPassedBefore() {
+        let limiter = limiter(inAll: 10, perAddress: 10)
+        #expect(passes(limiter, "mine", from: here))
+        _ = passing(limiter, 0..<1000, from: here)
+        #expect(!passes(limiter, "new", from: here))
+        #expect(passes(limiter, "mine", from: here))
+        // Endless resends are limited, too.
+        for _ in 0..<99 { #expect(passes(limiter, "mine", from: here)) }
+        #expect(!passes(limiter, "mine", from: here))
+        // A refused order does not count as accepted before.
+        #expect(!passes(limiter, "new", from: there))
+    }
+
+    @Test func whatIsUnknownSharesOneLimit() {
+        let limiter = limiter()
+        #expect(passing(limiter, 0..<100, from: nil) == 50)
+        #expect(passes(limiter, "more", from: here))
+    }
+
+    @Test func refusalsAreToldOnceASecond() {
+        let limiter = limiter()
+        _ = passing(limiter, 0..<1050, from: here)
+        #expect(recorder.all == ["warning too many orders a second: one was refused address=192.0.2.1 path=/api/orders"])
+        for _ in 0..<2 { limiter.close() }
+        #expect(recorder.all.count == 2)
+        #expect(recorder.all.last?.contains("one was refused, and 998 more after it") == true)
+    }
+}
+
+struct RecentTableTests {
+    @Test func keepsWhatWasSetLast() {
+        var table = RecentTable<Int, Int>(capacity: 10)
+        for key in 0..<1000 {
+            table[-1] = key
+            table[key] = key
+            #expect(table.keys.count < 20)
+        }
+        #expect((992..<1000).allSatisfy { table[$0] == $0 })
+        #expect(table[980] == nil)
+        #expect(table[-1] == 999)
+        #expect(Set(table.keys).count == table.keys.count)
+        for key in table.keys { table[key] = nil }
+        #expect(table.keys.isEmpty)
+    }
+}
+
+struct SecurityMiddlewareTests {
     @Test(arguments: [
         ("127.0.0.1:8081", true), ("localhost:8081", true), ("LOCALHOST", true), ("[::1]:8081", true),
         ("192.168.0.7", true), ("kiosk.example", true), ("KIOSK.example:443", true), ("evil.example", false),
-        ("127.0.0.1.evil.example", false), ("127.0.0.256", false), ("", false), (":8081", false),
-        (nil, false),
+        ("127.0.0.1.evil.example", false), ("127.0.0.256", false), ("", false), (":8081", false), (nil, false),
     ])
     func knowsItsHosts(host: String?, isOwn: Bool) {
-        #expect(check.isOwn(host: host) == isOwn)
+        #expect(SecurityMiddleware(hostNames: ["Kiosk.example"], metrics: KioskMetrics()).isOwn(host: host) == isOwn)
     }
 
     @Test(
         arguments: [
             ("a:1", "http://a:1", nil, true), ("a:1", "https://A:1", "same-origin", true), ("a:1", "http://a:2", nil, false),
             ("a:1", "http://a:1", "same-site", false), ("a:1", "http://a:1", "cross-site", false),
-            ("a:1", "http://a:1", "none", false), ("a:1", nil, nil, false),
-            ("a:1", nil, "same-origin", false),
-            ("a:1", "null", nil, false), ("a:1", "http://b:1", "same-origin", false),
-            ("a:1", "ftp://a:1", nil, false),
+            ("a:1", "http://a:1", "none", false), ("a:1", nil, nil, false), ("a:1", nil, "same-origin", false),
+            ("a:1", "null", nil, false), ("a:1", "http://b:1", "same-origin", false), ("a:1", "ftp://a:1", nil, false),
             (nil, "http://a:1", nil, false), ("a:1", "http://user@a:1", nil, false),
         ] as [(String?, String?, String?, Bool)]
     )
     func knowsItsOwnPages(host: String?, origin: String?, site: String?, isSame: Bool) {
-        #expect(check.isSameOrigin(host: host, origin: origin, fetchSite: site) == isSame)
+        #expect(SecurityMiddleware.isSameOrigin(host: host, origin: origin, fetchSite: site) == isSame)
+    }
+}
+
+struct ClientAddressTests {
+    /// A text, its canonical form, and the address that identifies the client.
+    @Test(arguments: [
+        ("192.0.2.1", "192.0.2.1", "192.0.2.1"), ("::ffff:192.0.2.1", "192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+        ("2001:DB8::1", "2001:db8::1", "2001:db8::"), ("::1", "::1", "::"),
+    ])
+    func knowsAddresses(text: String, description: String, client: String) throws {
+        let address = try #require(IPAddress(text))
+        #expect(address.description == description)
+        #expect(address.client.description == client)
+    }
+
+    @Test(arguments: ["", "localhost", "1.2.3", "1.2.3.256", "1.2.3.4:80", "[::1]", ":::", "unknown"])
+    func refusesOtherTexts(text: String) {
+        #expect(IPAddress(text) == nil)
+    }
+
+    @Test(arguments: [
+        ("10.0.0.0/8", "10.255.0.1", true), ("10.0.0.0/8", "11.0.0.1", false),
+        ("10.0.0.1", "10.0.0.1", true), ("10.0.0.1", "10.0.0.2", false), ("0.0.0.0/0", "1.2.3.4", true),
+        ("0.0.0.0/0", "2001:db8::1", false), ("2001:db8::/33", "2001:db8:7fff::1", true),
+        ("2001:db8::/33", "2001:db8:8000::1", false), ("::/0", "1.2.3.4", true), ("127.0.0.1", "::1", false),
+    ])
+    func aRangeHasItsAddresses(range: String, address: String, isIn: Bool) throws {
+        let (range, address) = (try #require(AddressRange(range)), try #require(IPAddress(address)))
+        #expect(range.contains(address) == isIn)
+    }
+
+    @Test(arguments: ["", "/8", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.1/8", "::/129", "10.0.0.0/8/8", "proxy"])
+    func refusesOtherRanges(text: String) {
+        #expect(AddressRange(text) == nil)
+    }
+
+    /// The remote address, the forwarded addresses, and the client.
+    @Test(
+        arguments: [
+            ("192.0.2.1", [], "192.0.2.1"), ("192.0.2.1", ["203.0.113.7"], "192.0.2.1"),
+            ("10.0.0.1", ["203.0.113.7"], "203.0.113.7"), ("10.0.0.1", ["198.51.100.1, 203.0.113.7"], "203.0.113.7"),
+            ("10.0.0.1", ["198.51.100.1, 203.0.113.7,10.0.0.2"], "203.0.113.7"),
+            ("10.0.0.1", ["203.0.113.7", "10.0.0.2"], "203.0.113.7"), ("10.0.0.1", ["10.0.0.3"], "10.0.0.3"),
+            ("10.0.0.1", ["unknown"], "10.0.0.1"), ("10.0.0.1", ["203.0.113.7, unknown"], "10.0.0.1"),
+            ("10.0.0.1", ["203.0.113.7:4711"], "203.0.113.7"),
+            ("10.0.0.1", ["[2001:db8::1]:80"], "2001:db8::1"), ("::ffff:10.0.0.1", ["::1"], "::1"), ("", ["::1"], nil),
+        ] as [(String, [String], String?)]
+    )
+    func theNearestThatIsNoProxyAsks(peer: String, forwarded: [String], client: String?) throws {
+        let proxies = [try #require(AddressRange("10.0.0.0/8"))]
+        #expect(IPAddress(peer)?.client(forwardedFor: forwarded, by: proxies).description == client)
     }
 }
 
 struct CommandBodyTests {
-    private static let long = String(repeating: "가", count: 43)
-    private static let twentyOne = Array(repeating: #"{"juice":"kiwi"}"#, count: 21).joined(separator: ",")
-
-    @Test func anOrderBecomesACommand() throws {
-        let body = #"{"orderId":"<b>\"1\"","store":"강남","juice":"kiwi","quantity":2,"more":1}"#
-        let command = try CommandBody.order(Data(body.utf8), menu: .standard)
-        #expect(command.kind == .order)
-        #expect(command.id == #"kiosk-<b>"1""#)
-        #expect(command.store == "강남")
-        #expect(String(decoding: command.value, as: UTF8.self) == #"{"orderId":"kiosk-<b>\"1\"","juice":"kiwi","quantity":2}"#)
+    private func order(_ body: String) throws(Refusal) -> String {
+        String(decoding: try CommandBody.order(Data(body.utf8), menu: .standard).value, as: UTF8.self)
     }
 
-    @Test func aBasketBecomesACommand() throws {
-        let items = #"{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana"}"#
-        let command = try CommandBody.order(Data(#"{"orderId":"1","store":"s","items":[\#(items)]}"#.utf8), menu: .standard)
-        #expect(command.kind == .order)
-        #expect(
-            String(decoding: command.value, as: UTF8.self) == #"{"orderId":"kiosk-1","items":[{"juice":"kiwi","quantity":2},"#
-                + #"{"juice":"strawberryBanana","quantity":1}]}"#)
+    /// The body, and the value of the command's record.
+    @Test(arguments: [
+        (
+            #"{"orderId":"<b>\"1\"","store":"강남","juice":"kiwi","quantity":2,"more":1}"#,
+            #"{"orderId":"kiosk-<b>\"1\"","juice":"kiwi","quantity":2}"#
+        ),
+        (
+            #"{"orderId":"1","store":"s","items":[{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana"}]}"#,
+            #"{"orderId":"kiosk-1","items":[{"juice":"kiwi","quantity":2},{"juice":"strawberryBanana","quantity":1}]}"#
+        ),
+        // A basket of one item is an order of a single juice.
+        (
+            #"{"orderId":"1","store":"s","items":[{"juice":"kiwi","quantity":100}]}"#,
+            #"{"orderId":"kiosk-1","juice":"kiwi","quantity":100}"#
+        ),
+    ])
+    func anOrderBecomesACommand(body: String, value: String) throws {
+        #expect(try order(body) == value)
     }
 
-    @Test func aBasketOfOneItemIsAnOrderOfASingleJuice() throws {
-        let body = #"{"orderId":"1","store":"s","items":[{"juice":"kiwi","quantity":100}]}"#
-        let command = try CommandBody.order(Data(body.utf8), menu: .standard)
-        #expect(command == .order(id: "kiosk-1", store: "s", juice: "kiwi", quantity: 100))
+    @Test func aCommandHasItsKindStoreAndID() throws {
+        let order = try CommandBody.order(Data(#"{"orderId":"<b>\"1\"","store":"강남","juice":"kiwi"}"#.utf8), menu: .standard)
+        #expect((order.kind, order.store, order.id) == (.order, "강남", #"kiosk-<b>"1""#))
+        let cancel = try CommandBody.cancel(Data(#"{"orderId":"1","store":"강남"}"#.utf8))
+        #expect(cancel == .cancel(id: "kiosk-1", store: "강남"))
+        // The fruits are in the menu's order.
+        let body = #"{"restockId":"r","store":"s","add":{"kiwi":-2,"strawberry":16}}"#
+        let amounts = [("strawberry", 16), ("kiwi", -2)].map { FruitAmount(fruit: $0, amount: $1) }
+        let restock = try CommandBody.restock(Data(body.utf8), menu: .standard)
+        #expect(restock == .restock(id: "kiosk-r", store: "s", .add, amounts))
     }
 
-    @Test func aCancelHasItsOrdersID() throws {
-        let command = try CommandBody.cancel(Data(#"{"orderId":"1","store":"강남"}"#.utf8))
-        #expect(command == .cancel(id: "kiosk-1", store: "강남"))
+    @Test(arguments: ["pos-7-000124", "kiosk-1", "\u{301}", String(repeating: "x", count: 122)])
+    func noIDIsATills(part: String) throws {
+        let command = try CommandBody.cancel(Data(#"{"orderId":"\#(part)","store":"s"}"#.utf8))
+        #expect(Array(command.id.utf8) == Array("kiosk-\(part)".utf8))
+        #expect(command.id.utf8.count <= 128)
+        #expect(Array(KioskID.part(command.id).utf8) == Array(part.utf8))
     }
+
+    private static let longID = String(repeating: "x", count: 123)
 
     @Test(arguments: [
         "", "{}", #"{"orderId":"","store":"s"}"#, #"{"orderId":"1"}"#, #"{"orderId":"1","store":""}"#,
-        #"{"orderId":"\#(String(repeating: "x", count: 123))","store":"s"}"#, #"{"orderId":1,"store":"s"}"#,
+        #"{"orderId":"\#(longID)","store":"s"}"#, #"{"orderId":1,"store":"s"}"#,
     ])
     func badCancelsAreRefused(body: String) {
         let refusal = #expect(throws: Refusal.self) { try CommandBody.cancel(Data(body.utf8)) }
         #expect(refusal?.status == .badRequest)
     }
 
-    @Test(arguments: ["pos-7-000124", "kiosk-1", "\u{301}", String(repeating: "x", count: 122)])
-    func noIDIsATills(part: String) throws {
-        let body = #"{"orderId":"\#(part)","store":"s","juice":"kiwi"}"#
-        let command = try CommandBody.order(Data(body.utf8), menu: .standard)
-        #expect(Array(command.id.utf8) == Array("kiosk-\(part)".utf8))
-        #expect(command.id.utf8.count <= 128)
-        #expect(Array(KioskID.part(command.id).utf8) == Array(part.utf8))
-    }
-
-    @Test func aRestockNamesItsFruitsInTheMenusOrder() throws {
-        let body = #"{"restockId":"r","store":"s","add":{"kiwi":-2,"strawberry":16}}"#
-        let command = try CommandBody.restock(Data(body.utf8), menu: .standard)
-        #expect(String(decoding: command.value, as: UTF8.self) == #"{"restockId":"kiosk-r","add":{"strawberry":16,"kiwi":-2}}"#)
-    }
+    private static let longStore = String(repeating: "가", count: 43)
+    private static let twentyOne = Array(repeating: #"{"juice":"kiwi"}"#, count: 21).joined(separator: ",")
 
     @Test(arguments: [
-        "", "[]", "{", #"{"orderId":"","store":"s","juice":"kiwi"}"#,
-        #"{"orderId":"o","store":"","juice":"kiwi"}"#,
-        #"{"orderId":"o","store":"\#(long)","juice":"kiwi"}"#,
-        #"{"orderId":"\#(String(repeating: "x", count: 123))","store":"s","juice":"kiwi"}"#,
+        "", "[]", "{", #"{"orderId":"","store":"s","juice":"kiwi"}"#, #"{"orderId":"o","store":"","juice":"kiwi"}"#,
+        #"{"orderId":"o","store":"\#(longStore)","juice":"kiwi"}"#, #"{"orderId":"\#(longID)","store":"s","juice":"kiwi"}"#,
         #"{"orderId":"o","store":"s","juice":"durian"}"#, #"{"orderId":"o","store":"s"}"#,
         #"{"orderId":"o","store":"s","juice":"kiwi","quantity":0}"#,
         #"{"orderId":"o","store":"s","juice":"kiwi","quantity":101}"#,
@@ -135,9 +338,7 @@ struct CommandBodyTests {
         #"{"orderId":"o","store":"s","items":[\#(twentyOne)]}"#, #"{"orderId":"o","store":"s","items":{}}"#,
     ])
     func badOrdersAreRefused(body: String) {
-        let refusal = #expect(throws: Refusal.self) {
-            try CommandBody.order(Data(body.utf8), menu: .standard)
-        }
+        let refusal = #expect(throws: Refusal.self) { try order(body) }
         #expect(refusal?.status == .badRequest)
     }
 
@@ -150,9 +351,7 @@ struct CommandBodyTests {
         #"{"restockId":"r","store":"s","set":{"kiwi":"1"}}"#,
     ])
     func badRestocksAreRefused(body: String) {
-        let refusal = #expect(throws: Refusal.self) {
-            try CommandBody.restock(Data(body.utf8), menu: .standard)
-        }
+        let refusal = #expect(throws: Refusal.self) { try CommandBody.restock(Data(body.utf8), menu: .standard) }
         #expect(refusal?.status == .badRequest)
     }
 }

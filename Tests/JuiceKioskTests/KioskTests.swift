@@ -18,19 +18,22 @@ import Testing
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct KioskTests {
     private static let token = "0123456789abcdef"
+    private static let authorized = ["Authorization": "Bearer \(token)"]
 
-    private static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+    private static func order(_ id: String, store: String = "main") -> String {
+        #"{"orderId":"\#(id)","store":"\#(store)","juice":"kiwi"}"#
+    }
 
     /// Runs a broker, the service and a kiosk during the body.
     private func withKiosk(
-        _ change: (inout KioskConfiguration) -> Void = { $0.takesAnyStore = true }, logger: Logger = quiet,
+        _ change: (inout KioskConfiguration) -> Void = { $0.takesAnyStore = true }, logger: Logger = .quiet,
         _ body: @Sendable @escaping (_ kiosk: Site, _ broker: TestBroker) async throws -> Void
     ) async throws {
         let topics = TopicNames()
         let broker = try await onThread { try TestBroker(topics: topics.all) }
         let service = OrderService(
             configuration: ServiceConfiguration(
-                bootstrapServers: broker.bootstrapServers, instanceID: "test", capabilities: .embedded), logger: Self.quiet)
+                bootstrapServers: broker.bootstrapServers, instanceID: "test", capabilities: .embedded), logger: .quiet)
         var configuration = KioskConfiguration(
             kafka: KafkaConfiguration([
                 "bootstrap.servers": broker.bootstrapServers, "reconnect.backoff.max.ms": "500",
@@ -76,10 +79,8 @@ struct KioskTests {
             async let stock = site.event("store=s&page=q", holding: "event: stock", #""revision":1"#)
             // The page and its order may arrive in any order: a resent order is answered again.
             _ = try await site.event("store=s&page=p", holding: #""state":"live""#)
-            let order = #"{"orderId":"o-1","store":"s","juice":"mangoKiwi"}"#
             for _ in 0..<2 {
-                let (status, text) = try await site.post("/api/orders", order, headers: ["X-Kiosk-Page": "p"])
-                #expect(status == 202, "\(text)")
+                try await site.expect(202, "/api/orders", Self.order("o-1", store: "s"), headers: ["X-Kiosk-Page": "p"])
             }
             _ = try await (own, stock)
         }
@@ -130,12 +131,10 @@ struct KioskTests {
             let restock = #"{"restockId":"r-1","store":"s","set":{"kiwi":42}}"#
             for header in [nil, "Bearer wrong-wrong-wrong", Self.token] {
                 let (status, text) = try await site.post("/api/restocks", restock, headers: ["Authorization": header])
-                #expect(status == 401)
-                #expect(text.contains("wrongToken"))
+                #expect(status == 401 && text.contains("wrongToken"))
             }
-            let authorized = ["Authorization": "Bearer \(Self.token)"]
-            try await site.expect(204, "/api/staff", "{}", headers: authorized)
-            try await site.expect(202, "/api/restocks", restock, headers: authorized)
+            try await site.expect(204, "/api/staff", "{}", headers: Self.authorized)
+            try await site.expect(202, "/api/restocks", restock, headers: Self.authorized)
             let stock = try await site.event("store=s", holding: "event: stock", "42")
             #expect(stock.contains(#""store":"s""#))
         }
@@ -145,13 +144,11 @@ struct KioskTests {
         try await withKiosk({ _ in }) { site, _ in
             _ = try await site.event("store=new", holding: #""state":"live""#)
             let (status, text) = try await site.post("/api/orders", Self.order("o-1", store: "new"))
-            #expect(status == 404)
-            #expect(text.contains("unknownStore"))
+            #expect(status == 404 && text.contains("unknownStore"))
             try await site.expect(202, "/api/orders", Self.order("o-1", store: "main"))
             _ = try await site.event("store=new", holding: #""takesOrders":false"#)
             let restock = #"{"restockId":"r-1","store":"new","add":{"kiwi":1}}"#
-            let authorized = ["Authorization": "Bearer \(Self.token)"]
-            try await site.expect(202, "/api/restocks", restock, headers: authorized)
+            try await site.expect(202, "/api/restocks", restock, headers: Self.authorized)
             _ = try await site.event("store=new", holding: #""takesOrders":true"#)
             try await site.expect(202, "/api/orders", Self.order("o-2", store: "new"))
         }
@@ -169,8 +166,7 @@ struct KioskTests {
                 number += 1
             }
             #expect(number > 10)
-            #expect(status == 429)
-            #expect(text.contains("tooManyOrders") && text.contains("retry after 1"))
+            #expect(status == 429 && text.contains("tooManyOrders") && text.contains("retry after 1"))
             try await site.expect(202, "/api/orders", Self.order("o-0"), headers: flooding)
             let other = ["X-Forwarded-For": "192.0.2.1, 192.0.2.2"]
             try await site.expect(202, "/api/orders", Self.order("mine"), headers: other)
@@ -186,29 +182,22 @@ struct KioskTests {
                 (status, text) = try await site.post("/api/staff", "{}", headers: wrong)
                 number += 1
             }
-            #expect(number > StaffDoor.freeTries)
-            #expect(status == 429)
-            #expect(text.contains("tooManyTries") && text.contains("retry after "))
+            #expect(number > StaffAuthenticator.freeTries)
+            #expect(status == 429 && text.contains("tooManyTries") && text.contains("retry after "))
         }
         #expect(recorder.all.contains("warning a wrong staff token address=127.0.0.1 path=/api/staff"))
         #expect(!recorder.all.contains { $0.contains("wrong-wrong") })
     }
 
-    private static func order(_ id: String, store: String = "main") -> String {
-        #"{"orderId":"\#(id)","store":"\#(store)","juice":"kiwi"}"#
-    }
-
     @Test func strangersAreRefused() async throws {
         try await withKiosk { site, _ in
-            let order = #"{"orderId":"o","store":"s","juice":"kiwi"}"#
             let refused: [([String: String?], Int)] = [
                 (["Origin": "http://evil.example"], 403), (["Origin": nil], 403), (["Origin": "null"], 403),
                 (["Sec-Fetch-Site": "cross-site"], 403), (["Content-Type": "text/plain"], 415),
                 (["Content-Type": "application/x-www-form-urlencoded"], 415),
             ]
-            for (headers, expected) in refused { try await site.expect(expected, "/api/orders", order, headers: headers) }
-            let long = #"{"orderId":"\#(String(repeating: "x", count: 9000))","store":"s","juice":"kiwi"}"#
-            try await site.expect(413, "/api/orders", long)
+            for (headers, status) in refused { try await site.expect(status, "/api/orders", Self.order("o"), headers: headers) }
+            try await site.expect(413, "/api/orders", Self.order(String(repeating: "x", count: 9000)))
             try await site.expect(400, "/api/orders", "{}")
             try await site.expect(404, "/nowhere", "{}")
         }
@@ -216,11 +205,11 @@ struct KioskTests {
 
     @Test func everyFileComesWithThePolicy() async throws {
         try await withKiosk { site, _ in
-            for file in PageFiles.all {
+            for file in PageFile.all {
                 let url = try #require(URL(string: "http://\(site.address)\(file.path)"))
                 let (data, response) = try await URLSession(configuration: .ephemeral).data(from: url)
                 let headers = try #require(response as? HTTPURLResponse).allHeaderFields
-                #expect(headers["Content-Security-Policy"] as? String == SiteGuard.policy)
+                #expect(headers["Content-Security-Policy"] as? String == SecurityMiddleware.contentSecurityPolicy)
                 #expect(headers["Content-Type"] as? String == file.type)
                 #expect(data.count == file.bytes.readableBytes && data.count > 100)
             }

@@ -12,8 +12,8 @@ enum AdminServer {
         metrics: Metrics, counted: HTTPMetrics = HTTPMetrics(), logger: Logger,
         onListening: @escaping @Sendable (HTTPAddress) async -> Void = { _ in }
     ) -> HTTPServer<RouterResponder<BasicRequestContext>> {
-        let routes = AdminRoutes.router(liveness: liveness, readiness: readiness, metrics: metrics.registry)
+        let routes = AdminRoutes.responder(liveness: liveness, readiness: readiness, metrics: metrics.registry)
         return HTTPServer(
-            routes.buildResponder(), at: address, limits: .probes, metrics: counted, logger: logger, onListening: onListening)
+            routes, at: address, limits: .probes, metrics: counted, logger: logger, onListening: onListening)
     }
 }

@@ -1,0 +1,120 @@
+import Foundation
+import JuiceMaker
+import JuiceMessages
+import NIOCore
+
+/// Encodes the server-sent events that the page reads.
+enum PageEvent {
+    private struct Connection: Encodable {
+        let state: ConnectionState.Phase
+        let reason: String?
+    }
+
+    private struct Stock: Encodable {
+        let store: String
+        let revision: Int
+        let stock: [FruitAmount]
+        /// Whether orders for the store are accepted.
+        let takesOrders: Bool
+    }
+
+    private struct Board: Encodable {
+        /// Orders per second at present.
+        let rate: Double
+        /// The consumer group's lag, in commands; nil while it is unknown.
+        let lag: Int?
+        let stepLength: Int
+        /// Counts by step, oldest first.
+        let made: [Int]
+        let outOfStock: [Int]
+        let rejected: [Int]
+        let cancelled: [Int]
+        /// The last gap in a store's revisions; nil if there was none.
+        let gap: StoreGap?
+    }
+
+    /// A gap in the revisions of a store.
+    private struct StoreGap: Encodable {
+        let store: String
+        /// When the answer after the gap was written, in milliseconds since 1970.
+        let time: Int64
+        let first: Int
+        let last: Int
+
+        init?(_ timed: TimedAnswer) {
+            guard let gap = timed.gap else { return nil }
+            (store, time, first, last) = (timed.answer.store, timed.pageTime, gap.lowerBound, gap.upperBound)
+        }
+    }
+
+    /// An answer, with arrays where the topic has objects: the page shows fruits in the menu's order.
+    private struct TimedAnswerContent: Encodable {
+        let timed: TimedAnswer
+        /// The page's own id for the command; nil in answers to other pages, which must not learn it.
+        let id: String?
+
+        private enum Field: String, CodingKey { case kind, id, time, gap }
+
+        func encode(to encoder: any Encoder) throws {
+            try timed.answer.encode(to: encoder)
+            var fields = encoder.container(keyedBy: Field.self)
+            try fields.encode("\(timed.answer.command)", forKey: .kind)
+            try fields.encodeIfPresent(id, forKey: .id)
+            try fields.encode(timed.pageTime, forKey: .time)
+            try fields.encodeIfPresent(timed.gap.map { ["first": $0.lowerBound, "last": $0.upperBound] }, forKey: .gap)
+        }
+    }
+
+    /// The length of a step of the chart, in seconds.
+    private static let stepLength = 5
+
+    static func link(_ connection: ConnectionState) -> ByteBuffer {
+        event("link", Connection(state: connection.phase, reason: connection.reason))
+    }
+
+    static func stores(_ names: [String]) -> ByteBuffer { event("stores", ["stores": names]) }
+
+    static func stock(_ state: KioskState, of store: Name) -> ByteBuffer {
+        let record = state.stock(of: store)
+        let takesOrders = state.takesOrders(for: store) ?? true
+        return event(
+            "stock", Stock(store: record.store, revision: record.revision, stock: record.stock, takesOrders: takesOrders))
+    }
+
+    /// The activity at a store; nil is all stores.
+    static func board(_ state: KioskState, of store: Name?, now: Int) -> ByteBuffer {
+        let activity = state.activity(of: store, now: now)
+        var window = activity.window
+        let steps = window.steps(of: stepLength, now: now)
+        return event(
+            "board",
+            Board(
+                rate: window.rate(now: now), lag: state.lag, stepLength: stepLength, made: steps.map(\.made),
+                outOfStock: steps.map(\.outOfStock), rejected: steps.map(\.rejected), cancelled: steps.map(\.cancelled),
+                gap: activity.answerAfterGap.flatMap(StoreGap.init)))
+    }
+
+    /// An answer for every page that shows its store.
+    static func answer(_ answer: TimedAnswer) -> ByteBuffer { event("answer", TimedAnswerContent(timed: answer, id: nil)) }
+
+    /// An answer for the page that sent the command.
+    static func own(_ answer: TimedAnswer) -> ByteBuffer {
+        event("own", TimedAnswerContent(timed: answer, id: KioskID.part(answer.answer.id)))
+    }
+
+    /// JSON escapes line ends, so the data is always one line.
+    private static func event(_ name: String, _ content: some Encodable) -> ByteBuffer {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        let json = (try? encoder.encode(content)) ?? Data("{}".utf8)
+        var buffer = ByteBuffer(string: "event: \(name)\ndata: ")
+        buffer.writeBytes(json)
+        buffer.writeString("\n\n")
+        return buffer
+    }
+}
+
+extension TimedAnswer {
+    /// The time, within what JavaScript's `Date` can represent.
+    fileprivate var pageTime: Int64 { min(max(0, time), 8_640_000_000_000_000) }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import Logging
+
+extension Logger {
+    /// A logger whose lines nobody reads.
+    package static var quiet: Logger { Logger(label: "test") { _ in SwiftLogNoOpLogHandler() } }
+}
+
+/// Keeps what loggers are told, on whatever thread.
+///
+/// `lock` guards `lines`, which the compiler cannot see. It is one that Thread Sanitizer knows; librdkafka's threads are
+/// not Swift's, and to the sanitizer a `Mutex` between the two is none.
+package final class LogRecorder: @unchecked Sendable {
+    private let lock = NSLock()
+    private var lines: [String] = []
+
+    package init() {}
+
+    /// Level, message and metadata of each line.
+    package var all: [String] { lock.withLock { lines } }
+
+    package func makeLogger(level: Logger.Level = .notice) -> Logger {
+        var logger = Logger(label: "test") { _ in Handler(recorder: self) }
+        logger.logLevel = level
+        return logger
+    }
+
+    private func append(_ line: String) { lock.withLock { lines.append(line) } }
+
+    private struct Handler: LogHandler {
+        let recorder: LogRecorder
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.notice
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let pairs = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
+            recorder.append("\(event.level) \(event.message)\(pairs.joined())")
+        }
+    }
+}
