@@ -64,25 +64,24 @@ public struct OrderService: Service {
 
     private func run(until stop: StopSignal) async throws {
         try configuration.validate()
-        let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger) { [health] in health.setOutage($0)
-        }
+        let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger, onOutage: health.setOutage)
         let preparation = TopicPreparation(configuration: configuration, plan: topicPlan, watch: watch, stop: stop, logger: logger)
         let prepared = try await OwnThread.runAll(
             ["topics"], until: stop, stopTimeout: Self.stopTimeout
         ) { _ in try preparation.run() }
-        guard let ready = prepared.first ?? nil else { return }
+        guard let topics = prepared.first ?? nil else { return }
 
-        let configuration = (metrics == nil ? configuration : configuration.withStatistics).knowing(brokers: ready.brokers)
+        let configuration = (metrics == nil ? configuration : configuration.withStatistics).knowing(brokers: topics.brokers)
         health.started(workers: configuration.workers)
         defer { health.ended() }
         let threads = (0..<configuration.workers).map { number in
             WorkerThread(
-                configuration: configuration, number: number, topics: ready, watch: watch, health: health,
+                configuration: configuration, number: number, topics: topics, watch: watch, health: health,
                 metrics: metrics.map { WorkerMetrics(worker: number, topics: configuration.topics, factory: $0) }, stop: stop,
                 logger: logger, onEvent: onEvent)
         }
         let ended: [Void] = try await OwnThread.runAll(
-            threads.map { "worker-\($0.number)" }, until: stop, stopTimeout: Self.stopTimeout
+            threads.indices.map { "worker-\($0)" }, until: stop, stopTimeout: Self.stopTimeout
         ) { try threads[$0].run() }
         if ended.count < threads.count {
             // Nothing is lost: the broker completes or aborts the transactions it knows.
@@ -94,4 +93,165 @@ public struct OrderService: Service {
 extension OrderService: CustomStringConvertible {
     /// The type's name, so that logs show none of the properties and their secrets.
     public var description: String { "OrderService" }
+}
+
+/// Why the service could not start or continue.
+public enum ServiceError: Error, Sendable, CustomStringConvertible {
+    /// A setting is invalid; nothing was started.
+    case badConfiguration(String)
+    /// The topics cannot be used as they are.
+    case unfitTopics([TopicCheck.Problem])
+    /// A worker failed for good.
+    case failed(String)
+
+    /// What happened and, if known, how to fix it.
+    public var description: String {
+        switch self {
+        case .badConfiguration(let reason), .failed(let reason): reason
+        case .unfitTopics(let problems): problems.map(\.description).joined(separator: "\n")
+        }
+    }
+}
+
+/// Waits for the cluster, creates the topics if asked to, and checks them.
+private struct TopicPreparation: Sendable {
+    let configuration: ServiceConfiguration
+    let plan: TopicPlan?
+    let watch: BrokerWatch
+    let stop: StopSignal
+    let logger: Logger
+
+    /// How long brokers may take to learn of a broker that has just come up or of topics just created.
+    private static let settlingTime = Duration.seconds(2)
+    /// The pause between two attempts.
+    private static let pause = Duration.milliseconds(200)
+
+    /// Blocks until the topics are ready.
+    ///
+    /// - Returns: what the workers need to know about them; nil if asked to stop before that.
+    /// - Throws: ``ServiceError`` if a setting or the topics have to be fixed first.
+    func run() throws(ServiceError) -> TopicCheck.Findings? {
+        let admin: Admin
+        let reader: Consumer
+        do throws(KafkaError) {
+            let hooks = ClientHooks(logger: logger, logCeiling: .info, onError: watch.noticed)
+            admin = try Admin(configuration: configuration.client, hooks: hooks)
+            reader = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
+            try checkClients()
+        } catch { throw .badConfiguration(error.description) }
+        defer { reader.close() }
+        let start = ContinuousClock.now
+        var isWaiting = false
+        // Each attempt begins with the first question again, and a slow broker must have time to answer the last one.
+        var timeout = AdaptiveTimeout(shortest: .seconds(2))
+        var isSettled: Bool { .now - start >= Self.settlingTime }
+        while !stop.isRequested {
+            let findings: TopicCheck.Findings?
+            do throws(KafkaError) {
+                findings = try prepare(admin, reader, timeout: timeout.current)
+            } catch {
+                guard error.remedy == .retry else { throw .failed(error.description + error.code.neededRights) }
+                findings = nil
+                if error.code.isFromBroker {
+                    // Topics just created have no leaders for a moment.
+                    watch.reached()
+                    if isSettled, !isWaiting {
+                        isWaiting = true
+                        logger.warning("waiting for the topics: \(error)")
+                    }
+                } else {
+                    watch.failed(error)
+                    if error.code == .timedOut { timeout.timedOut() }
+                }
+            }
+            if let findings {
+                if findings.problems.isEmpty { return accept(findings) }
+                if isSettled { throw .unfitTopics(findings.problems) }
+            }
+            stop.wait(for: Self.pause)
+        }
+        return nil
+    }
+
+    /// Creates one client of each kind. librdkafka refuses a property value only at that point, and that should happen before
+    /// the workers begin to create clients.
+    private func checkClients() throws(KafkaError) {
+        let hooks = ClientHooks(logger: logger, logCeiling: .info)
+        for consumer in [configuration.groupConsumer(worker: 0), configuration.changelogConsumer, configuration.logEndConsumer] {
+            _ = try Consumer(configuration: consumer, hooks: hooks)
+        }
+        _ = try Producer(
+            configuration: configuration.producer.merging(["transactional.id": "\(configuration.group)/check"]), hooks: hooks)
+    }
+
+    private func prepare(_ admin: Admin, _ reader: Consumer, timeout: Duration) throws(KafkaError) -> TopicCheck.Findings {
+        if let plan {
+            let created = try admin.create(plan.topics, timeout: .seconds(4))
+            for name in created { logger.notice("created topic \(name) with \(plan.partitionCount) partitions") }
+        }
+        let check = TopicCheck(
+            names: configuration.topics, bootstrapServers: configuration.bootstrapServers,
+            capabilities: configuration.capabilities, duplicateWindow: configuration.duplicateWindow)
+        return try check.findings(admin, reader: reader, timeout: timeout)
+    }
+
+    private func accept(_ findings: TopicCheck.Findings) -> TopicCheck.Findings {
+        watch.reached()
+        for warning in findings.warnings { logger.warning("\(warning.fault); to mend it: \(warning.mend)") }
+        return findings
+    }
+}
+
+/// Drives one worker step by step until it is asked to stop or cannot continue.
+///
+/// The worker and everything it owns are created, used and released on the thread that calls ``run()``.
+private struct WorkerThread: Sendable {
+    let configuration: ServiceConfiguration
+    let number: Int
+    let topics: TopicCheck.Findings
+    let watch: BrokerWatch
+    let health: ServiceHealth
+    let metrics: WorkerMetrics?
+    let stop: StopSignal
+    let logger: Logger
+    let onEvent: @Sendable (WorkerEvent) -> Void
+
+    /// - Throws: ``ServiceError`` when the worker cannot start or continue.
+    func run() throws(ServiceError) {
+        var logger = logger
+        logger[metadataKey: "worker"] = "\(number)"
+        let log: KafkaCommandLog
+        do throws(KafkaError) {
+            log = try KafkaCommandLog(
+                configuration: configuration, worker: number, partitions: topics.partitions, watch: watch, metrics: metrics,
+                logger: logger)
+        } catch { throw .badConfiguration(error.description) }
+
+        var events = WorkerLogger(logger: logger, configuration: configuration)
+        var worker = Worker(
+            log: log,
+            settings: WorkerSettings(
+                menu: configuration.menu, language: configuration.language, partitionCount: topics.partitions.stores,
+                group: configuration.group, instance: configuration.instanceID, window: configuration.duplicateWindow,
+                answerBytes: configuration.answerBytes, maxBatch: configuration.maxBatch, noteInterval: topics.noteInterval)
+        ) { event in
+            events.log(event)
+            health.record(event, ofWorker: number)
+            metrics?.record(event)
+            onEvent(event)
+        }
+        while true {
+            if stop.isRequested { worker.requestStop() }
+            let step = worker.step()
+            health.stepped(worker: number)
+            metrics?.record(worker.held)
+            switch step {
+            case .worked, .idle: continue
+            // Pauses are short while stopping, so that the last transaction gets as many attempts as time allows.
+            case .backOff(let attempt): stop.wait(for: Backoff.pause(after: attempt), onceRequested: .milliseconds(20))
+            case .stopped: return
+            case .failed(let error): throw .failed(error.message)
+            }
+        }
+    }
 }

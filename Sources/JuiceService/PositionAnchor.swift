@@ -29,50 +29,59 @@ public final class PositionAnchor {
         public let log: Range<Offset>
     }
 
-    private let configuration: ServiceConfiguration
+    private let group: String
+    private let topics: TopicNames
+    private let author: String
     private let input: InputPartition
+    /// The partition whose journal says how far the input is read.
     private let partition: Int32
     private let reader: Consumer
     private var anchoring: Anchoring<KafkaCommandLog>
 
     /// An anchor for one partition of an input.
     ///
+    /// - Parameters:
+    ///   - author: who moves the position, for the journal.
+    ///   - timeout: how long to wait for the cluster.
     /// - Throws: ``ServiceError`` if the topics are not there, or have no such partition.
     public init(
         configuration: ServiceConfiguration, topic: InputTopic, partition number: Int32, author: String, timeout: Duration,
         logger: Logger
     ) throws(ServiceError) {
-        self.configuration = configuration
+        var configuration = configuration
+        // All anchors of a group share their ids, so that only one is at work.
+        configuration.instanceID = ServiceConfiguration.anchorInstance
+        (group, topics, self.author) = (configuration.group, configuration.topics, author)
         input = InputPartition(topic: topic, partition: number)
         let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger)
         do throws(KafkaError) {
             let hooks = ClientHooks(logger: logger, logCeiling: .debug)
             reader = try Consumer(configuration: configuration.changelogConsumer, hooks: hooks)
-            let names = configuration.topics
-            let all = names.inputs + names.changelogs
-            let metadata = try watch.metadata(of: all, from: reader, while: Self.until(timeout))
-            func count(_ name: String) -> Int32 { Int32(clamping: metadata[name]?.partitionCount ?? 0) }
-            let name = names[topic]
-            guard number < count(name) else {
-                let reason = "\(name) has no partition \(number), only \(count(name))"
+            let names = topics
+            let metadata = try watch.metadata(
+                of: names.all.filter { $0 != names.deadLetters }, from: reader, while: Self.until(timeout))
+            func count(_ topic: Topic) -> Int { metadata[names[topic]]?.partitionCount ?? 0 }
+            guard number < count(topic.topic) else {
+                let reason = "\(names[topic]) has no partition \(number), only \(count(topic.topic))"
                 throw KafkaError(code: .unknownPartition, message: reason)
             }
-            let served = try ServedPartitions.count(
-                in: names.results, partitionCount: count(names.results),
-                try Consumer(configuration: configuration.logEndConsumer, hooks: hooks), timeout: timeout)
-            let partitionCount = served ?? count(names.stock)
-            partition = number % partitionCount
+            let uncommitted = try Consumer(configuration: configuration.logEndConsumer, hooks: hooks)
+            let claimed = try StorePartitions(reader: uncommitted, timeout: timeout)
+                .claimed(in: names.results, partitionCount: count(.results))
+            let storePartitions = claimed ?? Int32(clamping: count(.stock))
+            partition = number % storePartitions
             let share = InputShare(
-                orders: [partition], partitionCount: partitionCount, orderCount: count(names.orders),
-                restockCount: count(names.restocks))
-            let ready = TopicPreparation.Ready(
-                anchoring: partitionCount, inputPartitions: Int(max(count(names.orders), count(names.restocks))),
-                brokers: metadata.brokers)
+                orders: [partition], partitionCount: storePartitions, orderCount: Int32(clamping: count(.orders)),
+                restockCount: Int32(clamping: count(.restocks)))
             let log = try KafkaCommandLog(
-                configuration: configuration.forAnchor, worker: 0, topics: ready, share: share, watch: watch, metrics: nil,
-                logger: logger)
-            anchoring = Anchoring(
-                log: log, settings: configuration.anchorSettings(by: author, partitionCount: partitionCount), share: share)
+                configuration: configuration, worker: 0,
+                // It writes no dead letters.
+                partitions: .init(stores: storePartitions, inputs: max(count(.orders), count(.restocks)), deadLetters: 1),
+                share: share, watch: watch, logger: logger)
+            let settings = WorkerSettings(
+                menu: configuration.menu, language: configuration.language, partitionCount: storePartitions, group: group,
+                instance: author)
+            anchoring = Anchoring(log: log, settings: settings, share: share)
         } catch { throw .failed(error.description + error.code.neededRights) }
     }
 
@@ -85,7 +94,7 @@ public final class PositionAnchor {
     public func look(_ destination: Destination, timeout: Duration) throws(ServiceError) -> Move {
         let survey = try asking(timeout) { () throws(LogError) in try anchoring.survey() }
         // A service takes a claim of another group for a second service on its topics, and stops.
-        if let group = survey.group, group != configuration.group {
+        if let group = survey.group, group != self.group {
             throw .badConfiguration("the partition belongs to the group \"\(group)\": add --group \(group)")
         }
         let log = survey.extents.inputs[input] ?? 0..<0
@@ -99,7 +108,7 @@ public final class PositionAnchor {
         }
         guard target >= log.lowerBound, target <= log.upperBound else {
             throw .badConfiguration(
-                "\(configuration.topics[input.topic]) [\(input.partition)] holds offsets \(log.lowerBound) to"
+                "\(topics[input.topic]) [\(input.partition)] holds offsets \(log.lowerBound) to"
                     + " \(log.upperBound - 1): \(target) is none to go on at")
         }
         return Move(from: from, to: target, log: log)
@@ -108,13 +117,11 @@ public final class PositionAnchor {
     /// The offset of a command, by its last answer.
     private func offset(ofCommand id: String, in results: Range<Offset>, _ timeout: Duration) throws(ServiceError) -> Offset {
         let decoder = AnswerDecoder()
-        let kind: InputTopic = input.topic
         var found: Offset?
         do throws(KafkaError) {
-            let place = TopicPartition(topic: configuration.topics.results, partition: partition)
-            try reader.read([place: results], timeout: timeout) { record in
+            try reader.read([topics[.results, partition]: results], timeout: timeout) { record in
                 if let value = record.value, let answer = try? decoder.decode(value), answer.id == id,
-                    (answer.command == .restock) == (kind == .restocks)
+                    (answer.command == .restock) == (input.topic == .restocks)
                 {
                     found = answer.offset
                 }
@@ -122,13 +129,13 @@ public final class PositionAnchor {
             }
         } catch { throw .failed(error.description) }
         guard let found else {
-            throw .badConfiguration("partition \(partition) of \(configuration.topics.results) has no answer to \"\(id)\"")
+            throw .badConfiguration("partition \(partition) of \(topics.results) has no answer to \"\(id)\"")
         }
         return found
     }
 
-    /// Moves the position.
-    public func move(to offset: Offset, by author: String, reason: String?, timeout: Duration) throws(ServiceError) {
+    /// Moves the position, and writes who did it and why into the journal.
+    public func move(to offset: Offset, reason: String?, timeout: Duration) throws(ServiceError) {
         let place = InputPlace(topic: input.topic, partition: input.partition == partition ? nil : input.partition, offset: offset)
         try asking(timeout) { () throws(LogError) in try anchoring.write(place, by: author, reason: reason) }
     }
@@ -148,30 +155,5 @@ public final class PositionAnchor {
                 mustStartOver = mustStartOver || error.remedy == .startOver
             }
         }
-    }
-}
-
-extension ServiceConfiguration {
-    /// The same configuration for an anchor. All anchors of a group share their ids, so that only one is at work.
-    fileprivate var forAnchor: ServiceConfiguration {
-        var configuration = self
-        configuration.instanceID = Self.anchorInstance
-        return configuration
-    }
-}
-
-extension ServiceConfiguration {
-    /// What the claim of an anchor says.
-    fileprivate func anchorSettings(by author: String, partitionCount: Int32) -> WorkerSettings {
-        WorkerSettings(menu: menu, language: language, partitionCount: partitionCount, group: group, instance: author)
-    }
-}
-
-extension TopicPreparation.Ready {
-    /// What an anchor needs: it reads no commands, and writes no dead letters.
-    fileprivate init(anchoring partitionCount: Int32, inputPartitions: Int, brokers: [String]) {
-        self.init(
-            partitionCount: partitionCount, inputPartitions: inputPartitions, deadLetterPartitions: 1, noteInterval: .max,
-            brokers: brokers)
     }
 }

@@ -26,12 +26,14 @@ public struct ServiceConfiguration: Sendable {
     public var capabilities: BrokerCapabilities
     /// The most commands in one transaction. Under load they share the fixed cost of a transaction, some milliseconds in
     /// librdkafka and the broker. Together with the duplicate window's 1,000,000 commands, the default just fits into a table
-    /// of 2^20.
+    /// of 2^20 commands.
     public var maxBatch: Int
     /// How long, and how many at most, commands are remembered to detect repeats.
     public var duplicateWindow: DuplicateWindow
     /// The most bytes of each partition's latest answers in memory, and as many of older ones that were read back.
     public var answerBytes: Int
+    /// How long a call may wait for a broker before the worker makes it again. Only tests change it.
+    var callTimeout = Duration.seconds(1)
 
     /// The standard ``answerBytes``: some 20,000 answers.
     public static let standardAnswerBytes = 4 << 20
@@ -67,9 +69,7 @@ extension ServiceConfiguration {
         configuration.kafkaProperties.merge(["statistics.interval.ms": "5000"]) { own, _ in own }
         return configuration
     }
-}
 
-extension ServiceConfiguration {
     /// The same configuration, with clients that also try the brokers that the cluster has named, as `host:port`. New clients are
     /// made when brokers fail, and those in ``bootstrapServers`` may be among them.
     func knowing(brokers: [String]) -> ServiceConfiguration {
@@ -80,9 +80,7 @@ extension ServiceConfiguration {
         configuration.bootstrapServers = ([bootstrapServers] + others).joined(separator: ",")
         return configuration
     }
-}
 
-extension ServiceConfiguration {
     /// Properties that exactly-once processing depends on; a user's value for one of them is refused.
     public static let reservedProperties: Set<String> = [
         "bootstrap.servers", "metadata.broker.list", "group.id", "group.instance.id", "transactional.id",
@@ -194,6 +192,15 @@ extension ServiceConfiguration {
             // A dead letter quotes a record of any size that the input topics accept; the broker's limit decides.
             "message.max.bytes": "100000000",
         ]).merging(client.properties)
+    }
+
+    /// Properties of what a producer writes to a topic.
+    func producerProperties(of topic: Topic) -> [String: String] {
+        switch topic {
+        // A record that arrived compressed may be too large to forward, or to put aside, uncompressed.
+        case .orders, .restocks, .deadLetters: ["compression.type": "zstd"]
+        case .results, .stock: [:]
+        }
     }
 }
 

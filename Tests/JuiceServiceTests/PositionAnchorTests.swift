@@ -24,19 +24,19 @@ import Testing
     }
 
     @Test(arguments: fences) func itBeginsAnewWhenItIsFenced(fence: Fault) async throws {
-        let cluster = try await TestCluster.single { cluster in
+        let cluster = try await TestCluster.embedded { cluster in
             try cluster.leaveSomeStock()
             for _ in 0..<3 { _ = try Till(cluster).order() }
         }
         try await onThread {
-            let broker = try #require(cluster.broker)
+            let broker = cluster.broker
             var configuration = cluster.serviceConfiguration()
             configuration.group = "former"
             let anchor = try Self.anchor(configuration)
             let move = try anchor.look(.latest, timeout: .seconds(60))
             #expect(move == PositionAnchor.Move(from: 0, to: 3, log: 0..<3))
             broker.fail(next: fence.request, with: fence.codes)
-            try anchor.move(to: move.to, by: "somebody", reason: "a test", timeout: .seconds(60))
+            try anchor.move(to: move.to, reason: "a test", timeout: .seconds(60))
             #expect(broker.pendingFailures(of: fence.request) == 0)
             let place = InputPlace(topic: .orders, partition: nil, offset: 3)
             let note = JournalNote.anchored(place, by: "somebody", reason: "a test")
@@ -47,7 +47,7 @@ import Testing
     /// A service that is busy finds itself fenced at once.
     @Test(.enabled(if: realBroker != nil, "KAFKA_BOOTSTRAP_SERVERS names no broker to run this on"))
     func itMovesThePositionBesideAService() async throws {
-        let cluster = try await onThread { () -> TestCluster in try .real(try #require(realBroker), partitionCount: 1) }
+        let cluster = try await TestCluster.real(partitionCount: 1)
         let configuration = cluster.serviceConfiguration()
         try await withRunningService(configuration) { _ in
             let producer = try cluster.makeProducer()
@@ -59,16 +59,16 @@ import Testing
                     })
                 let anchor = try Self.anchor(configuration)
                 let move = try anchor.look(.earliest, timeout: .seconds(60))
-                try anchor.move(to: move.to, by: "\(round)", reason: nil, timeout: .seconds(60))
+                try anchor.move(to: move.to, reason: "\(round)", timeout: .seconds(60))
             }
-            let last = try cluster.read(cluster.topics.results, partitionCount: 1) {
+            let last = try cluster.read(.results, partitionCount: 1) {
                 $0.last?.text.contains(#""orderId":"4-999""#) ?? false
             }
             #expect(last.last?.text.contains(#""orderId":"4-999""#) == true)
-            let authors = try cluster.journal().compactMap { note in
-                if case .anchored(_, let author, _) = note { author } else { nil }
+            let reasons = try cluster.journal().compactMap { note in
+                if case .anchored(_, _, let reason) = note { reason } else { nil }
             }
-            #expect(authors == (0..<5).map(String.init))
+            #expect(reasons == (0..<5).map(String.init))
         }
     }
 }
@@ -77,7 +77,7 @@ extension TestCluster {
     /// The notes in the journal of partition 0.
     fileprivate func journal() throws -> [JournalNote] {
         let reader = try Consumer(configuration: serviceConfiguration().changelogConsumer, hooks: ClientHooks(logger: quietLogger))
-        let place = TopicPartition(topic: topics.results, partition: 0)
+        let place = topics[.results, 0]
         let end = try reader.endOffsets(of: [place], timeout: .seconds(60))[place] ?? 0
         var notes: [JournalNote] = []
         try reader.read([place: 0..<end], timeout: .seconds(60)) { record in

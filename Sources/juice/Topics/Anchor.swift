@@ -78,7 +78,7 @@ struct Anchor: ParsableCommand {
                     topics: connection.topics, kafkaProperties: connection.properties, capabilities: connection.capabilities),
                 topic: topic, partition: partition, author: author, timeout: timeout, logger: connection.logger)
             move = try anchor.look(destination, timeout: timeout)
-            if !isDryRun { try anchor.move(to: move.to, by: author, reason: reason, timeout: timeout) }
+            if !isDryRun { try anchor.move(to: move.to, reason: reason, timeout: timeout) }
         } catch { throw Failure(error) }
         try show(move, topic, partition, isDryRun: isDryRun, settings)
     }

@@ -3,16 +3,18 @@ import JuiceMessages
 import Kafka
 import Logging
 
-/// The input side of the log: one membership of the consumer group, its assignment and the commands it reads.
+/// A member of the consumer group, the share of the inputs that it was assigned, and the commands it reads.
 ///
-/// After an error that ends the membership, another input takes its place.
-final class CommandInput {
-    private let configuration: ServiceConfiguration
-    private let partitionCount: Int32
+/// An error may end its membership. Then another one has to take its place.
+final class CommandConsumer {
+    private let group: String
+    private let topics: TopicNames
     private let watch: BrokerWatch
     private let logger: Logger
     private let member: GroupConsumer
 
+    /// How many partitions stores live in.
+    private let storePartitions: Int32
     private var startedPartitions: [TopicPartition] = []
     /// What the group has assigned, until the topics' partition counts are known.
     private var given: [TopicPartition]?
@@ -26,14 +28,12 @@ final class CommandInput {
     private var metadataTimeout = AdaptiveTimeout()
     /// What the current assignment lets this worker read; nil without one.
     private(set) var share: InputShare?
-    /// The partition count of the larger input that the log last mentioned.
-    private var announcedPartitions: Int
+    /// The partition count of the larger input, as last logged.
+    private var loggedPartitions: Int
     /// When each error last occurred, by code.
     private var errors: [KafkaError.Code: ContinuousClock.Instant] = [:]
     private var converter: RecordConverter<InputTopic>
 
-    /// A topic that was made anew, or that a broker does not know yet, is there again by then.
-    private static let longestAbsence = Duration.seconds(30)
     /// If joining again brings no orders either, the next attempt comes after this long.
     private static let rejoinInterval = Duration.seconds(5)
     /// An error that recurs after this long is logged again.
@@ -41,19 +41,19 @@ final class CommandInput {
 
     /// Joins the group.
     init(
-        configuration: ServiceConfiguration, worker: Int, topics ready: TopicPreparation.Ready, watch: BrokerWatch,
+        configuration: ServiceConfiguration, worker: Int, partitions: TopicCheck.PartitionCounts, watch: BrokerWatch,
         hooks: ClientHooks
     ) throws(KafkaError) {
-        self.configuration = configuration
-        partitionCount = ready.partitionCount
-        announcedPartitions = ready.inputPartitions
+        group = configuration.group
+        topics = configuration.topics
+        storePartitions = partitions.stores
+        loggedPartitions = partitions.inputs
         self.watch = watch
         logger = hooks.logger
-        let topics = configuration.topics
         converter = RecordConverter([topics.orders: .orders, topics.restocks: .restocks])
         var hooks = hooks
         // Only this client is polled all the time. The others would report events long after they are over.
-        hooks.onError = { watch.noticed($0) }
+        hooks.onError = watch.noticed
         member = try GroupConsumer(of: topics.inputs, configuration: configuration.groupConsumer(worker: worker), hooks: hooks)
     }
 
@@ -129,7 +129,7 @@ final class CommandInput {
         if error.code == .inconsistentGroupProtocol {
             throw LogError(
                 .stop,
-                "a member of the group \(configuration.group) has another assignor; every member must have"
+                "a member of the group \(group) has another assignor; every member must have"
                     + " partition.assignment.strategy=range (\(error.code.name))")
         }
         let logError = LogError(error)
@@ -139,16 +139,13 @@ final class CommandInput {
         let before = errors.updateValue(.now, forKey: error.code)
         if before.map({ .now - $0 > Self.errorLogInterval }) ?? true { logger.warning("\(error)") }
     }
-}
 
-// MARK: - Assignment
+    // MARK: - Assignment
 
-extension CommandInput {
     /// Turns what the group has assigned into this worker's share, once the topics' partition counts are known. They are looked
     /// up each time: a static member that comes back gets its earlier assignment even if partitions were added in between.
     private func resolveAssignment() throws(LogError) -> PollResult? {
         guard let given else { return nil }
-        let topics = configuration.topics
         let metadata: ClusterMetadata
         let start = ContinuousClock.now
         do throws(KafkaError) {
@@ -171,7 +168,7 @@ extension CommandInput {
         }
         (self.given, waitingSince) = (nil, nil)
         let share = InputShare(
-            orders: givenOrders, partitionCount: partitionCount, orderCount: Int32(clamping: orders),
+            orders: givenOrders, partitionCount: storePartitions, orderCount: Int32(clamping: orders),
             restockCount: Int32(clamping: restocks))
         self.share = share
         warnOfAddedPartitions(max(orders, restocks))
@@ -184,7 +181,7 @@ extension CommandInput {
             waitingSince = .now
             return logger.warning("waiting for another assignment: \(reason)")
         }
-        if .now - waitingSince > Self.longestAbsence { throw LogError(.stop, reason) }
+        if .now - waitingSince > LogExtents.longestAbsence { throw LogError(.stop, reason) }
     }
 
     /// The member has joined without the orders, which were away: the range assignor gives whoever has restocks orders as well.
@@ -192,17 +189,16 @@ extension CommandInput {
     private func rejoinForOrders() throws(LogError) {
         guard rejoinedAt.map({ .now - $0 > Self.rejoinInterval }) ?? true else { return }
         rejoinedAt = .now
-        let orders = configuration.topics.orders
-        logger.notice("joining the group again: \(orders) was not available when this member joined")
+        logger.notice("joining the group again: \(topics.orders) was not available when this member joined")
         try LogError.rethrowing(member.rejoin)
     }
 
     private func warnOfAddedPartitions(_ count: Int) {
-        guard count > announcedPartitions else { return }
-        announcedPartitions = count
+        guard count > loggedPartitions else { return }
+        loggedPartitions = count
         logger.warning(
             """
-            orders or restocks now have \(count) partitions; stores live in \(partitionCount), and what comes to the \
+            orders or restocks now have \(count) partitions; stores live in \(storePartitions), and what comes to the \
             others is forwarded. `juice topics check` names the command that puts it right
             """
         )

@@ -2,6 +2,60 @@ import JuiceEngine
 import JuiceMessages
 import Tracing
 
+/// Follows a worker's transactions, for metrics and traces.
+final class TransactionObserver {
+    private let metrics: WorkerMetrics?
+    private let tracer: BatchTracer?
+
+    /// When the open transaction was begun; nil while none is open.
+    private var begunAt: ContinuousClock.Instant?
+    /// The timestamps of the commands polled last, which the next transaction answers.
+    private var commandTimes: [Timestamp] = []
+    private var hasCommands = false
+
+    init(metrics: WorkerMetrics?, tracer: BatchTracer?) {
+        self.metrics = metrics
+        self.tracer = tracer
+    }
+
+    /// The worker has polled the commands of its next transaction.
+    func polled(_ records: [CommandRecord], headers: (CommandRecord) -> [MessageHeader]) {
+        hasCommands = !records.isEmpty
+        if metrics != nil {
+            commandTimes.removeAll(keepingCapacity: true)
+            for record in records { if let time = record.timestamp { commandTimes.append(time) } }
+        }
+        tracer?.polled(records, headers: headers)
+    }
+
+    func began() {
+        begunAt = .now
+        tracer?.began()
+    }
+
+    func committed(at now: Timestamp) {
+        // A transaction without commands only claims partitions, and is not measured.
+        if let metrics, let begunAt, hasCommands {
+            metrics.committed(after: .now - begunAt, commandTimes: commandTimes, at: now)
+        }
+        end(.committed)
+    }
+
+    /// The worker begins anew. If a transaction is open, it has abandoned it.
+    func abandoned() {
+        guard begunAt != nil else { return }
+        metrics?.transactionFailed()
+        end(.failed)
+    }
+
+    private func end(_ outcome: BatchTracer.Outcome) {
+        tracer?.ended(outcome)
+        begunAt = nil
+        hasCommands = false
+        commandTimes.removeAll(keepingCapacity: true)
+    }
+}
+
 /// Makes one span for each transaction, linked to the traces of its commands.
 ///
 /// It exists only if a tracer is installed, so that tracing costs nothing otherwise.
@@ -35,13 +89,13 @@ final class BatchTracer {
         self.topics = topics
     }
 
-    /// The worker has polled the commands of its next transaction from a log.
-    func polled(_ records: [CommandRecord], from log: some CommandLog) {
+    /// The worker has polled the commands of its next transaction.
+    func polled(_ records: [CommandRecord], headers: (CommandRecord) -> [MessageHeader]) {
         commands = records.count
         links.removeAll(keepingCapacity: true)
         for record in records {
             guard links.count < Self.mostLinks else { return }
-            let headers = log.headers(of: record)
+            let headers = headers(record)
             guard !headers.isEmpty else { continue }
             var context = ServiceContext.topLevel
             tracer.extract(headers, into: &context, using: TraceHeaders())
@@ -66,8 +120,7 @@ final class BatchTracer {
     /// The transaction has ended.
     func ended(_ outcome: Outcome) {
         commands = 0
-        guard let span else { return }
-        self.span = nil
+        guard let span = span.take() else { return }
         span.attributes["juice.transaction.outcome"] = outcome.rawValue
         if outcome != .committed { span.setStatus(SpanStatus(code: .error, message: outcome.rawValue)) }
         span.end()

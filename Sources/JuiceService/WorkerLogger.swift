@@ -12,8 +12,8 @@ struct WorkerLogger {
     private let now: () -> ContinuousClock.Instant
     /// Dead letters not logged yet: the first of them, and how many.
     private var heldBack: (first: DeadLetter, count: Int)?
-    /// A client with write access can cause thousands of dead letters, which must not become as many lines.
-    private var deadLetterLines = Spacing(.seconds(1))
+    /// When dead letters may be logged again. A client with write access can cause thousands, which must not become as many lines.
+    private var deadLettersDueAt: ContinuousClock.Instant?
     /// After this many failed attempts in a row, about five seconds with their pauses, somebody should look.
     private static let attemptsBeforeWarning = 12
 
@@ -55,22 +55,10 @@ struct WorkerLogger {
             logger.log(
                 level: isStartingOver ? .debug : .warning, "starting over with new producers and restored state: \(error.message)")
             isStartingOver = true
-        case .partitionStopped, .partitionFailing, .partitionRecovered, .stockRewritten: logPartition(event)
-        case .failed(let error):
-            logDeadLetters()
-            logger.critical("\(error.message)")
-        case .left:
-            logDeadLetters()
-            logger.info("left the consumer group")
-        }
-    }
-
-    private mutating func logPartition(_ event: WorkerEvent) {
-        switch event {
         case .partitionStopped(let partition, let fault):
             logger.critical(
-                "partition stopped, its commands wait: \(fault.reason). To go on: \(mend(partition, fault))",
-                metadata: place(partition, fault))
+                "partition stopped, its commands wait: \(fault.reason). To go on: \(mend(fault))", metadata: place(partition, fault)
+            )
         case .partitionFailing(let partition, let fault):
             failing.insert(partition)
             logger.critical(
@@ -83,13 +71,21 @@ struct WorkerLogger {
             logger.warning(
                 "the stock topic was made anew, or lost its end: all of the partition's stock is written again",
                 metadata: ["partition": "\(partition)", "topic": "\(configuration.topics.stock)"])
-        default: break
+        case .failed(let error):
+            logDeadLetters()
+            logger.critical("\(error.message)")
+        case .left:
+            logDeadLetters()
+            logger.info("left the consumer group")
         }
     }
 
     private mutating func add(_ letter: DeadLetter, of count: Int) {
         heldBack = (heldBack?.first ?? letter, (heldBack?.count ?? 0) + count)
-        if deadLetterLines.isDue(at: now()) { logDeadLetters() }
+        let now = now()
+        guard deadLettersDueAt.map({ now >= $0 }) ?? true else { return }
+        deadLettersDueAt = now + .seconds(1)
+        logDeadLetters()
     }
 
     private mutating func logDeadLetters() {
@@ -108,31 +104,34 @@ struct WorkerLogger {
 
     private func place(_ partition: Int32, _ fault: PartitionFault) -> Logger.Metadata {
         var place: Logger.Metadata = ["partition": "\(partition)"]
-        switch fault.kind {
-        case .input(let input): place["topic"] = "\(configuration.topics[input.topic])"
-        case .journal: place["topic"] = "\(configuration.topics.results)"
-        case .stock: place["topic"] = "\(configuration.topics.stock)"
-        case .record(let topic): place["topic"] = "\(configuration.topics[topic])"
-        case .leader(let topic): place["topic"] = "\(topic)"
-        }
+        let topics = configuration.topics
+        let topic =
+            switch fault.kind {
+            case .input(let input): topics[input.topic]
+            case .journal: topics.results
+            case .stock: topics.stock
+            case .record(let topic): topics[topic]
+            case .leader(let topic): topic
+            }
+        place["topic"] = "\(topic)"
         place["offset"] = fault.offset.map { "\($0)" }
         return place
     }
 
     /// What an operator can do: mostly to write an anchor, having seen what would be skipped or read again.
-    private func mend(_ partition: Int32, _ fault: PartitionFault) -> String {
-        let commands = fault.anchors.map(anchorCommand)
+    private func mend(_ fault: PartitionFault) -> String {
         switch fault.kind {
-        case .record, .leader: return "mend what the reason names"
-        case _ where fault.anchors.isEmpty: return "docs/OPERATIONS.md#topics-made-anew says what can be done"
+        case .record, .leader: "mend what the reason names"
         case .stock, .journal, .input:
-            return commands.joined(separator: " && ")
-                + " (first with --dry-run, which shows what is skipped and what is read again). See docs/OPERATIONS.md#anchors"
+            fault.anchors.isEmpty
+                ? "docs/OPERATIONS.md#topics-made-anew says what can be done"
+                : fault.anchors.map(anchorCommand).joined(separator: " && ")
+                    + " (first with --dry-run, which shows what is skipped and what is read again). See docs/OPERATIONS.md#anchors"
         }
     }
 
     private func anchorCommand(_ position: InputPosition) -> String {
-        let prefix = configuration.topics.orders.dropLast("orders".count)
+        let prefix = configuration.topics.prefix
         return "juice anchor --bootstrap-servers \(configuration.bootstrapServers)"
             + (configuration.group == "juice-maker" ? "" : " --group \(configuration.group)")
             + (prefix == TopicNames.standardPrefix ? "" : " --topic-prefix \(prefix)")
@@ -145,20 +144,5 @@ struct WorkerLogger {
 
     private static func metadata(_ summary: TransactionSummary) -> Logger.Metadata {
         ["commands": "\(summary.commands)", "stores": "\(summary.storesWritten)"]
-    }
-}
-
-/// Limits how often a line is logged.
-private struct Spacing {
-    private let pause: Duration
-    private var last: ContinuousClock.Instant?
-
-    init(_ pause: Duration) { self.pause = pause }
-
-    /// Whether the next line is due; if so, the pause begins again.
-    mutating func isDue(at now: ContinuousClock.Instant) -> Bool {
-        if let last, now - last < pause { return false }
-        last = now
-        return true
     }
 }

@@ -13,12 +13,14 @@ final class KafkaCommandLog: CommandLog {
     private let configuration: ServiceConfiguration
     private let worker: Int
     private let hooks: ClientHooks
-    private let topics: TopicPreparation.Ready
+    private let partitions: TopicCheck.PartitionCounts
     private let watch: BrokerWatch
     private let metrics: WorkerMetrics?
+    private let observer: TransactionObserver
 
-    /// Nil without a membership.
-    private var input: CommandInput?
+    /// The member of the group, which is replaced when its membership is lost; nil for an anchor.
+    private var input: CommandConsumer?
+    /// What an anchor reads.
     private let share: InputShare?
     private let transactions: TransactionSession
     private let reader: LogReader
@@ -27,33 +29,30 @@ final class KafkaCommandLog: CommandLog {
     /// When the log last joined the group again without knowing why it was fenced.
     private var rejoinedAt: ContinuousClock.Instant?
 
-    /// For calls that go on in the background and are resumed by the next attempt.
-    private static let callTimeout = Duration.seconds(1)
-    /// For lookups, which begin again with each attempt.
-    private var lookupTimeout = AdaptiveTimeout()
+    /// For lookups, which begin again with each attempt. Other calls go on in the background and are resumed by the next attempt.
+    private var lookupTimeout: AdaptiveTimeout
     /// If the log is fenced twice within this time, another process uses its instance id.
     private static let rivalWindow = Duration.seconds(60)
 
     /// Joins the consumer group, unless a share of the partitions is given.
     init(
-        configuration: ServiceConfiguration, worker: Int, topics: TopicPreparation.Ready, share: InputShare? = nil,
-        watch: BrokerWatch, metrics: WorkerMetrics?, logger: Logger
+        configuration: ServiceConfiguration, worker: Int, partitions: TopicCheck.PartitionCounts, share: InputShare? = nil,
+        watch: BrokerWatch, metrics: WorkerMetrics? = nil, logger: Logger
     ) throws(KafkaError) {
-        self.share = share
         self.configuration = configuration
         self.worker = worker
+        self.partitions = partitions
+        self.share = share
         self.watch = watch
-        self.topics = topics
         self.metrics = metrics
+        lookupTimeout = AdaptiveTimeout(shortest: configuration.callTimeout)
+        observer = TransactionObserver(
+            metrics: metrics, tracer: BatchTracer.installed(worker: worker, topics: configuration.topics))
         let hooks = ClientHooks(logger: logger, logCeiling: .info)
         self.hooks = hooks
         transactions = TransactionSession(
             ids: { configuration.transactionalIDs(worker: worker, set: $0) }, setCount: ServiceConfiguration.producerSets,
-            topics: Topic.allCases.map { topic in
-                // A record that arrived compressed may be too large to forward uncompressed.
-                let isHandedOn = topic != .results && topic != .stock
-                return (configuration.topics[topic], isHandedOn ? ["compression.type": "zstd"] : [:])
-            },
+            topics: Topic.allCases.map { (configuration.topics[$0], configuration.producerProperties(of: $0)) },
             inactivityTimeout: .seconds(2)
         ) { (configuration.producer, hooks.reporting(.producer(index: $0), to: metrics)) }
         transactions.prepare()
@@ -62,9 +61,9 @@ final class KafkaCommandLog: CommandLog {
         if share == nil { input = try join() }
     }
 
-    private func join() throws(KafkaError) -> CommandInput {
-        try CommandInput(
-            configuration: configuration, worker: worker, topics: topics, watch: watch,
+    private func join() throws(KafkaError) -> CommandConsumer {
+        try CommandConsumer(
+            configuration: configuration, worker: worker, partitions: partitions, watch: watch,
             hooks: hooks.reporting(.consumer, to: metrics))
     }
 
@@ -73,44 +72,52 @@ final class KafkaCommandLog: CommandLog {
     func name(of topic: InputTopic) -> String { configuration.topics[topic] }
 
     func leave() {
+        observer.abandoned()
         transactions.drop()
         fence = nil
         input?.close()
     }
-}
 
-// MARK: - Input
+    // MARK: - Input
 
-extension KafkaCommandLog {
     func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
         transactions.poll()
         reader.poll()
         guard let input else { return .records([], ends: []) }
+        let result: PollResult
         switch try input.poll(maxRecords: maxRecords, wait: wait) {
-        case .success(.assigned(let share)):
-            // The takeover needs them in a moment, and a new client takes long to connect.
-            transactions.prepare()
-            return .assigned(share)
-        case .success(.damaged(let place, let reason)):
-            let partition = TopicPartition(topic: configuration.topics[place.topic], partition: place.partition)
-            let last = reader.lastDamaged(of: partition, from: place.offset, timeout: .seconds(5))
-            return .damaged(InputPosition(topic: place.topic, partition: place.partition, offset: last), reason)
-        case .success(let result): return result
+        case .success(let polled): result = polled
         case .failure(let error): return try rejoin(after: error)
         }
+        switch result {
+        case .records(let records, _): observer.polled(records, headers: input.headers)
+        // The takeover needs them in a moment, and a new client takes long to connect.
+        case .assigned: transactions.prepare()
+        case .damaged(let place, let reason):
+            let partition = configuration.topics[place.topic.topic, place.partition]
+            let last = reader.lastDamaged(of: partition, from: place.offset, timeout: .seconds(5))
+            return .damaged(InputPosition(topic: place.topic, partition: place.partition, offset: last), reason)
+        case .revoked: break
+        }
+        return result
     }
 
     func headers(of record: CommandRecord) -> [MessageHeader] { input?.headers(of: record) ?? [] }
 
     func start(at positions: [InputPosition]) throws(LogError) {
+        observer.abandoned()
         fence = nil
         try LogError.rethrowing { () throws(KafkaError) in
             try reader.close()
-            try input?.start(at: offsets(positions))
+            try input?.start(at: configuration.topics.offsets(positions))
         }
+        metrics?.started(at: positions)
     }
 
-    func publish(_ positions: [InputPosition]) { input?.consumer.publish(offsets(positions)) }
+    func publish(_ positions: [InputPosition]) {
+        input?.consumer.publish(configuration.topics.offsets(positions))
+        metrics?.published(positions)
+    }
 
     func readBack(
         _ ranges: [InputPartition: Range<Offset>]
@@ -141,17 +148,8 @@ extension KafkaCommandLog {
         return .revoked
     }
 
-    private func offsets(_ positions: [InputPosition]) -> [TopicPartition: Offset] {
-        Dictionary(
-            uniqueKeysWithValues: positions.map {
-                (TopicPartition(topic: configuration.topics[$0.topic], partition: $0.partition), $0.offset)
-            })
-    }
-}
+    // MARK: - Taking over
 
-// MARK: - Taking over
-
-extension KafkaCommandLog {
     func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
         guard let share = share ?? input?.share else { throw LogError(.startOver, "the partitions were given up") }
         let start = ContinuousClock.now
@@ -159,6 +157,7 @@ extension KafkaCommandLog {
             var found = try logs.read(partitions, of: share, closedConnections: closedConnections, timeout: lookupTimeout.current)
             for index in found.extents.indices { found.extents[index].rewound = rewound(in: found.extents[index]) }
             answered(after: .now - start)
+            metrics?.found(found.extents)
             return found
         } catch {
             if error.remedy == .retry { timedOut() }
@@ -168,15 +167,14 @@ extension KafkaCommandLog {
 
     private func rewound(in extents: PartitionExtents) -> Set<ChangelogTopic> {
         let ends = [ChangelogTopic.results: extents.results.upperBound, .stock: extents.stock.upperBound]
-        return Set(
-            ends.filter { topic, end in
-                let place = TopicPartition(topic: configuration.topics[topic.topic], partition: extents.partition)
-                return transactions.takeLoss(of: place, endingAt: end)
-            }.keys)
+        let rewound = ends.filter { topic, end in
+            transactions.takeLoss(of: configuration.topics[topic.topic, extents.partition], endingAt: end)
+        }
+        return Set(rewound.keys)
     }
 
     func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] {
-        let places = partitions.map { TopicPartition(topic: configuration.topics[$0.topic], partition: $0.partition) }
+        let places = partitions.map { configuration.topics[$0] }
         let committed = try looking { () throws(KafkaError) in
             try reader.uncommitted.committed(places, timeout: lookupTimeout.current)
         }
@@ -186,7 +184,7 @@ extension KafkaCommandLog {
     func confirmMembership(_ positions: [InputPosition]) throws(LogError) {
         guard let input else { return }
         do throws(KafkaError) {
-            try input.consumer.commit(offsets(positions))
+            try input.consumer.commit(configuration.topics.offsets(positions))
             watch.reached()
         } catch {
             if error.code.isHopeless { throw LogError(error) }
@@ -198,7 +196,7 @@ extension KafkaCommandLog {
     func fence(_ ids: Set<String>) throws(LogError) -> Set<String> {
         let fence = fence ?? ProducerFence(configuration: configuration.producer, hooks: hooks)
         self.fence = fence
-        let undecided = try call { () throws(KafkaError) in try fence.fence(ids, timeout: Self.callTimeout) }
+        let undecided = try call { () throws(KafkaError) in try fence.fence(ids, timeout: configuration.callTimeout) }
         transactions.discardPrepared(ids)
         self.fence = nil
         return undecided
@@ -212,25 +210,29 @@ extension KafkaCommandLog {
 
     func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {
         try LogError.rethrowing { () throws(KafkaError) in try reader.open(positions, isolation: isolation) }
+        metrics?.opened(positions)
     }
 
     func readChangelog() throws(LogError) -> ChangelogBatch {
-        try LogError.rethrowing { () throws(KafkaError) in try reader.read(timeout: .milliseconds(100)) }
+        let batch = try LogError.rethrowing { () throws(KafkaError) in try reader.read(timeout: .milliseconds(100)) }
+        metrics?.read(batch)
+        return batch
     }
-}
 
-// MARK: - Transactions
+    // MARK: - Transactions
 
-extension KafkaCommandLog {
     func initTransactions() throws(LogError) -> [String] {
-        try call { () throws(KafkaError) in try transactions.initTransactions(timeout: Self.callTimeout) }
+        observer.abandoned()
+        return try call { () throws(KafkaError) in try transactions.initTransactions(timeout: configuration.callTimeout) }
     }
 
-    func begin() throws(LogError) { try call { () throws(KafkaError) in try transactions.begin() } }
+    func begin() throws(LogError) {
+        try call { () throws(KafkaError) in try transactions.begin() }
+        observer.began()
+    }
 
     func produce(_ record: OutputRecord) throws(LogError) {
-        // The dead-letter topic may have fewer partitions than the inputs.
-        let partition = record.topic == .deadLetters ? record.partition % topics.deadLetterPartitions : record.partition
+        let partition = record.topic == .deadLetters ? record.partition % partitions.deadLetters : record.partition
         // Not in a closure, which would cost more than the rest of this call.
         do throws(KafkaError) {
             try transactions.produce(
@@ -241,22 +243,26 @@ extension KafkaCommandLog {
     }
 
     func flush() throws(LogError) {
-        try call { () throws(KafkaError) in try transactions.flush(timeout: Self.callTimeout) }
+        try call { () throws(KafkaError) in try transactions.flush(timeout: configuration.callTimeout) }
     }
 
     func commit() throws(LogError) {
-        try call { () throws(KafkaError) in try transactions.commit(timeout: Self.callTimeout) }
+        try call { () throws(KafkaError) in try transactions.commit(timeout: configuration.callTimeout) }
         watch.reached()
+        observer.committed(at: now)
     }
 
     func writtenResults(of partition: Int32) -> [Range<Offset>] {
-        transactions.writtenRanges(of: TopicPartition(topic: configuration.topics.results, partition: partition))
+        transactions.writtenRanges(of: configuration.topics[.results, partition])
     }
 
     func writtenStockEnd(of partition: Int32) -> Offset {
-        transactions.writtenEnd(of: TopicPartition(topic: configuration.topics.stock, partition: partition)) ?? 0
+        transactions.writtenEnd(of: configuration.topics[.stock, partition]) ?? 0
     }
 
+    // MARK: - Calls
+
+    /// Makes a call that waits for a broker. If it takes too long, finds out whether the cluster answers at all.
     private func call<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
         do throws(LogError) {
             return try LogError.rethrowing(body)
@@ -269,15 +275,13 @@ extension KafkaCommandLog {
     /// Makes a lookup. If it times out, the next one may take longer.
     private func looking<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
         let start = ContinuousClock.now
-        return try LogError.rethrowing { () throws(KafkaError) in
-            do throws(KafkaError) {
-                let result = try body()
-                answered(after: .now - start)
-                return result
-            } catch {
-                if error.code == .timedOut { timedOut() }
-                throw error
-            }
+        do throws(KafkaError) {
+            let result = try body()
+            answered(after: .now - start)
+            return result
+        } catch {
+            if error.code == .timedOut { timedOut() }
+            throw LogError(error)
         }
     }
 
@@ -289,5 +293,96 @@ extension KafkaCommandLog {
         lookupTimeout.answered(after: time, closedConnections: closedConnections)
         // A slow broker may never answer a probe in time, so every answer counts.
         watch.reached()
+    }
+}
+
+/// How long to wait for a call that librdkafka cannot resume. A slow broker would answer each attempt too late, so each attempt
+/// waits longer than the one before.
+struct AdaptiveTimeout {
+    private(set) var current: Duration
+    private let shortest: Duration
+    /// How many connections the client had lost when it last got an answer.
+    private var closedConnections = 0
+
+    private static let longest = Duration.seconds(8)
+    /// Once a connection broke, the broker may be dead, and its successor has to be asked instead.
+    private static let longestAfterLoss = Duration.seconds(2)
+
+    init(shortest: Duration = .seconds(1)) { (current, self.shortest) = (shortest, shortest) }
+
+    /// - Parameter closedConnections: how many connections the client has lost since it was made; 0 where that makes no
+    ///   difference.
+    mutating func timedOut(closedConnections: Int = 0) {
+        let isLost = closedConnections != self.closedConnections
+        current = min(current * 2, isLost ? Self.longestAfterLoss : Self.longest)
+    }
+
+    /// - Parameters:
+    ///   - time: how long the answer took. The next one will take about as long.
+    ///   - closedConnections: as in ``timedOut(closedConnections:)``.
+    mutating func answered(after time: Duration, closedConnections: Int = 0) {
+        current = max(shortest, min(current, time * 2))
+        self.closedConnections = closedConnections
+    }
+}
+
+// MARK: - Between the engine and Kafka
+
+extension LogError {
+    /// The error of a Kafka client as the engine sees it.
+    init(_ error: KafkaError) {
+        let remedy: Remedy =
+            switch error.remedy {
+            case _ where error.code.isHopeless: .stop
+            case .retry: .retry
+            case .startOver: .startOver
+            }
+        let subject: Subject =
+            switch error.code {
+            case _ where error.code.isRefusalOfRecord: .record
+            case .transport: .connection
+            default: .call
+            }
+        self.init(remedy, error.description + error.code.neededRights, subject: subject)
+    }
+
+    /// Calls a Kafka client and turns its errors into the engine's.
+    static func rethrowing<Success>(_ body: () throws(KafkaError) -> Success) throws(LogError) -> Success {
+        do throws(KafkaError) { return try body() } catch { throw LogError(error) }
+    }
+}
+
+extension KafkaError.Code {
+    /// For an error about a missing right, a text that names the rights the service needs; otherwise empty. librdkafka names
+    /// the resource of a denied request at best, and never the right.
+    var neededRights: String {
+        let needs: String
+        switch self {
+        case .topicAuthorizationFailed:
+            needs = "Read and Write on its topics (on dead letters only Write), DescribeConfigs, and Create with --create-topics"
+        case .groupAuthorizationFailed: needs = "Read on its group"
+        case .transactionalIDAuthorizationFailed: needs = "Write on transactional ids that begin with GROUP/"
+        case .clusterAuthorizationFailed: needs = "no right on the cluster, unless it is to create topics"
+        default: return ""
+        }
+        return "; the service needs \(needs): see docs/SECURITY.md"
+    }
+}
+
+extension TopicNames {
+    var prefix: String { String(orders.dropLast("orders".count)) }
+
+    /// The topics that commands are read from.
+    var inputs: [String] { InputTopic.allCases.map { self[$0.topic] } }
+
+    subscript(topic: InputTopic) -> String { self[topic.topic] }
+
+    subscript(topic: Topic, partition: Int32) -> TopicPartition { TopicPartition(topic: self[topic], partition: partition) }
+
+    subscript(input: InputPartition) -> TopicPartition { self[input.topic.topic, input.partition] }
+
+    /// Kafka's form of positions in the inputs.
+    func offsets(_ positions: [InputPosition]) -> [TopicPartition: Offset] {
+        Dictionary(uniqueKeysWithValues: positions.map { (self[$0.topic.topic, $0.partition], $0.offset) })
     }
 }
