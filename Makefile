@@ -17,7 +17,7 @@ DEBUG := .build/debug
 FIRST_BUILD := The first build takes about five minutes on two cores, most of it for dependencies; later ones take seconds. [done/all] shows the progress.
 # Tests that only compute. They run separately: on Swift's few threads they would block the services of other tests, which mostly
 # wait. The simulation has its own thread.
-UNIT := JuiceMakerTests|JuiceMessagesTests|JuiceAuditTests|JuiceEngineTests\.(?!SimulationTests)|JuiceRestockBotTests|tortureTests
+UNIT := JuiceMakerTests|JuiceMessagesTests|JuiceAuditTests|JuiceEngineTests\.(?!SimulationTests)|JuiceRestockBotTests|FaultyNetworkTests|tortureTests
 # The versions of librdkafka that `make compat` tries: those of Debian 12, Ubuntu 24.04 and Debian 13, and the newest of all.
 VERSIONS ?= 2.0.2 2.3.0 2.8.0 newest
 # The tests that `make test-browser` runs; all by default.
@@ -106,7 +106,7 @@ compat: build built .build/contract-venv/ready ## Run demo, tests and a short to
 contract: built .build/contract-venv/ready ## Check the schemas against thousands of messages, and run the examples for integrators
 	@./scripts/setup.sh kcat
 	@echo "Checking docs/asyncapi.yaml and docs/schemas against the service's messages, and the examples"
-	@set -o pipefail; $(DEBUG)/contract-samples | .build/contract-venv/bin/python Tests/contract/check.py
+	@set -o pipefail; $(DEBUG)/fixtures contract-samples | .build/contract-venv/bin/python Tests/contract/check.py
 	@PYTHONDONTWRITEBYTECODE=1 .build/contract-venv/bin/python Tests/contract/examples.py $(DEBUG)
 
 deploy-check: built .build/deploy-venv/ready ## Check deploy/ and docs/METRICS.md: a real Prometheus scrapes the service

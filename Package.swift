@@ -113,20 +113,25 @@ let package = Package(
         .testTarget(
             name: "JuiceBenchTests",
             dependencies: ["JuiceBench", "JuiceClient", "JuiceMaker", "JuiceService", "Kafka", "TestSupport"]),
+        // A proxy before brokers that holds back, cuts, delays and repeats single requests.
+        .target(
+            name: "FaultyNetwork",
+            dependencies: [
+                "CRdKafka", .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            ], path: "Tools/FaultyNetwork"),
+        .testTarget(
+            name: "FaultyNetworkTests",
+            dependencies: ["FaultyNetwork", .product(name: "NIOCore", package: "swift-nio")]),
         .executableTarget(
             name: "torture",
             dependencies: [
-                "CRdKafka", "JuiceAudit", "JuiceMaker", "Kafka",
+                "CRdKafka", "FaultyNetwork", "JuiceAudit", "JuiceMaker", "Kafka",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Tools/torture"
         ),
-        .testTarget(
-            name: "tortureTests",
-            dependencies: ["JuiceAudit", "JuiceMaker", "torture", .product(name: "NIOCore", package: "swift-nio")]),
+        .testTarget(name: "tortureTests", dependencies: ["JuiceAudit", "torture"]),
         .target(
             name: "JuiceSimulation",
             dependencies: [
@@ -161,13 +166,15 @@ let package = Package(
             ],
             path: "Tools/soak"
         ),
-        // The broker and the service under the page of `make test-browser`, which can be stopped and started.
+        // Run by `make contract` and `make test-browser`.
         .executableTarget(
-            name: "kiosk-stage",
+            name: "fixtures",
             dependencies: [
-                "BrokerFaults", "Kafka", "JuiceService", .product(name: "Logging", package: "swift-log"),
+                "BrokerFaults", "JuiceMessages", "JuiceService", "Kafka", "MessageSamples",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ], path: "Tools/kiosk-stage"),
+            ], path: "Tools/fixtures"),
         .testTarget(
             name: "JuiceKioskTests",
             dependencies: [
@@ -184,14 +191,6 @@ let package = Package(
         // the check of the schemas and for the fuzzer.
         .target(
             name: "MessageSamples", dependencies: ["JuiceMaker", "JuiceMessages"], path: "Tests/MessageSamples"),
-        // Run by `make contract`.
-        .executableTarget(
-            name: "contract-samples",
-            dependencies: [
-                "MessageSamples", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            path: "Tools/contract-samples"
-        ),
         // The Swift example of docs/INTEGRATION.md.
         .executableTarget(
             name: "order-example", dependencies: ["JuiceMessages", "Kafka", .product(name: "Logging", package: "swift-log")],

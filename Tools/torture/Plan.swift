@@ -1,4 +1,5 @@
 import ArgumentParser
+import FaultyNetwork
 import Foundation
 import JuiceAudit
 import Kafka
@@ -108,18 +109,17 @@ struct Plan: ParsableArguments, Sendable {
         }
     }
 
-    /// The kinds of requests that may get a fault; nil is all.
-    var faultyKinds: Set<ApiKey>? {
+    /// The kinds of requests that may get a fault.
+    var faultyKinds: Set<ApiKey> {
         get throws {
-            guard let networkKinds else { return nil }
-            let keys = try networkKinds.split(separator: ",").map { name in
-                guard let key = ApiKey(name: String(name)), FaultPlan.kinds.contains(key) else {
-                    let names = FaultPlan.kinds.map(\.description).sorted().joined(separator: ", ")
+            guard let networkKinds else { return FaultyNetwork.kinds }
+            let known = Dictionary(uniqueKeysWithValues: FaultyNetwork.kinds.map { ($0.name.lowercased(), $0) })
+            return Set(
+                try networkKinds.split(separator: ",").map { name in
+                    if let kind = known[name.lowercased()] { return kind }
+                    let names = known.values.map(\.name).sorted().joined(separator: ", ")
                     throw ValidationError("--network-kinds: there is no \(name); known are \(names)")
-                }
-                return key
-            }
-            return Set(keys)
+                })
         }
     }
 }

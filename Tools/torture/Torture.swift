@@ -1,7 +1,10 @@
 import ArgumentParser
+import FaultyNetwork
 import Foundation
+import JuiceAudit
+import JuiceMaker
 
-/// The root of the command line.
+/// The command line.
 @main
 struct Torture: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -34,14 +37,196 @@ struct Torture: ParsableCommand {
         signal(SIGPIPE, SIG_IGN)
         Interruption.install()
         do {
-            let verdict = try TortureRun(plan: plan).run()
-            throw ExitCode(verdict ? 0 : 1)
+            throw ExitCode(try TortureRun(plan: plan).run() ? 0 : 1)
         } catch is Interrupted {
             Console.line("torture: interrupted")
             throw ExitCode(130)
         } catch let error as TortureError {
             Console.line("torture: \(error.description)")
             throw ExitCode(70)
+        }
+    }
+}
+
+/// What is done to the service while it is under load.
+protocol Course: AnyObject {
+    /// Does it.
+    func run() throws
+    /// Reports something that went wrong besides the contract, such as a service that never answered again.
+    func report(problem: String)
+    /// All that was reported.
+    var problems: [String] { get }
+    /// How long things took, in lines.
+    var summary: [String] { get }
+}
+
+/// What a course works with.
+struct TestBed {
+    let plan: Plan
+    let cluster: Cluster
+    let fleet: Fleet
+    let watch: AnswerWatch
+    let load: Load
+    /// The proxy between instances and brokers, if there is one.
+    let network: FaultyNetwork?
+
+    /// Throws if the torture itself no longer works.
+    func check() throws {
+        if let failure = load.failure ?? watch.failure { throw TortureError(failure) }
+    }
+
+    /// Waits for an answer from each of these partitions, written after a time in milliseconds since 1970.
+    ///
+    /// - Parameter beforehand: done once they are waited for.
+    func awaitAnswers(
+        from partitions: Set<Int32>? = nil, madeAfter: Int64, beforehand: () throws -> Void = {}
+    ) throws -> AnswerWatch.Expectation {
+        watch.expect(from: partitions ?? Set(plan.allPartitions), madeAfter: madeAfter)
+        try beforehand()
+        try wait(for: plan.recoveryTimeout, through: network) { watch.expectation.all != nil }
+        return watch.expectation
+    }
+}
+
+/// A run from the creation of the topics to the verdict.
+private struct TortureRun {
+    let plan: Plan
+
+    private var folder: URL {
+        FileManager.default.temporaryDirectory.appendingPathComponent(String(plan.prefix.dropLast()))
+    }
+
+    /// Runs everything and prints the report.
+    ///
+    /// - Returns: whether the contract was kept and the service answered again after each round.
+    func run() throws -> Bool {
+        let cluster = try Cluster(plan: plan)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        Console.line("torture: seed \(plan.seed), topics \(plan.prefix)*, logs in \(folder.path)")
+        let network = try plan.network ? FaultyNetwork(plan: plan) : nil
+        let servers = try network?.listen(inFrontOf: plan.bootstrapServers) ?? plan.bootstrapServers
+        let fleet = Fleet(plan: plan, bootstrapServers: servers, folder: folder, cluster: cluster, network: network)
+        var isSound = false
+        defer {
+            fleet.killAll()
+            if isSound || Interruption.isRequested, !plan.keep {
+                cluster.deleteTopics()
+                try? FileManager.default.removeItem(at: folder)
+            }
+        }
+        try cluster.createTopics()
+        let bed = try start(fleet, cluster, network)
+        defer { bed.watch.stop() }
+        let course: any Course = plan.rolling ? try RollingRestart(bed) : try Rounds(bed)
+        network?.resumeFaults()
+        try course.run()
+        network?.pauseFaults()
+        try finish(course, bed)
+        Console.status("reading the topics")
+        let topics = try cluster.readTopics()
+        Console.status("auditing")
+        let report = Report(
+            audit: Audit(of: topics, by: plan.rules), lost: Report.lost(bed.load.acknowledged, in: topics),
+            problems: course.problems + (network?.problems ?? []), summary: course.summary + (network?.summary ?? []))
+        report.print(as: plan.rolling ? "rolling restart" : "torture: \(plan.rounds) rounds")
+        isSound = try (!plan.topicsAnew || TopicsAnew(bed).run()) && report.isSound
+        if !isSound { Console.line("The topics \(plan.prefix)* and the logs in \(folder.path) are kept.") }
+        return isSound
+    }
+
+    /// Starts the service and the clients, and waits until all partitions answer.
+    private func start(_ fleet: Fleet, _ cluster: Cluster, _ network: FaultyNetwork?) throws -> TestBed {
+        for _ in 0..<plan.instances { try fleet.add().start() }
+        guard try wait(for: plan.recoveryTimeout, until: { fleet.instances.allSatisfy(\.isReady) }) else {
+            throw TortureError("the instances do not get ready; their logs are in \(folder.path)")
+        }
+        let bed = TestBed(
+            plan: plan, cluster: cluster, fleet: fleet, watch: AnswerWatch(plan: plan), load: Load(plan: plan), network: network)
+        guard try bed.awaitAnswers(madeAfter: 0).all != nil else {
+            throw TortureError("not every partition answers; the logs are in \(folder.path)")
+        }
+        return bed
+    }
+
+    /// Ends the load, lets the service answer everything, and stops it.
+    private func finish(_ course: any Course, _ bed: TestBed) throws {
+        Console.status("waiting for the last answers")
+        try bed.load.stop()
+        // Before those that rest are started: one that fell would be among them.
+        for problem in bed.fleet.collectCrashes() { course.report(problem: problem) }
+        for instance in bed.fleet.resting { try instance.start() }
+        let isDrained = try wait(for: plan.recoveryTimeout * 2) { (try? bed.cluster.isDrained()) ?? false }
+        if !isDrained { course.report(problem: "by the group's offsets not all commands are processed") }
+        let fallen = bed.fleet.collectCrashes()
+        for problem in try fallen + bed.fleet.stopAll() { course.report(problem: problem) }
+    }
+}
+
+extension FaultyNetwork {
+    fileprivate convenience init(plan: Plan) throws {
+        self.init(
+            rate: plan.networkRate, kinds: try plan.faultyKinds, random: SeededGenerator(seed: plan.seed &* 13 &+ 5))
+    }
+
+    /// The faults and their effects, in lines.
+    fileprivate var summary: [String] {
+        faultTable.map { Console.row($0, nameWidth: 20, cellWidth: 16) } + [power]
+    }
+}
+
+/// The result of a run.
+struct Report {
+    let audit: Audit
+    /// Records that a broker acknowledged but that are missing.
+    let lost: [String]
+    /// Problems other than violations of the contract.
+    let problems: [String]
+    /// Durations, as lines.
+    let summary: [String]
+
+    var isSound: Bool { audit.faults.isEmpty && lost.isEmpty && problems.isEmpty }
+
+    /// Further faults are counted but not shown: one cause often leads to many.
+    private static let mostShown = 50
+
+    /// - Parameter title: the kind of run, for the last line.
+    func print(as title: String) {
+        for line in summary { Console.line(line) }
+        let counts = audit.counts
+        Console.line(
+            """
+            \(counts.records) records of clients, \(counts.forwarded) forwarded, \(counts.deadLetters) put aside, \
+            \(counts.stores) stores, \
+            whose partitions had \(audit.owners.count) owners one after the other
+            \(counts.answers) answers: \(counts.juicesMade) juice made, \(counts.outOfStock) out of stock, \
+            \(counts.restocked) restocked, \(counts.cancelled) cancelled, \(counts.rejected) rejected, \
+            \(counts.duplicates) duplicates
+            """
+        )
+        // The worst first.
+        let found = Fault.Category.allCases.flatMap { kind in audit.faults.filter { $0.category == kind } }
+        let faults = lost + found.map(\.description)
+        for fault in faults.prefix(Self.mostShown) { Console.line(fault) }
+        if faults.count > Self.mostShown { Console.line("and \(faults.count - Self.mostShown) more") }
+        for problem in problems { Console.line(problem) }
+        let missing = audit.count(of: .missing) + lost.count
+        Console.line(
+            "\(title), \(counts.commands) commands, \(missing) missing, "
+                + "\(audit.count(of: .doubled)) doubled, \(audit.count(of: .wrong)) wrong"
+                + (problems.isEmpty ? "" : ", \(problems.count) problems"))
+    }
+
+    /// The acknowledged records that are missing from the topics. The audit itself sees only what is in the topics.
+    static func lost(_ acknowledged: [Load.Acknowledged], in topics: AuditTopics) -> [String] {
+        let values = ["orders": topics.orders, "restocks": topics.restocks].mapValues { partitions in
+            partitions.map { records in Dictionary(records.map { ($0.offset, $0.value) }) { first, _ in first } }
+        }
+        return acknowledged.compactMap { record in
+            let partition = values[record.topic]?[Int(record.partition)] ?? [:]
+            let isThere = record.offset.map { partition[$0] == .some(record.value) } ?? partition.values.contains(record.value)
+            guard !isThere else { return nil }
+            let place = "\(record.topic) \(record.partition)" + (record.offset.map { "@\($0)" } ?? "")
+            return "missing: \(place): it was acknowledged and is not there"
         }
     }
 }

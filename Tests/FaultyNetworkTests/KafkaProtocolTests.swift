@@ -1,0 +1,149 @@
+import NIOCore
+import Testing
+
+@testable import FaultyNetwork
+
+@Suite("Requests are read in the versions that clients are told of") struct RequestTests {
+    private static let producer = ProducerIdentity(id: 4_000, epoch: 7)
+    private static let identity: [Field] = [.int64(4_000), .int16(7)]
+    private static let end: [Field] = [.string("t")] + identity + [.int8(1)]
+
+    /// One topic, one partition, one batch without records.
+    private static func produce(id: String?, acks: Int16 = -1) -> [Field] {
+        [
+            .string(id), .int16(acks), .int32(30_000), .int32(1), .string("juice.results"), .int32(1), .int32(3), .int32(61),
+            .bytes(Array(repeating: 0, count: 43)),
+        ] + identity + [.int64(0)]
+    }
+
+    private static let samples: [(ApiKey, Int16, [Field], String?, ProducerIdentity?)] = [
+        (.initProducerId, 1, [.string("t"), .int32(10_000)], "t", nil),
+        (.initProducerId, 4, [.compact("t"), .int32(10_000)] + identity + [.int8(0)], "t", producer),
+        (.initProducerId, 4, [.compact("t"), .int32(10_000), .int64(-1), .int16(-1), .int8(0)], "t", nil),
+        (.addPartitionsToTxn, 0, end, "t", producer), (.endTxn, 0, end, "t", producer), (.endTxn, 2, end, "t", producer),
+        (.produce, 7, produce(id: "t"), "t", producer), (.produce, 7, produce(id: nil), nil, producer),
+        // Of others only the header is read, and of a truncated request what is there.
+        (.heartbeat, 3, [.string("group")], nil, nil), (.endTxn, 5, [.bytes([1, 2, 3])], nil, nil),
+        (.endTxn, 1, [.string("t")], "t", nil),
+    ]
+
+    @Test(arguments: samples)
+    func isRead(_ key: ApiKey, _ version: Int16, _ body: [Field], _ id: String?, _ producer: ProducerIdentity?) throws {
+        let request = try Request(frame: requestFrame(key, version, body))
+        #expect(request.key == key)
+        #expect(request.version == version)
+        #expect(request.correlationID == 77)
+        #expect(request.transactionalID == id)
+        #expect(request.producer == producer)
+        #expect(request.isAnswered)
+    }
+
+    @Test func produceWithoutAcksHasNoResponse() throws {
+        #expect(try !Request(frame: requestFrame(.produce, 7, Self.produce(id: nil, acks: 0))).isAnswered)
+    }
+
+    @Test func withoutAHeaderItIsNone() {
+        #expect(throws: WireError.self) { try Request(frame: ByteBuffer(bytes: [0, 0, 0, 2, 0, 26])) }
+    }
+}
+
+@Suite("Responses are read") struct ResponseTests {
+    private static func error(_ code: Int16) -> [Field] { [.int32(0), .int16(code)] }
+
+    private static func topic(_ errors: [Int16], _ bytesAfterError: Int) -> [Field] {
+        [.int32(1), .string("juice.results"), .int32(Int32(errors.count))]
+            + errors.flatMap { [.int32(3), .int16($0), .bytes(Array(repeating: 1, count: bytesAfterError))] }
+    }
+
+    private static let producer = ProducerIdentity(id: 4_000, epoch: 8)
+
+    private static let samples: [(ApiKey, Int16, [Field], Response?)] = [
+        (.endTxn, 1, error(47), Response(error: 47)), (.endTxn, 2, error(0), Response()),
+        (.initProducerId, 4, [.int8(0)] + error(0) + [.int64(4_000), .int16(8), .int8(0)], Response(producer: producer)),
+        (.addPartitionsToTxn, 0, [.int32(0)] + topic([0, 51, 0], 0), Response(error: 51)),
+        (.produce, 3, topic([0, 0], 16) + [.int32(0)], Response()),
+        (.produce, 7, topic([0, 48, 90], 24) + [.int32(0)], Response(error: 48)),
+        // Others, newer versions and truncated ones are not.
+        (.heartbeat, 3, error(0), nil), (.endTxn, 5, error(0), nil), (.endTxn, 1, [.int8(0)], nil),
+    ]
+
+    @Test(arguments: samples) func isRead(_ key: ApiKey, _ version: Int16, _ body: [Field], _ response: Response?) throws {
+        #expect(Response(frame: frame([.int32(77)] + body), to: try request(key, version: version)) == response)
+    }
+}
+
+@Suite("Responses are rewritten so that clients come by the listeners") struct RewritingTests {
+    private struct Unknown: Error {}
+
+    /// Broker `kafka-N:9092` is behind `127.0.0.1:4000N`.
+    private func rewritten(_ body: [Field], _ key: ApiKey, _ version: Int16) async throws -> ByteBuffer {
+        try await request(key, version: version).rewritten(frame([.int32(77)] + body)) { broker in
+            guard broker.port == 9_092, let number = broker.host.last?.wholeNumberValue else { throw Unknown() }
+            return BrokerAddress(host: "127.0.0.1", port: 40_000 + number)
+        }
+    }
+
+    private func metadata(_ brokers: [(host: String, port: Int32)], _ version: Int16) -> [Field] {
+        var fields: [Field] = version >= 3 ? [.int32(0)] : []
+        fields.append(.int32(Int32(brokers.count)))
+        for (host, port) in brokers {
+            fields += [.int32(5), .string(host), .int32(port)]
+            if version >= 1 { fields.append(.string(nil)) }
+        }
+        return fields + [.string("and so on")]
+    }
+
+    @Test(arguments: [0, 1, 3, 8] as [Int16]) func metadataNamesListeners(version: Int16) async throws {
+        let (brokers, listeners) =
+            ([("kafka-1", 9_092), ("kafka-2", 9_092)], [("127.0.0.1", 40_001), ("127.0.0.1", 40_002)])
+            as ([(String, Int32)], [(String, Int32)])
+        let rewritten = try await rewritten(metadata(brokers, version), .metadata, version)
+        #expect(rewritten == frame([.int32(77)] + metadata(listeners, version)))
+        await #expect(throws: Unknown.self) {
+            try await self.rewritten(metadata([("kafka-1", 9_093)], version), .metadata, version)
+        }
+    }
+
+    @Test(arguments: [0, 1, 2] as [Int16]) func coordinatorIsAListener(version: Int16) async throws {
+        func coordinator(_ host: String, _ port: Int32, error: Int16 = 0) -> [Field] {
+            (version >= 1 ? [.int32(0)] : []) + [.int16(error)] + (version >= 1 ? [.string("NONE")] : [])
+                + [.int32(3), .string(host), .int32(port)]
+        }
+        let rewritten = try await rewritten(coordinator("kafka-3", 9_092), .findCoordinator, version)
+        #expect(rewritten == frame([.int32(77)] + coordinator("127.0.0.1", 40_003)))
+        let none = coordinator("", -1, error: 15)
+        #expect(try await self.rewritten(none, .findCoordinator, version) == frame([.int32(77)] + none))
+    }
+
+    @Test(arguments: [0, 2, 3] as [Int16]) func versionsAreLimited(version: Int16) async throws {
+        func versions(_ ranges: [(ApiKey, Int16, Int16)], error: Int16 = 0) -> [Field] {
+            let isFlexible = version >= 3 && error == 0
+            let tags: [Field] = isFlexible ? [.int8(0)] : []
+            var fields: [Field] = [.int16(error), isFlexible ? .int8(UInt8(ranges.count + 1)) : .int32(Int32(ranges.count))]
+            for (key, oldest, newest) in ranges { fields += [.int16(key.rawValue), .int16(oldest), .int16(newest)] + tags }
+            return fields + (version >= 1 ? [.int32(0)] : []) + tags
+        }
+        let told: [(ApiKey, Int16, Int16)] = [(.produce, 3, 12), (.heartbeat, 0, 4), (.endTxn, 0, 1), (.metadata, 0, 13)]
+        let kept: [(ApiKey, Int16, Int16)] = [(.produce, 3, 7), (.heartbeat, 0, 4), (.endTxn, 0, 1), (.metadata, 0, 8)]
+        // A broker refuses a request of an unknown version, error 35, in the oldest encoding.
+        for error in [0, 35] as [Int16] {
+            let rewritten = try await rewritten(versions(told, error: error), .apiVersions, version)
+            #expect(rewritten == frame([.int32(77)] + versions(kept, error: error)))
+        }
+        await #expect(throws: WireError.self) {
+            try await rewritten(versions([(.findCoordinator, 3, 6)]), .apiVersions, version)
+        }
+    }
+
+    @Test func othersPass() async throws {
+        #expect(try await rewritten([.string("as it is")], .fetch, 11) == frame([.int32(77), .string("as it is")]))
+    }
+
+    @Test(arguments: [
+        ("a:1", ["a:1"]), ("a:1, b:2", ["a:1", "b:2"]), ("[::1]:9092", ["[::1]:9092"]),
+        ("", nil), ("a", nil), ("a:", nil), (":1", nil), ("a:0", nil), ("a:1,b", nil), ("a:65536", nil),
+    ])
+    func addressesAreRead(text: String, addresses: [String]?) {
+        #expect(BrokerAddress.list(text)?.map(\.description) == addresses)
+    }
+}

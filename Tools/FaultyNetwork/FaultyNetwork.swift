@@ -1,0 +1,214 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A proxy between clients and Kafka brokers that holds back, cuts, delays and repeats single requests, at random by their kind.
+///
+/// Each broker has a listener on 127.0.0.1. Responses that name brokers are rewritten to name the listeners, so a client that
+/// bootstraps through the proxy reaches all brokers through it. The connections use neither TLS nor SASL. The proxy lives as long
+/// as the process.
+package final class FaultyNetwork: Sendable {
+    private struct State {
+        var faults: FaultPlan
+        var isPaused = true
+        var counts = RequestCounts()
+        var late = LateRequests()
+        /// Ends the wait of each late request.
+        var waits: [LateRequests.ID: AsyncStream<Never>.Continuation] = [:]
+        var killCue = KillCue()
+        var listeners: [BrokerAddress: EventLoopFuture<BrokerAddress>] = [:]
+        var problems: Set<String> = []
+
+        mutating func forward(_ ids: [LateRequests.ID]) {
+            for id in ids { waits.removeValue(forKey: id)?.finish() }
+        }
+
+        /// Whether requests of a transactional id have to wait: for a late one to arrive, or for its owner to be killed.
+        func isHeldUp(_ id: String) -> Bool { late.isUnderWay(for: id) || killCue.isHolding(id, at: .now) }
+    }
+
+    private let state: Mutex<State>
+
+    /// How long a request waits for late ones that have to arrive before it.
+    private static let longestHold = Duration.seconds(1)
+    /// How long to wait for the response to a late request.
+    private static let responseTimeout = TimeAmount.seconds(5)
+
+    /// The kinds of requests that may get a fault.
+    package static let kinds = Set(FaultPlan.shares.keys)
+
+    /// A proxy that injects no faults before ``resumeFaults()``.
+    ///
+    /// - Parameters:
+    ///   - rate: the percentage of requests of a transaction that get a fault; frequent and other requests get fewer.
+    ///   - kinds: the kinds of requests that may get a fault.
+    ///   - random: chooses the faults.
+    package init(rate: Double, kinds: Set<ApiKey> = kinds, random: any RandomNumberGenerator & Sendable) {
+        state = Mutex(State(faults: FaultPlan(rate: rate, kinds: kinds, random: random)))
+    }
+
+    /// Opens listeners in front of brokers, and blocks until they are there.
+    ///
+    /// - Parameter brokers: `host:port`, separated by commas.
+    /// - Returns: the listeners, written like the brokers; nil if `brokers` is no such list.
+    package func listen(inFrontOf brokers: String) throws -> String? {
+        let listeners = try BrokerAddress.list(brokers)?.map { try listener(for: $0).wait().description }
+        return listeners?.joined(separator: ",")
+    }
+
+    /// Injects no more faults. Requests that were held back so far still arrive late.
+    package func pauseFaults() { state.withLock { $0.isPaused = true } }
+
+    /// Injects faults again.
+    package func resumeFaults() { state.withLock { $0.isPaused = false } }
+
+    /// Waits for a late request that harms a transaction: the next transaction often repairs the harm, so killing the client is
+    /// worst right after it. ``harmedTransactionalID`` then names the client, which is held up for half a second.
+    package func awaitHarm() { state.withLock { $0.killCue = KillCue(isArmed: true) } }
+
+    /// The transactional id of the client that was harmed and is held up.
+    package var harmedTransactionalID: String? { state.withLock { $0.killCue.transactionalID } }
+
+    /// Waits for no more harm, and releases the client that was harmed.
+    package func endHarm() { state.withLock { $0.killCue = KillCue() } }
+
+    /// The faults by kind of request, as rows of cells.
+    package var faultTable: [[String]] { state.withLock { $0.counts.table } }
+
+    /// What late requests did, and so whether the run proves anything, in a line.
+    package var power: String { state.withLock { $0.late.power.line } }
+
+    /// Problems of the proxy itself.
+    package var problems: [String] { state.withLock { $0.problems.sorted() } }
+
+    func report(problem: String) { state.withLock { _ = $0.problems.insert(problem) } }
+}
+
+// MARK: - Connections
+
+typealias FrameChannel = NIOAsyncChannel<ByteBuffer, ByteBuffer>
+
+extension FaultyNetwork {
+    /// The listener in front of a broker, which is opened if it is the first time that the broker is named.
+    func listener(for broker: BrokerAddress) -> EventLoopFuture<BrokerAddress> {
+        state.withLock { state in
+            if let listener = state.listeners[broker] { return listener }
+            let listener = ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .childChannelInitializer { [self] channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let client = try FrameDecoder.frames(of: channel)
+                        Task { await ClientConnection(client, to: broker, network: self).run() }
+                    }
+                }
+                .bind(host: "127.0.0.1", port: 0)
+                .map { BrokerAddress(host: "127.0.0.1", port: $0.localAddress?.port ?? 0) }
+            state.listeners[broker] = listener
+            return listener
+        }
+    }
+
+    func connect(to broker: BrokerAddress) async throws -> FrameChannel {
+        try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1).connectTimeout(.seconds(5))
+            .connect(host: broker.host, port: broker.port) { channel in
+                channel.eventLoop.makeCompletedFuture { try FrameDecoder.frames(of: channel) }
+            }
+    }
+}
+
+// MARK: - Requests and responses
+
+extension FaultyNetwork {
+    /// Chooses what is done to a request.
+    func fault(for request: Request) -> Fault {
+        state.withLock { state in
+            // A Produce without a transactional id is not one of a transaction.
+            let isSpared = state.isPaused || ApiKey.transactional.contains(request.key) && request.transactionalID == nil
+            var fault = isSpared ? .none : state.faults.fault(for: request.key)
+            if state.late.isFull {
+                if case .holdBack = fault { fault = .cut }
+                if case .replay = fault { fault = .none }
+            }
+            state.counts.add(fault, to: request.key)
+            return fault
+        }
+    }
+
+    /// Returns once the late requests that have to arrive before this one have arrived.
+    func clear(_ request: Request) async {
+        let isReleasing = state.withLock { state in
+            let ids = state.late.forwarding(request)
+            state.forward(ids)
+            return !ids.isEmpty
+        }
+        guard let id = request.transactionalID else { return }
+        let mustWait = { [self] in state.withLock { $0.isHeldUp(id) } }
+        guard isReleasing || request.key == .endTxn || state.withLock({ $0.killCue.isHolding(id, at: .now) }) else { return }
+        let deadline = ContinuousClock.now + Self.longestHold
+        while mustWait(), .now < deadline { try? await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    /// Takes note of a response to a client.
+    func answered(_ request: Request, _ frame: ByteBuffer) {
+        guard let response = Response(frame: frame, to: request) else { return }
+        state.withLock { $0.forward($0.late.answered(request, response)) }
+    }
+
+    /// Forwards a copy of a request at a later moment.
+    func forward(_ request: Request, _ frame: ByteBuffer, to broker: BrokerAddress, at moment: Moment) {
+        let (wait, end) = AsyncStream.makeStream(of: Never.self)
+        let id = state.withLock { state in
+            let id = state.late.keep(request, until: moment)
+            state.waits[id] = end
+            return id
+        }
+        Task {
+            try? await Task.sleep(for: moment.wait)
+            state.withLock { if $0.late.release(id) { $0.forward([id]) } }
+        }
+        Task {
+            let response = try? await send(frame, to: broker, after: wait)
+            state.withLock { state in
+                state.waits[id] = nil
+                let harmed = state.late.ended(id, response.flatMap { Response(frame: $0, to: request) })
+                if let harmed { state.killCue.signal(harmed: harmed, at: .now) }
+            }
+        }
+    }
+
+    /// Sends a request on a connection of its own, which is opened in advance so that the moment is not missed.
+    ///
+    /// - Returns: the response, if there is one in time.
+    private func send(_ frame: ByteBuffer, to broker: BrokerAddress, after wait: AsyncStream<Never>) async throws -> ByteBuffer? {
+        let connection = try await connect(to: broker)
+        return try await connection.executeThenClose { responses, requests in
+            for await _ in wait {}
+            connection.channel.eventLoop.scheduleTask(in: Self.responseTimeout) { connection.channel.close(promise: nil) }
+            try await requests.write(frame)
+            return try await responses.first { _ in true }
+        }
+    }
+}
+
+/// Waits for the moment to kill a client.
+struct KillCue {
+    /// How long the client is held up.
+    static let pause = Duration.milliseconds(500)
+
+    private(set) var transactionalID: String?
+    private var isArmed: Bool
+    private var end: ContinuousClock.Instant?
+
+    init(isArmed: Bool = false) { self.isArmed = isArmed }
+
+    /// A late request harmed a transaction. Only the first counts.
+    mutating func signal(harmed transactionalID: String, at now: ContinuousClock.Instant) {
+        guard isArmed, self.transactionalID == nil else { return }
+        (self.transactionalID, end) = (transactionalID, now + Self.pause)
+    }
+
+    func isHolding(_ transactionalID: String, at now: ContinuousClock.Instant) -> Bool {
+        self.transactionalID == transactionalID && end.map { now < $0 } ?? false
+    }
+}

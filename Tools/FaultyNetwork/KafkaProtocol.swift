@@ -1,0 +1,329 @@
+import NIOCore
+
+/// A kind of request, by its number in Kafka's protocol.
+package enum ApiKey: Int16, CaseIterable, Sendable {
+    case produce = 0, fetch, listOffsets, metadata
+    case offsetCommit = 8, offsetFetch, findCoordinator, joinGroup, heartbeat, leaveGroup, syncGroup
+    case apiVersions = 18, initProducerId = 22, offsetForLeaderEpoch, addPartitionsToTxn, endTxn = 26, describeConfigs = 32
+    /// Any other kind.
+    case other = -1
+
+    /// The name in Kafka's documentation, such as `EndTxn`.
+    package var name: String {
+        let name = "\(self)"
+        return name.prefix(1).uppercased() + name.dropFirst()
+    }
+
+    /// The requests of a transaction.
+    static let transactional: Set<ApiKey> = [.produce, .initProducerId, .addPartitionsToTxn, .endTxn]
+
+    /// The newest versions that clients are told of, so that only their encodings have to be read. Newer ones of Fetch and Produce
+    /// name other brokers, which clients would reach directly.
+    static let newestVersions: [ApiKey: Int16] = [
+        .produce: 7, .fetch: 11, .metadata: 8, .findCoordinator: 2, .initProducerId: 4, .addPartitionsToTxn: 2, .endTxn: 2,
+    ]
+}
+
+/// Bytes that violate Kafka's protocol, or a version that clients were not told of.
+struct WireError: Error {}
+
+/// A producer id and epoch.
+struct ProducerIdentity: Hashable, Sendable {
+    let id: Int64
+    let epoch: Int16
+}
+
+// MARK: - Requests and responses
+
+/// What the proxy reads of a request.
+struct Request: Equatable, Sendable {
+    let key: ApiKey
+    let version: Int16
+    let correlationID: Int32
+    var transactionalID: String?
+    /// The sender's; nil if the request has none, as the first InitProducerId.
+    var producer: ProducerIdentity?
+    /// A Produce without acks gets no response.
+    var isAnswered = true
+
+    /// - Parameter frame: the request, including the four bytes of its length.
+    /// - Throws: if the header cannot be read. A body that cannot be read is passed over.
+    init(frame: ByteBuffer) throws(WireError) {
+        var buffer = frame
+        try buffer.skip(4)
+        key = ApiKey(rawValue: try buffer.integer()) ?? .other
+        version = try buffer.integer()
+        correlationID = try buffer.integer()
+        // The client id is never compact, not even in flexible requests.
+        _ = try buffer.string()
+        guard ApiKey.transactional.contains(key), isKnown else { return }
+        try buffer.skipTags(isFlexible)
+        try? readBody(&buffer)
+    }
+
+    /// Whether clients were told of this version.
+    fileprivate var isKnown: Bool { ApiKey.newestVersions[key].map { version <= $0 } ?? false }
+
+    /// Whether strings and counts have compact encodings. Of what is read here, no other requests have them.
+    fileprivate var isFlexible: Bool { key == .initProducerId && version >= 2 || key == .apiVersions && version >= 3 }
+
+    private mutating func readBody(_ buffer: inout ByteBuffer) throws(WireError) {
+        if key == .produce {
+            guard version >= 3 else { return }
+            transactionalID = try buffer.string()
+            isAnswered = try buffer.integer(Int16.self) != 0
+            producer = try buffer.producerOfFirstBatch()
+        } else {
+            transactionalID = try buffer.string(isFlexible: isFlexible)
+            if key == .initProducerId {
+                guard version >= 3 else { return }
+                // The transaction's timeout.
+                try buffer.skip(4)
+            }
+            producer = try buffer.producer()
+        }
+    }
+}
+
+/// What the proxy reads of the response to a request of a transaction.
+struct Response: Equatable, Sendable {
+    /// Kafka's error code, 0 for none. If there are several, the first error.
+    private(set) var error: Int16 = 0
+    /// The id and epoch that InitProducerId returns.
+    private(set) var producer: ProducerIdentity?
+
+    init(error: Int16 = 0, producer: ProducerIdentity? = nil) {
+        self.error = error
+        self.producer = producer
+    }
+
+    /// - Parameter frame: the response, including the four bytes of its length.
+    /// - Returns: nil if it cannot be read, or if the request is of no transaction.
+    init?(frame: ByteBuffer, to request: Request) {
+        guard ApiKey.transactional.contains(request.key), request.isKnown else { return nil }
+        var buffer = frame
+        do { try read(&buffer, request) } catch { return nil }
+    }
+
+    private mutating func read(_ buffer: inout ByteBuffer, _ request: Request) throws(WireError) {
+        // The length and the correlation id.
+        try buffer.skip(8)
+        try buffer.skipTags(request.isFlexible)
+        // The throttle time, which Produce has at its end.
+        if request.key != .produce { try buffer.skip(4) }
+        switch request.key {
+        // The offset and the time of the records, and where the log starts.
+        case .produce: try readPartitions(&buffer, bytesAfterError: request.version >= 5 ? 24 : 16)
+        case .addPartitionsToTxn: try readPartitions(&buffer, bytesAfterError: 0)
+        case .initProducerId:
+            error = try buffer.integer()
+            producer = try buffer.producer()
+        default: error = try buffer.integer()
+        }
+    }
+
+    private mutating func readPartitions(_ buffer: inout ByteBuffer, bytesAfterError: Int) throws(WireError) {
+        for _ in 0..<(try buffer.count()) {
+            _ = try buffer.string()
+            for _ in 0..<(try buffer.count()) {
+                try buffer.skip(4)
+                let code: Int16 = try buffer.integer()
+                if error == 0 { error = code }
+                try buffer.skip(bytesAfterError)
+            }
+        }
+    }
+}
+
+// MARK: - Responses that name brokers
+
+/// The address of a broker, or of a listener in front of it.
+struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
+    let host: String
+    let port: Int
+
+    var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+    init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    /// - Parameter text: `host:port`, or `[host]:port` if the host contains colons.
+    init?(_ text: some StringProtocol) {
+        guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]) else { return nil }
+        var host = String(text[..<colon])
+        if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
+        guard !host.isEmpty, (1...65_535).contains(port) else { return nil }
+        self.init(host: host, port: port)
+    }
+
+    /// The addresses in a comma-separated list; nil if one is none.
+    static func list(_ text: String) -> [BrokerAddress]? {
+        let addresses = text.split(separator: ",").map { BrokerAddress($0.filter { !$0.isWhitespace }) }
+        return addresses.isEmpty || addresses.contains(nil) ? nil : addresses.compactMap(\.self)
+    }
+}
+
+extension Request {
+    /// A response as the client may see it: with listeners in place of brokers, and without versions that cannot be read here.
+    ///
+    /// - Parameter listener: the listener in front of a broker.
+    /// - Throws: ``WireError`` if it cannot be read: unchanged, it could lead the client past the proxy.
+    func rewritten(_ frame: ByteBuffer, listener: (BrokerAddress) async throws -> BrokerAddress) async throws -> ByteBuffer {
+        switch key {
+        case .apiVersions: try withKnownVersions(frame)
+        case .metadata: try await metadata(frame, listener)
+        case .findCoordinator: try await coordinator(frame, listener)
+        default: frame
+        }
+    }
+
+    private func withKnownVersions(_ frame: ByteBuffer) throws(WireError) -> ByteBuffer {
+        var (buffer, rewritten) = (frame, frame)
+        // This response's header is never flexible, because the client does not know the broker's versions yet.
+        try buffer.skip(8)
+        // The broker refuses an unknown version in the encoding of version 0, and the client asks again.
+        let isFlexible = try buffer.integer(Int16.self) == 0 && isFlexible
+        for _ in 0..<(try buffer.count(isFlexible: isFlexible)) {
+            let key = ApiKey(rawValue: try buffer.integer()) ?? .other
+            let oldest: Int16 = try buffer.integer()
+            let place = buffer.readerIndex
+            let newest: Int16 = try buffer.integer()
+            try buffer.skipTags(isFlexible)
+            guard let limit = ApiKey.newestVersions[key], limit < newest else { continue }
+            guard limit >= oldest else { throw WireError() }
+            rewritten.setInteger(limit, at: place)
+        }
+        return rewritten
+    }
+
+    private func metadata(
+        _ frame: ByteBuffer, _ listener: (BrokerAddress) async throws -> BrokerAddress
+    ) async throws -> ByteBuffer {
+        guard isKnown else { throw WireError() }
+        var copy = FrameCopy(of: frame)
+        try copy.bytes(8 + (version >= 3 ? 4 : 0))
+        for _ in 0..<max(0, try copy.integer(Int32.self)) {
+            try await copy.broker(listener)
+            // The rack.
+            if version >= 1 { try copy.string() }
+        }
+        return copy.ended()
+    }
+
+    private func coordinator(
+        _ frame: ByteBuffer, _ listener: (BrokerAddress) async throws -> BrokerAddress
+    ) async throws -> ByteBuffer {
+        guard isKnown else { throw WireError() }
+        var copy = FrameCopy(of: frame)
+        try copy.bytes(8 + (version >= 1 ? 4 : 0))
+        // Without a coordinator the address is meaningless.
+        guard try copy.integer(Int16.self) == 0 else { return frame }
+        if version >= 1 { try copy.string() }
+        try await copy.broker(listener)
+        return copy.ended()
+    }
+}
+
+/// Copies a frame piece by piece.
+private struct FrameCopy {
+    private var rest: ByteBuffer
+    private var copied = ByteBuffer()
+
+    init(of frame: ByteBuffer) { rest = frame }
+
+    mutating func bytes(_ count: Int) throws(WireError) {
+        guard var bytes = rest.readSlice(length: count) else { throw WireError() }
+        copied.writeBuffer(&bytes)
+    }
+
+    mutating func integer<Value: FixedWidthInteger>(_: Value.Type) throws(WireError) -> Value {
+        let value: Value = try rest.integer()
+        copied.writeInteger(value)
+        return value
+    }
+
+    mutating func string() throws(WireError) { try bytes(max(0, Int(integer(Int16.self)))) }
+
+    /// Copies a broker's id, and its listener's address in place of its own.
+    mutating func broker(_ listener: (BrokerAddress) async throws -> BrokerAddress) async throws {
+        _ = try integer(Int32.self)
+        guard let host = try rest.string() else { throw WireError() }
+        let address = try await listener(BrokerAddress(host: host, port: Int(try rest.integer(Int32.self))))
+        copied.writeInteger(Int16(address.host.utf8.count))
+        copied.writeString(address.host)
+        copied.writeInteger(Int32(address.port))
+    }
+
+    /// The copy with the rest of the frame, and with its length.
+    mutating func ended() -> ByteBuffer {
+        copied.writeBuffer(&rest)
+        copied.setInteger(Int32(copied.readableBytes - 4), at: 0)
+        return copied
+    }
+}
+
+// MARK: - Kafka's encodings
+
+extension ByteBuffer {
+    fileprivate mutating func integer<Value: FixedWidthInteger>(_: Value.Type = Value.self) throws(WireError) -> Value {
+        guard let value = readInteger(as: Value.self) else { throw WireError() }
+        return value
+    }
+
+    fileprivate mutating func skip(_ count: Int) throws(WireError) {
+        guard count >= 0, count <= readableBytes else { throw WireError() }
+        moveReaderIndex(forwardBy: count)
+    }
+
+    /// The number of elements or bytes that follow; 0 for null.
+    fileprivate mutating func count(isFlexible: Bool = false) throws(WireError) -> Int {
+        max(0, isFlexible ? try varint() - 1 : Int(try integer(Int32.self)))
+    }
+
+    /// A string; nil for null.
+    fileprivate mutating func string(isFlexible: Bool = false) throws(WireError) -> String? {
+        let length = isFlexible ? try varint() - 1 : Int(try integer(Int16.self))
+        guard length >= 0 else { return nil }
+        guard let text = readString(length: length) else { throw WireError() }
+        return text
+    }
+
+    /// Skips the tagged fields, which only flexible versions have.
+    fileprivate mutating func skipTags(_ isFlexible: Bool) throws(WireError) {
+        guard isFlexible else { return }
+        for _ in 0..<(try varint()) {
+            _ = try varint()
+            try skip(try varint())
+        }
+    }
+
+    private mutating func varint() throws(WireError) -> Int {
+        var value = 0
+        for shift in stride(from: 0, to: 35, by: 7) {
+            let byte: UInt8 = try integer()
+            value |= Int(byte & 0x7F) << shift
+            if byte & 0x80 == 0 { return value }
+        }
+        throw WireError()
+    }
+
+    fileprivate mutating func producer() throws(WireError) -> ProducerIdentity? {
+        let producer = ProducerIdentity(id: try integer(), epoch: try integer())
+        return producer.id < 0 ? nil : producer
+    }
+
+    /// The producer that the first batch of a Produce names, from the request's timeout on.
+    fileprivate mutating func producerOfFirstBatch() throws(WireError) -> ProducerIdentity? {
+        try skip(4)
+        guard try count() > 0 else { return nil }
+        _ = try string()
+        guard try count() > 0 else { return nil }
+        // The partition's number, and before the batch's length and its producer all its other fields.
+        try skip(4)
+        guard try count() >= 53 else { return nil }
+        try skip(43)
+        return try producer()
+    }
+}

@@ -1,0 +1,177 @@
+import CRdKafka
+
+/// Decides from the traffic when each late request is forwarded.
+struct LateRequests: Sendable {
+    typealias ID = Int
+
+    private struct Late {
+        let request: Request
+        /// The transaction it belongs to.
+        let transaction: Int
+        let moment: Moment
+        var isUnderWay = false
+        var hasMet = false
+        var isSameEpoch = false
+    }
+
+    /// The most late requests at a time, because each has a connection of its own.
+    private static let most = 200
+
+    /// What the late requests did.
+    private(set) var power = LatePower()
+    private var transactions: [String: Transactions] = [:]
+    private var late: [ID: Late] = [:]
+    private var lastID = 0
+
+    var isFull: Bool { late.count >= Self.most }
+
+    /// Keeps a request for later.
+    mutating func keep(_ request: Request, until moment: Moment) -> ID {
+        let transaction = request.transactionalID.flatMap { transactions[$0] }?.number(of: request) ?? 1
+        lastID += 1
+        late[lastID] = Late(request: request, transaction: transaction, moment: moment)
+        return lastID
+    }
+
+    /// A client's request is about to be forwarded.
+    ///
+    /// - Returns: the late requests to forward before it.
+    mutating func forwarding(_ request: Request) -> [ID] {
+        // Before the transaction ends, also those that are still waiting for a better moment.
+        let isEnd = request.key == .endTxn
+        return releaseMet(in: request.transactionalID) { moment in
+            switch moment {
+            case .before(let key): key == request.key || isEnd
+            case .answered: isEnd
+            case .after: false
+            }
+        }
+    }
+
+    /// A client's request was answered.
+    ///
+    /// - Returns: the late requests to forward now.
+    mutating func answered(_ request: Request, _ response: Response) -> [ID] {
+        record(response, to: request)
+        return response.error == 0 ? releaseMet(in: request.transactionalID) { $0 == .answered(request.key) } : []
+    }
+
+    /// Notes that a request is forwarded now.
+    ///
+    /// - Returns: whether it was still waiting.
+    mutating func release(_ id: ID) -> Bool {
+        guard var released = late[id], !released.isUnderWay else { return false }
+        released.isUnderWay = true
+        if let state = released.request.transactionalID.flatMap({ transactions[$0] }) {
+            released.hasMet = state.isOpen(after: released.transaction)
+            released.isSameEpoch = released.request.producer != nil && released.request.producer == state.producer
+        }
+        late[id] = released
+        return true
+    }
+
+    /// Whether a late request of a transactional id is in flight: the transaction must not end before it has arrived.
+    func isUnderWay(for transactionalID: String) -> Bool {
+        late.values.contains { $0.isUnderWay && $0.request.transactionalID == transactionalID }
+    }
+
+    /// A late request was answered, or not if there is no response.
+    ///
+    /// - Returns: the transactional id of which it ended a later transaction too early, if it did. If the owner dies now, a part of
+    ///   that transaction is all that there is.
+    mutating func ended(_ id: ID, _ response: Response?) -> String? {
+        guard let late = late.removeValue(forKey: id) else { return nil }
+        power.record(late.request.key, response, hasMet: late.hasMet, isSameEpoch: late.isSameEpoch)
+        guard let response, response.error == 0 else { return nil }
+        record(response, to: late.request)
+        return late.hasMet && late.request.key == .endTxn ? late.request.transactionalID : nil
+    }
+
+    /// Releases the requests of a transactional id that meet a later transaction at the right moment.
+    private mutating func releaseMet(in transactionalID: String?, where isRight: (Moment) -> Bool) -> [ID] {
+        guard let transactionalID, let state = transactions[transactionalID] else { return [] }
+        let met = late.filter { _, late in
+            late.request.transactionalID == transactionalID && isRight(late.moment) && state.isOpen(after: late.transaction)
+        }
+        return met.keys.sorted().filter { release($0) }
+    }
+
+    private mutating func record(_ response: Response, to request: Request) {
+        guard let id = request.transactionalID, response.error == 0 else { return }
+        transactions[id, default: Transactions()].record(response, to: request)
+    }
+}
+
+/// The transactions of a transactional id, derived from the responses.
+private struct Transactions {
+    private(set) var producer: ProducerIdentity?
+    /// The number of the newest transaction.
+    private var number = 0
+    private var isOpen = false
+
+    /// The number of the transaction that a request belongs to, or opens.
+    func number(of request: Request) -> Int { isOpen || request.key != .addPartitionsToTxn ? number : number + 1 }
+
+    /// Whether a transaction with a higher number is open.
+    func isOpen(after number: Int) -> Bool { isOpen && self.number > number }
+
+    /// Records that a request was carried out.
+    mutating func record(_ response: Response, to request: Request) {
+        switch request.key {
+        // The coordinator aborts an open transaction.
+        case .initProducerId: (isOpen, producer) = (false, response.producer)
+        case .addPartitionsToTxn:
+            if !isOpen { number += 1 }
+            (isOpen, producer) = (true, request.producer)
+        case .endTxn: isOpen = false
+        default: return
+        }
+    }
+}
+
+/// The statistical power of a run: whether it could have detected clients that are not protected from late requests.
+struct LatePower: Equatable, Sendable {
+    /// The number of late requests.
+    private(set) var late = 0
+    /// Those that arrived while a later transaction of the same transactional id was open.
+    private(set) var met = 0
+    /// Those of the latter with the producer id and epoch of that transaction.
+    private(set) var sameEpoch = 0
+    /// The brokers' responses to those that met a transaction.
+    private(set) var carriedOut: [ApiKey: Int] = [:]
+    private(set) var refused: [Int16: Int] = [:]
+    private(set) var unanswered = 0
+
+    /// Records a late request.
+    ///
+    /// - Parameter response: nil if there was none.
+    mutating func record(_ key: ApiKey, _ response: Response?, hasMet: Bool, isSameEpoch: Bool) {
+        late += 1
+        guard hasMet else { return }
+        met += 1
+        if isSameEpoch { sameEpoch += 1 }
+        switch response?.error {
+        case nil: unanswered += 1
+        case 0: carriedOut[key, default: 0] += 1
+        case .some(let code): refused[code, default: 0] += 1
+        }
+    }
+
+    var line: String {
+        guard met > 0 else {
+            return "power: \(late) late requests, and no late request met a later transaction: "
+                + "this run proves nothing about late requests"
+        }
+        func text(_ counts: [(name: String, count: Int)]) -> String {
+            let parts = counts.map { "\($0.name) \($0.count)" }.joined(separator: ", ")
+            return "\(counts.reduce(0) { $0 + $1.count })" + (counts.isEmpty ? "" : " (\(parts))")
+        }
+        let done = carriedOut.sorted { $0.key.rawValue < $1.key.rawValue }.map { ($0.key.name, $0.value) }
+        let errors = refused.sorted { $0.key < $1.key }.map { code, count in
+            ("\(code) \(String(cString: rd_kafka_err2name(rd_kafka_resp_err_t(Int32(code))))):", count)
+        }
+        return "power: \(late) late requests, \(met) met a later transaction of their transactional id, "
+            + "\(sameEpoch) of these in its own epoch; of the \(met), brokers carried out \(text(done)), refused \(text(errors))"
+            + (unanswered > 0 ? ", left unanswered \(unanswered)" : "")
+    }
+}

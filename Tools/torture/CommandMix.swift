@@ -1,0 +1,117 @@
+import JuiceMaker
+import Kafka
+
+/// A record as a client sends it.
+struct Command: Sendable {
+    /// `orders` or `restocks`.
+    let topic: String
+    var key: [UInt8]?
+    var value: [UInt8]?
+    var headers: [RecordHeader] = []
+}
+
+/// Generates commands: mostly valid ones, and some invalid ones of each kind.
+struct CommandMix {
+    private var random: SeededGenerator
+    // Decides on baskets and cancels. Apart, so that a seed gives the same restocks and orders of one juice with and without them.
+    private var variety: SeededGenerator
+    private let client: Int
+    private let stores: Int
+    private let isPlain: Bool
+    private var count = 0
+    /// Commands that cancel the latest orders: at most ``mostRecent``.
+    private var cancels: [Command] = []
+    /// Orders that were cancelled before they were sent.
+    private var early: [Command] = []
+
+    private static let mostRecent = 50
+    private static let fruits = ["strawberry", "banana", "pineapple", "kiwi", "mango"]
+    private static let juices = ["strawberry", "banana", "kiwi", "pineapple", "strawberryBanana", "mango", "mangoKiwi", "durian"]
+
+    init(client: Int, plan: Plan) {
+        random = SeededGenerator(seed: plan.seed &* 31 &+ UInt64(client))
+        variety = SeededGenerator(seed: plan.seed &* 37 &+ UInt64(client))
+        self.client = client
+        stores = plan.stores
+        isPlain = plan.plain
+    }
+
+    mutating func next() -> Command {
+        if !early.isEmpty, variety.chance(20) { return early.removeFirst() }
+        if variety.chance(5), let cancel = variety.pick(cancels) { return cancel }
+        let command = orderOrRestock()
+        guard command.topic == "orders" else { return command }
+        let cancel = Command(topic: "orders", key: command.key, value: Array(#"{"orderId":"\#(id)","cancel":true}"#.utf8))
+        if cancels.count == Self.mostRecent { cancels.removeFirst() }
+        cancels.append(cancel)
+        guard variety.chance(2) else { return command }
+        early.append(command)
+        return cancel
+    }
+
+    /// A repeat of the command, sometimes with another body.
+    mutating func repeating(_ command: Command) -> Command {
+        guard random.chance(5), let value = command.value else { return command }
+        var other = command
+        other.value = Array(String(decoding: value, as: UTF8.self).replacing(#""juice":"kiwi""#, with: #""juice":"mango""#).utf8)
+        return other
+    }
+
+    private mutating func orderOrRestock() -> Command {
+        count += 1
+        let isOrder = random.chance(70)
+        var command = Command(
+            topic: isOrder ? "orders" : "restocks", key: key(), value: Array((isOrder ? order() : restock()).utf8))
+        if random.chance(20) {
+            let trace = "00-\(String(count, radix: 16))-\(client)-01"
+            command.headers.append(RecordHeader(name: "traceparent", value: trace))
+            if random.chance(20) { command.headers.append(RecordHeader(name: "tracestate", value: "till=\(client)")) }
+        }
+        if random.chance(10) { command.headers.append(RecordHeader(name: "shop", value: nil)) }
+        if random.chance(2) { poison(&command) }
+        return command
+    }
+
+    private mutating func key() -> [UInt8]? {
+        // The default partitioner may place a record without a key on any partition.
+        if !isPlain, random.chance(3) { return random.chance(50) ? nil : [] }
+        return Array("store-\(Int.random(in: 0..<stores, using: &random))".utf8)
+    }
+
+    private var id: String { "\(client)-\(count)" }
+
+    private mutating func order() -> String {
+        let item = Self.item(&random)
+        guard variety.chance(15) else { return #"{"orderId":"\#(id)",\#(item)}"# }
+        let items = (0..<variety.number(1...4)).map { _ in "{\(Self.item(&variety))}" }
+        return #"{"orderId":"\#(id)","items":[\#(items.joined(separator: ","))]}"#
+    }
+
+    private static func item(_ random: inout SeededGenerator) -> String {
+        let juice = random.pick(juices) ?? ""
+        return #""juice":"\#(juice)""# + (random.chance(50) ? "" : #","quantity":\#(random.number(0...3))"#)
+    }
+
+    private mutating func restock() -> String {
+        let isStep = random.chance(80)
+        var fruits = Self.fruits.shuffled(using: &random).prefix(random.number(1...3))
+        if random.chance(2) { fruits.append("durian") }
+        let amounts = fruits.map { fruit in #""\#(fruit)":\#(random.number(isStep ? -4...16 : 0...30))"# }
+        return #"{"restockId":"\#(id)","\#(isStep ? "add" : "set")":{\#(amounts.joined(separator: ","))}}"#
+    }
+
+    /// Makes a command invalid in a random way.
+    private mutating func poison(_ command: inout Command) {
+        switch Int.random(in: 0..<(isPlain ? 7 : 8), using: &random) {
+        case 0: command.value = nil
+        case 1: command.value = Array("order a juice, please".utf8)
+        case 2: command.value = Array(#"{"juice":"kiwi"}"#.utf8)
+        case 3: command.value = Array(#"{"orderId":7,"restockId":""}"#.utf8)
+        case 4: command.value = Array(repeating: UInt8(ascii: "["), count: 200)
+        case 5: command.value = Array(repeating: UInt8(ascii: " "), count: 70_000)
+        case 6: (command.key, command.headers) = ([0xFF, 0x00], [])
+        // A header that claims the record was forwarded from an offset that does not exist.
+        default: command.headers.append(RecordHeader(name: "juice.forwarded.from", value: "0/\(Int64.max)"))
+        }
+    }
+}
