@@ -179,7 +179,7 @@ struct AuditCommandTests {
 
     @Test func nobodyThereIsUnavailable() throws {
         let connection = Connection(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
-        let run = try AuditRun(BenchSamples.settings([.timeout: "0.3"]))
+        let run = try AuditRun(BenchSamples.settings(["timeout": "0.3"]))
         let failure = #expect(throws: Failure.self) { try run.report(on: connection) }
         #expect(failure?.status == .unavailable)
     }

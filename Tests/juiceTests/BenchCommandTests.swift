@@ -46,7 +46,7 @@ struct BenchCommandTests {
 
     /// The pieces really run, and the report has the times of each.
     @Test func theCoreIsMeasuredPieceByPiece() async throws {
-        let plan = try CorePlan(BenchSamples.settings([.orders: "1000", .stores: "3", .rounds: "2"]))
+        let plan = try CorePlan(BenchSamples.settings(["orders": "1000", "stores": "3", "rounds": "2"]))
         let samples = try await onThread { plan.samples(distinctOrders: 1 << 10) { _ in } }
         #expect(
             samples.map(\.piece) == [
@@ -76,14 +76,14 @@ struct BenchCommandTests {
 
     @Test(
         arguments: [
-            (.orders, "49999", "--orders must be a whole number, from 50000 to 999999999, not \"49999\""),
-            (.stores, "강남,홍대", "--stores must be a whole number, from 1 to 9999999, not \"강남,홍대\""),
-            (.rounds, "0", "--rounds must be a whole number, from 1 to 1000, not \"0\""),
-            (.initialStock, "-1", "--initial-stock must be a whole number, from 0 to 1000000000, not \"-1\""),
-            (.partitions, "x", "--partitions must be a whole number, from 1 to 1000, not \"x\""),
-        ] as [(Setting, String, String)]
+            ("orders", "49999", "--orders must be a whole number, from 50000 to 999999999, not \"49999\""),
+            ("stores", "강남,홍대", "--stores must be a whole number, from 1 to 9999999, not \"강남,홍대\""),
+            ("rounds", "0", "--rounds must be a whole number, from 1 to 1000, not \"0\""),
+            ("initial-stock", "-1", "--initial-stock must be a whole number, from 0 to 1000000000, not \"-1\""),
+            ("partitions", "x", "--partitions must be a whole number, from 1 to 1000, not \"x\""),
+        ] as [(String, String, String)]
     )
-    func saysWhatCannotBe(setting: Setting, text: String, message: String) throws {
+    func saysWhatCannotBe(setting: String, text: String, message: String) throws {
         let settings = try BenchSamples.settings([setting: text])
         #expect(throws: Failure(.usage, message)) { try EndToEndPlan(settings) }
     }
@@ -92,7 +92,7 @@ struct BenchCommandTests {
         let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString).json"
         defer { try? FileManager.default.removeItem(atPath: path) }
         #expect(try BenchMenu.write(initialStock: 77, to: path) == path)
-        let menu = try BenchSamples.settings([.menu: path]).menu()
+        let menu = try BenchSamples.settings(["menu": path]).menu()
         #expect(menu.fruits.allSatisfy { $0.initialStock == 77 })
         #expect(menu.juices.map(\.id) == ["strawberry", "banana", "kiwi", "pineapple", "strawberryBanana", "mango", "mangoKiwi"])
     }

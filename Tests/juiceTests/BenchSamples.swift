@@ -3,8 +3,8 @@
 
 /// Settings and reports for tests of `juice bench`.
 enum BenchSamples {
-    static func settings(_ values: [Setting: String] = [:]) throws -> Settings {
-        try Settings(flags: values, file: nil, environment: [:])
+    static func settings(_ values: [String: String] = [:]) throws -> Settings {
+        try Settings(options: values, environment: [:])
     }
 
     static let machine = BenchMachine(brokers: ["kafka:9092"])
@@ -14,7 +14,7 @@ enum BenchSamples {
             Throughput(ordersPerSecond: orders, cpuMicrosecondsPerOrder: cpu, residentBytes: 50_000_000)
         }
         return EndToEndReport(
-            machine: machine, settings: try EndToEndPlan(settings([.orders: "200000", .rounds: "3"])), answerBytes: 240,
+            machine: machine, settings: try EndToEndPlan(settings(["orders": "200000", "rounds": "3"])), answerBytes: 240,
             rounds: [
                 .init(
                     service: throughput(450_000, 1.2),
@@ -43,7 +43,7 @@ enum BenchSamples {
         }
         return LatencyReport(
             machine: machine,
-            settings: try LatencyPlan(settings([.rounds: "1"])),
+            settings: try LatencyPlan(settings(["rounds": "1"])),
             answerBytes: 240,
             rounds: [
                 .init(service: figures([4, 5, 12]), bare: figures([4, 5, 8]), least: figures([4, 5, 7]))
@@ -55,13 +55,13 @@ enum BenchSamples {
         let rates: [Double] = [1000, 500, 20]
         let measured = rates.map { Throughput(ordersPerSecond: $0, cpuMicrosecondsPerOrder: 3, residentBytes: 150e6) }
         return RepeatsReport(
-            machine: machine, settings: try RepeatsPlan(settings([.rounds: "1"])),
+            machine: machine, settings: try RepeatsPlan(settings(["rounds": "1"])),
             rounds: [.init(new: measured[0], inOrder: measured[1], scattered: measured[2])])
     }
 
     static func restore() throws -> RestoreReport {
         RestoreReport(
-            machine: machine, settings: try RestorePlan(settings([.stores: "1000", .rounds: "1"])),
+            machine: machine, settings: try RestorePlan(settings(["stores": "1000", "rounds": "1"])),
             rounds: [
                 .init(
                     stores: 1000,

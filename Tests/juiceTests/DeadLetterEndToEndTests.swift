@@ -32,7 +32,7 @@ struct DeadLetterEndToEndTests {
 
         let order = try writeFile(#"{"orderId":"corrected","juice":"kiwi"}"# + "\n")
         defer { try? FileManager.default.removeItem(atPath: order) }
-        let settings = try BenchSamples.settings([.value: order])
+        let settings = try BenchSamples.settings(["value": order])
         let corrected = try ResendChoice([letter.position.text], settings)
         let waiter = try AnswerWaiter(connection, deadline: deadline)
         let first = try resend(connection, corrected)
@@ -41,7 +41,7 @@ struct DeadLetterEndToEndTests {
         #expect(answer?.answer.isMade == true)
         let again = try resend(connection, corrected)
         #expect(again.first?.text == "\(letter.position.text) was sent before")
-        let all = try resend(connection, ResendChoice([], BenchSamples.settings([.all: "true"])))
+        let all = try resend(connection, ResendChoice([], BenchSamples.settings(["all": "true"])))
         #expect(all.isEmpty)
 
         let after = try letters(connection, atLeast: 1, deadline)
@@ -111,7 +111,7 @@ struct DeadLetterEndToEndTests {
         let servers = try #require(realBroker)
         try await onThread {
             let site = try BotSite(servers, partitions: 4)
-            let service = BackgroundService(site.service(), logger: EmbeddedService.quiet)
+            let service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
             defer { service.stop() }
             try DeadLetterEndToEndTests.correctsALetter(site.connection)
         }
@@ -123,7 +123,7 @@ struct DeadLetterEndToEndTests {
         let site = try await onThread { try BotSite(servers, partitions: 3) }
         let count = 250
         try await onThread {
-            let service = BackgroundService(site.service(), logger: EmbeddedService.quiet)
+            let service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
             defer { service.stop() }
             let producer = try site.connection.producer(timeout: .seconds(30))
             for number in 0..<count {
@@ -161,7 +161,7 @@ struct DeadLetterEndToEndTests {
 
     /// Sends all letters again. A fenced sender tries again, as its message says.
     private func resendAll(_ connection: Connection) throws {
-        let choice = try ResendChoice([], BenchSamples.settings([.all: "true"]))
+        let choice = try ResendChoice([], BenchSamples.settings(["all": "true"]))
         let deadline = Deadline(after: .seconds(90))
         while !deadline.isOver {
             do throws(Failure) {

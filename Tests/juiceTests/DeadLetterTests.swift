@@ -200,17 +200,17 @@ struct DeadLetterTests {
     @Test(
         arguments: [
             ([], [:], "which dead letters?"),
-            (["1@2"], [.all: "true"], "--all and positions exclude each other"),
+            (["1@2"], ["all": "true"], "--all and positions exclude each other"),
             (["x"], [:], "\"x\" is not PARTITION@OFFSET"),
-            (["1@2"], [.code: "notJSON"], "--code and --source choose"),
-            (["1@2", "1@3"], [.key: "a"], "--value and --key are for one"),
-            ([], [.all: "true", .value: "-"], "--value and --key are for one"),
-            (["1@2"], [.value: "/no/such/file"], "the value's file /no/such/file cannot be read"),
-            ([], [.all: "true", .code: "nothing"], "--code must be one of"),
-            ([], [.all: "true", .source: "results"], "--source must be orders or restocks"),
-        ] as [([String], [Setting: String], String)]
+            (["1@2"], ["code": "notJSON"], "--code and --source choose"),
+            (["1@2", "1@3"], ["key": "a"], "--value and --key are for one"),
+            ([], ["all": "true", "value": "-"], "--value and --key are for one"),
+            (["1@2"], ["value": "/no/such/file"], "the value's file /no/such/file cannot be read"),
+            ([], ["all": "true", "code": "nothing"], "--code must be one of"),
+            ([], ["all": "true", "source": "results"], "--source must be orders or restocks"),
+        ] as [([String], [String: String], String)]
     )
-    func refusesAChoice(arguments: [String], values: [Setting: String], message: String) throws {
+    func refusesAChoice(arguments: [String], values: [String: String], message: String) throws {
         let settings = try BenchSamples.settings(values)
         let failure = #expect(throws: Failure.self) { try ResendChoice(arguments, settings) }
         #expect(failure?.message.hasPrefix(message) == true, "\(failure?.message ?? "")")

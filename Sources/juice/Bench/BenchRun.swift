@@ -36,7 +36,7 @@ enum BenchRun {
     private static func passOn(_ properties: [String: String]) {
         guard !properties.isEmpty else { return }
         let lines = properties.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        setenv(Setting.kafkaProperty.environmentName, lines.joined(separator: "\n"), 1)
+        setenv(Setting<String?>.kafkaProperty.environmentName, lines.joined(separator: "\n"), 1)
     }
 
     /// Prints a report, and exits with status 1 if a goal is missed and the settings ask to check that.
