@@ -1,7 +1,6 @@
 import CoreMetrics
 import Dispatch
 import Hummingbird
-import JuiceClient
 import JuiceHTTP
 import JuiceService
 import Kafka
@@ -120,7 +119,7 @@ struct Metrics {
         let build = PrometheusRegistry.Description("juice_build_info", help: "1, with the version of this program.")
         let http = HTTPMetric.allCases.map { PrometheusRegistry.Description($0.rawValue, help: $0.help) }
         registry = PrometheusRegistry(descriptions: own + http + ProcessMetrics.descriptions + [build])
-        Meter(label: build.name, dimensions: [("version", JuiceVersion.current)], factory: registry).set(1)
+        Meter(label: build.name, dimensions: [("version", JuiceCommand.currentVersion)], factory: registry).set(1)
         let process = ProcessMetrics(factory: registry)
         registry.onCollect { process.update() }
     }

@@ -1,5 +1,4 @@
 import Foundation
-import JuiceClient
 import JuiceMessages
 import JuiceService
 import Kafka
@@ -144,7 +143,7 @@ struct AuditCommandTests {
                         timeout: .seconds(30))
                 }
             }
-            let report = try AuditRun(BenchSamples.settings()).report(on: connection)
+            let report = try AuditRun(given()).report(on: connection)
             let places = report.violations.map { violation in
                 let offset = violation.offset.map { "@\($0)" } ?? ""
                 return "\(violation.category) \(violation.topic.dropFirst(6)) \(violation.partition)\(offset)"
@@ -166,7 +165,7 @@ struct AuditCommandTests {
                 _ = try waiter.answer(to: .order, id: id, store: "강남", deadline: deadline)
             }
             let last = Mutex((done: 0, total: 0))
-            let report = try AuditRun(BenchSamples.settings()).report(
+            let report = try AuditRun(given()).report(
                 on: connection, onProgress: { done, total in last.withLock { $0 = (done, total) } })
             #expect(report.isClean, "\(report.lines)")
             #expect(report.counts.answers == 3)
@@ -179,7 +178,7 @@ struct AuditCommandTests {
 
     @Test func nobodyThereIsUnavailable() throws {
         let connection = Connection(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
-        let run = try AuditRun(BenchSamples.settings(["timeout": "0.3"]))
+        let run = try AuditRun(given(["timeout": "0.3"]))
         let failure = #expect(throws: Failure.self) { try run.report(on: connection) }
         #expect(failure?.status == .unavailable)
     }

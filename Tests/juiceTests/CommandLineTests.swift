@@ -1,6 +1,5 @@
 import ArgumentParser
 import Hummingbird
-import JuiceClient
 import JuiceHTTP
 import JuiceMessages
 import Logging

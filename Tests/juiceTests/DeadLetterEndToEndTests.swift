@@ -1,6 +1,5 @@
 import BrokerFaults
 import Foundation
-import JuiceClient
 import JuiceMessages
 import JuiceService
 import Kafka
@@ -32,7 +31,7 @@ struct DeadLetterEndToEndTests {
 
         let order = try writeFile(#"{"orderId":"corrected","juice":"kiwi"}"# + "\n")
         defer { try? FileManager.default.removeItem(atPath: order) }
-        let settings = try BenchSamples.settings(["value": order])
+        let settings = try given(["value": order])
         let corrected = try ResendChoice([letter.position.text], settings)
         let waiter = try AnswerWaiter(connection, deadline: deadline)
         let first = try resend(connection, corrected)
@@ -41,7 +40,7 @@ struct DeadLetterEndToEndTests {
         #expect(answer?.answer.isMade == true)
         let again = try resend(connection, corrected)
         #expect(again.first?.text == "\(letter.position.text) was sent before")
-        let all = try resend(connection, ResendChoice([], BenchSamples.settings(["all": "true"])))
+        let all = try resend(connection, ResendChoice([], given(["all": "true"])))
         #expect(all.isEmpty)
 
         let after = try letters(connection, atLeast: 1, deadline)
@@ -51,7 +50,7 @@ struct DeadLetterEndToEndTests {
             !$1 && !$0.code.isEmpty
         }
         #expect(pending.letters.isEmpty)
-        let none = try ResendChoice(["0@999"], BenchSamples.settings())
+        let none = try ResendChoice(["0@999"], given())
         #expect(throws: Failure.self) { try resend(connection, none) }
     }
 
@@ -161,7 +160,7 @@ struct DeadLetterEndToEndTests {
 
     /// Sends all letters again. A fenced sender tries again, as its message says.
     private func resendAll(_ connection: Connection) throws {
-        let choice = try ResendChoice([], BenchSamples.settings(["all": "true"]))
+        let choice = try ResendChoice([], given(["all": "true"]))
         let deadline = Deadline(after: .seconds(90))
         while !deadline.isOver {
             do throws(Failure) {

@@ -1,5 +1,4 @@
 import Foundation
-import JuiceClient
 import JuiceMessages
 import JuiceService
 import Kafka
@@ -211,7 +210,7 @@ struct DeadLetterTests {
         ] as [([String], [String: String], String)]
     )
     func refusesAChoice(arguments: [String], values: [String: String], message: String) throws {
-        let settings = try BenchSamples.settings(values)
+        let settings = try given(values)
         let failure = #expect(throws: Failure.self) { try ResendChoice(arguments, settings) }
         #expect(failure?.message.hasPrefix(message) == true, "\(failure?.message ?? "")")
     }

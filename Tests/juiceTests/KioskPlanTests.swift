@@ -1,5 +1,4 @@
 import Foundation
-import JuiceClient
 import JuiceHTTP
 import Logging
 import Testing

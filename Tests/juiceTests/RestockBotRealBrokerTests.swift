@@ -1,6 +1,5 @@
 import Foundation
 import JuiceAudit
-import JuiceClient
 import JuiceMessages
 import JuiceRestockBot
 import JuiceService

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import JuiceClient
 import Kafka
 import Logging
 import Testing

@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import JuiceRestockBot

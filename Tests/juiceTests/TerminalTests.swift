@@ -1,5 +1,4 @@
 import Foundation
-import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import Logging
@@ -36,6 +35,14 @@ struct TerminalTests {
     func drawsBars(value: Int, bar: String) {
         #expect(Bar.text(value, full: 100, columns: 4) == bar)
     }
+
+    @Test(arguments: [(0, 8, "auditing  \(blank)  0%"), (4, 8, "auditing  \(half)  50%"), (9, 0, "auditing  \(blank)  100%")])
+    func drawsProgress(done: Int, total: Int, line: String) {
+        #expect(ProgressBar.line("auditing", done, of: total) == line)
+    }
+
+    private static let blank = String(repeating: " ", count: 30)
+    private static let half = String(repeating: "█", count: 15) + String(repeating: " ", count: 15)
 
     @Test func tablesLineUp() {
         var table = Table([.init(title: "가게"), .init(title: "n", alignment: .right), .init(title: "bar", width: 5)])

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import JuiceAudit
-import JuiceClient
 import JuiceEngine
 import JuiceMaker
 import JuiceMessages
@@ -47,9 +46,9 @@ struct AuditCommand: ParsableCommand {
         let settings = try Settings(self)
         let printsJSON = try settings.boolean(.json)
         let run = try AuditRun(settings)
-        let bar = ProgressBar(isQuiet: true)
+        let bar = ProgressBar()
         let report = try run.report(on: try Connection(settings)) { done, total in
-            bar.show(.step("auditing", done: done, total: total))
+            bar.show("auditing", done, of: total)
         }
         bar.clear()
         if printsJSON {

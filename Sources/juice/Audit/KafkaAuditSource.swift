@@ -1,5 +1,4 @@
 import JuiceAudit
-import JuiceClient
 import JuiceMessages
 import Kafka
 import Synchronization

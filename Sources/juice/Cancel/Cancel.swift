@@ -1,5 +1,4 @@
 import ArgumentParser
-import JuiceClient
 import JuiceMessages
 
 /// `juice cancel`: takes an order back.

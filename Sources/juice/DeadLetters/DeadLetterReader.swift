@@ -1,4 +1,3 @@
-import JuiceClient
 import JuiceService
 import Kafka
 

@@ -1,5 +1,3 @@
-import JuiceClient
-
 /// The lines of `juice history`: the answers that changed the stock.
 struct HistoryFormat: AnswerFormat {
     let paint: Paint

@@ -1,5 +1,4 @@
 import Foundation
-import JuiceClient
 import JuiceMaker
 
 /// Finds juices and fruits by what people call them.

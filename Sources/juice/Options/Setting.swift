@@ -224,11 +224,6 @@ extension Setting<Int?> {
     static var partition: Self { Self("partition", in: 0...Int(Int32.max)) }
     static var offset: Self { Self("offset", in: 0 ... .max) }
     static var orders: Self { Self("orders", in: 1 ... .max) }
-    // Measurements.
-    static var rounds: Self { Self("rounds", in: 1...1_000) }
-    static var rate: Self { Self("rate", in: 1...1_000_000) }
-    static var duration: Self { Self("duration", in: 1...3_600) }
-    static var initialStock: Self { Self("initial-stock", in: 0...1_000_000_000) }
 }
 
 extension Setting<Bool> {
@@ -242,7 +237,6 @@ extension Setting<Bool> {
     static var latest: Self { Self("latest") }
     static var dryRun: Self { Self("dry-run") }
     static var kiosk: Self { Self("kiosk") }
-    static var check: Self { Self("check") }
 }
 
 // MARK: - Times

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import Logging
@@ -14,8 +13,6 @@ struct Settings: Sendable {
         case file(String)
     }
 
-    /// The path of the configuration file, if any.
-    let file: String?
     private let layers: [(source: Source, texts: [String: String])]
 
     /// The variable that names the configuration file.
@@ -45,8 +42,7 @@ struct Settings: Sendable {
         try Self.checkNames(of: variables.keys)
         let texts = variables.map { ($0.key.dropFirst("JUICE_".count).lowercased().replacing("_", with: "-"), $0.value) }
         var layers = [(Source.commandLine, options), (.environment, Dictionary(texts) { first, _ in first })]
-        self.file = file ?? variables[Self.fileVariable]
-        if let path = self.file { layers.append((.file(path), try ConfigFile.read(path))) }
+        if let path = file ?? variables[Self.fileVariable] { layers.append((.file(path), try ConfigFile.read(path))) }
         self.layers = layers
     }
 

@@ -1,4 +1,3 @@
-import JuiceClient
 import JuiceMessages
 
 /// What ``AnswerPrinter`` prints for people.

@@ -1,4 +1,3 @@
-import JuiceClient
 import JuiceMessages
 import JuiceService
 import Kafka

@@ -1,4 +1,3 @@
-import JuiceClient
 import JuiceMaker
 import JuiceMessages
 

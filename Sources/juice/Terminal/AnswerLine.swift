@@ -1,4 +1,3 @@
-import JuiceClient
 import JuiceMessages
 
 /// Formats an answer as one line.

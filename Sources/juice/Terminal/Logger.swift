@@ -1,5 +1,4 @@
 import Foundation
-import JuiceClient
 import Logging
 
 /// The format of log lines.

@@ -1,5 +1,4 @@
 import ArgumentParser
-import JuiceClient
 import JuiceMessages
 
 /// The options of simulated traffic.

@@ -1,5 +1,4 @@
 import ArgumentParser
-import JuiceClient
 import JuiceHTTP
 import JuiceKiosk
 import JuiceMaker

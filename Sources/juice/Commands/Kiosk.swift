@@ -1,7 +1,6 @@
 import ArgumentParser
 import CoreMetrics
 import Foundation
-import JuiceClient
 import JuiceHTTP
 import JuiceKiosk
 import Kafka

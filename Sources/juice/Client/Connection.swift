@@ -7,9 +7,9 @@ import Synchronization
 /// Creates the Kafka clients of the command-line tools, and turns their errors into messages for users.
 ///
 /// Create and use the clients on one thread, the main thread: their calls block.
-package struct Connection: Sendable {
+struct Connection: Sendable {
     /// Where the broker addresses come from.
-    package enum Origin: Sendable, Equatable {
+    enum Origin: Sendable, Equatable {
         /// The settings.
         case configured
         /// A `juice serve` or `juice demo` of this user runs an embedded broker.
@@ -19,22 +19,22 @@ package struct Connection: Sendable {
     }
 
     /// Kafka's default address.
-    package static let fallbackServers = "127.0.0.1:9092"
+    static let fallbackServers = "127.0.0.1:9092"
 
     /// The brokers, as `host:port`, separated by commas.
-    package let bootstrapServers: String
+    let bootstrapServers: String
     /// Where the broker addresses come from.
-    package let origin: Origin
+    let origin: Origin
     /// The names of the service's topics.
-    package let topics: TopicNames
+    let topics: TopicNames
     /// The user's librdkafka properties, which may contain secrets.
-    package let properties: [String: String]
+    let properties: [String: String]
     /// Receives librdkafka's log at level debug.
-    package let logger: Logger
+    let logger: Logger
     private let lastClientError = LastClientError()
 
     /// Creates a connection. It does not contact the brokers.
-    package init(
+    init(
         bootstrapServers: String, origin: Origin = .configured, topics: TopicNames = TopicNames(),
         properties: [String: String] = [:], logger: Logger
     ) {
@@ -42,8 +42,32 @@ package struct Connection: Sendable {
         (self.origin, self.topics, self.properties, self.logger) = (origin, topics, properties, logger)
     }
 
+    /// The connection that the settings describe.
+    init(_ settings: Settings, runFiles: RunFiles = .ofThisUser()) throws(Failure) {
+        let logger = try settings.logger(default: .warning)
+        let (servers, origin): (String, Origin)
+        let running = runFiles.live()
+        if let configured = try settings[.bootstrapServers] {
+            let embedded = running.first { $0.bootstrapServers == configured }
+            (servers, origin) = (configured, embedded.map { .embedded(processID: $0.processID) } ?? .configured)
+        } else if try settings[.requireBrokers] {
+            throw Failure(
+                .configuration, "no Kafka brokers are named",
+                hint: "set JUICE_BOOTSTRAP_SERVERS to yours, such as kafka1:9092,kafka2:9092")
+        } else if let running = running.first {
+            (servers, origin) = (running.bootstrapServers, .embedded(processID: running.processID))
+        } else {
+            (servers, origin) = (Self.fallbackServers, .fallback)
+        }
+        let properties = try KafkaProperties.read(settings)
+        try KafkaProperties.checkNames(properties)
+        self.init(
+            bootstrapServers: servers, origin: origin, topics: TopicNames(prefix: try settings[.topicPrefix]),
+            properties: properties, logger: logger)
+    }
+
     /// The broker features that clients can rely on.
-    package var capabilities: BrokerCapabilities {
+    var capabilities: BrokerCapabilities {
         if case .embedded = origin { .embedded } else { .full }
     }
 }
@@ -51,45 +75,32 @@ package struct Connection: Sendable {
 // MARK: - Clients
 
 extension Connection {
-    /// Creates an idempotent producer that writes each record to the partition that owns its store.
+    /// Creates an idempotent producer that writes each record to the partition that owns its store, and each at once.
     ///
-    /// - Parameters:
-    ///   - timeout: how long a record may take to be delivered, at least 1 s.
-    ///   - pace: librdkafka properties for batching. By default each record is sent at once.
-    package func producer(timeout: Duration, pace: [String: String] = [:]) throws(Failure) -> Producer {
+    /// - Parameter timeout: how long a record may take to be delivered, at least 1 s.
+    func producer(timeout: Duration) throws(Failure) -> Producer {
         let milliseconds = max(1000, timeout / Duration.milliseconds(1))
         let configuration = KafkaConfiguration([
             // Delivery fails when the command times out.
             "message.timeout.ms": String(Int(milliseconds)),
             "linger.ms": "0",
         ])
-        .merging(pace)
         .merging(base.properties)
         .merging(["enable.idempotence": "true", "partitioner": "murmur2_random"])
         return try made { () throws(KafkaError) in try Producer(configuration: configuration, hooks: hooks) }
     }
 
-    /// How long a fetch may wait for records, in milliseconds.
-    package var fetchWait: Int { capabilities.fetchWait }
-
     /// Creates a consumer that joins no group and by default reads only committed records.
     ///
-    /// - Parameters:
-    ///   - group: the group whose committed offsets it can ask for. Without a subscription it does not join.
-    ///   - isolation: librdkafka's `isolation.level`.
-    ///   - fetchWait: replaces ``fetchWait``, in milliseconds.
-    package func consumer(
-        group: String = "juice-cli",
-        isolation: String = "read_committed",
-        fetchWait: Int? = nil
-    ) throws(Failure) -> Consumer {
+    /// - Parameter isolation: librdkafka's `isolation.level`.
+    func consumer(isolation: String = "read_committed") throws(Failure) -> Consumer {
         let configuration = KafkaConfiguration([
-            "fetch.wait.max.ms": "\(fetchWait ?? self.fetchWait)",
+            "fetch.wait.max.ms": "\(capabilities.fetchWait)",
             "queued.max.messages.kbytes": "16384",
         ])
         .merging(base.properties)
         .merging([
-            "group.id": group,
+            "group.id": "juice-cli",
             "enable.auto.commit": "false",
             "isolation.level": isolation,
             "enable.partition.eof": "true",
@@ -101,7 +112,7 @@ extension Connection {
     /// A session of transactions under one transactional id, always the same. The caller has to initialise it.
     ///
     /// - Parameter topics: the topics' names. A record is produced to one by its index.
-    package func transactionSession(id: String, topics: [String]) -> TransactionSession {
+    func transactionSession(id: String, topics: [String]) -> TransactionSession {
         let configuration = KafkaConfiguration([
             "transaction.timeout.ms": "10000", "linger.ms": "0",
             // Let the broker enforce the limit.
@@ -114,12 +125,12 @@ extension Connection {
     }
 
     /// Creates an admin client.
-    package func admin() throws(Failure) -> Admin {
+    func admin() throws(Failure) -> Admin {
         try made { () throws(KafkaError) in try Admin(configuration: base, hooks: hooks) }
     }
 
     /// The configuration that all clients share.
-    package var base: KafkaConfiguration {
+    var base: KafkaConfiguration {
         KafkaConfiguration([
             "client.id": "juice-cli", "reconnect.backoff.max.ms": "1000",
             // A broker would create a missing topic with its own defaults; ours need specific settings.
@@ -137,7 +148,7 @@ extension Connection {
     /// Creates a client. If librdkafka rejects the configuration, the user has to fix it.
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/configuration``.
-    package func made<Client>(_ make: () throws(KafkaError) -> Client) throws(Failure) -> Client {
+    private func made<Client>(_ make: () throws(KafkaError) -> Client) throws(Failure) -> Client {
         do throws(KafkaError) { return try make() } catch { throw Failure(.configuration, error.message) }
     }
 }
@@ -146,7 +157,7 @@ extension Connection {
 
 extension Connection {
     /// Creates an admin client and waits until a broker answers.
-    package func admin(reachedWithin timeout: Duration) throws(Failure) -> Admin {
+    func admin(reachedWithin timeout: Duration) throws(Failure) -> Admin {
         let admin = try admin()
         try reach(admin, deadline: Deadline(after: timeout))
         return admin
@@ -158,7 +169,7 @@ extension Connection {
     /// more time with each attempt.
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/unavailable``; early if the connection is refused.
-    package func reach(_ client: some ClusterAsker, deadline: Deadline) throws(Failure) {
+    func reach(_ client: some ClusterAsker, deadline: Deadline) throws(Failure) {
         var timeout = Duration.seconds(2)
         while true {
             do throws(KafkaError) {
@@ -176,12 +187,12 @@ extension Connection {
 
 extension Connection {
     /// Calls Kafka, and turns an error into a message for the user.
-    package func ask<Answer>(_ call: () throws(KafkaError) -> Answer) throws(Failure) -> Answer {
+    func ask<Answer>(_ call: () throws(KafkaError) -> Answer) throws(Failure) -> Answer {
         do throws(KafkaError) { return try call() } catch { throw failure(error) }
     }
 
     /// Asks with a consumer, and again while the error is one that passes: a new topic may not have leaders yet.
-    package func ask<Answer>(
+    func ask<Answer>(
         _ consumer: Consumer,
         until deadline: Deadline,
         _ call: () throws(KafkaError) -> Answer
@@ -197,7 +208,7 @@ extension Connection {
     }
 
     /// The message for the user that explains a Kafka error.
-    package func failure(_ error: KafkaError) -> Failure {
+    func failure(_ error: KafkaError) -> Failure {
         switch error.code {
         case .unknownTopicOrPartition, .unknownTopic, .unknownPartition:
             Failure(
@@ -212,10 +223,10 @@ extension Connection {
     }
 
     /// Whether the brokers refuse this client's configuration, for example its credentials.
-    package var isRefused: Bool { lastClientError.value?.code.isRefusal ?? false }
+    var isRefused: Bool { lastClientError.value?.code.isRefusal ?? false }
 
     /// The failure when no broker answers, with the most specific hint.
-    package var unavailable: Failure {
+    var unavailable: Failure {
         let message = "no Kafka broker answers at \(bootstrapServers)"
         switch origin {
         case _ where isRefused:

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import JuiceClient
 import JuiceHTTP
 import JuiceMaker
 import JuiceMessages
@@ -186,7 +185,8 @@ struct RestockBotRun {
         try findTopics(watch, deadline)
         let botLogger = BotLogger(logger: logger, target: plan.rules.target)
         let log = KafkaAnswerLog(
-            base: connection.base, group: plan.group, topics: connection.topics, fetchWait: connection.fetchWait, watch: watch,
+            base: connection.base, group: plan.group, topics: connection.topics, fetchWait: connection.capabilities.fetchWait,
+            watch: watch,
             hooks: ClientHooks(logger: logger, logCeiling: .info))
         var bot = JuiceRestockBot.RestockBot(log: log, rules: plan.rules, group: plan.group) { [show] event in
             botLogger.log(event)

@@ -1,5 +1,4 @@
 import ArgumentParser
-import JuiceClient
 import Kafka
 
 /// `juice config`: shows what `juice serve` would run with.

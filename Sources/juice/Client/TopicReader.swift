@@ -2,9 +2,9 @@ import JuiceMessages
 import Kafka
 
 /// Reads all partitions of one topic, without a consumer group. It reads committed records only.
-package final class TopicReader {
+final class TopicReader {
     /// Which offset counts as the end of a partition.
-    package enum End {
+    enum End {
         /// The last stable offset: before the first record of an open transaction.
         case lastStableOffset
         /// The end of the log. Reading up to there waits for open transactions to end.
@@ -12,7 +12,7 @@ package final class TopicReader {
     }
 
     /// The start and end of each partition's log when the reader was created.
-    package let watermarks: [Int32: Watermarks]
+    let watermarks: [Int32: Watermarks]
 
     private let topic: String
     private let connection: Connection
@@ -29,14 +29,12 @@ package final class TopicReader {
     /// - Parameters:
     ///   - store: reads only the partition that holds this store's answers and stock; nil reads all partitions.
     ///   - end: which offsets ``watermarks`` has as the ends.
-    ///   - fetchWait: how long a broker may wait for records, in milliseconds; nil leaves it to the connection.
-    package init(
-        _ connection: Connection, topic: String, of store: String? = nil, upTo end: End = .lastStableOffset, fetchWait: Int? = nil,
-        deadline: Deadline
+    init(
+        _ connection: Connection, topic: String, of store: String? = nil, upTo end: End = .lastStableOffset, deadline: Deadline
     ) throws(Failure) {
         self.topic = topic
         self.connection = connection
-        consumer = try connection.consumer(fetchWait: fetchWait)
+        consumer = try connection.consumer()
         try connection.reach(consumer, deadline: deadline)
         let isSeparate = end == .highWatermark
         let asker = isSeparate ? try connection.consumer(isolation: "read_uncommitted") : consumer
@@ -45,7 +43,7 @@ package final class TopicReader {
     }
 
     /// A reader with a client of its own for what another reader has looked up.
-    package init(_ connection: Connection, topic: String, watermarks: [Int32: Watermarks], deadline: Deadline) throws(Failure) {
+    init(_ connection: Connection, topic: String, watermarks: [Int32: Watermarks], deadline: Deadline) throws(Failure) {
         (self.topic, self.connection, self.watermarks) = (topic, connection, watermarks)
         let consumer = try connection.consumer()
         self.consumer = consumer
@@ -74,20 +72,20 @@ package final class TopicReader {
     }
 
     /// Assigns these partitions, and no others, from these offsets on.
-    package func start(at offsets: [Int32: Offset]) throws(Failure) {
+    func start(at offsets: [Int32: Offset]) throws(Failure) {
         let positions = byTopicPartition(offsets)
         try connection.ask { () throws(KafkaError) in try consumer.assign(positions) }
         started = Array(positions.keys)
     }
 
     /// Reads what follows the ends in ``watermarks``.
-    package func startAtEnds() throws(Failure) { try start(at: watermarks.mapValues(\.high)) }
+    func startAtEnds() throws(Failure) { try start(at: watermarks.mapValues(\.high)) }
 
     /// Calls `body` with each available record, after waiting up to `timeout` for the first one.
     ///
     /// - Returns: the partitions whose end was reached, with the next offset.
     @discardableResult
-    package func poll(
+    func poll(
         timeout: Duration,
         _ body: (ConsumedRecord) throws(Failure) -> Void
     ) throws(Failure) -> [Int32: Offset] {
@@ -115,7 +113,7 @@ package final class TopicReader {
     /// Reads ranges of offsets completely.
     ///
     /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` if nothing arrives for `idleTimeout`.
-    package func read(
+    func read(
         _ ranges: [Int32: Range<Offset>],
         idleTimeout: Duration,
         _ body: (ConsumedRecord) throws(Failure) -> Void
@@ -147,7 +145,7 @@ package final class TopicReader {
     ///   - idleTimeout: how long to wait for the next records.
     ///   - body: receives the records, in order within each partition.
     /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` if nothing arrives for `idleTimeout`.
-    package func readAll(
+    func readAll(
         since time: Int64? = nil,
         idleTimeout: Duration,
         _ body: (ConsumedRecord) throws(Failure) -> Void
@@ -184,7 +182,7 @@ package final class TopicReader {
     /// - Parameters:
     ///   - count: how many to find at most.
     ///   - find: reads a window and returns its matches, oldest first.
-    package func last<Found>(
+    func last<Found>(
         _ count: Int,
         _ find: (_ window: [Int32: Range<Offset>]) throws(Failure) -> [Found]
     ) throws(Failure) -> [Found] {
