@@ -6,7 +6,7 @@ import Synchronization
 
 /// Creates the Kafka clients of the command-line tools, and turns their errors into messages for users.
 ///
-/// Create and use the clients on one thread, the main thread: their calls block.
+/// It contacts no broker before a client is used. Create and use the clients on one thread, the main thread: their calls block.
 struct Connection: Sendable {
     /// Where the broker addresses come from.
     enum Origin: Sendable, Equatable {
@@ -24,24 +24,17 @@ struct Connection: Sendable {
     /// The brokers, as `host:port`, separated by commas.
     let bootstrapServers: String
     /// Where the broker addresses come from.
-    let origin: Origin
+    var origin = Origin.configured
     /// The names of the service's topics.
-    let topics: TopicNames
+    var topics = TopicNames()
     /// The user's librdkafka properties, which may contain secrets.
-    let properties: [String: String]
+    var properties: [String: String] = [:]
     /// Receives librdkafka's log at level debug.
     let logger: Logger
     private let lastClientError = LastClientError()
+}
 
-    /// Creates a connection. It does not contact the brokers.
-    init(
-        bootstrapServers: String, origin: Origin = .configured, topics: TopicNames = TopicNames(),
-        properties: [String: String] = [:], logger: Logger
-    ) {
-        self.bootstrapServers = bootstrapServers
-        (self.origin, self.topics, self.properties, self.logger) = (origin, topics, properties, logger)
-    }
-
+extension Connection {
     /// The connection that the settings describe.
     init(_ settings: Settings, runFiles: RunFiles = .ofThisUser()) throws(Failure) {
         let logger = try settings.logger(default: .warning)

@@ -161,23 +161,18 @@ struct RestockBotRun {
     func run() throws {
         let watch = BrokerWatch(bootstrapServers: connection.bootstrapServers, logger: logger)
         let health = BotHealth { watch.outage }
-        let (admin, metrics) = try plan.adminAddress.map { try showing(health, at: $0) } ?? (nil, nil)
-        defer { admin?.stop() }
-        try run(watch, health, metrics.map { BotMetrics(factory: $0.registry) })
-    }
-
-    /// Starts a server for the bot's health and metrics.
-    private func showing(_ health: BotHealth, at address: HTTPAddress) throws -> (BackgroundGroup<HTTPAddress>?, Metrics?) {
+        guard let address = plan.adminAddress else { return try run(watch, health, nil) }
         let metrics = Metrics(BotMetric.allCases.map { .init($0.rawValue, help: $0.help) })
-        let server = BackgroundGroup<HTTPAddress> { onListening in
+        let admin = BackgroundGroup<HTTPAddress> { onListening in
             .of([
                 metrics.server(
                     at: address, readyMetric: BotMetric.ready.rawValue, liveness: { health.liveness },
                     readiness: { health.readiness }, countsItself: true, logger: logger, onListening: onListening)
             ])
         }
-        _ = try server.waitUntilUp()
-        return (server, metrics)
+        defer { admin.stop() }
+        _ = try admin.waitUntilUp()
+        try run(watch, health, BotMetrics(factory: metrics.registry))
     }
 
     private func run(_ watch: BrokerWatch, _ health: BotHealth, _ metrics: BotMetrics?) throws(Failure) {
@@ -186,8 +181,7 @@ struct RestockBotRun {
         let botLogger = BotLogger(logger: logger, target: plan.rules.target)
         let log = KafkaAnswerLog(
             base: connection.base, group: plan.group, topics: connection.topics, fetchWait: connection.capabilities.fetchWait,
-            watch: watch,
-            hooks: ClientHooks(logger: logger, logCeiling: .info))
+            watch: watch, hooks: ClientHooks(logger: logger, logCeiling: .info))
         var bot = JuiceRestockBot.RestockBot(log: log, rules: plan.rules, group: plan.group) { [show] event in
             botLogger.log(event)
             health.handle(event)

@@ -1,4 +1,5 @@
 import Foundation
+import JuiceMessages
 
 /// The number of columns that a text takes in a terminal.
 ///
@@ -171,6 +172,38 @@ enum HexDump {
             let printable = row.map { (0x20..<0x7F).contains($0) ? Character(Unicode.Scalar($0)) : "." }
             return String(repeating: "0", count: max(0, 8 - offset.count)) + offset + "  "
                 + DisplayWidth.pad(row.map(digits).joined(separator: " "), to: 47) + "  |" + String(printable) + "|"
+        }
+    }
+}
+
+/// Formats an answer as one line.
+enum AnswerLine {
+    /// `12:34:56  gangnam       made          pos-1             juice made: kiwi juice`.
+    static func text(_ answer: Answer, time: String?, paint: Paint) -> String {
+        let (word, colour) = outcome(answer)
+        let columns = [
+            time.map { paint(.faint, $0) },
+            DisplayWidth.pad(answer.store.printable, to: 12),
+            paint(colour, DisplayWidth.pad(word, to: 12)),
+            DisplayWidth.pad(answer.id.printable, to: 16),
+            answer.message.printable,
+        ]
+        return columns.compactMap { $0 }.joined(separator: "  ") + (answer.isDuplicate ? "  (repeated)" : "")
+    }
+
+    /// Prints answers, one per line, with one write.
+    static func write(_ answers: [Answer]) {
+        guard !answers.isEmpty else { return }
+        StandardOutput.write(answers.map { text($0, time: nil, paint: .none) + "\n" }.joined())
+    }
+
+    static func outcome(_ answer: Answer) -> (word: String, colour: Paint.Colour) {
+        switch answer.outcome {
+        case .juiceMade: ("made", .green)
+        case .outOfStock: ("out of stock", .yellow)
+        case .restocked: ("restocked", .cyan)
+        case .cancelled: ("cancelled", .cyan)
+        case .rejected: ("rejected", .red)
         }
     }
 }
