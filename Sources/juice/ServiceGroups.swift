@@ -41,47 +41,42 @@ extension ServiceGroup {
 ///
 /// Waiting for it blocks, so do not use it on Swift's cooperative pool.
 final class BackgroundGroup<Report: Sendable>: Sendable {
-    private struct State {
-        var report: Report?
-        var end: (any Error)?
+    /// What the group tells, possibly before it is stored.
+    private final class State: Sendable {
+        let progress = Mutex<(report: Report?, end: (any Error)?)>((nil, nil))
+        let isUpOrEnded = DispatchSemaphore(value: 0)
+        let ended = DispatchGroup()
     }
 
     private let group: ServiceGroup
-    private let state: SharedState
-    private let ended = DispatchGroup()
-
-    /// What a service of the group tells, possibly before the group is stored.
-    private final class SharedState: Sendable {
-        let mutex = Mutex(State())
-        let isUpOrEnded = DispatchSemaphore(value: 0)
-    }
+    private let state: State
 
     /// Starts the group.
     ///
     /// - Parameter make: creates the group, one of whose services calls `onUp` once it is up.
     init(_ make: (_ onUp: @escaping @Sendable (Report) -> Void) -> ServiceGroup) {
-        let state = SharedState()
+        let state = State()
         let group = make { report in
-            state.mutex.withLock { $0.report = report }
+            state.progress.withLock { $0.report = report }
             state.isUpOrEnded.signal()
         }
         (self.group, self.state) = (group, state)
-        ended.enter()
-        Task.detached { [ended] in
+        state.ended.enter()
+        Task.detached {
             var end: any Error = Failure(.software, "the service ended by itself")
             do { try await group.runForUser() } catch { end = error }
-            state.mutex.withLock { $0.end = end }
+            state.progress.withLock { [end] in $0.end = end }
             state.isUpOrEnded.signal()
-            ended.leave()
+            state.ended.leave()
         }
     }
 
     /// Whether it is up.
-    var isUp: Bool { state.mutex.withLock { $0.report != nil } }
+    var isUp: Bool { state.progress.withLock { $0.report != nil } }
 
     /// Throws the reason if the group has ended by itself.
     func check() throws {
-        if let end = state.mutex.withLock({ $0.end }) { throw end }
+        if let end = state.progress.withLock({ $0.end }) { throw end }
     }
 
     /// Waits until it is up. Call it once.
@@ -89,15 +84,15 @@ final class BackgroundGroup<Report: Sendable>: Sendable {
     /// - Throws: the reason if the group ended before.
     func waitUntilUp() throws -> Report {
         state.isUpOrEnded.wait()
-        let state = state.mutex.withLock { $0 }
-        guard let report = state.report else { throw state.end ?? Failure(.software, "the service ended by itself") }
-        return report
+        if let report = state.progress.withLock({ $0.report }) { return report }
+        try check()
+        throw Failure(.software, "the service ended by itself")
     }
 
     /// Stops the group and waits until it has ended.
     func stop() {
         Task.detached { [group] in await group.triggerGracefulShutdown() }
-        ended.wait()
+        state.ended.wait()
     }
 }
 

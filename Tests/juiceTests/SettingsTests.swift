@@ -140,12 +140,9 @@ struct SettingsTests {
         #expect(failure?.message == "line 2")
     }
 
-    @Test func refusesReservedPropertiesAndHidesValues() throws {
+    @Test func refusesReservedProperties() throws {
         let reserved = try settings(flags: ["kafka-property": "isolation.level=read_uncommitted"])
-        let malformed = try settings(environment: ["JUICE_KAFKA_PROPERTY": "hunter2"])
         #expect(throws: Failure.self) { try KafkaProperties.read(reserved) }
-        let failure = #expect(throws: Failure.self) { try KafkaProperties.read(malformed) }
-        #expect(failure?.message.contains("hunter2") == false)
     }
 
     @Test func secretsAreRefusedOnTheCommandLineAlone() throws {

@@ -59,15 +59,18 @@ extension Setting<Bool> {
     }
 }
 
-extension Setting<Int> {
-    init(_ name: String, in range: ClosedRange<Int>, default standard: Int) {
-        self.init(name, default: standard, WholeNumber(range).expectation, WholeNumber(range).parse)
+extension Setting<Int?> {
+    /// A whole number within a range.
+    init(_ name: String, in range: ClosedRange<Int>) {
+        let most = range.upperBound == .max ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
+        self.init(name, "a whole number, \(most)") { text in Int(text).flatMap { range.contains($0) ? $0 : nil } }
     }
 }
 
-extension Setting<Int?> {
-    init(_ name: String, in range: ClosedRange<Int>) {
-        self.init(name, WholeNumber(range).expectation, WholeNumber(range).parse)
+extension Setting<Int> {
+    init(_ name: String, in range: ClosedRange<Int>, default standard: Int) {
+        let given = Setting<Int?>(name, in: range)
+        self.init(name, default: standard, given.expectation) { given.parse($0) ?? nil }
     }
 }
 
@@ -81,20 +84,6 @@ extension Setting<String?> {
     init(_ name: String, ofAtMost length: Int) {
         self.init(name, "1 to \(length) bytes long") { (1...length).contains($0.utf8.count) ? $0 : nil }
     }
-}
-
-/// A whole number within a range.
-struct WholeNumber: Sendable {
-    private let range: ClosedRange<Int>
-
-    init(_ range: ClosedRange<Int>) { self.range = range }
-
-    var expectation: String {
-        let most = range.upperBound == .max ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
-        return "a whole number, \(most)"
-    }
-
-    @Sendable func parse(_ text: String) -> Int? { Int(text).flatMap { range.contains($0) ? $0 : nil } }
 }
 
 // MARK: - Kafka and the log

@@ -92,7 +92,7 @@ extension Settings {
 
     /// A whole number whose range depends on the command; nil if it was not given.
     func integer(_ setting: Setting<some Sendable>, in range: ClosedRange<Int>) throws(Failure) -> Int? {
-        try value(setting, WholeNumber(range).expectation, WholeNumber(range).parse)
+        try self[Setting<Int?>(setting.name, in: range)]
     }
 
     /// The menu in the configured file, or the built-in menu.
@@ -156,7 +156,7 @@ private enum ConfigFile {
         guard let data = FileManager.default.contents(atPath: path) else {
             throw Failure(.configuration, "the configuration file \(path) cannot be read")
         }
-        guard let file = try? JSONDecoder().decode([String: JSON].self, from: data) else {
+        guard let file = try? JSONDecoder().decode([String: Value].self, from: data) else {
             throw Failure(.configuration, "the configuration file \(path) is not a JSON object")
         }
         var texts: [String: String] = [:]
@@ -165,7 +165,7 @@ private enum ConfigFile {
                 let question = NearestNames.question(NearestNames.of(name, among: OptionReader.settingNames))
                 throw Failure(.configuration, "\(path) sets \"\(name.printable)\", but there is no such setting\(question)")
             }
-            guard let text = value.text(of: name) else {
+            guard let text = value.text else {
                 throw Failure(.configuration, "\"\(name)\" in \(path) must be a text, a number, true or false")
             }
             texts[name] = text
@@ -173,45 +173,36 @@ private enum ConfigFile {
         return texts
     }
 
-    private enum JSON: Decodable {
-        case text(String)
-        case list([String])
-        case object([String: String])
-        case other
+    /// A member's value as on the command line; nil if its setting cannot have it.
+    private struct Value: Decodable {
+        let text: String?
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
+            let name = decoder.codingPath.last?.stringValue ?? ""
             if let value = try? container.decode(Bool.self) {
-                self = .text(String(value))
+                text = String(value)
             } else if let value = try? container.decode(Int.self) {
-                self = .text(String(value))
+                text = String(value)
             } else if let value = try? container.decode(Double.self) {
-                self = .text(String(value))
+                text = String(value)
             } else if let value = try? container.decode(String.self) {
-                self = .text(value)
-            } else if let value = try? container.decode([String].self) {
-                self = .list(value)
-            } else if let value = try? container.decode([String: String].self) {
-                self = .object(value)
+                text = value
+            } else if let items = try? container.decode([String].self), let separator = ConfigFile.separators[name] {
+                text = items.joined(separator: separator)
+            } else if let members = try? container.decode([String: String].self), name == Setting<String?>.kafkaProperty.name {
+                text = members.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "\n")
             } else {
-                self = .other
-            }
-        }
-
-        /// The value as on the command line; nil if the setting of this name cannot have it.
-        func text(of name: String) -> String? {
-            let takesLines = name == Setting<String?>.kafkaProperty.name
-            let lists = [Setting<[String]?>.stores.name, Setting<[String]?>.fruits.name, Setting<[String]>.hostNames.name]
-            return switch self {
-            case .text(let text): text
-            case .list(let lines) where takesLines: lines.joined(separator: "\n")
-            case .list(let items) where lists.contains(name): items.joined(separator: ",")
-            case .object(let members) where takesLines:
-                members.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: "\n")
-            case .list, .object, .other: nil
+                text = nil
             }
         }
     }
+
+    /// What stands between the items of those settings that may be lists.
+    private static let separators = [
+        Setting<String?>.kafkaProperty.name: "\n", Setting<[String]?>.stores.name: ",", Setting<[String]?>.fruits.name: ",",
+        Setting<[String]>.hostNames.name: ",",
+    ]
 }
 
 // MARK: - The command line
@@ -237,12 +228,12 @@ enum OptionReader {
     }
 
     /// - Parameter areParsed: whether the values of the options can be read yet.
-    fileprivate static func options(
-        of arguments: some ParsableArguments, areParsed: Bool
-    ) -> [(name: String, option: any OptionWrapper)] {
-        Mirror(reflecting: arguments).children.flatMap { label, wrapper -> [(String, any OptionWrapper)] in
-            if let group = wrapper as? any GroupWrapper { return group.options(areParsed: areParsed) }
-            guard let label, let option = wrapper as? any OptionWrapper else { return [] }
+    fileprivate static func options(of arguments: some ParsableArguments, areParsed: Bool) -> [(
+        name: String, option: any AnyOption
+    )] {
+        Mirror(reflecting: arguments).children.flatMap { label, wrapper -> [(String, any AnyOption)] in
+            if let group = wrapper as? any AnyGroup { return group.options(areParsed: areParsed) }
+            guard let label, let option = wrapper as? any AnyOption else { return [] }
             return [(label.dropFirst().reduce(into: "") { $0 += $1.isUppercase ? "-\($1.lowercased())" : "\($1)" }, option)]
         }
     }
@@ -250,36 +241,28 @@ enum OptionReader {
 
 // What ArgumentParser's property wrappers have in common.
 
-private protocol GroupWrapper {
-    associatedtype Group: ParsableArguments
-    var wrappedValue: Group { get }
+private protocol AnyGroup {
+    func options(areParsed: Bool) -> [(name: String, option: any AnyOption)]
 }
 
-extension GroupWrapper {
-    func options(areParsed: Bool) -> [(name: String, option: any OptionWrapper)] {
-        OptionReader.options(of: areParsed ? wrappedValue : Group(), areParsed: areParsed)
+extension OptionGroup: AnyGroup {
+    fileprivate func options(areParsed: Bool) -> [(name: String, option: any AnyOption)] {
+        OptionReader.options(of: areParsed ? wrappedValue : Value(), areParsed: areParsed)
     }
 }
 
-private protocol OptionWrapper {
-    associatedtype Value: OptionValue
+private protocol AnyOption {
+    associatedtype Value
     var wrappedValue: Value { get }
 }
 
-extension OptionWrapper {
+extension Option: AnyOption {}
+extension Flag: AnyOption {}
+
+extension AnyOption {
     /// The value as text; nil if the option was not given.
-    var text: String? { wrappedValue.optionText }
+    var text: String? {
+        if let lines = wrappedValue as? [String] { return lines.isEmpty ? nil : lines.joined(separator: "\n") }
+        return (wrappedValue as? any LosslessStringConvertible)?.description
+    }
 }
-
-extension OptionGroup: GroupWrapper {}
-extension Option: OptionWrapper where Value: OptionValue {}
-extension Flag: OptionWrapper where Value: OptionValue {}
-
-private protocol OptionValue {
-    var optionText: String? { get }
-}
-
-extension Optional: OptionValue where Wrapped: LosslessStringConvertible { var optionText: String? { self?.description } }
-
-/// An option that can be repeated.
-extension [String]: OptionValue { var optionText: String? { isEmpty ? nil : joined(separator: "\n") } }

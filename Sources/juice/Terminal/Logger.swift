@@ -31,11 +31,6 @@ struct LineLogHandler: LogHandler {
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
 
-    init(format: LogFormat, sink: @escaping @Sendable (String) -> Void) {
-        self.format = format
-        self.sink = sink
-    }
-
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
