@@ -72,7 +72,8 @@ extension Settings {
 
     /// All texts that were given for a setting, the effective one first.
     func all(_ setting: Setting<some Sendable>) -> [(value: String, source: Source)] {
-        layers.compactMap { source, texts in texts[setting.name].map { ($0, source) } }
+        assert(OptionReader.settingNames.contains(setting.name), "no command has an option --\(setting.name)")
+        return layers.compactMap { source, texts in texts[setting.name].map { ($0, source) } }
     }
 
     /// The value of a setting that means something else to one command; nil if it was not given.
