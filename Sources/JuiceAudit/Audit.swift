@@ -50,7 +50,7 @@ public struct Audit: Sendable {
 }
 
 /// A record of the journal.
-public struct AuditMoment: Sendable, Hashable {
+public struct AuditMoment: Sendable, Hashable, Encodable {
     /// The partition.
     public let partition: Int
     /// The offset.
@@ -92,7 +92,7 @@ public struct AuditAnchor: Sendable, Hashable {
 }
 
 /// What the topics held.
-public struct AuditCounts: Sendable, Hashable {
+public struct AuditCounts: Sendable, Hashable, Encodable {
     /// Records that clients wrote to orders and restocks: all but forwarded copies.
     public var records = 0
     /// Records that had to be answered, each where its store lives.

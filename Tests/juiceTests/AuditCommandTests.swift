@@ -46,25 +46,18 @@ struct AuditCommandTests {
         var stock: [Record] = [
             ("g", #"{"store":"g","revision":4,"stock":{"strawberry":10,"banana":10,"pineapple":10,"kiwi":12,"mango":10}}"#, [])
         ]
-        var deadLetters: [Record]
+        var deadLetters: [Record] = [
+            (
+                "g", "nope",
+                [
+                    ("juice.error.code", "notJSON"), ("juice.error.message", "a sentence"), ("juice.source.topic", "juice.orders"),
+                    ("juice.source.partition", "0"), ("juice.source.offset", "3"),
+                ].map { RecordHeader(name: $0, value: $1) }
+            )
+        ]
 
-        init(_ topics: TopicNames) {
-            let headers = [
-                ("juice.error.code", "notJSON"), ("juice.error.message", "a sentence"),
-                ("juice.source.topic", topics.orders), ("juice.source.partition", "0"),
-                ("juice.source.offset", "3"),
-            ]
-            deadLetters = [("g", "nope", headers.map { RecordHeader(name: $0, value: $1) })]
-        }
-
-        fileprivate subscript(topic: Topic) -> [Record] {
-            switch topic {
-            case .orders: orders
-            case .restocks: restocks
-            case .results: results
-            case .stock: stock
-            case .deadLetters: deadLetters
-            }
+        var all: [(Topic, [Record])] {
+            [(.orders, orders), (.restocks, restocks), (.results, results), (.stock, stock), (.deadLetters, deadLetters)]
         }
     }
 
@@ -87,9 +80,7 @@ struct AuditCommandTests {
         Damage("an answer removed", "missing orders 0@1", "wrong results 0@2", "wrong results 0@3") {
             $0.results.remove(at: 2)
         },
-        Damage("a cancel's answer removed", "missing orders 0@2", "wrong stock 0@0") {
-            $0.results.remove(at: 4)
-        },
+        Damage("a cancel's answer removed", "missing orders 0@2", "wrong stock 0@0") { $0.results.remove(at: 4) },
         // It may not be written yet.
         Damage("the last note removed") { $0.results.removeLast() },
         Damage("an answer doubled", "doubled results 0@2") { $0.results.insert($0.results[1], at: 1) },
@@ -101,9 +92,7 @@ struct AuditCommandTests {
                 #"{"type":"cancelled","orderId":"x","store":"g","offset":9,"returned":{},"left":{},"message":"m"}"#
             $0.results.append(("g", answer, []))
         },
-        Damage("answers swapped", "missing orders 0@0", "wrong results 0@1", "doubled results 0@2") {
-            $0.results.swapAt(1, 2)
-        },
+        Damage("answers swapped", "missing orders 0@0", "wrong results 0@1", "doubled results 0@2") { $0.results.swapAt(1, 2) },
         Damage("a revision altered", "wrong results 0@2", "wrong results 0@3") {
             $0.results[2].value = $0.results[2].value.replacing(#""revision":2"#, with: #""revision":7"#)
         },
@@ -120,9 +109,7 @@ struct AuditCommandTests {
             $0.stock[1].value = $0.stock[1].value.replacing(#""revision":4"#, with: #""revision":5"#)
         },
         Damage("a dead letter removed", "missing orders 0@3") { $0.deadLetters = [] },
-        Damage("a dead letter altered", "missing orders 0@3", "wrong dead-letters 0@0") {
-            $0.deadLetters[0].value = "none"
-        },
+        Damage("a dead letter altered", "missing orders 0@3", "wrong dead-letters 0@0") { $0.deadLetters[0].value = "none" },
         Damage("a key altered", "wrong results 0@1") { $0.results[1].key = "h" },
     ]
 
@@ -132,18 +119,18 @@ struct AuditCommandTests {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
             let topics = TopicNames()
             let connection = Connection(bootstrapServers: broker.bootstrapServers, logger: EmbeddedService.quiet)
-            var records = Records(topics)
+            var records = Records()
             damage.change(&records)
             let producer = try connection.producer(timeout: .seconds(30))
-            for topic in Topic.allCases {
+            for (topic, records) in records.all {
                 try broker.createTopic(topics[topic], partitionCount: 1)
-                for (key, value, headers) in records[topic] {
+                for (key, value, headers) in records {
                     try producer.send(
                         topic: topics[topic], key: key.map { Array($0.utf8) }, value: Array(value.utf8), headers: headers,
                         timeout: .seconds(30))
                 }
             }
-            let report = try AuditRun(given()).report(on: connection)
+            let report = try AuditCommand.report(on: connection, given())
             let places = report.violations.map { violation in
                 let offset = violation.offset.map { "@\($0)" } ?? ""
                 return "\(violation.category) \(violation.topic.dropFirst(6)) \(violation.partition)\(offset)"
@@ -165,8 +152,8 @@ struct AuditCommandTests {
                 _ = try waiter.answer(to: .order, id: id, store: "강남", deadline: deadline)
             }
             let last = Mutex((done: 0, total: 0))
-            let report = try AuditRun(given()).report(
-                on: connection, onProgress: { done, total in last.withLock { $0 = (done, total) } })
+            let report = try AuditCommand.report(
+                on: connection, given(), onProgress: { done, total in last.withLock { $0 = (done, total) } })
             #expect(report.isClean, "\(report.lines)")
             #expect(report.counts.answers == 3)
             #expect(report.counts.duplicates == 1)
@@ -178,8 +165,8 @@ struct AuditCommandTests {
 
     @Test func nobodyThereIsUnavailable() throws {
         let connection = Connection(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
-        let run = try AuditRun(given(["timeout": "0.3"]))
-        let failure = #expect(throws: Failure.self) { try run.report(on: connection) }
+        let settings = try given(["timeout": "0.3"])
+        let failure = #expect(throws: Failure.self) { try AuditCommand.report(on: connection, settings) }
         #expect(failure?.status == .unavailable)
     }
 }

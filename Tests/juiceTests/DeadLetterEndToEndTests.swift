@@ -23,35 +23,34 @@ struct DeadLetterEndToEndTests {
         let garbage = Array("garbage".utf8)
         try connection.producer(timeout: .seconds(30)).send(
             topic: connection.topics.orders, key: Array("강남".utf8), value: garbage, headers: [trace], timeout: .seconds(30))
-        let letter = try #require(try letters(connection, atLeast: 1, deadline).letters.first)
+        let letter = try #require(try letters(connection, atLeast: 1, deadline).first)
         #expect(letter.code == "notJSON")
         #expect(letter.value == garbage)
         #expect(letter.sendersHeaders == [trace])
         #expect(letter.source.topic == connection.topics.orders)
 
-        let order = try writeFile(#"{"orderId":"corrected","juice":"kiwi"}"# + "\n")
+        let order = FileManager.default.temporaryDirectory.path + "/value-\(UUID())"
+        let corrected = #"{"orderId":"corrected","juice":"kiwi"}"# + "\n"
+        #expect(FileManager.default.createFile(atPath: order, contents: Data(corrected.utf8)))
         defer { try? FileManager.default.removeItem(atPath: order) }
-        let settings = try given(["value": order])
-        let corrected = try ResendChoice([letter.position.text], settings)
+        let request = try ResendRequest([letter.position.text], given(["value": order]))
         let waiter = try AnswerWaiter(connection, deadline: deadline)
-        let first = try resend(connection, corrected)
-        #expect(first.map(\.isResent) == [true])
+        #expect(try resend(connection, request) == ["\(letter.position.text) sent to \(connection.topics.orders) partition 0"])
         let answer = try waiter.answer(to: .order, id: "corrected", store: "강남", deadline: deadline)
         #expect(answer?.answer.isMade == true)
-        let again = try resend(connection, corrected)
-        #expect(again.first?.text == "\(letter.position.text) was sent before")
-        let all = try resend(connection, ResendChoice([], given(["all": "true"])))
-        #expect(all.isEmpty)
+        #expect(try resend(connection, request) == ["\(letter.position.text) was sent before"])
+        let all = try ResendRequest([], given(["all": "true"]))
+        #expect(try resend(connection, all).isEmpty)
 
         let after = try letters(connection, atLeast: 1, deadline)
-        #expect(after.letters.map(\.position) == [letter.position])
-        #expect(after.resent == [letter.position])
-        let pending = try DeadLetterReader(connection, deadline: deadline).last(10, idleTimeout: .seconds(10)) {
-            !$1 && !$0.code.isEmpty
-        }
-        #expect(pending.letters.isEmpty)
-        let none = try ResendChoice(["0@999"], given())
+        #expect(after.map(\.position) == [letter.position])
+        #expect(after.map(\.isResent) == [true])
+        let none = try ResendRequest(["0@999"], given())
         #expect(throws: Failure.self) { try resend(connection, none) }
+        let several = try ResendRequest(["0@999", letter.position.text], given())
+        #expect(
+            try resend(connection, several).sorted()
+                == ["0@999 not sent: there is no dead letter", "\(letter.position.text) was sent before"].sorted())
     }
 
     /// After a slow commit the sender would initialise its transactional id again, and fence a sender that started meanwhile.
@@ -62,18 +61,17 @@ struct DeadLetterEndToEndTests {
             for topic in topics.all { try broker.createTopic(topic, partitionCount: 1) }
             let connection = Connection(bootstrapServers: broker.bootstrapServers, logger: EmbeddedService.quiet)
             let sender = try DeadLetterSender(connection, deadline: Deadline(after: .seconds(30)))
-            func send(_ offset: Offset) throws(DeadLetterSender.SendError) {
-                let record = ResendPlan.Record(topic: topics.orders, partition: 0, key: nil, value: [], headers: [])
-                let item = DeadLetterSender.Item(letter: LetterPosition(partition: 0, offset: offset), record: record)
-                try sender.send([item], deadline: Deadline(after: .seconds(30)))
+            func send(_ offset: Offset) throws(KafkaError) {
+                let record = ResendRequest.Record(
+                    letter: LetterPosition(partition: 0, offset: offset), topic: topics.orders, partition: 0, key: nil, value: [],
+                    headers: [])
+                try sender.send([record], deadline: Deadline(after: .seconds(30)))
             }
             broker.fail(next: .endTransaction, with: [.transport])
             try send(0)
-            let error = #expect(throws: DeadLetterSender.SendError.self) { try send(1) }
-            guard case .lost = error else {
-                Issue.record("\(String(describing: error))")
-                return
-            }
+            let error = #expect(throws: KafkaError.self) { try send(1) }
+            #expect(error?.code == .state)
+            #expect(error.map(DeadLetterSender.isFinal) == false)
             let orders = try TopicReader(
                 connection, topic: topics.orders, upTo: .highWatermark, deadline: Deadline(after: .seconds(30)))
             // Not by offsets: newer embedded brokers also write markers.
@@ -83,22 +81,20 @@ struct DeadLetterEndToEndTests {
         }
     }
 
-    static func resend(_ connection: Connection, _ choice: ResendChoice) throws -> [Resend.Outcome] {
-        try Resend(connection: connection, chosen: choice, timeout: .seconds(30)).run { _ in }
+    /// The lines of the outcomes.
+    @discardableResult
+    static func resend(_ connection: Connection, _ request: ResendRequest) throws(Failure) -> [String] {
+        var resend = Resend(request: request, connection: connection, timeout: .seconds(30))
+        try resend.run()
+        return resend.outcomes.values.map(\.text)
     }
 
     /// The dead letters, once there are this many.
-    static func letters(_ connection: Connection, atLeast count: Int, _ deadline: Deadline) throws -> DeadLetterReader.Letters {
+    static func letters(_ connection: Connection, atLeast count: Int, _ deadline: Deadline) throws -> [DeadLetter] {
         while true {
-            let found = try DeadLetterReader(connection, deadline: deadline).last(1000, idleTimeout: .seconds(10)) { _, _ in true }
-            if found.letters.count >= count || deadline.isOver { return found }
+            let found = try DeadLetterReader(connection, deadline: deadline).last(1000, idleTimeout: .seconds(10)) { _ in true }
+            if found.count >= count || deadline.isOver { return found }
         }
-    }
-
-    private static func writeFile(_ text: String) throws -> String {
-        let path = FileManager.default.temporaryDirectory.path + "/value-\(UUID().uuidString)"
-        try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-        return path
     }
 }
 
@@ -132,11 +128,11 @@ struct DeadLetterEndToEndTests {
             }
             producer.poll(timeout: .seconds(1))
             let found = try DeadLetterEndToEndTests.letters(site.connection, atLeast: count, Deadline(after: .seconds(60)))
-            #expect(found.letters.count == count)
+            #expect(found.count == count)
             // This one is never committed.
             let dead = try DeadLetterSender(site.connection, deadline: Deadline(after: .seconds(30)))
-            let plan = ResendPlan(topics: site.topics, partitionCount: 3, isUnchecked: true)
-            try dead.begin(found.letters.prefix(5).map { .init(letter: $0.position, record: try plan.record(for: $0)) })
+            let request = try ResendRequest([], given(["all": "true", "unchecked": "true"]))
+            try dead.begin(found.prefix(5).map { try request.record(for: $0, site.topics, partitionCount: 3) })
         }
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for _ in 0..<4 {
@@ -160,11 +156,11 @@ struct DeadLetterEndToEndTests {
 
     /// Sends all letters again. A fenced sender tries again, as its message says.
     private func resendAll(_ connection: Connection) throws {
-        let choice = try ResendChoice([], given(["all": "true"]))
+        let request = try ResendRequest([], given(["all": "true", "unchecked": "true"]))
         let deadline = Deadline(after: .seconds(90))
         while !deadline.isOver {
             do throws(Failure) {
-                _ = try Resend(connection: connection, chosen: choice, isUnchecked: true, timeout: .seconds(30)).run { _ in }
+                try DeadLetterEndToEndTests.resend(connection, request)
                 return
             } catch { #expect(error.status == .unavailable, "\(error)") }
         }

@@ -12,22 +12,16 @@ struct DeadLetterTests {
         _ value: String?, key: String? = "강남", code: String = "notJSON", topic: String = "juice.orders",
         headers: [RecordHeader] = []
     ) -> DeadLetter {
-        letter(bytes: value.map { Array($0.utf8) }, key: key.map { Array($0.utf8) }, code, topic, headers)
-    }
-
-    static func letter(
-        bytes: [UInt8]?, key: [UInt8]?, _ code: String = "notJSON", _ topic: String = "juice.orders", _ headers: [RecordHeader] = []
-    ) -> DeadLetter {
         let reasons = [
-            RecordHeader(name: HeaderName.errorCode, value: code),
-            RecordHeader(name: HeaderName.errorMessage, value: "why"),
-            RecordHeader(name: HeaderName.sourceTopic, value: topic),
-            RecordHeader(name: HeaderName.sourcePartition, value: "3"),
-            RecordHeader(name: HeaderName.sourceOffset, value: "42"),
+            (HeaderName.errorCode, code), (HeaderName.errorMessage, "why"), (HeaderName.sourceTopic, topic),
+            (HeaderName.sourcePartition, "3"), (HeaderName.sourceOffset, "42"),
         ]
         return DeadLetter(
-            position: LetterPosition(partition: 1, offset: 7), timestamp: nil, key: key, value: bytes, headers: headers + reasons)
+            position: place(7), timestamp: nil, key: key.map { Array($0.utf8) }, value: value.map { Array($0.utf8) },
+            headers: headers + reasons.map { RecordHeader(name: $0, value: $1) })
     }
+
+    private static func place(_ offset: Offset) -> LetterPosition { LetterPosition(partition: 1, offset: offset) }
 
     @Test(
         arguments: [
@@ -42,83 +36,67 @@ struct DeadLetterTests {
         if let position { #expect(position.text == text) }
     }
 
-    @Test func aNoteIsNoLetter() {
-        let header = RecordHeader(name: HeaderName.resentLetter, value: "1/5")
-        let note = DeadLetter(
-            position: LetterPosition(partition: 1, offset: 9), timestamp: nil, key: nil, value: nil, headers: [header])
-        #expect(note.resentLetter == LetterPosition(partition: 1, offset: 5))
-        // A record that the service put aside is a letter, whatever headers its sender set.
-        #expect(Self.letter("x", headers: [header]).resentLetter == nil)
-    }
-
     /// After a crash the service may put the same record aside again.
     @Test func aLetterThatStandsTwiceCountsOnce() {
-        func letter(_ offset: Offset, _ value: String, source: String?) -> DeadLetter {
+        func record(_ offset: Offset, _ value: String? = nil, _ headers: (String, String)...) -> DeadLetter {
             DeadLetter(
-                position: LetterPosition(partition: 1, offset: offset), timestamp: 100 - offset, key: nil, value: Array(value.utf8),
-                headers: source.map { [RecordHeader(name: HeaderName.sourceOffset, value: $0)] } ?? [])
+                position: Self.place(offset), timestamp: nil, key: nil, value: value.map { Array($0.utf8) },
+                headers: headers.map { RecordHeader(name: $0, value: $1) })
+        }
+        func letter(_ offset: Offset, _ value: String, source: String) -> DeadLetter {
+            record(offset, value, (HeaderName.sourceOffset, source))
         }
         func note(_ offset: Offset, of letter: Offset) -> DeadLetter {
-            DeadLetter(
-                position: LetterPosition(partition: 1, offset: offset), timestamp: nil, key: nil, value: nil,
-                headers: [RecordHeader(name: HeaderName.resentLetter, value: "1/\(letter)")])
+            record(offset, nil, (HeaderName.resentLetter, "1/\(letter)"))
         }
-        var found = DeadLetterReader.Letters()
+        var found = FoundLetters()
         let records = [
             letter(0, "a", source: "7"), letter(1, "b", source: "8"), letter(2, "a", source: "7"),
             // In a topic that was made anew, and of somebody else.
-            letter(3, "c", source: "7"), letter(4, "a", source: nil), letter(5, "a", source: nil),
+            letter(3, "c", source: "7"), record(4, "a"), record(5, "a"),
             note(6, of: 2), letter(7, "a", source: "7"),
             // No notes of letters before them.
             note(8, of: 9), letter(9, "d", source: "9"),
+            // A record that the service put aside is a letter, whatever headers its sender set.
+            record(10, "e", (HeaderName.resentLetter, "1/1"), (HeaderName.errorCode, "notJSON")),
         ]
         for record in records { found.add(record) { $0.position.offset != 3 } }
-        found.sort()
-        func place(_ offset: Offset) -> LetterPosition { LetterPosition(partition: 1, offset: offset) }
-        #expect(found.letters.map(\.position.offset) == [9, 5, 4, 1, 0])
-        #expect(found.resent == [place(0)])
-        #expect([0, 1, 2, 3, 7].map { found.first(of: place($0)).offset } == [0, 1, 0, 3, 0])
-        // Only those are forgotten that are shown.
-        found.keep { _ in false }
-        found.add(letter(10, "d", source: "9"))
-        found.add(letter(11, "e", source: "10"))
-        #expect(found.letters.map(\.position.offset) == [11])
+        let letters = found.take()
+        #expect(letters.map(\.position.offset) == [0, 1, 4, 5, 9, 10])
+        #expect(letters.filter(\.isResent).map(\.position.offset) == [0])
+        #expect([0, 1, 2, 3, 7].map { found.first(of: Self.place($0)).offset } == [0, 1, 0, 3, 0])
+        found.add(letter(11, "d", source: "9"))
+        found.add(letter(12, "e", source: "10"))
+        #expect(found.take().map(\.position.offset) == [12])
     }
+
+    // MARK: - Showing
 
     @Test(arguments: [
-        ("not json", "not json"), (nil, "-"), ("", ""), ("a\u{1B}[2J\nb", "a\u{FFFD}[2J\u{FFFD}b"),
-        ("딸기딸기딸기딸기딸기딸기딸기딸기딸기딸기딸기", "딸기딸기딸기딸기딸기딸기딸기딸기딸기딸…"),
+        ("not json".utf8.map(\.self), "not json"), (nil, "-"), ([], ""), (Array("a\u{1B}[2J\nb".utf8), "a\u{FFFD}[2J\u{FFFD}b"),
+        (Array(String(repeating: "딸기", count: 11).utf8), "딸기딸기딸기딸기딸기딸기딸기딸기딸기딸…"), ([0, 0xFF], "00 ff"),
+        ([UInt8](repeating: 0xFF, count: 14), String(repeating: "ff ", count: 13) + "…"),
     ])
-    func aTableShowsHowAValueBegins(value: String?, shown: String) {
-        #expect(DeadLetterTable.beginning(of: value.map { Array($0.utf8) }) == shown)
-    }
-
-    @Test func whatIsNoTextIsShownInDigits() {
-        #expect(DeadLetterTable.beginning(of: [0, 0xFF]) == "00 ff")
-        #expect(DeadLetterTable.beginning(of: [UInt8](repeating: 0xFF, count: 14)).hasSuffix("ff …"))
-        #expect(
-            HexDump.lines(Array("0123456789abcdef!".utf8)) == [
-                "00000000  30 31 32 33 34 35 36 37 38 39 61 62 63 64 65 66  |0123456789abcdef|",
-                "00000010  21                                               |!|",
-            ])
+    func aTableShowsHowAValueBegins(value: [UInt8]?, shown: String) {
+        #expect(DeadLetter.beginning(of: value) == shown)
     }
 
     @Test func tablesLineUp() {
-        let lines = DeadLetterTable.lines(
-            [Self.letter("딸기"), Self.letter("kiwi", key: nil)], resent: [LetterPosition(partition: 1, offset: 7)], paint: .none)
+        var resent = Self.letter("딸기")
+        resent.isResent = true
+        let lines = DeadLetter.table([resent, Self.letter("kiwi", key: nil)], paint: .none)
         #expect(
             lines == [
                 "position  when                 store     code        source              resent  value                     message",
                 "1@7       -                    강남      notJSON     juice.orders 3@42   yes     딸기                      why",
-                "1@7       -                    main      notJSON     juice.orders 3@42   yes     kiwi                      why",
+                "1@7       -                    main      notJSON     juice.orders 3@42   no      kiwi                      why",
             ])
     }
 
     @Test func aSheetShowsAll() {
         let letter = Self.letter("{}\nx", headers: [RecordHeader(name: "traceparent", value: "00-ab")])
-        let sheet = DeadLetterTable.sheet(letter, isResent: false, paint: .none)
         #expect(
-            sheet == """
+            letter.sheet(paint: .none) == """
                 position  1@7
                 when      -
                 code      notJSON
@@ -134,31 +112,36 @@ struct DeadLetterTests {
 
                 """
         )
+        let bytes = DeadLetter(
+            position: Self.place(7), timestamp: 5, key: nil, value: [0xFF], headers: Self.letter(nil).headers, isResent: true)
         #expect(
-            JSONText.line(DeadLetterJSON(Self.letter(bytes: [0xFF], key: nil), isResent: true))
-                == #"{"code":"notJSON","headers":[],"message":"why","offset":7,"partition":1,"resent":true,"#
-                + #""source":{"offset":42,"partition":3,"topic":"juice.orders"},"valueBase64":"/w=="}"#)
+            bytes.json == #"{"code":"notJSON","headers":[],"message":"why","offset":7,"partition":1,"resent":true,"#
+                + #""source":{"offset":42,"partition":3,"topic":"juice.orders"},"timestamp":5,"valueBase64":"/w=="}"#)
+        #expect(
+            bytes.sheet(paint: .none).hasSuffix(
+                "\n\n00000000  ff                                               |.|\n"))
     }
 
     // MARK: - Resending
 
     private static let order = #"{"orderId":"o","juice":"kiwi"}"#
 
-    private func plan(value: String? = nil, key: String? = nil, isUnchecked: Bool = false) -> ResendPlan {
-        ResendPlan(
-            topics: TopicNames(), partitionCount: 4, value: value.map { Array($0.utf8) }, key: key.map { Array($0.utf8) },
-            isUnchecked: isUnchecked)
+    private static func record(
+        for letter: DeadLetter, value: String? = nil, key: String? = nil, isUnchecked: Bool = false
+    ) throws -> ResendRequest.Record {
+        var request = try ResendRequest(["1@7"], given())
+        request.value = value.map { Array($0.utf8) }
+        request.key = key.map { Array($0.utf8) }
+        request.isUnchecked = isUnchecked
+        return try request.record(for: letter, TopicNames(), partitionCount: 4)
     }
 
     @Test func theRecordIsTheSendersOwn() throws {
         let trace = RecordHeader(name: "traceparent", value: "00-ab")
+        let others = [(HeaderName.forwardedFrom, "3/42"), (HeaderName.resentFrom, "0/1")]
         let letter = Self.letter(
-            Self.order, code: "misplaced",
-            headers: [
-                trace, RecordHeader(name: HeaderName.forwardedFrom, value: "3/42"),
-                RecordHeader(name: HeaderName.resentFrom, value: "0/1"),
-            ])
-        let record = try plan().record(for: letter)
+            Self.order, code: "misplaced", headers: [trace] + others.map { RecordHeader(name: $0, value: $1) })
+        let record = try Self.record(for: letter)
         #expect(record.topic == "juice.orders")
         // The partition that Java clients choose for 강남, of four.
         #expect(record.partition == 0)
@@ -168,32 +151,31 @@ struct DeadLetterTests {
     }
 
     @Test func aCorrectedOneIsSent() throws {
-        let record = try plan(value: Self.order, key: "jamsil").record(for: Self.letter("garbage"))
+        let record = try Self.record(for: Self.letter("garbage"), value: Self.order, key: "jamsil")
         #expect(record.value == Array(Self.order.utf8))
         #expect(record.key == Array("jamsil".utf8))
         #expect(record.partition == 3)
-        #expect(try plan(key: "").record(for: Self.letter(Self.order)).key == nil)
+        #expect(try Self.record(for: Self.letter(Self.order), key: "").key == nil)
+        let garbage = try Self.record(for: Self.letter("garbage", key: String(repeating: "k", count: 129)), isUnchecked: true)
+        #expect(garbage.value == Array("garbage".utf8))
     }
 
-    @Test func whatWouldComeBackIsRefused() throws {
-        func reason(_ plan: ResendPlan, _ letter: DeadLetter) -> String? {
-            #expect(throws: ResendPlan.Refusal.self) { try plan.record(for: letter) }?.reason
-        }
-        #expect(reason(plan(), Self.letter("garbage"))?.contains("as notJSON; correct it with --value") == true)
-        #expect(reason(plan(), Self.letter("{}"))?.contains("missingID") == true)
-        #expect(reason(plan(), Self.letter(nil))?.contains("emptyValue") == true)
-        let long = Self.letter(Self.order, key: String(repeating: "k", count: 129))
-        #expect(reason(plan(), long)?.contains("as badStore; correct it with --key") == true)
-        #expect(try plan(key: "a").record(for: long).key == [UInt8(ascii: "a")])
-        #expect(try plan(isUnchecked: true).record(for: Self.letter("garbage")).value == Array("garbage".utf8))
-        // An order id does not make a valid restock.
-        let restock = Self.letter(Self.order, topic: "juice.restocks")
-        #expect(reason(plan(), restock)?.contains("missingID") == true)
+    private static let cut = [RecordHeader(name: HeaderName.truncatedFrom, value: "900000")]
 
-        let cut = Self.letter(Self.order, headers: [RecordHeader(name: HeaderName.truncatedFrom, value: "900000")])
-        #expect(reason(plan(isUnchecked: true), cut)?.contains("its value was truncated") == true)
-        #expect(try plan(value: Self.order).record(for: cut).value == Array(Self.order.utf8))
-        #expect(reason(plan(), Self.letter(Self.order, topic: "other.orders"))?.contains("other.orders") == true)
+    @Test(arguments: [
+        (letter("garbage"), false, "it would become a dead letter again, as notJSON; correct it with --value"),
+        (letter("{}"), false, "missingID"), (letter(nil), false, "emptyValue"),
+        (letter(order, key: String(repeating: "k", count: 129)), false, "as badStore; correct it with --key"),
+        // An order id does not make a valid restock.
+        (letter(order, topic: "juice.restocks"), false, "missingID"),
+        (letter(order, headers: cut), true, "its value was truncated"),
+        (letter(order, topic: "other.orders"), true, "it came from other.orders"),
+    ])
+    func whatWouldComeBackIsRefused(letter: DeadLetter, isUnchecked: Bool, reason: String) throws {
+        let refusal = #expect(throws: ResendRequest.Refusal.self) { try Self.record(for: letter, isUnchecked: isUnchecked) }
+        #expect(refusal?.reason.contains(reason) == true)
+        guard letter.source.topic == "juice.orders" else { return }
+        #expect(try Self.record(for: letter, value: Self.order, key: "a").value == Array(Self.order.utf8))
     }
 
     @Test(
@@ -211,7 +193,7 @@ struct DeadLetterTests {
     )
     func refusesAChoice(arguments: [String], values: [String: String], message: String) throws {
         let settings = try given(values)
-        let failure = #expect(throws: Failure.self) { try ResendChoice(arguments, settings) }
+        let failure = #expect(throws: Failure.self) { try ResendRequest(arguments, settings) }
         #expect(failure?.message.hasPrefix(message) == true, "\(failure?.message ?? "")")
     }
 }

@@ -8,7 +8,7 @@ import Testing
 
 @testable import juice
 
-/// Tests the client commands with the service, over TCP, on an embedded broker.
+/// Tests the commands with the service, over TCP, on an embedded broker.
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct EndToEndTests {
     @Test func commandsAreAnsweredAndSeen() async throws {
@@ -37,6 +37,50 @@ struct EndToEndTests {
 
             try seesTheStock(connection, deadline)
             try seesTheAnswers(connection, deadline)
+        }
+    }
+
+    @Test func basketsAndCancelsMakeAHistory() async throws {
+        try await EmbeddedService.run { connection in
+            let client = TestClient(connection, Deadline(after: .seconds(60)))
+            let waiter = try AnswerWaiter(connection, deadline: client.deadline)
+            let items = [OrderedJuice(juice: "kiwi", quantity: 1), OrderedJuice(juice: "strawberryBanana", quantity: 1)]
+            let made = try client.answer(.order(id: "b", store: "강남", items))
+            #expect(made.isMade)
+            let cancelled = try client.answer(.cancel(id: "b", store: "강남"))
+            guard case .cancelled(let returned, _) = cancelled.outcome else {
+                Issue.record("\(cancelled)")
+                return
+            }
+            #expect(returned.map(\.fruit) == ["kiwi", "strawberry", "banana"])
+            // Not the order's answer, which has the same id.
+            let found = try waiter.answer(to: .cancel, id: "b", store: "강남", deadline: client.deadline)
+            #expect(found?.answer.command == .cancel)
+            // A till that did not hear of the cancel.
+            let late = try client.answer(.order(id: "b", store: "강남", items))
+            #expect(late.outcome == .rejected(reason: "cancelled"))
+            #expect(try client.answer(.cancel(id: "unknown", store: "강남")).revision == nil)
+            _ = try client.answer(.restock(id: "r", store: "강남", .set, [FruitAmount(fruit: "kiwi", amount: 3)]))
+
+            let printed = try history(connection, since: nil)
+            #expect(printed.count == 3)
+            #expect(printed.first?.contains(" 1  order b: kiwi, strawberryBanana  used kiwi 3, ") == true)
+            #expect(printed.dropFirst().first?.contains(" 2  cancel b  returned kiwi 3, ") == true)
+            #expect(printed.last?.hasSuffix(" 3  restock r  left kiwi 3") == true)
+            #expect(try history(connection, since: 0) == printed)
+            #expect(try history(connection, since: .max).isEmpty)
+        }
+    }
+
+    @Test func trafficOrdersBasketsAndCancels() async throws {
+        try await EmbeddedService.run { connection in
+            let plan = try TrafficPlan(given(["orders": "300", "seed": "7"]))
+            let session = try TrafficSession(
+                connection, traffic: Traffic(stores: plan.stores, menu: .standard, seed: plan.seed), plan: plan)
+            try session.run(until: { false }, show: { _ in })
+            #expect(session.tally.orders == 300)
+            #expect(session.tally.cancelled > 0)
+            #expect(session.inFlight == 0)
         }
     }
 
@@ -78,11 +122,22 @@ struct EndToEndTests {
     }
 
     private func seesTheAnswers(_ connection: Connection, _ deadline: Deadline) throws {
+        // A store's answers are read from its partition alone.
+        let topic = try TopicReader(connection, topic: connection.topics.results, of: "강남", deadline: deadline)
+        #expect(topic.watermarks.values.map { $0.high > $0.low } == [true])
         let results = try ResultsReader(connection, store: "강남", deadline: deadline)
         let last = try results.last(2, idleTimeout: deadline.remaining)
         #expect(last.compactMap { $0.answer?.id } == ["r-1", "o-3"])
         var all: [String] = []
         try results.readAll(idleTimeout: deadline.remaining) { all.append($0.answer?.id ?? "") }
         #expect(all == ["o-1", "o-2", "r-1", "o-3"])
+    }
+
+    private func history(_ connection: Connection, since time: Int64?) throws -> [String] {
+        var bytes: [UInt8] = []
+        let reader = try ResultsReader(connection, store: "강남", deadline: Deadline(after: .seconds(30)))
+        var printer = AnswerPrinter(HistoryFormat(paint: .none), printsJSON: false, to: BatchedOutput { bytes += $0 })
+        try printer.collecting { body throws(Failure) in try reader.readAll(since: time, idleTimeout: .seconds(30), body) }
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 }

@@ -23,9 +23,9 @@ struct HistoryTests {
 
     private static let all = [made, restocked, repeated, note, cancelled, nothing, newest]
 
-    private func print(_ format: some AnswerFormat, printsJSON: Bool) throws -> [String] {
+    private func print(_ format: any AnswerFormat, printsJSON: Bool, _ records: [String] = all) throws -> [String] {
         var bytes: [UInt8] = []
-        let entries = Self.all.enumerated().map { offset, json in
+        let entries = records.enumerated().map { offset, json in
             ResultsReader.Entry(
                 answer: try? Answer(json: json), bytes: Array(json.utf8), timestamp: nil, partition: 0, offset: Int64(offset))
         }
@@ -69,20 +69,11 @@ struct HistoryTests {
     }
 
     @Test func everyStoreHasRevisionsOfItsOwn() throws {
-        var gaps = RevisionGaps()
-        func missing(_ store: String, _ revision: Int) throws -> MissingRevisions? {
-            gaps.missing(
-                before: try Answer(
-                    json: #"""
-                        {"type":"restocked","restockId":"d","store":"\#(store)","offset":1,"left":{},\#
-                        "revision":\#(revision),"message":""}
-                        """#
-                )
-            )
+        let answers = [("a", 7), ("b", 1), ("a", 8), ("b", 3)].map { store, revision in
+            #"{"type":"restocked","restockId":"d","store":"\#(store)","offset":1,"left":{},"revision":\#(revision),"message":""}"#
         }
-        #expect(try missing("a", 7) == nil)
-        #expect(try missing("b", 1) == nil)
-        #expect(try missing("a", 8) == nil)
-        #expect(try missing("b", 3) == MissingRevisions(store: "b", revisions: 2...2))
+        let lines = try print(ResultsFormat(paint: .none), printsJSON: false, answers)
+        #expect(lines.count == 5)
+        #expect(lines[3] == "b             missing       revision 2 is missing")
     }
 }

@@ -6,47 +6,26 @@ import Testing
 @testable import juice
 
 struct TrafficTests {
-    private let made: Answer
-    private let short: Answer
-    private let rejected: Answer
-    private let restocked: Answer
-    private let cancelled: Answer
+    private static func answer(_ type: String, id: String = #""orderId":"o""#, _ members: String) throws -> Answer {
+        try Answer(json: #"{"type":"\#(type)",\#(id),"store":"main","offset":1,\#(members),"message":""}"#)
+    }
+
+    private let made, short, rejected, restocked, cancelled, cancelRejected: Answer
 
     init() throws {
-        made = try Answer(
-            json: #"""
-                {"type":"juiceMade","orderId":"o","store":"main","offset":1,"juice":"kiwi","quantity":1,"used":{},"left":{},\#
-                "message":""}
-                """#
-        )
-        short = try Answer(
-            json: #"""
-                {"type":"outOfStock","orderId":"o","store":"main","offset":1,"juice":"kiwi","quantity":1,"fruit":"kiwi",\#
-                "missing":[{"fruit":"kiwi","needed":3,"inStock":1}],"message":""}
-                """#
-        )
-        rejected = try Answer(
-            json: #"{"type":"rejected","orderId":"o","store":"main","offset":1,"reason":"r","message":""}"#
-        )
-        restocked = try Answer(
-            json: #"{"type":"restocked","restockId":"bot-1","store":"s","offset":1,"left":{},"message":""}"#
-        )
-        cancelled = try Answer(
-            json: #"""
-                {"type":"cancelled","orderId":"o","store":"main","offset":1,"returned":{},"left":{},"message":""}
-                """#
-        )
+        made = try Self.answer("juiceMade", #""juice":"kiwi","quantity":1,"used":{},"left":{}"#)
+        short = try Self.answer(
+            "outOfStock", #""juice":"kiwi","quantity":1,"fruit":"kiwi","missing":[{"fruit":"kiwi","needed":3,"inStock":1}]"#)
+        rejected = try Self.answer("rejected", #""reason":"r""#)
+        cancelRejected = try Self.answer("rejected", #""reason":"r","cancel":true"#)
+        restocked = try Self.answer("restocked", id: #""restockId":"bot-1""#, #""left":{}"#)
+        cancelled = try Self.answer("cancelled", #""returned":{},"left":{}"#)
     }
 
     @Test func theSummaryAddsUp() {
         var tally = Tally()
-        tally.count(order: made, after: .milliseconds(1))
-        tally.count(order: made, after: .milliseconds(2))
-        tally.count(order: short, after: .milliseconds(3))
-        tally.count(order: rejected, after: .milliseconds(4))
-        tally.count(restock: restocked)
-        tally.count(cancel: cancelled)
-        tally.count(cancel: rejected)
+        for (time, answer) in [made, made, short, rejected].enumerated() { tally.count(answer, after: .milliseconds(time + 1)) }
+        for answer in [restocked, cancelled, cancelRejected] { tally.count(answer) }
         #expect(tally.summary == "orders 4, juice made 2, out of stock 1, rejected 1, cancelled 1")
         #expect(tally.restocked == 1)
         #expect(tally.answerTimes?.median == .milliseconds(3))
@@ -55,8 +34,8 @@ struct TrafficTests {
 
     @Test func answerTimesAreTheLatest() {
         var tally = Tally()
-        for _ in 0..<1000 { tally.count(order: made, after: .seconds(9)) }
-        for _ in 0..<1000 { tally.count(order: made, after: .milliseconds(5)) }
+        for _ in 0..<1000 { tally.count(made, after: .seconds(9)) }
+        for _ in 0..<1000 { tally.count(made, after: .milliseconds(5)) }
         #expect(tally.answerTimes?.p99 == .milliseconds(5))
     }
 

@@ -134,20 +134,6 @@ extension Failure {
     }
 }
 
-// What the commands still call.
-extension Settings {
-    func boolean(_ setting: Setting<Bool>) throws(Failure) -> Bool { try self[setting] }
-    func string(_ setting: Setting<String>) -> String? { all(setting).first?.value }
-    func string(_ setting: Setting<String?>) -> String? { all(setting).first?.value }
-    func timeout() throws(Failure) -> Duration { try self[.timeout] }
-    func language() throws(Failure) -> Language { try self[.language] }
-    func store() throws(Failure) -> String? { try self[.store] }
-    func partitions() throws(Failure) -> Int { try self[.partitions] }
-    func time(_ setting: Setting<Int64?>) throws(Failure) -> Int64? { try self[setting] }
-    func group() -> String { string(.group) ?? Setting<String>.group.standard }
-    func topics() -> TopicNames { TopicNames(prefix: string(.topicPrefix) ?? TopicNames.standardPrefix) }
-}
-
 // MARK: - The configuration file
 
 /// The JSON file of settings: one object with members named like the options.

@@ -31,10 +31,15 @@ struct LetterFilterOptions: ParsableArguments {
         completion: .list(["orders", "restocks"])) var source: String?
 }
 
-extension LetterFilter {
+/// Selects dead letters by what `--code` and `--source` name.
+struct LetterFilter {
+    let code: String?
+    /// The name of a topic.
+    let source: String?
+
     init(_ settings: Settings) throws(Failure) {
         let codes = DeadLetterReason.allCases.map(\.code)
-        let topics = settings.topics()
+        let topics = TopicNames(prefix: try settings[.topicPrefix])
         code = try settings.value(.code, "one of \(codes.joined(separator: ", "))") { codes.contains($0) ? $0 : nil }
         source = try settings.value(.source, "orders or restocks") { text in
             switch text {
@@ -43,6 +48,10 @@ extension LetterFilter {
             default: nil
             }
         }
+    }
+
+    func matches(_ letter: DeadLetter) -> Bool {
+        (code == nil || letter.code == code) && (source == nil || letter.source.topic == source)
     }
 }
 
@@ -82,49 +91,33 @@ struct DeadLetterList: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let filter = try LetterFilter(settings)
-        let isPendingOnly = try settings.boolean(.pending)
+        let isPendingOnly = try settings[.pending]
         let last = try settings.integer(.last, in: 0...1_000_000) ?? 50
-        let timeout = try settings.timeout()
-        let printer = LetterPrinter(printsJSON: try settings.boolean(.json))
-        let interruption = try settings.boolean(.follow) ? StopSignal.onInterruption() : nil
+        let timeout = try settings[.timeout]
+        let printsJSON = try settings[.json]
+        let interruption = try settings[.follow] ? StopSignal.onInterruption() : nil
 
         let reader = try DeadLetterReader(Connection(settings), deadline: Deadline(after: timeout))
-        var found = try reader.last(last, idleTimeout: timeout) { letter, isResent in
-            filter.matches(letter) && !(isPendingOnly && isResent)
-        }
-        printer.print(found, titles: .shown)
+        let letters = try reader.last(last, idleTimeout: timeout) { filter.matches($0) && !(isPendingOnly && $0.isResent) }
+        Self.show(letters, asJSON: printsJSON, withTitles: true)
         guard let interruption else {
-            if found.letters.isEmpty, !printer.printsJSON { StandardError.write("no dead letters\n") }
+            if letters.isEmpty, !printsJSON { StandardError.write("no dead letters\n") }
             return
         }
         try reader.startFollowing()
         while !interruption.isRequested {
-            // These are printed. It still knows them, if one comes again.
-            found.keep { _ in false }
-            try reader.follow(timeout: .milliseconds(100)) { found.add($0, where: filter.matches) }
-            printer.print(found, titles: .hidden)
+            let new = try reader.follow(timeout: .milliseconds(100), where: filter.matches)
+            Self.show(new, asJSON: printsJSON, withTitles: false)
         }
     }
-}
 
-private struct LetterPrinter {
-    enum Titles { case shown, hidden }
-
-    let printsJSON: Bool
-    let paint = Paint.forStandardOutput()
-
-    func print(_ found: DeadLetterReader.Letters, titles: Titles) {
-        guard !found.letters.isEmpty else { return }
-        guard !printsJSON else {
-            return found.letters.forEach {
-                let isResent = found.resent.contains($0.position)
-                StandardOutput.line(JSONText.line(DeadLetterJSON($0, isResent: isResent)))
-            }
-        }
-        let lines = DeadLetterTable.lines(found.letters, resent: found.resent, paint: paint)
-        let columns = StandardOutput.isTerminal ? LiveTerminal.size.columns : Int.max
-        for line in titles == .shown ? lines[...] : lines.dropFirst() {
-            StandardOutput.line(columns == .max ? line : ANSI.clip(line, to: columns))
+    private static func show(_ letters: [DeadLetter], asJSON: Bool, withTitles: Bool) {
+        guard !letters.isEmpty else { return }
+        guard !asJSON else { return letters.forEach { StandardOutput.line($0.json) } }
+        let lines = DeadLetter.table(letters, paint: .forStandardOutput())
+        let columns = StandardOutput.isTerminal ? LiveTerminal.size.columns : nil
+        for line in lines.dropFirst(withTitles ? 0 : 1) {
+            StandardOutput.line(columns.map { ANSI.clip(line, to: $0) } ?? line)
         }
     }
 }
@@ -158,42 +151,17 @@ struct DeadLetterShow: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let position = try LetterPosition(argument: position)
-        let timeout = try settings.timeout()
-        let (isRaw, printsJSON) = (try settings.boolean(.raw), try settings.boolean(.json))
+        let timeout = try settings[.timeout]
+        let (isRaw, printsJSON) = (try settings[.raw], try settings[.json])
 
         let reader = try DeadLetterReader(Connection(settings), deadline: Deadline(after: timeout))
-        let found = try reader.at([position], idleTimeout: timeout)
-        guard let letter = found.letters.first else { throw reader.missing(position) }
-        let isResent = found.resent.contains(letter.position)
+        guard let letter = try reader.at([position], idleTimeout: timeout).letters.first else { throw reader.missing(position) }
         if isRaw {
             StandardOutput.write(letter.value ?? [])
         } else if printsJSON {
-            StandardOutput.line(JSONText.line(DeadLetterJSON(letter, isResent: isResent)))
+            StandardOutput.line(letter.json)
         } else {
-            StandardOutput.write(DeadLetterTable.sheet(letter, isResent: isResent, paint: .forStandardOutput()))
+            StandardOutput.write(letter.sheet(paint: .forStandardOutput()))
         }
-    }
-}
-
-extension LetterPosition {
-    /// Parses a position on the command line.
-    init(argument: String) throws(Failure) {
-        guard let position = LetterPosition(argument) else {
-            throw Failure(
-                .usage, "\"\(argument.printable)\" is not PARTITION@OFFSET, such as 3@42",
-                hint: "`juice dead-letters list` shows the positions")
-        }
-        self = position
-    }
-}
-
-extension DeadLetterReader {
-    /// The failure for a position without a dead letter.
-    func missing(_ position: LetterPosition) -> Failure {
-        var hint = "`juice dead-letters list` shows the positions"
-        if let range = range(of: position.partition), position.offset < range.lowerBound {
-            hint = "records before offset \(range.lowerBound) are no longer retained"
-        }
-        return Failure(.usage, "there is no dead letter at \(position.text)", hint: hint)
     }
 }

@@ -62,99 +62,76 @@ struct Anchor: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let connection = try Connection(settings)
-        let (topic, partition) = try place(settings)
+        let input = try input(settings)
         let destination = try destination(settings)
-        let timeout = try settings.timeout()
+        let timeout = try settings[.timeout]
+        let (group, isDryRun, printsJSON) = (try settings[.group], try settings[.dryRun], try settings[.json])
         let author = "\(NSUserName())@\(ProcessInfo.processInfo.hostName)"
         // Reports a broker that cannot be reached the way all commands do.
         _ = try connection.admin(reachedWithin: timeout)
-        let isDryRun = try settings.boolean(.dryRun)
         let move: PositionAnchor.Move
         do throws(ServiceError) {
             let anchor = try PositionAnchor(
                 configuration: ServiceConfiguration(
-                    bootstrapServers: connection.bootstrapServers, group: settings.group(), instanceID: "anchor",
+                    bootstrapServers: connection.bootstrapServers, group: group, instanceID: "anchor",
                     topics: connection.topics, kafkaProperties: connection.properties, capabilities: connection.capabilities),
-                topic: topic, partition: partition, author: author, timeout: timeout, logger: connection.logger)
+                topic: input.topic, partition: input.partition, author: author, timeout: timeout, logger: connection.logger)
             move = try anchor.look(destination, timeout: timeout)
             if !isDryRun { try anchor.move(to: move.to, by: author, reason: reason, timeout: timeout) }
         } catch { throw Failure(error) }
-        try show(move, topic, partition, isDryRun: isDryRun, settings)
+        let report = Report(move, of: input, isDryRun: isDryRun)
+        StandardOutput.line(printsJSON ? JSONText.line(report) : report.text)
     }
 
-    private func place(_ settings: Settings) throws(Failure) -> (InputTopic, Int32) {
-        let topic: InputTopic? =
-            switch settings.string(.topic) {
-            case "orders": .orders
-            case "restocks": .restocks
-            default: nil
-            }
-        guard let topic else { throw Failure(.usage, "--topic must be orders or restocks") }
-        guard let partition = try settings.integer(.partition, in: 0...Int(Int32.max)) else {
+    private func input(_ settings: Settings) throws(Failure) -> InputPartition {
+        let name = try settings[.topic]
+        guard let topic = InputTopic.allCases.first(where: { "\($0.name)" == name }) else {
+            throw Failure(.usage, "--topic must be orders or restocks")
+        }
+        guard let partition = try settings[.partition] else {
             throw Failure(.usage, "--partition must say which partition")
         }
-        return (topic, Int32(partition))
+        return InputPartition(topic: topic, partition: Int32(partition))
     }
 
     private func destination(_ settings: Settings) throws(Failure) -> PositionAnchor.Destination {
         var given: [PositionAnchor.Destination] = []
-        if let offset = try settings.integer(.offset, in: 0...Int.max) { given.append(.offset(Offset(offset))) }
-        if try settings.boolean(.earliest) { given.append(.earliest) }
-        if try settings.boolean(.latest) { given.append(.latest) }
-        if let id = settings.string(.after) { given.append(.after(id: id)) }
+        if let offset = try settings[.offset] { given.append(.offset(Offset(offset))) }
+        if try settings[.earliest] { given.append(.earliest) }
+        if try settings[.latest] { given.append(.latest) }
+        if let id = try settings[.after] { given.append(.after(id: id)) }
         guard given.count == 1, let destination = given.first else {
             throw Failure(.usage, "give one of --offset, --earliest, --latest and --after")
         }
         return destination
     }
 
-    private func show(
-        _ move: PositionAnchor.Move,
-        _ topic: InputTopic,
-        _ partition: Int32,
-        isDryRun: Bool,
-        _ settings: Settings
-    ) throws {
-        if try settings.boolean(.json) {
-            let line = Line(
-                topic: "\(topic)", partition: partition, from: move.from, to: move.to,
-                skipped: move.skipped.map { [$0.lowerBound, $0.upperBound - 1] },
-                readAgain: move.readAgain.map { [$0.lowerBound, $0.upperBound - 1] }, moved: !isDryRun)
-            return StandardOutput.line(JSONText.line(line))
-        }
-        let verb = isDryRun ? "would go on" : "goes on"
-        StandardOutput.line("\(topic) [\(partition)] \(verb) at offset \(move.to)" + (move.from.map { ", was at \($0)" } ?? ""))
-        if let skipped = move.skipped {
-            StandardOutput.line("  skipped, without an answer: offsets \(skipped.lowerBound) to \(skipped.upperBound - 1)")
-        }
-        if let again = move.readAgain {
-            StandardOutput.line("  read again: offsets \(again.lowerBound) to \(again.upperBound - 1)")
-        }
-    }
-
-    private struct Line: Encodable {
+    /// What a move means.
+    private struct Report: Encodable {
         let topic: String
         let partition: Int32
         let from: Offset?
         let to: Offset
+        /// The first and the last offset that get no answer; nil if there are none.
         let skipped: [Offset]?
+        /// The first and the last offset that are read a second time; nil if there are none.
         let readAgain: [Offset]?
         let moved: Bool
-    }
-}
 
-extension PositionAnchor.Move {
-    /// The offsets that get no answer; nil if there are none.
-    var skipped: Range<Offset>? {
-        guard let from else { return nil }
-        let start = max(from, log.lowerBound)
-        return start < to ? start..<to : nil
-    }
+        init(_ move: PositionAnchor.Move, of input: InputPartition, isDryRun: Bool) {
+            (topic, partition, moved) = ("\(input.topic.name)", input.partition, !isDryRun)
+            (from, to) = (move.from, move.to)
+            func ends(_ start: Offset, _ end: Offset) -> [Offset]? { start < end ? [start, end - 1] : nil }
+            skipped = move.from.flatMap { ends(max($0, move.log.lowerBound), move.to) }
+            readAgain = move.from.flatMap { ends(move.to, min($0, move.log.upperBound)) }
+        }
 
-    /// The offsets that are read a second time; nil if there are none.
-    var readAgain: Range<Offset>? {
-        guard let from else { return nil }
-        let end = min(from, log.upperBound)
-        return to < end ? to..<end : nil
+        var text: String {
+            var text = "\(topic) [\(partition)] \(moved ? "goes on" : "would go on") at offset \(to)"
+            if let from { text += ", was at \(from)" }
+            if let skipped { text += "\n  skipped, without an answer: offsets \(skipped[0]) to \(skipped[1])" }
+            if let readAgain { text += "\n  read again: offsets \(readAgain[0]) to \(readAgain[1])" }
+            return text
+        }
     }
 }

@@ -39,9 +39,9 @@ struct Topics: ParsableCommand {
             let settings = try Settings(self)
             let connection = try Connection(settings)
             let plan = TopicPlan(
-                names: connection.topics, partitionCount: try settings.partitions(),
-                replicationFactor: try settings.integer(.replicationFactor, in: 1...100))
-            let timeout = try settings.timeout()
+                names: connection.topics, partitionCount: try settings[.partitions],
+                replicationFactor: try settings[.replicationFactor])
+            let timeout = try settings[.timeout]
             guard connection.capabilities.managesTopics else {
                 throw Failure(
                     .unavailable, "the embedded broker at \(connection.bootstrapServers) cannot create topics on request",
@@ -49,22 +49,17 @@ struct Topics: ParsableCommand {
             }
             let admin = try connection.admin(reachedWithin: timeout)
             let created = try connection.ask { () throws(KafkaError) in try admin.create(plan.topics, timeout: timeout) }
-            let results = connection.topics.all.map { Result(name: $0, isCreated: created.contains($0)) }
-            if try settings.boolean(.json) { return StandardOutput.line(try JSONText.indented(results)) }
+            let results = connection.topics.all.map { Result(name: $0, created: created.contains($0)) }
+            if try settings[.json] { return StandardOutput.line(try JSONText.indented(results)) }
             for result in results {
-                StandardOutput.line(
-                    result.isCreated ? "\(result.name): created with \(plan.partitionCount) partitions" : "\(result.name): exists")
+                let outcome = result.created ? "created with \(plan.partitionCount) partitions" : "exists"
+                StandardOutput.line("\(result.name): \(outcome)")
             }
         }
 
         private struct Result: Encodable {
             let name: String
-            let isCreated: Bool
-
-            private enum CodingKeys: String, CodingKey {
-                case name
-                case isCreated = "created"
-            }
+            let created: Bool
         }
     }
 
@@ -91,7 +86,7 @@ struct Topics: ParsableCommand {
         func run() throws {
             let settings = try Settings(self)
             let connection = try Connection(settings)
-            let timeout = try settings.timeout()
+            let timeout = try settings[.timeout]
             let admin = try connection.admin(reachedWithin: timeout)
             let check = TopicCheck(
                 names: connection.topics, bootstrapServers: connection.bootstrapServers, capabilities: connection.capabilities)
@@ -102,11 +97,8 @@ struct Topics: ParsableCommand {
                 return (findings, try admin.metadata(topics: connection.topics.all, timeout: timeout))
             }
             let topics = metadata.topics.filter { $0.partitionCount > 0 }
-            if try settings.boolean(.json) {
-                let report = Report(
-                    topics: topics.map(Topic.init), problems: findings.problems.map(Problem.init),
-                    warnings: findings.warnings.map(Problem.init))
-                StandardOutput.line(try JSONText.indented(report))
+            if try settings[.json] {
+                StandardOutput.line(try JSONText.indented(Report(topics, findings)))
                 if !findings.problems.isEmpty { throw ExitCode(Failure.Status.configuration.rawValue) }
                 return
             }
@@ -123,30 +115,23 @@ struct Topics: ParsableCommand {
         }
 
         private struct Report: Encodable {
-            let topics: [Topic]
-            let problems: [Problem]
-            let warnings: [Problem]
-        }
-
-        private struct Topic: Encodable {
-            let name: String
-            let partitions: Int
-            let replicationFactor: Int
-
-            init(_ topic: ClusterMetadata.Topic) {
-                name = topic.name
-                partitions = topic.partitionCount
-                replicationFactor = topic.replicationFactor
+            struct Topic: Encodable {
+                let name: String
+                let partitions, replicationFactor: Int
             }
-        }
+            struct Problem: Encodable {
+                let fault, mend: String
+            }
 
-        private struct Problem: Encodable {
-            let fault: String
-            let mend: String
+            let topics: [Topic]
+            let problems, warnings: [Problem]
 
-            init(_ problem: TopicCheck.Problem) {
-                fault = problem.fault
-                mend = problem.mend
+            init(_ topics: [ClusterMetadata.Topic], _ findings: TopicCheck.Findings) {
+                self.topics = topics.map {
+                    Topic(name: $0.name, partitions: $0.partitionCount, replicationFactor: $0.replicationFactor)
+                }
+                problems = findings.problems.map { Problem(fault: $0.fault, mend: $0.mend) }
+                warnings = findings.warnings.map { Problem(fault: $0.fault, mend: $0.mend) }
             }
         }
     }

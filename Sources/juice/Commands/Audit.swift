@@ -1,0 +1,376 @@
+import ArgumentParser
+import Foundation
+import JuiceAudit
+import JuiceEngine
+import JuiceMaker
+import JuiceMessages
+import Kafka
+import Synchronization
+
+/// `juice audit`: checks from the topics alone whether the contract was kept.
+struct AuditCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit", abstract: "Check that every order and restock was answered once, and rightly.",
+        discussion: """
+            Reads all five topics up to their present ends, and merges the results with the orders and restocks by the \
+            contract: one record per record, in order; every answer right; revisions without gaps; the stock a state that the \
+            answers left; forwarded commands and dead letters accounted for. It says which partition had which owners when, and \
+            which positions operators moved. It writes nothing, and needs only the permission to read.
+
+            Give it the service's --menu, --duplicate-window and --duplicate-ids, if they are not the default. Where the \
+            beginning of a topic has expired, it says from where on it could judge. Commands that are not answered yet are no \
+            violation.
+
+            Exit status: 0 clean, 1 a violation, 69 no broker.
+
+            Examples:
+              juice audit
+              juice audit --json | jq -r '.violations[] | "\\(.topic) \\(.partition)@\\(.offset)"'
+            """
+    )
+
+    @Flag(inversion: .prefixedNo, help: "Print the report as JSON.")
+    var json: Bool?
+
+    @Option(help: ArgumentHelp("The service's duplicate window. (default: 3600)", valueName: "seconds"))
+    var duplicateWindow: Int?
+
+    @Option(help: ArgumentHelp("How many ids per partition the service remembers for that. (default: 1000000)", valueName: "count"))
+    var duplicateIds: Int?
+
+    @OptionGroup var menu: MenuOptions
+    @OptionGroup var timeout: TimeoutOption
+    @OptionGroup var kafka: KafkaOptions
+
+    func run() throws {
+        let settings = try Settings(self)
+        let printsJSON = try settings[.json]
+        let bar = AuditBar()
+        let report = try Self.report(on: Connection(settings), settings, onProgress: bar.show)
+        bar.clear()
+        StandardOutput.line(printsJSON ? try JSONText.indented(report) : report.lines.joined(separator: "\n"))
+        if !report.isClean { throw ExitCode.failure }
+    }
+
+    /// Reads the topics and judges them.
+    ///
+    /// - Parameter onProgress: called with how many records were read, of how many, by one thread at a time.
+    static func report(
+        on connection: Connection, _ settings: Settings,
+        onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws -> AuditReport {
+        let (menu, window) = (try settings.menu(), try DuplicateWindow(settings))
+        let topicPrefix = try settings[.topicPrefix]
+        let source = try KafkaAuditSource(connection, topicPrefix, timeout: try settings[.timeout], onProgress: onProgress)
+        let rules = AuditRules(
+            partitionCount: try AuditSession.storePartitionCount(of: source), memoryWindow: window.age, memoryCount: window.count,
+            topicPrefix: topicPrefix, menu: AuditMenu(menu), allowsOpen: true)
+        let session = AuditSession(source, by: rules)
+        // All lanes at the same time, until one fails.
+        let failure = Mutex<(any Error)?>(nil)
+        DispatchQueue.concurrentPerform(iterations: source.laneCount) { lane in
+            do {
+                for partition in stride(from: lane, to: session.partitionCount, by: source.laneCount)
+                where failure.withLock({ $0 == nil }) {
+                    try session.audit(partition)
+                }
+            } catch {
+                failure.withLock { $0 = $0 ?? error }
+            }
+        }
+        if let failure = failure.withLock({ $0 }) { throw failure }
+        return AuditReport(try session.finish(), topicPrefix: topicPrefix)
+    }
+}
+
+/// A bar on standard error, if that is a terminal.
+private final class AuditBar: Sendable {
+    private static let columns = 30
+    private let isTerminal = isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+    private let nextDrawing = Mutex(ContinuousClock.now)
+
+    @Sendable func show(_ done: Int, of total: Int) {
+        guard isTerminal else { return }
+        nextDrawing.withLock { next in
+            guard ContinuousClock.now >= next else { return }
+            next = .now + .milliseconds(100)
+            let bar = DisplayWidth.pad(Bar.text(done, full: total, columns: Self.columns), to: Self.columns)
+            let percent = total > 0 ? min(100, done * 100 / total) : 100
+            StandardError.write("\rauditing  \(bar)  \(percent)%" + ANSI.clearToEndOfLine)
+        }
+    }
+
+    func clear() {
+        if isTerminal { StandardError.write("\r" + ANSI.clearToEndOfLine) }
+    }
+}
+
+/// Reads the five topics of a cluster for an audit, up to the ends that they had at its start.
+///
+/// It joins no group and writes nothing. Partitions are read in lanes, at the same time: partition p in lane p modulo their
+/// number. A lane has a client for each partition that is being read, which is used again for another one.
+private final class KafkaAuditSource: AuditSource {
+    private struct Place: Hashable {
+        let topic: AuditTopic
+        let partition: Int
+    }
+
+    private final class Lane: Sendable {
+        struct Reading {
+            let reader: TopicReader
+            /// Where the next records will be asked for, and how far the log is read.
+            var asked, next: Offset
+        }
+
+        struct State {
+            var readings: [Place: Reading] = [:]
+            var idle: [AuditTopic: [TopicReader]] = [:]
+        }
+
+        let state = Mutex(State())
+    }
+
+    /// How far partitions were read. Some records are read again.
+    private struct Progress {
+        var done = 0
+        var ends: [Place: Offset] = [:]
+    }
+
+    /// More lanes than this would only take memory: reading and judging keep a core busy each.
+    private static let mostLanes = 4
+
+    private let connection: Connection
+    private let topicPrefix: String
+    /// The starts and ends of the topics' partitions.
+    private let watermarks: [AuditTopic: [Int32: Watermarks]]
+    /// How many offsets there are between these.
+    private let total: Int
+    private let lanes: [Lane]
+    private let timeout: Duration
+    private let progress = Mutex(Progress())
+    private let onProgress: @Sendable (_ done: Int, _ total: Int) -> Void
+
+    /// Looks up the ends of the topics.
+    ///
+    /// - Parameters:
+    ///   - timeout: how long to wait for the brokers, and for open transactions to end.
+    ///   - onProgress: called with how many records were read, of how many, by one thread at a time.
+    init(
+        _ connection: Connection, _ topicPrefix: String, timeout: Duration,
+        onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void
+    ) throws(Failure) {
+        let deadline = Deadline(after: timeout)
+        var watermarks: [AuditTopic: [Int32: Watermarks]] = [:]
+        // The order matters. The stock follows the journal, so its end is looked up before. What the journal tells of was there
+        // before it, so those ends are looked up after.
+        for topic in [.stock, .results, .deadLetters, .orders, .restocks] as [AuditTopic] {
+            let name = topicPrefix + topic.rawValue
+            watermarks[topic] = try TopicReader(connection, topic: name, upTo: .highWatermark, deadline: deadline).watermarks
+        }
+        total = watermarks.values.joined().reduce(0) { $0 + Int($1.value.high - $1.value.low) }
+        lanes = (0..<min(Self.mostLanes, ProcessInfo.processInfo.activeProcessorCount)).map { _ in Lane() }
+        (self.connection, self.topicPrefix, self.watermarks) = (connection, topicPrefix, watermarks)
+        (self.timeout, self.onProgress) = (timeout, onProgress)
+    }
+
+    /// How many lanes there are, at most one for each core.
+    var laneCount: Int { lanes.count }
+
+    func partitionCount(of topic: AuditTopic) -> Int { watermarks[topic]?.count ?? 0 }
+
+    func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 {
+        watermarks[topic]?[Int32(clamping: partition)]?.low ?? 0
+    }
+
+    func records(of topic: AuditTopic, partition: Int, from offset: Int64) throws -> [AuditRecord] {
+        guard let log = watermarks[topic]?[Int32(clamping: partition)] else { return [] }
+        let place = Place(topic: topic, partition: partition)
+        let (records, next) = try lanes[partition % lanes.count].state.withLock { lane in
+            try read(place, from: max(offset, log.low), to: log.high, &lane)
+        }
+        progress.withLock { progress in
+            let before = progress.ends[place] ?? log.low
+            let end = min(max(before, next), log.high)
+            progress.ends[place] = end
+            progress.done += Int(end - before)
+            onProgress(progress.done, total)
+        }
+        return records
+    }
+
+    /// - Returns: the records, and how far the log is read.
+    private func read(
+        _ place: Place, from start: Offset, to end: Offset, _ lane: inout Lane.State
+    ) throws -> ([AuditRecord], next: Offset) {
+        let name = topicPrefix + place.topic.rawValue
+        let known = lane.readings.removeValue(forKey: place)
+        guard start < end else {
+            if let known { lane.idle[place.topic, default: []].append(known.reader) }
+            return ([], end)
+        }
+        var reading: Lane.Reading
+        if let known, known.asked == start {
+            reading = known
+        } else {
+            let reader =
+                try known?.reader ?? lane.idle[place.topic]?.popLast()
+                ?? TopicReader(
+                    connection, topic: name, watermarks: watermarks[place.topic] ?? [:], deadline: Deadline(after: timeout))
+            try reader.start(at: [Int32(place.partition): start])
+            reading = Lane.Reading(reader: reader, asked: start, next: start)
+        }
+        let deadline = Deadline(after: timeout)
+        var records: [AuditRecord] = []
+        while records.isEmpty, reading.next < end {
+            var next = reading.next
+            let reached = try reading.reader.poll(timeout: deadline.step()) { record in
+                guard record.partition == Int32(place.partition) else { return }
+                next = max(next, record.offset + 1)
+                if record.offset < end { records.append(AuditRecord(record)) }
+            }
+            reading.next = max(next, reached[Int32(place.partition)] ?? 0)
+            guard records.isEmpty, reading.next < end, deadline.isOver else { continue }
+            throw Failure(
+                .unavailable, "\(name) \(place.partition) cannot be read from offset \(reading.next) to its end at \(end)",
+                hint: "a transaction may still be open: try again, or wait longer with --timeout")
+        }
+        if let last = records.last {
+            reading.asked = last.offset + 1
+            lane.readings[place] = reading
+        } else {
+            lane.idle[place.topic, default: []].append(reading.reader)
+        }
+        return (records, reading.next)
+    }
+}
+
+extension AuditRecord {
+    fileprivate init(_ record: ConsumedRecord) {
+        let (key, value) = (record.key.map { Array($0) }, record.value.map { Array($0) })
+        let headers = record.headers.map { AuditHeader($0.name, $0.value) }
+        self.init(offset: record.offset, timestamp: record.timestamp ?? 0, key: key, value: value, headers: headers)
+    }
+}
+
+extension AuditMenu {
+    /// The menu as plain data. The audit shares no code with the service.
+    fileprivate init(_ menu: Menu) {
+        self.init(
+            fruits: menu.fruits.map { Fruit($0.id, initialLevel: $0.initialStock) },
+            juices: menu.juices.map { juice in Juice(juice.id, juice.recipe.map { Amount(fruit: $0.fruit, amount: $0.amount) }) })
+    }
+}
+
+/// What an audit found, as JSON and as text for people.
+struct AuditReport: Encodable {
+    struct Violation: Encodable {
+        let category, topic: String
+        let partition: Int
+        /// Nil if the record is missing.
+        let offset: Int64?
+        let problem: String
+    }
+
+    struct Owner: Encodable {
+        let partition: Int
+        let group, instance: String
+        let fromOffset, fromTimestamp: Int64
+        /// Nil if it owns the partition still.
+        let toOffset, toTimestamp: Int64?
+    }
+
+    struct Anchor: Encodable {
+        let at: AuditMoment
+        let topic: String
+        let partition: Int
+        let from: Int64?
+        let to: Int64
+        let by: String
+        let reason: String?
+        let skipped: Int
+    }
+
+    let isClean: Bool
+    let missing: Int
+    let doubled: Int
+    let wrong: Int
+    /// The first ones, in the order of topics, partitions and offsets within each kind of check.
+    let violations: [Violation]
+    let counts: AuditCounts
+    /// Which partition had which owners, by the claims in the results.
+    let owners: [Owner]
+    /// The positions that operators moved.
+    let anchors: [Anchor]
+    /// Where the audit begins in partitions whose beginning has expired.
+    let judgedFrom: [AuditMoment]
+
+    /// - Parameter topicPrefix: the prefix of the topics' names.
+    init(_ audit: Audit, topicPrefix: String) {
+        (missing, doubled, wrong) = (audit.count(of: .missing), audit.count(of: .doubled), audit.count(of: .wrong))
+        isClean = missing + doubled + wrong == 0
+        violations = audit.faults.map { fault in
+            Violation(
+                category: fault.category.rawValue, topic: topicPrefix + fault.topic.rawValue, partition: fault.partition,
+                offset: fault.offset, problem: fault.problem)
+        }
+        (counts, judgedFrom) = (audit.counts, audit.starts)
+        owners = audit.owners.map { owner in
+            Owner(
+                partition: owner.from.partition, group: owner.group, instance: owner.instance, fromOffset: owner.from.offset,
+                fromTimestamp: owner.from.timestamp, toOffset: owner.to?.offset, toTimestamp: owner.to?.timestamp)
+        }
+        anchors = audit.anchors.map { anchor in
+            Anchor(
+                at: anchor.at, topic: topicPrefix + anchor.topic.rawValue, partition: anchor.partition, from: anchor.from,
+                to: anchor.to, by: anchor.by, reason: anchor.reason, skipped: anchor.skipped)
+        }
+    }
+
+    /// How many lines of a kind people are shown; `--json` has more.
+    private static let shown = 100
+
+    /// The report for people: the violations, then who owned which partition, what was read, and the verdict.
+    var lines: [String] {
+        var lines = Self.cut(
+            violations.map { violation in
+                let offset = violation.offset.map { "@\($0)" } ?? ""
+                return "\(violation.category)  \(violation.topic) \(violation.partition)\(offset)  \(violation.problem)"
+            }, of: missing + doubled + wrong)
+        lines += Self.cut(
+            owners.map { owner in
+                let end = owner.toOffset.map { " to \($0) (\(Self.time(owner.toTimestamp ?? 0)))" } ?? " on"
+                return "partition \(owner.partition): \(owner.instance) of group \(owner.group) from \(owner.fromOffset)"
+                    + " (\(Self.time(owner.fromTimestamp)))\(end)"
+            }, of: owners.count)
+        lines += Self.cut(
+            anchors.map { anchor in
+                "\(anchor.topic) \(anchor.partition): moved from \(anchor.from.map(String.init) ?? "nowhere") to \(anchor.to)"
+                    + " by \(anchor.by) (\(Self.time(anchor.at.timestamp))), \(anchor.skipped) passed over"
+                    + (anchor.reason.map { ": \($0)" } ?? "")
+            }, of: anchors.count)
+        lines += judgedFrom.map { "partition \($0.partition): the beginning has expired, judged from record \($0.offset) on" }
+        lines.append(
+            "\(counts.commands) commands of \(counts.stores) stores, \(counts.answers) answers "
+                + "(\(counts.duplicates) duplicates), \(counts.deadLetters) dead letters, \(counts.forwarded) forwarded")
+        if counts.open > 0 { lines.append("\(counts.open) of the latest commands are not answered yet") }
+        if counts.skipped > 0 {
+            lines.append("\(counts.skipped) records were passed over, by an operator or when the results began")
+        }
+        if counts.unjudged > 0 { lines.append("\(counts.unjudged) records cannot be judged, since what they go with has expired") }
+        lines.append(
+            isClean
+                ? "clean: nothing is missing, doubled or wrong" : "violated: \(missing) missing, \(doubled) doubled, \(wrong) wrong"
+        )
+        return lines
+    }
+
+    /// The first lines, and how many more there are.
+    private static func cut(_ lines: [String], of count: Int) -> [String] {
+        let shown = lines.prefix(Self.shown).map(\.printable)
+        return count > shown.count ? shown + ["… and \(count - shown.count) more: see --json"] : shown
+    }
+
+    private static func time(_ timestamp: Int64) -> String {
+        Date(timeIntervalSince1970: Double(timestamp) / 1000).formatted(.iso8601)
+    }
+}

@@ -1,0 +1,229 @@
+import Foundation
+import JuiceMessages
+import Kafka
+
+/// The partition and offset of a dead letter, written `3@42`.
+struct LetterPosition: Hashable, Comparable {
+    let partition: Int32
+    let offset: Offset
+
+    /// `3@42`.
+    var text: String { "\(partition)@\(offset)" }
+
+    /// `3/42`, as in headers.
+    var headerText: String { "\(partition)/\(offset)" }
+
+    static func < (first: Self, second: Self) -> Bool {
+        (first.partition, first.offset) < (second.partition, second.offset)
+    }
+}
+
+extension LetterPosition {
+    /// Parses `3@42`, or with another separator the value of a header.
+    init?(_ text: some StringProtocol, separator: Character = "@") {
+        let parts = text.split(separator: separator, omittingEmptySubsequences: false)
+        guard parts.count == 2, let partition = Int32(parts[0]), let offset = Offset(parts[1]), partition >= 0, offset >= 0 else {
+            return nil
+        }
+        self.init(partition: partition, offset: offset)
+    }
+
+    /// Parses a position on the command line.
+    init(argument: String) throws(Failure) {
+        guard let position = LetterPosition(argument) else {
+            throw Failure(
+                .usage, "\"\(argument.printable)\" is not PARTITION@OFFSET, such as 3@42",
+                hint: "`juice dead-letters list` shows the positions")
+        }
+        self = position
+    }
+}
+
+/// A record that the service could not process, as in the dead-letter topic.
+struct DeadLetter {
+    /// Where the service read the record, as the headers say.
+    struct Source: Hashable {
+        let topic: String
+        let partition: String
+        let offset: String
+
+        /// `juice.orders 3@42`.
+        var text: String { "\(topic) \(partition)@\(offset)" }
+    }
+
+    /// What a letter that stands twice has both times. After a crash, the service may put the same record aside again.
+    struct Identity: Hashable {
+        let source: Source
+        /// A hash of key and value: in a topic that was made anew, another record may have the same source.
+        let contents: Int
+    }
+
+    let position: LetterPosition
+    /// When the dead letter was written, in milliseconds since 1970.
+    let timestamp: Int64?
+    let key: [UInt8]?
+    let value: [UInt8]?
+    /// All headers, including the service's.
+    let headers: [RecordHeader]
+    /// Whether a note says that it was sent again.
+    var isResent = false
+}
+
+extension DeadLetter {
+    init(_ record: ConsumedRecord) {
+        self.init(
+            position: LetterPosition(partition: record.partition, offset: record.offset), timestamp: record.timestamp,
+            key: record.key.map { Array($0) }, value: record.value.map { Array($0) }, headers: record.headers)
+    }
+
+    /// The code of its ``DeadLetterReason``.
+    var code: String { header(HeaderName.errorCode) ?? "" }
+
+    var message: String { header(HeaderName.errorMessage) ?? "" }
+
+    var source: Source {
+        Source(
+            topic: header(HeaderName.sourceTopic) ?? "", partition: header(HeaderName.sourcePartition) ?? "",
+            offset: header(HeaderName.sourceOffset) ?? "")
+    }
+
+    /// Nil for a record without a source, which the service did not write.
+    var identity: Identity? {
+        guard header(HeaderName.sourceOffset) != nil else { return nil }
+        var hasher = Hasher()
+        hasher.combine(key)
+        hasher.combine(value)
+        return Identity(source: source, contents: hasher.finalize())
+    }
+
+    /// The original size in bytes, if the value was truncated.
+    var truncatedFrom: String? { header(HeaderName.truncatedFrom) }
+
+    /// The store that the sender named.
+    var store: String {
+        guard let key, !key.isEmpty else { return StoreID.main }
+        return String(decoding: key, as: UTF8.self)
+    }
+
+    /// The dead letter that was resent, if this record is a note of that. Nil for a dead letter, even if its sender set the same
+    /// header.
+    var resentLetter: LetterPosition? {
+        guard header(HeaderName.errorCode) == nil, let text = header(HeaderName.resentLetter) else { return nil }
+        return LetterPosition(text, separator: "/")
+    }
+
+    /// The sender's headers.
+    var sendersHeaders: [RecordHeader] {
+        let ours: Set<String> = [
+            HeaderName.errorCode, HeaderName.errorMessage, HeaderName.sourceTopic, HeaderName.sourcePartition,
+            HeaderName.sourceOffset, HeaderName.truncatedFrom, HeaderName.forwardedFrom,
+            HeaderName.resentFrom, HeaderName.resentLetter, HeaderName.resentTo,
+        ]
+        return headers.filter { !ours.contains($0.name) }
+    }
+
+    /// The last header of this name: the service appends its own.
+    func header(_ name: String) -> String? { headers.last { $0.name == name }?.text }
+}
+
+// MARK: - For programs
+
+extension DeadLetter {
+    /// All of it as a line of JSON. Bytes that are not UTF-8 are base64.
+    var json: String {
+        struct Header: Encodable {
+            let name: String
+            let value, valueBase64: String?
+        }
+        struct Source: Encodable {
+            let topic: String
+            let partition: Int32?
+            let offset: Int64?
+        }
+        struct Object: Encodable {
+            let partition: Int32
+            let offset: Offset
+            let timestamp: Int64?
+            let code, message: String
+            let source: Source
+            let truncatedFrom: String?
+            let resent: Bool
+            let key, keyBase64, value, valueBase64: String?
+            let headers: [Header]
+        }
+        func text(_ bytes: [UInt8]?) -> String? { bytes.flatMap { String(validating: $0, as: UTF8.self) } }
+        func base64(_ bytes: [UInt8]?) -> String? { text(bytes) == nil ? bytes.map { Data($0).base64EncodedString() } : nil }
+        let source = source
+        return JSONText.line(
+            Object(
+                partition: position.partition, offset: position.offset, timestamp: timestamp, code: code, message: message,
+                source: Source(topic: source.topic, partition: Int32(source.partition), offset: Int64(source.offset)),
+                truncatedFrom: truncatedFrom, resent: isResent, key: text(key), keyBase64: base64(key), value: text(value),
+                valueBase64: base64(value),
+                headers: sendersHeaders.map { Header(name: $0.name, value: text($0.value), valueBase64: base64($0.value)) }))
+    }
+}
+
+// MARK: - For people
+
+extension DeadLetter {
+    /// A line with the titles, and one for each dead letter.
+    static func table(_ letters: [DeadLetter], paint: Paint) -> [String] {
+        var table = Table([
+            .init(title: "position"), .init(title: "when", width: 19), .init(title: "store", width: 8),
+            .init(title: "code", width: 10), .init(title: "source", width: 18), .init(title: "resent"),
+            .init(title: "value", width: 24), .init(title: "message"),
+        ])
+        for letter in letters {
+            table.add([
+                .init(letter.position.text, .bold), .init(letter.time, .faint),
+                .init(DisplayWidth.clip(letter.store.printable, to: 24)), .init(letter.code.printable, .red),
+                .init(letter.source.text.printable), letter.isResent ? .init("yes", .green) : .init("no"),
+                .init(beginning(of: letter.value)), .init(letter.message.printable),
+            ])
+        }
+        return table.lines(paint: paint)
+    }
+
+    /// The start of a value, as much as fits into a table.
+    static func beginning(of value: [UInt8]?) -> String {
+        guard let value else { return "-" }
+        // The cut may split a character, so it leaves more text than is shown.
+        let text = value.count > 400 ? String(decoding: value.prefix(400), as: UTF8.self) : nil
+        if let whole = text ?? String(validating: value, as: UTF8.self) { return DisplayWidth.clip(whole.printable, to: 40) }
+        let digits = value.prefix(13).map(HexDump.digits).joined(separator: " ")
+        return value.count > 13 ? digits + " …" : digits
+    }
+
+    /// All of it: a line for each property and header, then the value.
+    func sheet(paint: Paint) -> String {
+        func text(_ bytes: [UInt8]) -> String {
+            String(validating: bytes, as: UTF8.self) ?? bytes.map(HexDump.digits).joined(separator: " ")
+        }
+        var rows = [
+            ("position", position.text), ("when", time), ("code", code), ("message", message), ("source", source.text),
+            ("resent", isResent ? "yes" : "no"), ("key", key.map(text) ?? "none: the store main"),
+        ]
+        if let truncatedFrom { rows.append(("cut", "from \(truncatedFrom) bytes")) }
+        rows += sendersHeaders.map { ("header", "\($0.name): \($0.value.map(text) ?? "null")") }
+        rows.append(("value", value.map { "\($0.count) bytes" } ?? "none"))
+        let lines = rows.map { name, value in paint(.faint, DisplayWidth.pad(name, to: 8)) + "  " + value.printable }
+        return (lines + body).joined(separator: "\n") + "\n"
+    }
+
+    /// An empty line, then the value: lines of text, or a hex dump if it is not UTF-8.
+    private var body: [String] {
+        guard let value, !value.isEmpty else { return [] }
+        guard let text = String(validating: value, as: UTF8.self) else { return [""] + HexDump.lines(value) }
+        return [""] + text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map { String($0).printable }
+    }
+
+    private var time: String { timestamp.map(DateTime.text) ?? "-" }
+}
+
+/// The local date and time, as `2026-01-31 12:34:56`.
+enum DateTime {
+    static func text(milliseconds: Int64) -> String {
+        ClockTime.of(secondsSince1970: Int(milliseconds / 1000), format: "%F %T")
+    }
+}

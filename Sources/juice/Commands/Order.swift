@@ -1,0 +1,131 @@
+import ArgumentParser
+import JuiceMaker
+import JuiceMessages
+
+/// `juice order`: sends an order.
+struct Order: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Order a juice, or several as one basket.",
+        discussion: """
+            Sends the order and confirms that a broker has stored it; with --wait it also prints the answer. Several juices \
+            are one order, a basket: all of them are made, or none.
+
+            A juice may be given by its id, its name in either language or an alias, in any case, with or without spaces; \
+            `juice menu` lists them. The order contains the id.
+
+            Exit status: 0 made (or sent), 2 out of stock, 3 rejected, 64 no such juice, 69 no broker or no answer.
+
+            Examples:
+              juice order mangoKiwi --wait
+              juice order "mango kiwi juice" --wait
+              juice order 딸바쥬스 --store gangnam --quantity 2 --wait
+              juice order kiwi:2 strawberryBanana --store gangnam --wait
+              juice order kiwi --order-id pos-7-000123 --wait --json
+            """
+    )
+
+    @Argument(
+        help: ArgumentHelp(
+            "A juice's id, name or alias, and how many of it, from 1 to 100; at most 20 of these. (default: 1)",
+            valueName: "juice[:count]"), completion: .list(Menu.standard.juices.map(\.id))) var juices: [String]
+
+    @Option(help: ArgumentHelp("How many of a single juice, from 1 to 100. (default: 1)", valueName: "count")) var quantity: Int?
+
+    @Option(help: ArgumentHelp("The order's id, of 1 to 128 bytes. (default: a new one)", valueName: "id"))
+    var orderId: String?
+
+    @OptionGroup var options: CommandOptions
+
+    func run() throws {
+        let settings = try Settings(self)
+        let isUnchecked = try settings[.unchecked]
+        let names = isUnchecked ? nil : MenuNames(menu: try settings.menu())
+        let command = OutgoingCommand.order(
+            id: try Submission.id(settings, .orderID), store: try settings[.store] ?? StoreID.main,
+            try OrderItems(juices, settings, names).items)
+        try Submission(settings).run(command)
+    }
+}
+
+/// The juices on `juice order`'s command line: each `NAME`, or `NAME:COUNT`.
+struct OrderItems: Equatable {
+    let items: [OrderedJuice]
+
+    /// Parses the arguments.
+    ///
+    /// - Parameters:
+    ///   - arguments: at least one.
+    ///   - settings: may have the quantity of a single juice.
+    ///   - names: finds the juices; nil leaves names and quantities to the service.
+    /// - Throws: ``Failure`` of status ``Failure/Status/usage``.
+    init(_ arguments: [String], _ settings: Settings, _ names: MenuNames?) throws(Failure) {
+        let quantities = names == nil ? .min ... .max : JuiceOrder.quantities
+        guard names == nil || arguments.count <= JuiceOrder.mostItems else {
+            throw Failure(
+                .usage, "an order has at most \(JuiceOrder.mostItems) juices, not \(arguments.count)",
+                hint: "juice:count orders several of one juice")
+        }
+        let parsed = try arguments.map { argument throws(Failure) in try Self.parse(argument, quantities, names) }
+        let quantity = try settings.integer(.quantity, in: quantities)
+        if quantity != nil, let source = settings.all(.quantity).first?.source {
+            guard parsed.count == 1, parsed[0].quantity == nil else {
+                throw .badSetting(
+                    .quantity, source, "is for one juice without a count of its own: write juice:count for each instead")
+            }
+        }
+        items = parsed.map { OrderedJuice(juice: $0.juice, quantity: $0.quantity ?? quantity ?? 1) }
+    }
+
+    /// A name on the menu may end like a count, so the whole argument is looked up first.
+    private static func parse(
+        _ argument: String, _ quantities: ClosedRange<Int>, _ names: MenuNames?
+    ) throws(Failure) -> (juice: String, quantity: Int?) {
+        if let juice = try? names?.juice(argument) { return (juice, nil) }
+        guard let match = argument.wholeMatch(of: /(.*):([0-9]+)/.dotMatchesNewlines()) else {
+            return (try names?.juice(argument) ?? argument, nil)
+        }
+        guard let quantity = Int(match.2), quantities.contains(quantity) else {
+            throw Failure(
+                .usage,
+                "the count in \"\(argument.printable)\" must be a whole number, from \(quantities.lowerBound) to "
+                    + "\(quantities.upperBound)")
+        }
+        let name = String(match.1)
+        return (try names?.juice(name) ?? name, quantity)
+    }
+}
+
+/// `juice cancel`: takes an order back.
+struct Cancel: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Cancel an order.",
+        discussion: """
+            Sends the cancel and confirms that a broker has stored it; with --wait it also prints the answer. The fruits of \
+            an order that was made go back into stock. An order that was not made, or that the store does not know yet, \
+            returns nothing, and will not be made if it comes again.
+
+            Exit status: 0 cancelled (or sent), 3 rejected, 69 no broker or no answer.
+
+            Examples:
+              juice cancel pos-7-000123 --wait
+              juice cancel pos-7-000123 --store gangnam --wait --json
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The id of the order.", valueName: "order-id"))
+    var orderID: String
+
+    @OptionGroup var options: SubmissionOptions
+
+    func validate() throws {
+        guard (1...CommandKind.maximumIDLength).contains(orderID.utf8.count) else {
+            throw ValidationError("an order's id is 1 to \(CommandKind.maximumIDLength) bytes long")
+        }
+    }
+
+    func run() throws {
+        let settings = try Settings(self)
+        let store = try settings[.store] ?? StoreID.main
+        try Submission(settings).run(.cancel(id: orderID, store: store))
+    }
+}

@@ -1,0 +1,84 @@
+import ArgumentParser
+import JuiceMaker
+import JuiceMessages
+
+/// `juice restock`: sends a stock edit.
+struct Restock: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Change a store's stock.",
+        discussion: """
+            FRUIT=+N adds N, FRUIT=-N removes N, FRUIT=N sets N. One restock either adds or sets, for one or more fruits, \
+            all or nothing. A fruit may be given by its id or its name in either language, in any case, with or without spaces.
+
+            Exit status: 0 restocked (or sent), 3 rejected, 64 no such fruit, 69 no broker or no answer.
+
+            Examples:
+              juice restock strawberry=+16 kiwi=-2 --store gangnam --wait
+              juice restock mango=30 --wait
+              juice restock 딸기=+6
+            """
+    )
+
+    @Argument(
+        help: ArgumentHelp("What to change: FRUIT=+N, FRUIT=-N or FRUIT=N.", valueName: "fruit=amount"),
+        completion: .list(Menu.standard.fruits.map { "\($0.id)=+" })) var amounts: [String]
+
+    @Option(help: ArgumentHelp("The restock's id, of 1 to 128 bytes. (default: a new one)", valueName: "id"))
+    var restockId: String?
+
+    @OptionGroup var options: CommandOptions
+
+    func run() throws {
+        let settings = try Settings(self)
+        var amounts = try RestockAmounts(amounts)
+        if try !settings[.unchecked] { amounts = try amounts.resolved(by: MenuNames(menu: settings.menu())) }
+        let command = OutgoingCommand.restock(
+            id: try Submission.id(settings, .restockID), store: try settings[.store] ?? StoreID.main, amounts.kind, amounts.amounts)
+        try Submission(settings).run(command)
+    }
+}
+
+/// The amounts on `juice restock`'s command line: `FRUIT=+N` and `FRUIT=-N` add, `FRUIT=N` and `FRUIT==N` set.
+struct RestockAmounts {
+    let kind: StockEdit.Kind
+    private(set) var amounts: [FruitAmount] = []
+
+    /// Parses the arguments. It does not look up the fruits.
+    ///
+    /// - Throws: ``Failure`` of status ``Failure/Status/usage``.
+    init(_ arguments: [String]) throws(Failure) {
+        let parsed = try arguments.map { argument throws(Failure) in try Self.parse(argument) }
+        guard let kind = parsed.first?.kind else { throw Failure(.usage, "a restock names at least one fruit") }
+        self.kind = kind
+        for (_, amount) in parsed { try add(amount) }
+        guard parsed.allSatisfy({ $0.kind == kind }) else {
+            throw Failure(
+                .usage, "a restock either adds (FRUIT=+N, FRUIT=-N) or sets (FRUIT=N), not both", hint: "send two restocks")
+        }
+    }
+
+    /// The same amounts with the fruits' names replaced by their ids.
+    func resolved(by names: MenuNames) throws(Failure) -> RestockAmounts {
+        var resolved = self
+        resolved.amounts = []
+        for entry in amounts { try resolved.add(FruitAmount(fruit: try names.fruit(entry.fruit), amount: entry.amount)) }
+        return resolved
+    }
+
+    private mutating func add(_ amount: FruitAmount) throws(Failure) {
+        guard !amounts.contains(where: { $0.fruit == amount.fruit }) else {
+            throw Failure(.usage, "\(amount.fruit.printable) is given twice")
+        }
+        amounts.append(amount)
+    }
+
+    private static func parse(_ argument: String) throws(Failure) -> (kind: StockEdit.Kind, amount: FruitAmount) {
+        guard let match = argument.wholeMatch(of: /([^=]+)=(=?)([+-]?[0-9]+)/), let amount = Int(match.3) else {
+            throw Failure(
+                .usage, "\"\(argument.printable)\" is not FRUIT=+N, FRUIT=-N or FRUIT=N",
+                hint: "for example strawberry=+16 adds 16, kiwi=-2 takes 2 away, mango=30 sets 30")
+        }
+        let adds = match.2.isEmpty && match.3.first?.isNumber == false
+        return (adds ? .add : .set, FruitAmount(fruit: String(match.1), amount: amount))
+    }
+}

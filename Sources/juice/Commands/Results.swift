@@ -1,0 +1,243 @@
+import ArgumentParser
+import JuiceMaker
+import JuiceMessages
+import Kafka
+
+/// `juice results`: shows the answers.
+struct Results: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show the service's answers.",
+        discussion: """
+            Prints all answers, or with --last the last ones. With --follow it prints new answers as they arrive, until \
+            Ctrl-C. The revisions of a store have no gaps: if one is missing, that is shown in its place.
+
+            Between the answers the service writes notes: what it forwarded or put aside, how far it has read, and who \
+            owns a partition. They are of no store, and shown only with --notes.
+
+            Examples:
+              juice results --last 20
+              juice results --follow --store gangnam
+              juice results --json | jq -r .message
+              juice results --notes --json | jq -c 'select(.type == "claim")'
+            """
+    )
+
+    @Flag(inversion: .prefixedNo, help: "Print new answers as they arrive.")
+    var follow: Bool?
+
+    @Option(help: ArgumentHelp("Only this store.", valueName: "store"))
+    var store: String?
+
+    @Option(help: ArgumentHelp("Start with this many of the last answers.", valueName: "count"))
+    var last: Int?
+
+    @Flag(inversion: .prefixedNo, help: "Also print the service's notes.")
+    var notes: Bool?
+
+    @Flag(inversion: .prefixedNo, help: "Print each record unchanged, and missing revisions as objects, one per line.") var json:
+        Bool?
+
+    @OptionGroup var timeout: TimeoutOption
+    @OptionGroup var kafka: KafkaOptions
+
+    func run() throws {
+        let settings = try Settings(self)
+        let timeout = try settings[.timeout]
+        let last = try settings.integer(.last, in: 0...(.max))
+        var printer = AnswerPrinter(ResultsFormat(paint: .forStandardOutput()), printsJSON: try settings[.json])
+
+        let interruption = try settings[.follow] ? StopSignal.onInterruption() : nil
+        let connection = try Connection(settings)
+        let reader = try ResultsReader(
+            connection, store: try settings[.store], showsNotes: try settings[.notes], deadline: Deadline(after: timeout))
+        if let last {
+            try printer.collecting { body throws(Failure) in try reader.last(last, idleTimeout: timeout).forEach(body) }
+        } else if interruption == nil {
+            try printer.collecting { body throws(Failure) in try reader.readAll(idleTimeout: timeout, body) }
+        }
+        guard let interruption else { return }
+        try reader.startFollowing()
+        while !interruption.isRequested {
+            try printer.collecting { body throws(Failure) in try reader.follow(timeout: .milliseconds(100), body) }
+        }
+    }
+}
+
+/// Reads the answers of all stores, or of one, from the results topic.
+final class ResultsReader {
+    /// An answer and its record. The answer is nil for a note of the journal, and if this version cannot decode it.
+    struct Entry {
+        let answer: Answer?
+        let bytes: [UInt8]
+        /// Milliseconds since 1970.
+        let timestamp: Int64?
+        let partition: Int32
+        let offset: Offset
+    }
+
+    private let reader: TopicReader
+    private let decoder = AnswerDecoder()
+    private let store: String?
+    private let showsNotes: Bool
+
+    /// - Parameters:
+    ///   - store: nil reads all stores.
+    ///   - showsNotes: whether notes of the journal count as answers. They are of no store.
+    init(_ connection: Connection, store: String?, showsNotes: Bool = false, deadline: Deadline) throws(Failure) {
+        reader = try TopicReader(connection, topic: connection.topics.results, of: store, deadline: deadline)
+        (self.store, self.showsNotes) = (store, showsNotes)
+    }
+
+    /// Calls `body` with every answer up to the current end, in order within each partition.
+    ///
+    /// - Parameters:
+    ///   - time: begins in each partition with the first record at or after this, in milliseconds since 1970; nil begins at the
+    ///     start.
+    ///   - idleTimeout: how long to wait for the next records.
+    ///   - body: receives the answers.
+    func readAll(since time: Int64? = nil, idleTimeout: Duration, _ body: (Entry) -> Void) throws(Failure) {
+        try reader.readAll(since: time, idleTimeout: idleTimeout) { record in if let entry = entry(record) { body(entry) } }
+    }
+
+    /// The last answers, oldest first.
+    func last(_ count: Int, idleTimeout: Duration) throws(Failure) -> [Entry] {
+        try reader.last(count) { window throws(Failure) in
+            var found: [Entry] = []
+            try reader.read(window, idleTimeout: idleTimeout) { record in if let entry = entry(record) { found.append(entry) } }
+            return Self.sorted(found)
+        }
+    }
+
+    /// Starts to read after the current end. Call it once, before ``follow(timeout:_:)``.
+    func startFollowing() throws(Failure) { try reader.startAtEnds() }
+
+    /// Calls `body` with each available answer, after waiting up to `timeout` for the first.
+    func follow(timeout: Duration, _ body: (Entry) -> Void) throws(Failure) {
+        try reader.poll(timeout: timeout) { record in if let entry = entry(record) { body(entry) } }
+    }
+
+    private func entry(_ record: ConsumedRecord) -> Entry? {
+        guard let value = record.value else { return nil }
+        if let store {
+            guard let key = record.key, key.elementsEqual(store.utf8) else { return nil }
+        }
+        let answer = try? decoder.decode(value)
+        guard answer != nil || showsNotes || !JournalNote.isNote(value) else { return nil }
+        return Entry(
+            answer: answer, bytes: Array(value), timestamp: record.timestamp, partition: record.partition, offset: record.offset)
+    }
+
+    /// By time, and within a partition by offset: clocks may differ, but the order of a store's answers must stay.
+    private static func sorted(_ entries: [Entry]) -> [Entry] {
+        var latest: [Int32: Int64] = [:]
+        let timed = entries.map { entry in
+            let time = max(entry.timestamp ?? 0, latest[entry.partition] ?? 0)
+            latest[entry.partition] = time
+            return (time: time, entry: entry)
+        }
+        return
+            timed
+            .sorted { ($0.time, $0.entry.partition, $0.entry.offset) < ($1.time, $1.entry.partition, $1.entry.offset) }
+            .map(\.entry)
+    }
+}
+
+/// What ``AnswerPrinter`` prints for people.
+protocol AnswerFormat {
+    /// Whether the entry is printed at all.
+    func shows(_ entry: ResultsReader.Entry) -> Bool
+
+    /// The line of an entry that is printed.
+    func line(_ entry: ResultsReader.Entry) -> String
+
+    /// The line of the revisions that are missing before an entry.
+    func line(_ missing: MissingRevisions, before entry: ResultsReader.Entry) -> String
+}
+
+/// Prints answers, and before an answer the revisions of its store that are missing.
+struct AnswerPrinter {
+    /// Whether nothing was printed.
+    private(set) var isEmpty = true
+    private let format: any AnswerFormat
+    private let printsJSON: Bool
+    private var trackers: [Name: RevisionTracker] = [:]
+    private var output: BatchedOutput
+
+    /// - Parameters:
+    ///   - format: the lines for people.
+    ///   - printsJSON: whether to print the records instead.
+    ///   - output: receives the lines.
+    init(_ format: any AnswerFormat, printsJSON: Bool, to output: BatchedOutput = BatchedOutput()) {
+        (self.format, self.printsJSON, self.output) = (format, printsJSON, output)
+    }
+
+    /// Prints the entries that `read` passes to its closure.
+    mutating func collecting(_ read: ((ResultsReader.Entry) -> Void) throws(Failure) -> Void) throws(Failure) {
+        defer { output.flush() }
+        try read { entry in print(entry) }
+    }
+
+    private mutating func print(_ entry: ResultsReader.Entry) {
+        let missing = entry.answer.flatMap { answer in
+            trackers[Name(answer.store), default: RevisionTracker()].gap(before: answer).map {
+                MissingRevisions(of: answer.store, $0)
+            }
+        }
+        guard format.shows(entry) else { return }
+        isEmpty = false
+        if printsJSON {
+            if let missing { output.line(JSONText.line(missing)) }
+            output.write(StandardOutput.jsonLine(entry.bytes))
+        } else {
+            if let missing { output.line(format.line(missing, before: entry)) }
+            output.line(format.line(entry))
+        }
+    }
+}
+
+/// Revisions of a store that no answer has. As JSON, an object among those of answers.
+struct MissingRevisions: Encodable {
+    let type = "revisionsMissing"
+    let store: String
+    let from: Int
+    let to: Int
+    let message: String
+
+    init(of store: String, _ revisions: ClosedRange<Int>) {
+        (self.store, from, to) = (store, revisions.lowerBound, revisions.upperBound)
+        message = from == to ? "revision \(from) is missing" : "revisions \(from) to \(to) are missing"
+    }
+}
+
+/// The lines of `juice results`: all answers, and notes of the journal as they are.
+struct ResultsFormat: AnswerFormat {
+    let paint: Paint
+
+    func shows(_ entry: ResultsReader.Entry) -> Bool { true }
+
+    func line(_ entry: ResultsReader.Entry) -> String {
+        guard let answer = entry.answer else {
+            let place = "partition \(entry.partition) offset \(entry.offset)"
+            guard entry.bytes.withUnsafeBytes({ JournalNote.isNote($0) }) else {
+                return "(\(place) is no answer that this version knows)"
+            }
+            let columns = [time(of: entry), place, String(decoding: entry.bytes, as: UTF8.self).printable]
+            return columns.compactMap { $0.map { paint(.faint, $0) } }.joined(separator: "  ")
+        }
+        return AnswerLine.text(answer, time: time(of: entry), paint: paint)
+    }
+
+    func line(_ missing: MissingRevisions, before entry: ResultsReader.Entry) -> String {
+        let columns = [
+            time(of: entry).map { paint(.faint, $0) },
+            DisplayWidth.pad(missing.store.printable, to: 12),
+            paint(.red, DisplayWidth.pad("missing", to: 12)),
+            missing.message,
+        ]
+        return columns.compactMap(\.self).joined(separator: "  ")
+    }
+
+    private func time(of entry: ResultsReader.Entry) -> String? {
+        entry.timestamp.map { ClockTime.of(secondsSince1970: Int($0 / 1000)) }
+    }
+}

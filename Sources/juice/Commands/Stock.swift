@@ -1,0 +1,240 @@
+import ArgumentParser
+import JuiceMaker
+import JuiceMessages
+import Kafka
+
+/// `juice stock`: shows the stores' stock.
+struct Stock: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Show the stores' stock.",
+        discussion: """
+            Reads the stock topic: a row for each store that an order or restock has changed. With --watch it keeps showing \
+            changes until Ctrl-C.
+
+            Examples:
+              juice stock
+              juice stock --store gangnam
+              juice stock --watch
+              juice stock --json | jq .stock.mango
+            """
+    )
+
+    @Option(help: ArgumentHelp("Only this store.", valueName: "store"))
+    var store: String?
+
+    @Flag(inversion: .prefixedNo, help: "Keep showing changes.")
+    var watch: Bool?
+
+    @Flag(inversion: .prefixedNo, help: "Print each record unchanged, one per line.")
+    var json: Bool?
+
+    @OptionGroup var timeout: TimeoutOption
+    @OptionGroup var menu: MenuOptions
+    @OptionGroup var language: LanguageOptions
+    @OptionGroup var kafka: KafkaOptions
+
+    func run() throws {
+        let settings = try Settings(self)
+        let store = try settings[.store]
+        let timeout = try settings[.timeout]
+        let view = StockView(
+            table: StockTable(menu: try settings.menu(), language: try settings[.language]), store: store,
+            printsJSON: try settings[.json])
+
+        let interruption = try settings[.watch] ? StopSignal.onInterruption() : nil
+        let connection = try Connection(settings)
+        let reader = try StockReader(connection, store: store, deadline: Deadline(after: timeout))
+        try reader.readAll(idleTimeout: timeout)
+        view.show(reader.latest)
+        guard let interruption else { return }
+        try reader.startFollowing()
+        while !interruption.isRequested {
+            let changes = try reader.follow(timeout: .milliseconds(100))
+            if !changes.isEmpty { view.show(changes: changes, latest: reader.latest) }
+        }
+    }
+}
+
+/// Prints stock: as records, as a table, or on a terminal as a table that is redrawn.
+private struct StockView {
+    let table: StockTable
+    let store: String?
+    let printsJSON: Bool
+
+    /// Prints what was read first.
+    func show(_ entries: [StockReader.Entry]) {
+        if let store, entries.isEmpty {
+            printsJSON ? StandardOutput.line(initialRecord(of: store)) : printTable([.initial(of: store, table.menu)])
+            StandardError.write("no order or restock has changed \(store.printable) yet: this is the initial stock\n")
+        } else if printsJSON {
+            printRecords(entries)
+        } else if entries.isEmpty {
+            StandardError.write("no order or restock has changed any store yet\n")
+        } else {
+            printTable(entries.map(\.record))
+        }
+    }
+
+    /// Prints what has changed since.
+    func show(changes: [StockReader.Entry], latest: [StockReader.Entry]) {
+        if printsJSON {
+            printRecords(changes)
+        } else if StandardOutput.isTerminal {
+            StandardOutput.write(ANSI.clear)
+            printTable(latest.map(\.record))
+        } else {
+            for entry in changes { StandardOutput.line("\(entry.record.store): \(entry.record.stock.text)".printable) }
+        }
+    }
+
+    private func printTable(_ records: [StockRecord]) {
+        let columns = StandardOutput.isTerminal ? LiveTerminal.size.columns : 100
+        let lines = table.fitted(to: columns, records).lines(records, paint: .forStandardOutput())
+        StandardOutput.line(lines.joined(separator: "\n"))
+    }
+
+    private func printRecords(_ entries: [StockReader.Entry]) {
+        StandardOutput.write(Array(entries.map { StandardOutput.jsonLine($0.bytes) }.joined()))
+    }
+
+    private func initialRecord(of store: String) -> String {
+        var buffer = OutputBuffer()
+        BorrowedText.withText(store) { name in
+            AnswerEncoder(menu: table.menu).stock(store: name, revision: 0, levels: FruitStore(menu: table.menu), into: &buffer)
+        }
+        return buffer.text
+    }
+}
+
+/// Reads the stock of all stores, or of one, from the stock topic.
+final class StockReader {
+    /// A store's latest record, and its bytes.
+    struct Entry {
+        let record: StockRecord
+        let bytes: [UInt8]
+    }
+
+    private let reader: TopicReader
+    private let decoder = StockDecoder()
+    private let store: String?
+    private var entries: [String: Entry] = [:]
+
+    /// - Parameter store: nil reads all stores.
+    init(_ connection: Connection, store: String?, deadline: Deadline) throws(Failure) {
+        reader = try TopicReader(connection, topic: connection.topics.stock, deadline: deadline)
+        self.store = store
+    }
+
+    /// The latest entry of each store, by name.
+    var latest: [Entry] { entries.values.sorted { $0.record.store < $1.record.store } }
+
+    /// Reads the topic from its start to its current end.
+    func readAll(idleTimeout: Duration) throws(Failure) {
+        try reader.readAll(idleTimeout: idleTimeout) { record in apply(record) }
+    }
+
+    /// Starts to read after that end. Call it once, before ``follow(timeout:)``.
+    func startFollowing() throws(Failure) { try reader.startAtEnds() }
+
+    /// Applies the available records, after waiting up to `timeout` for the first.
+    ///
+    /// - Returns: the changes, in order.
+    func follow(timeout: Duration) throws(Failure) -> [Entry] {
+        var changes: [Entry] = []
+        try reader.poll(timeout: timeout) { record in if let entry = apply(record) { changes.append(entry) } }
+        return changes
+    }
+
+    /// Applies a record. It skips invalid stock records: one of them must not stop a monitor.
+    ///
+    /// - Returns: the store's new entry; nil if the record was skipped or removed the store.
+    @discardableResult
+    private func apply(_ record: ConsumedRecord) -> Entry? {
+        guard let key = record.key else { return nil }
+        let name = String(decoding: key, as: UTF8.self)
+        if let store, store != name { return nil }
+        guard let value = record.value else {
+            entries[name] = nil
+            return nil
+        }
+        guard let stock = try? decoder.decode(value) else { return nil }
+        let entry = Entry(record: stock, bytes: Array(value))
+        entries[name] = entry
+        return entry
+    }
+}
+
+/// Stores and their fruits as a table: a row for each store, a number and a bar for each fruit.
+struct StockTable {
+    let menu: Menu
+    let language: Language
+    var barColumns = 8
+
+    /// The same table with bars as wide as `columns` allows, from 1 to 16 columns each.
+    func fitted(to columns: Int, _ records: [StockRecord]) -> StockTable {
+        var table = self
+        table.barColumns = 1
+        let narrowest = table.lines(records, paint: .none).map { DisplayWidth.of($0) }.max() ?? 0
+        table.barColumns = min(16, max(1, 1 + (columns - narrowest) / max(1, fruits(in: records).count)))
+        return table
+    }
+
+    /// The lines of the table. Fruits are in menu order, followed by those that are only in the records.
+    ///
+    /// A fruit's bar is full at its initial stock, or at the highest level of any listed store.
+    func lines(_ records: [StockRecord], paint: Paint) -> [String] {
+        let fruits = fruits(in: records)
+        var table = Table(
+            [Table.Column(title: language == .korean ? "가게" : "store")]
+                + fruits.flatMap { [Table.Column(title: $0.name, alignment: .right), Table.Column(title: "", width: barColumns)] })
+        for record in records {
+            let levels = Dictionary(record.stock.map { ($0.fruit, $0.amount) }) { first, _ in first }
+            table.add(
+                [Table.Cell(record.store.printable, .bold)]
+                    + fruits.flatMap { fruit -> [Table.Cell] in
+                        guard let level = levels[fruit.id] else { return [Table.Cell("-"), Table.Cell("")] }
+                        let bar = Bar.text(level, full: fruit.full, columns: barColumns)
+                        return [Table.Cell(String(level)), Table.Cell(bar, colour(level, of: fruit))]
+                    })
+        }
+        return table.lines(paint: paint)
+    }
+
+    private struct ShownFruit {
+        let id: String
+        let name: String
+        let full: Int
+    }
+
+    private func fruits(in records: [StockRecord]) -> [ShownFruit] {
+        var highest: [String: Int] = [:]
+        var others: [String] = []
+        for entry in records.lazy.flatMap(\.stock) {
+            if highest[entry.fruit] == nil && menu.fruitIndex(id: entry.fruit) == nil { others.append(entry.fruit) }
+            highest[entry.fruit] = max(highest[entry.fruit] ?? 0, entry.amount)
+        }
+        let known = menu.fruits.map { fruit in
+            ShownFruit(
+                id: fruit.id, name: fruit.name.text(in: language).printable, full: max(fruit.initialStock, highest[fruit.id] ?? 0))
+        }
+        return known + others.map { ShownFruit(id: $0, name: $0.printable, full: highest[$0] ?? 0) }
+    }
+
+    private func colour(_ level: Int, of fruit: ShownFruit) -> Paint.Colour {
+        if level == 0 { return .red }
+        return level * 4 < fruit.full ? .yellow : .green
+    }
+}
+
+extension StockRecord {
+    /// The stock of a store before its first change.
+    static func initial(of store: String, _ menu: Menu) -> StockRecord {
+        let stock = menu.fruits.map { FruitAmount(fruit: $0.id, amount: $0.initialStock) }
+        return StockRecord(store: store, revision: 0, stock: stock)
+    }
+}
+
+extension [FruitAmount] {
+    /// `kiwi 6, mango 2`.
+    var text: String { map { "\($0.fruit) \($0.amount)" }.joined(separator: ", ") }
+}

@@ -1,0 +1,346 @@
+import ArgumentParser
+import JuiceMaker
+import JuiceMessages
+import JuiceService
+import Kafka
+
+/// `juice traffic`: the demo's points of sale and restock bot, for a service that runs elsewhere.
+struct SendTraffic: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "traffic", abstract: "Send simulated orders, cancels and restocks to a running service.",
+        discussion: """
+            Points of sale of a few stores order juices and baskets at a human pace and cancel some of them, a bot \
+            restocks what runs out, and each answer is printed. With --orders it runs as fast as answers arrive and ends \
+            after that many.
+
+            The last line is `orders N, juice made X, out of stock Y, rejected Z, cancelled C`, where N = X + Y + Z.
+
+            Examples:
+              juice traffic
+              juice traffic --bootstrap-servers kafka:9092 --orders 10000 | tail -1
+            """
+    )
+
+    @OptionGroup var amount: TrafficOptions
+    @OptionGroup var kafka: KafkaOptions
+    @OptionGroup var menu: MenuOptions
+
+    func run() throws {
+        let settings = try Settings(self)
+        let plan = try TrafficPlan(settings)
+        let interruption = StopSignal.onInterruption()
+        let session = try TrafficSession(
+            Connection(settings),
+            traffic: Traffic(
+                stores: plan.stores, menu: try settings.menu(), seed: plan.seed,
+                // Each run needs new ids: those of the last run were answered already.
+                run: String(UInt64.random(in: 0...UInt64(UInt32.max)), radix: 36)), plan: plan)
+        try session.run(until: { interruption.isRequested }, show: AnswerLine.write)
+        StandardOutput.line(session.tally.summary)
+    }
+}
+
+/// The options of simulated traffic.
+struct TrafficOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("End after this many answered orders. (default: at Ctrl-C)", valueName: "count")) var orders: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The stores, separated by commas, or their number. (default: gangnam,hongdae,jamsil)", valueName: "names|count"))
+    var stores: String?
+
+    @Option(help: ArgumentHelp("The seed of the orders, to repeat another run. (default: a new seed)", valueName: "number"))
+    var seed: UInt64?
+}
+
+/// The configuration of simulated traffic.
+struct TrafficPlan {
+    let stores: [String]
+    let seed: UInt64
+    /// How many orders to send; nil runs until the user ends it.
+    let orders: Int?
+
+    init(_ settings: Settings) throws(Failure) {
+        orders = try settings[.orders]
+        let names = try settings.value(.stores, "names of 1 to 128 bytes, or a number up to 1000", Self.storeNames)
+        stores = names ?? ["gangnam", "hongdae", "jamsil"]
+        let seed = try settings.value(.seed, "a whole number that is not negative") { UInt64($0) }
+        self.seed = seed ?? .random(in: 0...UInt64(UInt32.max))
+    }
+
+    /// Parses a list of store ids, or a number of generated ones.
+    static func storeNames(_ text: String) -> [String]? {
+        if let count = Int(text) { return (1...1000).contains(count) ? (1...count).map { "store-\($0)" } : nil }
+        return StoreID.names(text).flatMap { Set($0).count == $0.count ? $0 : nil }
+    }
+}
+
+/// Generates the orders and cancels of simulated points of sale. The same seed gives the same ones.
+struct Traffic {
+    /// One order, of a single juice or of several.
+    struct Order: Equatable {
+        let id: String
+        let store: String
+        let items: [OrderedJuice]
+    }
+
+    /// A juice that is on no menu, to provoke rejections.
+    static let unknownJuice = "durian"
+
+    /// A part of every id, so that ids of different runs differ; empty if there is only one run.
+    let run: String
+    private let stores: [String]
+    private let juices: [String]
+    private var random: SeededGenerator
+    private var count = 0
+    /// The latest orders, oldest first, that were not cancelled: at most ``mostRecent``.
+    private var recent: [Order] = []
+
+    private static let mostRecent = 10
+
+    /// - Parameter stores: at least one.
+    init(stores: [String], menu: Menu, seed: UInt64, run: String = "") {
+        self.run = run
+        self.stores = stores
+        juices = menu.juices.map(\.id)
+        random = SeededGenerator(seed: seed)
+    }
+
+    /// The next order: one in eight is a basket.
+    mutating func next() -> Order {
+        count += 1
+        let till = Int.random(in: stores.indices, using: &random)
+        let size = Int.random(in: 0..<8, using: &random) == 0 ? Int.random(in: 2...4, using: &random) : 1
+        let order = Order(
+            id: "pos-\(till + 1)-\(run.isEmpty ? "" : run + "-")\(count)", store: stores[till],
+            items: (0..<size).map { _ in item() })
+        if recent.count == Self.mostRecent { recent.removeFirst() }
+        recent.append(order)
+        return order
+    }
+
+    /// The recent order that a customer takes back now, each at most once; nil 24 times out of 25.
+    mutating func nextCancelled() -> Order? {
+        guard !recent.isEmpty, Int.random(in: 0..<25, using: &random) == 0 else { return nil }
+        return recent.remove(at: Int.random(in: recent.indices, using: &random))
+    }
+
+    private mutating func item() -> OrderedJuice {
+        let isUnknown = Int.random(in: 0..<40, using: &random) == 0
+        let juice = juices[Int.random(in: juices.indices, using: &random)]
+        return OrderedJuice(
+            juice: isUnknown ? Self.unknownJuice : juice, quantity: Int.random(in: 0..<8, using: &random) == 0 ? 2 : 1)
+    }
+
+    /// A random pause between two orders at a human pace: about six orders per second.
+    mutating func pause() -> Duration { .milliseconds(Int.random(in: 60...260, using: &random)) }
+}
+
+/// Refills what simulated traffic uses up, immediately and by large amounts. The real bot, `juice restock-bot`, keeps
+/// levels instead.
+struct TrafficRestocker {
+    /// A part of every id, as in ``Traffic``.
+    var run = ""
+    /// How much of a fruit it adds beyond what the order lacked.
+    let extra: Int
+    /// The fruits on their way, by restock id, so that further orders that lack them send no more restocks.
+    private(set) var underway: [String: Set<Shelf>] = [:]
+    private(set) var count = 0
+
+    struct Shelf: Hashable {
+        let store: String
+        let fruit: String
+    }
+
+    /// The restock to send after an answer; nil if none is needed.
+    mutating func refill(after answer: Answer) -> OutgoingCommand? {
+        if answer.command == .restock { underway[answer.id] = nil }
+        guard case .outOfStock(_, let missing) = answer.outcome else { return nil }
+        func shelf(_ fruit: MissingFruit) -> Shelf { Shelf(store: answer.store, fruit: fruit.fruit) }
+        let empty = missing.filter { fruit in !underway.values.contains { $0.contains(shelf(fruit)) } }
+        guard !empty.isEmpty else { return nil }
+        count += 1
+        let id = "bot-\(run.isEmpty ? "" : run + "-")\(count)"
+        underway[id] = Set(empty.map(shelf))
+        let amounts = empty.map { FruitAmount(fruit: $0.fruit, amount: $0.needed - $0.inStock + extra) }
+        return .restock(id: id, store: answer.store, .add, amounts)
+    }
+}
+
+/// Simulated traffic: points of sale that send orders and cancels, a bot that restocks, and a reader of the answers.
+///
+/// It belongs to one thread.
+final class TrafficSession {
+    /// The most orders and cancels in flight, far below the number of records at which the embedded broker trims partitions.
+    private static let mostInFlight = 200
+    /// The session fails without any answer for this long.
+    private static let answerTimeout = Duration.seconds(30)
+    /// How long to wait for the orders in flight at the end.
+    private static let closingTime = Duration.seconds(2)
+
+    private(set) var tally = Tally()
+    var inFlight: Int { sentAt.count + cancelsInFlight.count }
+    /// Orders answered per second since the first was sent.
+    var ordersPerSecond: Double {
+        guard let firstSentAt else { return 0 }
+        return Double(tally.orders) / max(0.1, (ContinuousClock.now - firstSentAt) / .seconds(1))
+    }
+
+    private let connection: Connection
+    private let producer: Producer
+    private let results: TopicReader
+    private let decoder = AnswerDecoder()
+    private var traffic: Traffic
+    private var restocker: TrafficRestocker
+    /// How many orders to send. Without a limit the traffic is for people to watch, so it has their pace; otherwise it is as fast
+    /// as answers arrive.
+    private let orderLimit: Int?
+    private var sent = 0
+    private var sentAt: [String: ContinuousClock.Instant] = [:]
+    /// The ids of the orders that are being cancelled.
+    private var cancelsInFlight: Set<String> = []
+    private var firstSentAt: ContinuousClock.Instant?
+    private var nextOrderAt = ContinuousClock.now
+    private var lastAnswerAt = ContinuousClock.now
+    /// The last failed delivery.
+    private var failedDelivery: KafkaError?
+
+    init(_ connection: Connection, traffic: Traffic, plan: TrafficPlan) throws(Failure) {
+        self.connection = connection
+        self.traffic = traffic
+        orderLimit = plan.orders
+        // At full speed hundreds of orders lack the same fruit before a restock is applied.
+        restocker = TrafficRestocker(run: traffic.run, extra: plan.orders == nil ? 20 : 2000)
+        producer = try connection.producer(timeout: Self.answerTimeout)
+        results = try TopicReader(connection, topic: connection.topics.results, deadline: Deadline(after: .seconds(10)))
+        try results.startAtEnds()
+    }
+
+    /// Whether the requested number of orders has been answered, and every cancel.
+    private var isDone: Bool { tally.orders == orderLimit && cancelsInFlight.isEmpty }
+
+    /// Runs until all orders are answered or `isEnded`, and then waits for the orders in flight.
+    ///
+    /// - Parameters:
+    ///   - mayBegin: whether orders may be sent. Called before each step; may throw to end the session.
+    ///   - show: receives the answers of each step, which may be none.
+    func run(until isEnded: () -> Bool, mayBegin: () throws -> Bool = { true }, show: ([Answer]) throws -> Void) throws {
+        while !isDone && !isEnded() {
+            if try mayBegin() { try sendOrders() }
+            try show(try readAnswers())
+        }
+        let deadline = Deadline(after: Self.closingTime)
+        while !isDone && inFlight > 0 && !deadline.isOver {
+            _ = try mayBegin()
+            try show(try readAnswers())
+        }
+    }
+
+    /// The new answers, in order within each store, after waiting a moment for the first.
+    private func readAnswers() throws(Failure) -> [Answer] {
+        producer.poll(timeout: .zero)
+        if let error = failedDelivery { throw connection.failure(error) }
+
+        var answers: [Answer] = []
+        let wait = Duration.milliseconds(20)
+        // Not beyond the time of the next order.
+        try results.poll(timeout: orderLimit == nil ? min(wait, untilNextOrder) : wait) { record throws(Failure) in
+            guard let value = record.value, let answer = try? decoder.decode(value) else { return }
+            if try count(answer) { answers.append(answer) }
+        }
+        if !answers.isEmpty || inFlight == 0 { lastAnswerAt = .now }
+        guard ContinuousClock.now - lastAnswerAt < Self.answerTimeout else {
+            throw Failure(.unavailable, "no answer for \(Self.answerTimeout.inSeconds), with \(inFlight) commands in flight")
+        }
+        return answers
+    }
+
+    /// Sends the orders that are due.
+    private func sendOrders() throws(Failure) {
+        while inFlight < Self.mostInFlight, sent < orderLimit ?? .max, untilNextOrder == .zero {
+            let order = traffic.next()
+            sentAt[order.id] = .now
+            firstSentAt = firstSentAt ?? .now
+            sent += 1
+            if orderLimit == nil { nextOrderAt = .now + traffic.pause() }
+            try send(.order(id: order.id, store: order.store, order.items))
+            if let cancelled = traffic.nextCancelled() {
+                cancelsInFlight.insert(cancelled.id)
+                try send(.cancel(id: cancelled.id, store: cancelled.store))
+            }
+        }
+    }
+
+    private var untilNextOrder: Duration { max(.zero, nextOrderAt - .now) }
+
+    /// - Returns: whether the answer is new. The embedded broker also shows answers of transactions that were aborted and
+    ///   repeated.
+    private func count(_ answer: Answer) throws(Failure) -> Bool {
+        switch answer.command {
+        case .order:
+            guard let start = sentAt.removeValue(forKey: answer.id) else { return false }
+            tally.count(answer, after: .now - start)
+        case .cancel where cancelsInFlight.remove(answer.id) == nil: return false
+        case .cancel, .restock: tally.count(answer)
+        }
+        if let restock = restocker.refill(after: answer) { try send(restock) }
+        return true
+    }
+
+    private func send(_ command: OutgoingCommand) throws(Failure) {
+        try connection.ask { () throws(KafkaError) in
+            try producer.produce(topic: connection.topics[command.kind.topic], key: Array(command.store.utf8), value: command.value)
+            { [weak self] in if case .failure(let error) = $0 { self?.failedDelivery = error } }
+        }
+    }
+}
+
+/// Counts answers and measures their latencies.
+struct Tally {
+    private(set) var juicesMade = 0
+    private(set) var outOfStock = 0
+    private(set) var rejected = 0
+    private(set) var restocked = 0
+    private(set) var cancelled = 0
+    /// The latest times from order to answer, at most ``window``.
+    private var times: [Duration] = []
+    private var oldest = 0
+
+    private static let window = 1000
+
+    /// The number of answered orders.
+    var orders: Int { juicesMade + outOfStock + rejected }
+
+    /// Counts an answer.
+    ///
+    /// - Parameter time: how long an order took.
+    mutating func count(_ answer: Answer, after time: Duration = .zero) {
+        switch (answer.command, answer.outcome) {
+        case (_, .juiceMade): juicesMade += 1
+        case (_, .outOfStock): outOfStock += 1
+        case (.order, .rejected): rejected += 1
+        case (_, .restocked): restocked += 1
+        case (_, .cancelled): cancelled += 1
+        case (.restock, .rejected), (.cancel, .rejected): break
+        }
+        guard answer.command == .order else { return }
+        if times.count < Self.window {
+            times.append(time)
+        } else {
+            times[oldest] = time
+            oldest = (oldest + 1) % Self.window
+        }
+    }
+
+    /// The median and p99 latency of the latest answers; nil before the first.
+    var answerTimes: (median: Duration, p99: Duration)? {
+        guard !times.isEmpty else { return nil }
+        let sorted = times.sorted()
+        return (sorted[sorted.count / 2], sorted[min(sorted.count - 1, sorted.count * 99 / 100)])
+    }
+
+    /// The demo's last line, which scripts may read.
+    var summary: String {
+        "orders \(orders), juice made \(juicesMade), out of stock \(outOfStock), rejected \(rejected), cancelled \(cancelled)"
+    }
+}
