@@ -14,7 +14,6 @@ let package = Package(
     // Exact, since this is a program: what was tested is what is built. docs/LICENSES.md has what these bring along.
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-        .package(url: "https://github.com/apple/swift-configuration", exact: "1.4.0"),
         .package(url: "https://github.com/apple/swift-distributed-tracing", exact: "1.7.3"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
@@ -69,29 +68,17 @@ let package = Package(
         .target(
             name: "JuiceRestockBot",
             dependencies: ["Kafka", "JuiceMaker", "JuiceMessages", .product(name: "Metrics", package: "swift-metrics")]),
-        // How commands reach the topics: clients made for their settings, and errors for people.
-        .target(name: "JuiceClient", dependencies: ["Kafka", "JuiceMessages", .product(name: "Logging", package: "swift-log")]),
-        // The engine's work on an order, in pieces: what `juice bench core` and `make microbench` measure.
+        // The engine's work on an order, in pieces: what `make microbench` measures.
         .target(name: "CoreBench", dependencies: ["JuiceMaker", "JuiceMessages", "JuiceEngine"]),
-        // The yardstick of `juice bench`: the same loop in plain C on librdkafka.
+        // The yardstick of measurements: the same loop in plain C on librdkafka.
         .target(name: "CBareLoop", dependencies: ["CRdKafka"]),
-        // What `juice bench` measures, and what it finds.
-        .target(
-            name: "JuiceBench",
-            dependencies: [
-                "CBareLoop", "CoreBench", "JuiceClient", "JuiceMaker", "JuiceMessages", "JuiceService",
-                "Kafka",
-            ]
-        ),
         .executableTarget(
             name: "juice",
             dependencies: [
-                "JuiceAudit", "JuiceBench", "JuiceClient", "JuiceEngine", "JuiceHTTP", "JuiceKiosk",
-                "JuiceMaker",
-                "JuiceMessages", "JuiceRestockBot", "JuiceService", "Kafka",
+                "JuiceAudit", "JuiceEngine", "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages",
+                "JuiceRestockBot", "JuiceService", "Kafka",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Hummingbird", package: "hummingbird"), .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -110,9 +97,6 @@ let package = Package(
 
         // Knows the contract and nothing of the service, so that the one can be held against the other.
         .target(name: "JuiceAudit"), .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit"]),
-        .testTarget(
-            name: "JuiceBenchTests",
-            dependencies: ["JuiceBench", "JuiceClient", "JuiceMaker", "JuiceService", "Kafka", "TestSupport"]),
         // A proxy before brokers that holds back, cuts, delays and repeats single requests.
         .target(
             name: "FaultyNetwork",
@@ -215,7 +199,7 @@ let package = Package(
         .testTarget(
             name: "juiceTests",
             dependencies: [
-                "BrokerFaults", "juice", "Kafka", "JuiceAudit", "JuiceClient", "JuiceHTTP", "JuiceKiosk",
+                "BrokerFaults", "juice", "Kafka", "JuiceAudit", "JuiceHTTP", "JuiceKiosk",
                 "JuiceMaker", "JuiceMessages", "JuiceRestockBot", "JuiceService", "MessageSamples", "TestSupport",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

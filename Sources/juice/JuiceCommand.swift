@@ -1,11 +1,13 @@
 import ArgumentParser
 import Foundation
-import JuiceClient
 import Kafka
 
 /// The root of the command line.
 @main
 struct JuiceCommand: AsyncParsableCommand {
+    /// The version of Juice Maker, the same as in CHANGELOG.md.
+    static let currentVersion = "0.1.0"
+
     static let configuration = CommandConfiguration(
         commandName: "juice", abstract: "Makes juice to order: a Kafka service and the tools to talk to it.",
         discussion: """
@@ -22,16 +24,15 @@ struct JuiceCommand: AsyncParsableCommand {
             (JUICE_BOOTSTRAP_SERVERS), and in a JSON file under its name ("bootstrap-servers") that --config or \
             JUICE_CONFIG names. An option wins over the environment, the environment over the file.
 
-            Exit status: 0 done, 1 an audit found a violation or a checked goal was missed, 2 out of stock, 3 rejected, \
+            Exit status: 0 done, 1 an audit found a violation, 2 out of stock, 3 rejected, \
             64 usage, 69 no broker or no answer, 70 failed, 78 bad configuration or topics.
             """,
-        version: "\(JuiceVersion.current) (librdkafka \(KafkaLibrary.version))",
+        version: "\(Self.currentVersion) (librdkafka \(KafkaLibrary.version))",
         subcommands: [
             Serve.self, Config.self, Demo.self, Order.self, Cancel.self, Restock.self, Stock.self,
             Results.self, History.self, AuditCommand.self, Topics.self, Anchor.self, DeadLetters.self,
             MenuCommand.self,
             KioskCommand.self, RestockBotCommand.self, SendTraffic.self,
-            Bench.self,
         ]
     )
 

@@ -1,5 +1,4 @@
 import Foundation
-import JuiceClient
 import JuiceMessages
 import JuiceService
 import Kafka
@@ -131,7 +130,7 @@ struct AuditCommandTests {
                         timeout: .seconds(30))
                 }
             }
-            let report = try AuditCommand.report(on: connection, BenchSamples.settings())
+            let report = try AuditCommand.report(on: connection, given())
             let places = report.violations.map { violation in
                 let offset = violation.offset.map { "@\($0)" } ?? ""
                 return "\(violation.category) \(violation.topic.dropFirst(6)) \(violation.partition)\(offset)"
@@ -154,7 +153,7 @@ struct AuditCommandTests {
             }
             let last = Mutex((done: 0, total: 0))
             let report = try AuditCommand.report(
-                on: connection, BenchSamples.settings(), onProgress: { done, total in last.withLock { $0 = (done, total) } })
+                on: connection, given(), onProgress: { done, total in last.withLock { $0 = (done, total) } })
             #expect(report.isClean, "\(report.lines)")
             #expect(report.counts.answers == 3)
             #expect(report.counts.duplicates == 1)
@@ -166,7 +165,7 @@ struct AuditCommandTests {
 
     @Test func nobodyThereIsUnavailable() throws {
         let connection = Connection(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
-        let settings = try BenchSamples.settings([.timeout: "0.3"])
+        let settings = try given(["timeout": "0.3"])
         let failure = #expect(throws: Failure.self) { try AuditCommand.report(on: connection, settings) }
         #expect(failure?.status == .unavailable)
     }

@@ -1,5 +1,10 @@
 import ArgumentParser
-import JuiceClient
+import Hummingbird
+import JuiceHTTP
+import JuiceMessages
+import Logging
+import ServiceLifecycle
+import Synchronization
 import Testing
 
 @testable import JuiceService
@@ -75,5 +80,40 @@ struct CommandLineTests {
         #expect(one.report == "juice: missing topics: a\n  mend it with: juice topics create\n")
         #expect(one.status == .configuration)
         #expect(Failure([problem, problem]).report.contains("juice topics create"))
+    }
+}
+
+struct SubmissionTests {
+    @Test func withoutAnAnswerTheCommandMayStillBeCarriedOut() {
+        let order = OutgoingCommand.order(id: "o", store: "s", juice: "kiwi")
+        let failure = Submission.noAnswer(to: order, within: .seconds(10))
+        #expect(failure.status == .unavailable)
+        #expect(failure.message == "no answer to order o within 10 s")
+        #expect(failure.hint?.contains("`juice results`") == true)
+    }
+}
+
+struct ServiceGroupTests {
+    /// A service that fails on demand.
+    private struct Failing: Service {
+        let moment: AsyncStream<Void>
+
+        func run() async throws {
+            for await _ in moment {}
+            throw ServiceError.failed("its one clear error")
+        }
+    }
+
+    @Test func theServerSaysNothingOfAnothersFailure() async throws {
+        let (moment, listening) = AsyncStream.makeStream(of: Void.self)
+        let lines = Mutex<[String]>([])
+        let address = HTTPAddress(host: "127.0.0.1", port: 0)
+        let logger = Logger.lines(level: .warning) { line in lines.withLock { $0.append(line) } }
+        let server = HTTPServer(
+            Router().buildResponder(), at: address, limits: .probes, logger: logger, onListening: { _ in listening.finish() })
+        let group = ServiceGroup.of([server, Failing(moment: moment)])
+        let failure = await #expect(throws: Failure.self) { try await group.runForUser() }
+        #expect(failure == Failure(.software, "its one clear error"))
+        #expect(lines.withLock(\.self) == [])
     }
 }

@@ -1,6 +1,5 @@
 import BrokerFaults
 import Foundation
-import JuiceClient
 import JuiceMessages
 import JuiceService
 import Kafka
@@ -34,21 +33,21 @@ struct DeadLetterEndToEndTests {
         let corrected = #"{"orderId":"corrected","juice":"kiwi"}"# + "\n"
         #expect(FileManager.default.createFile(atPath: order, contents: Data(corrected.utf8)))
         defer { try? FileManager.default.removeItem(atPath: order) }
-        let request = try ResendRequest([letter.position.text], BenchSamples.settings([.value: order]))
+        let request = try ResendRequest([letter.position.text], given(["value": order]))
         let waiter = try AnswerWaiter(connection, deadline: deadline)
         #expect(try resend(connection, request) == ["\(letter.position.text) sent to \(connection.topics.orders) partition 0"])
         let answer = try waiter.answer(to: .order, id: "corrected", store: "강남", deadline: deadline)
         #expect(answer?.answer.isMade == true)
         #expect(try resend(connection, request) == ["\(letter.position.text) was sent before"])
-        let all = try ResendRequest([], BenchSamples.settings([.all: "true"]))
+        let all = try ResendRequest([], given(["all": "true"]))
         #expect(try resend(connection, all).isEmpty)
 
         let after = try letters(connection, atLeast: 1, deadline)
         #expect(after.map(\.position) == [letter.position])
         #expect(after.map(\.isResent) == [true])
-        let none = try ResendRequest(["0@999"], BenchSamples.settings())
+        let none = try ResendRequest(["0@999"], given())
         #expect(throws: Failure.self) { try resend(connection, none) }
-        let several = try ResendRequest(["0@999", letter.position.text], BenchSamples.settings())
+        let several = try ResendRequest(["0@999", letter.position.text], given())
         #expect(
             try resend(connection, several).sorted()
                 == ["0@999 not sent: there is no dead letter", "\(letter.position.text) was sent before"].sorted())
@@ -107,7 +106,7 @@ struct DeadLetterEndToEndTests {
         let servers = try #require(realBroker)
         try await onThread {
             let site = try BotSite(servers, partitions: 4)
-            let service = BackgroundService(site.service(), logger: EmbeddedService.quiet)
+            let service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
             defer { service.stop() }
             try DeadLetterEndToEndTests.correctsALetter(site.connection)
         }
@@ -119,7 +118,7 @@ struct DeadLetterEndToEndTests {
         let site = try await onThread { try BotSite(servers, partitions: 3) }
         let count = 250
         try await onThread {
-            let service = BackgroundService(site.service(), logger: EmbeddedService.quiet)
+            let service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
             defer { service.stop() }
             let producer = try site.connection.producer(timeout: .seconds(30))
             for number in 0..<count {
@@ -132,7 +131,7 @@ struct DeadLetterEndToEndTests {
             #expect(found.count == count)
             // This one is never committed.
             let dead = try DeadLetterSender(site.connection, deadline: Deadline(after: .seconds(30)))
-            let request = try ResendRequest([], BenchSamples.settings([.all: "true", .unchecked: "true"]))
+            let request = try ResendRequest([], given(["all": "true", "unchecked": "true"]))
             try dead.begin(found.prefix(5).map { try request.record(for: $0, site.topics, partitionCount: 3) })
         }
         try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -157,7 +156,7 @@ struct DeadLetterEndToEndTests {
 
     /// Sends all letters again. A fenced sender tries again, as its message says.
     private func resendAll(_ connection: Connection) throws {
-        let request = try ResendRequest([], BenchSamples.settings([.all: "true", .unchecked: "true"]))
+        let request = try ResendRequest([], given(["all": "true", "unchecked": "true"]))
         let deadline = Deadline(after: .seconds(90))
         while !deadline.isOver {
             do throws(Failure) {

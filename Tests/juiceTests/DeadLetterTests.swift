@@ -1,5 +1,4 @@
 import Foundation
-import JuiceClient
 import JuiceMessages
 import JuiceService
 import Kafka
@@ -130,7 +129,7 @@ struct DeadLetterTests {
     private static func record(
         for letter: DeadLetter, value: String? = nil, key: String? = nil, isUnchecked: Bool = false
     ) throws -> ResendRequest.Record {
-        var request = try ResendRequest(["1@7"], BenchSamples.settings())
+        var request = try ResendRequest(["1@7"], given())
         request.value = value.map { Array($0.utf8) }
         request.key = key.map { Array($0.utf8) }
         request.isUnchecked = isUnchecked
@@ -182,18 +181,18 @@ struct DeadLetterTests {
     @Test(
         arguments: [
             ([], [:], "which dead letters?"),
-            (["1@2"], [.all: "true"], "--all and positions exclude each other"),
+            (["1@2"], ["all": "true"], "--all and positions exclude each other"),
             (["x"], [:], "\"x\" is not PARTITION@OFFSET"),
-            (["1@2"], [.code: "notJSON"], "--code and --source choose"),
-            (["1@2", "1@3"], [.key: "a"], "--value and --key are for one"),
-            ([], [.all: "true", .value: "-"], "--value and --key are for one"),
-            (["1@2"], [.value: "/no/such/file"], "the value's file /no/such/file cannot be read"),
-            ([], [.all: "true", .code: "nothing"], "--code must be one of"),
-            ([], [.all: "true", .source: "results"], "--source must be orders or restocks"),
-        ] as [([String], [Setting: String], String)]
+            (["1@2"], ["code": "notJSON"], "--code and --source choose"),
+            (["1@2", "1@3"], ["key": "a"], "--value and --key are for one"),
+            ([], ["all": "true", "value": "-"], "--value and --key are for one"),
+            (["1@2"], ["value": "/no/such/file"], "the value's file /no/such/file cannot be read"),
+            ([], ["all": "true", "code": "nothing"], "--code must be one of"),
+            ([], ["all": "true", "source": "results"], "--source must be orders or restocks"),
+        ] as [([String], [String: String], String)]
     )
-    func refusesAChoice(arguments: [String], values: [Setting: String], message: String) throws {
-        let settings = try BenchSamples.settings(values)
+    func refusesAChoice(arguments: [String], values: [String: String], message: String) throws {
+        let settings = try given(values)
         let failure = #expect(throws: Failure.self) { try ResendRequest(arguments, settings) }
         #expect(failure?.message.hasPrefix(message) == true, "\(failure?.message ?? "")")
     }

@@ -1,4 +1,3 @@
-import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import JuiceService
@@ -75,7 +74,7 @@ struct EndToEndTests {
 
     @Test func trafficOrdersBasketsAndCancels() async throws {
         try await EmbeddedService.run { connection in
-            let plan = try TrafficPlan(BenchSamples.settings([.orders: "300", .seed: "7"]))
+            let plan = try TrafficPlan(given(["orders": "300", "seed": "7"]))
             let session = try TrafficSession(
                 connection, traffic: Traffic(stores: plan.stores, menu: .standard, seed: plan.seed), plan: plan)
             try session.run(until: { false }, show: { _ in })

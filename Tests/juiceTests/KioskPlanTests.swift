@@ -1,5 +1,4 @@
 import Foundation
-import JuiceClient
 import JuiceHTTP
 import Logging
 import Testing
@@ -8,9 +7,9 @@ import Testing
 @testable import juice
 
 struct KioskPlanTests {
-    private func settings(_ given: [Setting: String]) throws -> Settings {
-        let flags = given.merging([.bootstrapServers: "127.0.0.1:1"]) { given, _ in given }
-        return try Settings(flags: flags, file: nil, environment: [:])
+    private func settings(_ given: [String: String]) throws -> Settings {
+        let flags = given.merging(["bootstrap-servers": "127.0.0.1:1"]) { given, _ in given }
+        return try Settings(options: flags, environment: [:])
     }
 
     /// A file with this text, while the body runs.
@@ -37,11 +36,11 @@ struct KioskPlanTests {
         try withFile("0123456789abcdef\n") { path in
             let plan = try KioskPlan(
                 settings([
-                    .http: "0.0.0.0:80", .adminHTTP: "127.0.0.1:81", .stores: "강남,hongdae",
-                    .staffTokenFile: path, .group: "g",
-                    .language: "ko", .topicPrefix: "t.", .hostNames: "a.example,b.example",
-                    .anyStore: "true", .orderRate: "7", .addressRate: "3",
-                    .trustedProxies: "127.0.0.1,10.0.0.0/8",
+                    "http": "0.0.0.0:80", "admin-http": "127.0.0.1:81", "stores": "강남,hongdae",
+                    "staff-token-file": path, "group": "g",
+                    "language": "ko", "topic-prefix": "t.", "host-names": "a.example,b.example",
+                    "any-store": "true", "order-rate": "7", "address-rate": "3",
+                    "trusted-proxies": "127.0.0.1,10.0.0.0/8",
                 ])
             )
             #expect(plan.address == HTTPAddress(host: "0.0.0.0", port: 80))
@@ -65,19 +64,19 @@ struct KioskPlanTests {
     @Test(arguments: ["", "too-short", "0123456789 abcdef0", "0123456789abcdef\n0123456789abcdef"])
     func refusesTokens(text: String) throws {
         try withFile(text) { path in
-            let failure = #expect(throws: Failure.self) { try KioskPlan(settings([.staffTokenFile: path])) }
+            let failure = #expect(throws: Failure.self) { try KioskPlan(settings(["staff-token-file": path])) }
             #expect(failure?.status == .configuration)
             #expect(text.isEmpty || failure?.report.contains(text) == false)
         }
     }
 
     @Test(arguments: [
-        (Setting.staffTokenFile, "/no/such/file", Failure.Status.configuration), (.stores, "a,,b", .usage),
-        (.http, "nowhere", .usage), (.orderRate, "0", .usage), (.addressRate, "many", .usage),
-        (.trustedProxies, "proxy.example", .usage), (.trustedProxies, "10.0.0.1,", .usage),
-        (.adminHTTP, "8082", .usage),
+        ("staff-token-file", "/no/such/file", Failure.Status.configuration), ("stores", "a,,b", .usage),
+        ("http", "nowhere", .usage), ("order-rate", "0", .usage), ("address-rate", "many", .usage),
+        ("trusted-proxies", "proxy.example", .usage), ("trusted-proxies", "10.0.0.1,", .usage),
+        ("admin-http", "8082", .usage),
     ])
-    func refusesSettings(setting: Setting, text: String, status: Failure.Status) throws {
+    func refusesSettings(setting: String, text: String, status: Failure.Status) throws {
         let failure = #expect(throws: Failure.self) { try KioskPlan(settings([setting: text])) }
         #expect(failure?.status == status)
     }

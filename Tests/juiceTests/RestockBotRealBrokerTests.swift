@@ -1,6 +1,5 @@
 import Foundation
 import JuiceAudit
-import JuiceClient
 import JuiceMessages
 import JuiceRestockBot
 import JuiceService
@@ -27,7 +26,7 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
         try await onThread {
             let site = try BotSite(servers, partitions: Self.partitions)
             let plan = RestockBotPlan(rules: try #require(RefillRules(low: 5, target: 30)), group: site.topics.orders + "-bots")
-            var service = BackgroundService(site.service(), logger: EmbeddedService.quiet)
+            var service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
             let load = try OrderLoad(site.connection)
             let first = RunningBot(site.connection, plan)
             #expect(first.waits(for: 20, Deadline(after: .seconds(60))), "the first bot refills")
@@ -39,7 +38,7 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
             first.freeze()
             // Another instance of the service answers meanwhile.
             service.stop()
-            service = BackgroundService(site.service(), logger: EmbeddedService.quiet)
+            service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
             let before = second.refills.count
             #expect(second.waits(for: before + 60, Deadline(after: .seconds(90))), "the second bot takes over")
             first.thaw()
@@ -74,7 +73,7 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
             let site = try BotSite(servers, partitions: 1)
             let deadline = Deadline(after: .seconds(120))
             let client = TestClient(site.connection, deadline)
-            var service = BackgroundService(site.service(), logger: EmbeddedService.quiet)
+            var service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
             #expect(try client.order("banana", quantity: 5, store: "a").isMade)
             service.stop()
 
@@ -89,7 +88,7 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
                 #expect(failure?.message == "1 refills are not answered yet")
                 #expect(one.refills.count == 1)
             }
-            service = BackgroundService(site.service(), logger: EmbeddedService.quiet)
+            service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
             let last = bot(within: .seconds(60))
             try last.wait()
             #expect(try client.level(of: "banana", in: "a") == 30)

@@ -1,5 +1,4 @@
 import Foundation
-import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import JuiceService
@@ -14,7 +13,7 @@ import Testing
 /// Tests the bot's settings.
 struct RestockBotPlanTests {
     @Test func hasDefaults() throws {
-        let plan = try RestockBotPlan(BenchSamples.settings())
+        let plan = try RestockBotPlan(given())
         #expect(plan.rules == RefillRules(low: 5, target: 30))
         #expect(plan.group == "juice-restock-bot")
         #expect(plan.onceWithin == nil)
@@ -22,19 +21,19 @@ struct RestockBotPlanTests {
 
     @Test(
         arguments: [
-            ([:], false), ([.json: "true"], true), ([.logFormat: "text"], false), ([.logFormat: "json"], true),
-            ([.logFormat: "json", .json: "false"], true),
-        ] as [([Setting: String], Bool)]
+            ([:], false), (["json": "true"], true), (["log-format": "text"], false), (["log-format": "json"], true),
+            (["log-format": "json", "json": "false"], true),
+        ] as [([String: String], Bool)]
     )
-    func whoeverLogsForProgramsGetsRefillsForPrograms(values: [Setting: String], printsJSON: Bool) throws {
-        #expect(try RestockBotPlan(BenchSamples.settings(values)).printsJSON == printsJSON)
+    func whoeverLogsForProgramsGetsRefillsForPrograms(values: [String: String], printsJSON: Bool) throws {
+        #expect(try RestockBotPlan(given(values)).printsJSON == printsJSON)
     }
 
     @Test func readsWhatIsGiven() throws {
         let plan = try RestockBotPlan(
-            BenchSamples.settings([
-                .low: "0", .target: "1", .stores: "강남,a", .fruits: "딸기,kiwi", .botGroup: "bots", .group: "g",
-                .once: "true", .timeout: "3",
+            given([
+                "low": "0", "target": "1", "stores": "강남,a", "fruits": "딸기,kiwi", "bot-group": "bots", "group": "g",
+                "once": "true", "timeout": "3",
             ])
         )
         #expect(
@@ -47,15 +46,15 @@ struct RestockBotPlanTests {
 
     @Test(
         arguments: [
-            ([.low: "30"], "--low 30 must be below --target 30"),
-            ([.low: "-1"], "--low must be a whole number"), ([.target: "1000000001"], "--target must be"),
-            ([.stores: "a,,b"], "--stores must be"), ([.fruits: "durian"], "no fruit is called \"durian\""),
-            ([.botGroup: "juice-maker"], "--bot-group juice-maker is the service's"),
-            ([.botGroup: String(repeating: "g", count: 200)], "--bot-group must be"),
-        ] as [([Setting: String], String)]
+            (["low": "30"], "--low 30 must be below --target 30"),
+            (["low": "-1"], "--low must be a whole number"), (["target": "1000000001"], "--target must be"),
+            (["stores": "a,,b"], "--stores must be"), (["fruits": "durian"], "no fruit is called \"durian\""),
+            (["bot-group": "juice-maker"], "--bot-group juice-maker is the service's"),
+            (["bot-group": String(repeating: "g", count: 200)], "--bot-group must be"),
+        ] as [([String: String], String)]
     )
-    func refuses(values: [Setting: String], message: String) throws {
-        let settings = try BenchSamples.settings(values)
+    func refuses(values: [String: String], message: String) throws {
+        let settings = try given(values)
         let failure = #expect(throws: Failure.self) { try RestockBotPlan(settings) }
         #expect(failure?.message.hasPrefix(message) == true, "\(failure?.message ?? "")")
     }

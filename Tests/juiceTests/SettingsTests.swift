@@ -1,6 +1,5 @@
-import Configuration
+import ArgumentParser
 import Foundation
-import JuiceClient
 import Kafka
 import Logging
 import Testing
@@ -10,41 +9,39 @@ import Testing
 struct SettingsTests {
     /// Creates settings like a command: from options, the environment and a file.
     private func settings(
-        flags: [Setting: String] = [:],
-        environment: [String: String] = [:],
-        file: String? = nil
+        flags: [String: String] = [:], environment: [String: String] = [:], file: String? = nil
     ) throws -> Settings {
-        guard let file else { return try Settings(flags: flags, file: nil, environment: environment) }
+        guard let file else { return try Settings(options: flags, environment: environment) }
         let path = NSTemporaryDirectory() + "juice-\(UUID().uuidString).json"
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Data(file.utf8).write(to: URL(fileURLWithPath: path))
-        return try Settings(flags: flags, file: path, environment: environment)
+        return try Settings(options: flags, file: path, environment: environment)
     }
 
     @Test func optionsWinOverEnvironmentOverFile() throws {
         let file = #"{"group":"from file","instance-id":"from file","workers":4}"#
         let environment = ["JUICE_GROUP": "from environment", "JUICE_INSTANCE_ID": "from environment"]
-        let settings = try settings(flags: [.group: "from option"], environment: environment, file: file)
-        #expect(settings.string(.group) == "from option")
-        #expect(settings.string(.instanceID) == "from environment")
-        #expect(try settings.integer(.workers, in: 1...9) == 4)
-        #expect(settings.string(.language) == nil)
+        let settings = try settings(flags: ["group": "from option"], environment: environment, file: file)
+        #expect(try settings[.group] == "from option")
+        #expect(try settings[.instanceID] == "from environment")
+        #expect(try settings[.workers] == 4)
+        #expect(try settings[.language] == .english)
     }
 
     @Test func everySettingHasItsVariable() throws {
-        for setting in Setting.allCases {
-            let settings = try settings(environment: [setting.environmentName: "x"])
-            #expect(settings.string(setting) == "x", "\(setting.environmentName)")
+        for name in OptionReader.settingNames {
+            let settings = try settings(environment: [Settings.variable(of: name): "x"])
+            #expect(settings.all(Setting<String?>(name)).map(\.value) == ["x"], "\(name)")
         }
-        #expect(Setting.kafkaPropertyFile.environmentName == "JUICE_KAFKA_PROPERTY_FILE")
+        #expect(Setting<String?>.kafkaPropertyFile.environmentName == "JUICE_KAFKA_PROPERTY_FILE")
     }
 
     @Test func anEmptyVariableIsNotSet() throws {
-        #expect(try settings(environment: ["JUICE_GROUP": ""]).string(.group) == nil)
+        #expect(try settings(environment: ["JUICE_GROUP": ""])[.group] == "juice-maker")
     }
 
     @Test func badValuesNameWhereTheyCameFrom() throws {
-        let flag = try settings(flags: [.workers: "many"])
+        let flag = try settings(flags: ["workers": "many"])
         let variable = try settings(environment: ["JUICE_WORKERS": "many"])
         let file = try settings(file: #"{"workers":"many"}"#)
         let expected: [(Settings, Failure.Status, String)] = [
@@ -52,10 +49,10 @@ struct SettingsTests {
             (file, .configuration, "\"workers\" in "),
         ]
         for (settings, status, beginning) in expected {
-            let failure = #expect(throws: Failure.self) { try settings.integer(.workers, in: 1...9) }
+            let failure = #expect(throws: Failure.self) { try settings[.workers] }
             #expect(failure?.status == status)
             #expect(failure?.message.hasPrefix(beginning) == true)
-            #expect(failure?.message.hasSuffix("must be a whole number, from 1 to 9, not \"many\"") == true)
+            #expect(failure?.message.hasSuffix("must be a whole number, from 1 to 1000, not \"many\"") == true)
         }
     }
 
@@ -74,19 +71,19 @@ struct SettingsTests {
 
     @Test(arguments: [("true", true), ("1", true), ("YES", true), ("false", false), ("0", false), ("no", false)])
     func readsYesAndNo(text: String, value: Bool) throws {
-        #expect(try settings(environment: ["JUICE_WAIT": text]).boolean(.wait) == value)
-        #expect(try settings(file: #"{"wait":true}"#).boolean(.wait))
+        #expect(try settings(environment: ["JUICE_WAIT": text])[.wait] == value)
+        #expect(try settings(file: #"{"wait":true}"#)[.wait])
     }
 
     @Test(arguments: [("10", Duration.seconds(10)), ("0.25", .milliseconds(250))])
     func readsTimeouts(text: String, timeout: Duration) throws {
-        #expect(try settings(flags: [.timeout: text]).timeout() == timeout)
+        #expect(try settings(flags: ["timeout": text])[.timeout] == timeout)
     }
 
     @Test(arguments: ["0", "-1", "nan", "inf", "soon", "1e9"])
     func refusesTimeouts(text: String) throws {
-        let settings = try settings(flags: [.timeout: text])
-        #expect(throws: Failure.self) { try settings.timeout() }
+        let settings = try settings(flags: ["timeout": text])
+        #expect(throws: Failure.self) { try settings[.timeout] }
     }
 
     // MARK: - Kafka properties
@@ -109,7 +106,7 @@ struct SettingsTests {
     func noErrorHasAValue(text: String) throws {
         let places = [
             try settings(environment: ["JUICE_KAFKA_PROPERTY": text]),
-            try settings(flags: [.kafkaProperty: text]),
+            try settings(flags: ["kafka-property": text]),
         ]
         for settings in places {
             let failure = #expect(throws: (any Error).self) {
@@ -126,7 +123,7 @@ struct SettingsTests {
 
     @Test func theNearestPropertyWins() throws {
         let settings = try settings(
-            flags: [.kafkaProperty: "a=option"], environment: ["JUICE_KAFKA_PROPERTY": "a=environment\nb=environment"],
+            flags: ["kafka-property": "a=option"], environment: ["JUICE_KAFKA_PROPERTY": "a=environment\nb=environment"],
             file: #"{"kafka-property":{"a":"file","b":"file","c":"file"}}"#)
         #expect(try KafkaProperties.read(settings) == ["a": "option", "b": "environment", "c": "file"])
     }
@@ -143,16 +140,13 @@ struct SettingsTests {
         #expect(failure?.message == "line 2")
     }
 
-    @Test func refusesReservedPropertiesAndHidesValues() throws {
-        let reserved = try settings(flags: [.kafkaProperty: "isolation.level=read_uncommitted"])
-        let malformed = try settings(environment: ["JUICE_KAFKA_PROPERTY": "hunter2"])
+    @Test func refusesReservedProperties() throws {
+        let reserved = try settings(flags: ["kafka-property": "isolation.level=read_uncommitted"])
         #expect(throws: Failure.self) { try KafkaProperties.read(reserved) }
-        let failure = #expect(throws: Failure.self) { try KafkaProperties.read(malformed) }
-        #expect(failure?.message.contains("hunter2") == false)
     }
 
     @Test func secretsAreRefusedOnTheCommandLineAlone() throws {
-        let flag = try settings(flags: [.kafkaProperty: "client.id=a\nsasl.password=hunter2"])
+        let flag = try settings(flags: ["kafka-property": "client.id=a\nsasl.password=hunter2"])
         let failure = #expect(throws: Failure.self) { try KafkaProperties.read(flag) }
         #expect(failure?.status == .usage)
         #expect(failure?.message.hasPrefix("sasl.password must not be on the command line") == true)
@@ -204,7 +198,167 @@ struct SettingsTests {
         try pipe.fileHandleForWriting.write(contentsOf: Data("sasl.password=hunter2\n".utf8))
         try pipe.fileHandleForWriting.close()
         let path = "/dev/fd/\(pipe.fileHandleForReading.fileDescriptor)"
-        let settings = try settings(flags: [.kafkaPropertyFile: path])
+        let settings = try settings(flags: ["kafka-property-file": path])
         #expect(try KafkaProperties.read(settings) == ["sasl.password": "hunter2"])
+    }
+}
+
+/// Tests that every option of every command sets the setting of its name.
+struct OptionReaderTests {
+    /// The options that ArgumentParser reports.
+    private struct Tool: Decodable { let command: Command }
+
+    private struct Command: Decodable {
+        let commandName: String
+        let shouldDisplay: Bool
+        let subcommands: [Command]?
+        let arguments: [Argument]?
+    }
+
+    private struct Argument: Decodable {
+        struct Name: Decodable {
+            let kind: String
+            let name: String
+        }
+
+        let kind: String
+        let names: [Name]?
+        let isOptional: Bool
+    }
+
+    private static let ofNoSetting: Set = ["config", "help", "version"]
+
+    /// A command line, and the expected settings.
+    private struct Line {
+        let command: any ParsableCommand.Type
+        var arguments: [String]
+        var texts: [String: String] = [:]
+    }
+
+    /// Each command with all of its options.
+    private func lines() throws -> [Line] {
+        var lines: [Line] = []
+        func add(_ command: any ParsableCommand.Type, _ known: Command) {
+            let positional = (known.arguments ?? []).filter { $0.kind == "positional" && !$0.isOptional }
+            var line = Line(command: command, arguments: positional.map { _ in "3@42" })
+            for argument in known.arguments ?? [] {
+                let name = argument.names?.first { $0.kind == "long" }?.name
+                guard let name, !Self.ofNoSetting.contains(name), !name.hasPrefix("no-") else { continue }
+                let value = argument.kind == "flag" ? nil : "7"
+                line.arguments += ["--\(name)", value].compactMap(\.self)
+                line.texts[name] = value ?? "true"
+            }
+            lines.append(line)
+            for subcommand in command.configuration.subcommands {
+                let found = known.subcommands?.first { $0.commandName == subcommand._commandName }
+                if let found, found.shouldDisplay { add(subcommand, found) }
+            }
+        }
+        let tool = try JSONDecoder().decode(Tool.self, from: Data(JuiceCommand._dumpHelp().utf8))
+        add(JuiceCommand.self, tool.command)
+        return lines
+    }
+
+    @Test func everyOptionGivesItsSetting() throws {
+        let lines = try lines()
+        for line in lines where !line.texts.isEmpty {
+            let texts = OptionReader.texts(of: try line.command.parse(line.arguments))
+            #expect(texts.mapValues { $0 == "7.0" ? "7" : $0 } == line.texts, "\(line.arguments)")
+        }
+        #expect(Set(lines.flatMap(\.texts.keys)) == Set(OptionReader.settingNames))
+    }
+
+    @Test func whatIsGivenMoreThanOnceIsLines() throws {
+        let arguments = ["serve", "--kafka-property", "a=1", "--kafka-property", "b=2", "--config", "f.json"]
+        let given = OptionReader.texts(of: try JuiceCommand.parseAsRoot(arguments))
+        #expect(given == ["kafka-property": "a=1\nb=2", "config": "f.json"])
+    }
+
+    @Test func aFlagCanSayNo() throws {
+        #expect(OptionReader.texts(of: try Stock.parse(["--no-watch"])) == ["watch": "false"])
+    }
+
+    @Test func noBrokersAreNotAnyBrokers() throws {
+        let command = try JuiceCommand.parseAsRoot(["stock", "--bootstrap-servers", ""])
+        let failure = #expect(throws: Failure.self) { try Settings(command) }
+        #expect(failure == Failure(.usage, "--bootstrap-servers must not be empty"))
+    }
+}
+
+/// Tests the output of `juice config`, and the known names.
+@Suite struct ConfigTests {
+    private func entries(
+        flags: [String: String] = [:], environment: [String: String] = [:]
+    ) throws -> [String: Config.Entry] {
+        let settings = try Settings(options: flags, environment: environment)
+        return Dictionary(uniqueKeysWithValues: try Config.entries(settings).map { ($0.name, $0) })
+    }
+
+    @Test func valuesHaveTheirSources() throws {
+        let entries = try entries(flags: ["workers": "3"], environment: ["JUICE_HTTP": "[::1]:80"])
+        #expect(entries["workers"] == .init(name: "workers", value: "3", source: "option"))
+        #expect(entries["http"] == .init(name: "http", value: "[::1]:80", source: "environment JUICE_HTTP"))
+        #expect(entries["group"] == .init(name: "group", value: "juice-maker", source: "default"))
+        #expect(entries["duplicate-window"]?.value == "3600")
+        #expect(entries["menu"] == .init(name: "menu", value: nil, source: "default"))
+    }
+
+    /// Detects a new setting that is missing from the output.
+    @Test func everySettingOfServeIsThere() throws {
+        let help = JuiceCommand.helpMessage(for: Serve.self, includeHidden: true, columns: 200)
+        let shown = try entries().keys
+        for name in OptionReader.settingNames where help.contains("--\(name) <") && name != "kafka-property" {
+            #expect(shown.contains(name), "\(name)")
+        }
+        #expect(help.contains("--group <"))
+    }
+
+    @Test func propertiesAreShownWithoutSecrets() throws {
+        let entries = try entries(
+            flags: ["kafka-property": "linger.ms=1", "kafka-debug": "cgrp"],
+            environment: ["JUICE_KAFKA_PROPERTY": "sasl.password=hunter2\nlinger.ms=2"])
+        #expect(entries["kafka-property linger.ms"]?.value == "1")
+        #expect(entries["kafka-property linger.ms"]?.source == "option")
+        #expect(entries["kafka-property sasl.password"]?.value == "********")
+        #expect(entries["kafka-property sasl.password"]?.source == "environment JUICE_KAFKA_PROPERTY")
+        #expect(entries["kafka-property debug"]?.value == "cgrp")
+        #expect(entries["kafka-property debug"]?.source == "option")
+        #expect(entries["log-level"]?.value == "debug", "whoever asks wants to read the answer")
+    }
+
+    @Test func whatServeRefusesIsRefused() {
+        #expect(throws: Failure.self) { try entries(flags: ["http": "8080"]) }
+        #expect(throws: Failure.self) { try entries(flags: ["workers": "0"]) }
+    }
+
+    /// As in a container, where no client could reach an embedded broker.
+    @Test func brokersCanBeRequired() throws {
+        let required = ["JUICE_REQUIRE_BROKERS": "true"]
+        let failure = #expect(throws: Failure.self) { try entries(environment: required) }
+        #expect(failure?.status == .configuration)
+        #expect(failure?.hint?.contains("JUICE_BOOTSTRAP_SERVERS") == true)
+        let named = try entries(flags: ["bootstrap-servers": "kafka:9092"], environment: required)
+        #expect(named["bootstrap-servers"]?.value == "kafka:9092")
+        #expect(named["require-brokers"]?.value == "true")
+    }
+
+    @Test(arguments: [
+        ("JUICE_WORKER", "JUICE_WORKER is set in the environment, but there is no such setting; did you mean"),
+        ("JUICE_COLOUR_OF_THE_SKY", "JUICE_COLOUR_OF_THE_SKY is set in the environment, but there is no such setting"),
+    ])
+    func unknownVariablesAreErrors(name: String, beginning: String) {
+        let failure = #expect(throws: Failure.self) { try entries(environment: [name: "1"]) }
+        #expect(failure?.message.hasPrefix(beginning) == true)
+        #expect(failure?.status == .configuration)
+    }
+
+    /// Kubernetes sets these variables for the services of a namespace.
+    @Test(arguments: [
+        "JUICE_SERVICE_HOST", "JUICE_SERVICE_PORT", "JUICE_SERVICE_PORT_HTTP", "JUICE_PORT", "JUICE_PORT_8080_TCP",
+        "JUICE_PORT_8080_TCP_ADDR", "JUICE_METRICS_SERVICE_HOST", "JUICE_METRICS_PORT_80_UDP_PROTO",
+    ])
+    func serviceLinksAreNot(name: String) throws {
+        #expect(try entries(environment: [name: "1"])["workers"]?.value == "1")
+        #expect(OptionReader.settingNames.allSatisfy { Settings.variable(of: $0) != name })
     }
 }

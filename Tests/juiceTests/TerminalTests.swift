@@ -1,7 +1,8 @@
 import Foundation
-import JuiceClient
 import JuiceMaker
 import JuiceMessages
+import Logging
+import Synchronization
 import Testing
 
 @testable import juice
@@ -34,6 +35,14 @@ struct TerminalTests {
     func drawsBars(value: Int, bar: String) {
         #expect(Bar.text(value, full: 100, columns: 4) == bar)
     }
+
+    @Test(arguments: [(0, 8, "auditing  \(blank)  0%"), (4, 8, "auditing  \(half)  50%"), (9, 0, "auditing  \(blank)  100%")])
+    func drawsProgress(done: Int, total: Int, line: String) {
+        #expect(ProgressBar.line("auditing", done, of: total) == line)
+    }
+
+    private static let blank = String(repeating: " ", count: 30)
+    private static let half = String(repeating: "█", count: 15) + String(repeating: " ", count: 15)
 
     @Test func tablesLineUp() {
         var table = Table([.init(title: "가게"), .init(title: "n", alignment: .right), .init(title: "bar", width: 5)])
@@ -117,5 +126,37 @@ struct TerminalTests {
     @Test func logLinesAreForPeople() {
         let line = LineLogHandler.line(time: "12:34:56", .notice, "ready", ["worker": "0", "partitions": "0,1"])
         #expect(line == "12:34:56 notice ready partitions=0,1 worker=0")
+    }
+}
+
+/// Log lines, for people and for programs.
+@Suite struct LoggerTests {
+    private func lines(_ format: LogFormat, _ body: (Logger) -> Void) -> [String] {
+        let lines = Mutex<[String]>([])
+        let sink = { @Sendable (line: String) in lines.withLock { $0.append(line) } }
+        body(Logger.lines(level: .info, format: format, sink: sink))
+        return lines.withLock { $0 }
+    }
+
+    @Test func peopleGetTheTimeOfDayAndPairs() throws {
+        let line = try #require(
+            lines(.text) { logger in
+                var logger = logger
+                logger[metadataKey: "worker"] = "0"
+                logger.debug("not this one")
+                logger.warning("partition stopped\nhere", metadata: ["partition": "3"])
+            }.first)
+        let parts = line.split(separator: " ", maxSplits: 1)
+        #expect(parts.first?.wholeMatch(of: /\d\d:\d\d:\d\d/) != nil)
+        #expect(parts.last == "warning partition stopped\u{FFFD}here partition=3 worker=0")
+    }
+
+    @Test func programsGetAnObject() throws {
+        let line = try #require(lines(.json) { $0.error("\"딸기\"\n/", metadata: ["topic": "juice.orders", "level": "mine"]) }.first)
+        #expect(line.hasSuffix(#""level":"error","message":"\"딸기\"\n/","topic":"juice.orders"}"#))
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String])
+        #expect(object["level"] == "error")
+        let time = try #require(object["time"])
+        #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import Testing

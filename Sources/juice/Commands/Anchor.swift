@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import JuiceClient
 import JuiceEngine
 import JuiceMessages
 import JuiceService
@@ -65,8 +64,8 @@ struct Anchor: ParsableCommand {
         let connection = try Connection(settings)
         let input = try input(settings)
         let destination = try destination(settings)
-        let timeout = try settings.timeout()
-        let (isDryRun, printsJSON) = (try settings.boolean(.dryRun), try settings.boolean(.json))
+        let timeout = try settings[.timeout]
+        let (group, isDryRun, printsJSON) = (try settings[.group], try settings[.dryRun], try settings[.json])
         let author = "\(NSUserName())@\(ProcessInfo.processInfo.hostName)"
         // Reports a broker that cannot be reached the way all commands do.
         _ = try connection.admin(reachedWithin: timeout)
@@ -74,7 +73,7 @@ struct Anchor: ParsableCommand {
         do throws(ServiceError) {
             let anchor = try PositionAnchor(
                 configuration: ServiceConfiguration(
-                    bootstrapServers: connection.bootstrapServers, group: settings.group(), instanceID: "anchor",
+                    bootstrapServers: connection.bootstrapServers, group: group, instanceID: "anchor",
                     topics: connection.topics, kafkaProperties: connection.properties, capabilities: connection.capabilities),
                 topic: input.topic, partition: input.partition, author: author, timeout: timeout, logger: connection.logger)
             move = try anchor.look(destination, timeout: timeout)
@@ -85,10 +84,11 @@ struct Anchor: ParsableCommand {
     }
 
     private func input(_ settings: Settings) throws(Failure) -> InputPartition {
-        guard let topic = InputTopic.allCases.first(where: { "\($0.name)" == settings.string(.topic) }) else {
+        let name = try settings[.topic]
+        guard let topic = InputTopic.allCases.first(where: { "\($0.name)" == name }) else {
             throw Failure(.usage, "--topic must be orders or restocks")
         }
-        guard let partition = try settings.integer(.partition, in: 0...Int(Int32.max)) else {
+        guard let partition = try settings[.partition] else {
             throw Failure(.usage, "--partition must say which partition")
         }
         return InputPartition(topic: topic, partition: Int32(partition))
@@ -96,10 +96,10 @@ struct Anchor: ParsableCommand {
 
     private func destination(_ settings: Settings) throws(Failure) -> PositionAnchor.Destination {
         var given: [PositionAnchor.Destination] = []
-        if let offset = try settings.integer(.offset, in: 0...Int.max) { given.append(.offset(Offset(offset))) }
-        if try settings.boolean(.earliest) { given.append(.earliest) }
-        if try settings.boolean(.latest) { given.append(.latest) }
-        if let id = settings.string(.after) { given.append(.after(id: id)) }
+        if let offset = try settings[.offset] { given.append(.offset(Offset(offset))) }
+        if try settings[.earliest] { given.append(.earliest) }
+        if try settings[.latest] { given.append(.latest) }
+        if let id = try settings[.after] { given.append(.after(id: id)) }
         guard given.count == 1, let destination = given.first else {
             throw Failure(.usage, "give one of --offset, --earliest, --latest and --after")
         }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import JuiceAudit
-import JuiceClient
 import JuiceEngine
 import JuiceMaker
 import JuiceMessages
@@ -45,7 +44,7 @@ struct AuditCommand: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let printsJSON = try settings.boolean(.json)
+        let printsJSON = try settings[.json]
         let bar = AuditBar()
         let report = try Self.report(on: Connection(settings), settings, onProgress: bar.show)
         bar.clear()
@@ -61,8 +60,8 @@ struct AuditCommand: ParsableCommand {
         onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> AuditReport {
         let (menu, window) = (try settings.menu(), try DuplicateWindow(settings))
-        let topicPrefix = settings.string(.topicPrefix) ?? TopicNames.standardPrefix
-        let source = try KafkaAuditSource(connection, topicPrefix, timeout: try settings.timeout(), onProgress: onProgress)
+        let topicPrefix = try settings[.topicPrefix]
+        let source = try KafkaAuditSource(connection, topicPrefix, timeout: try settings[.timeout], onProgress: onProgress)
         let rules = AuditRules(
             partitionCount: try AuditSession.storePartitionCount(of: source), memoryWindow: window.age, memoryCount: window.count,
             topicPrefix: topicPrefix, menu: AuditMenu(menu), allowsOpen: true)

@@ -1,5 +1,4 @@
 import ArgumentParser
-import JuiceClient
 import JuiceMessages
 
 /// `juice history`: shows how a store's stock came to be.
@@ -33,10 +32,10 @@ struct History: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let timeout = try settings.timeout()
-        let since = try settings.time(.since)
-        let store = try settings.store() ?? StoreID.main
-        var printer = AnswerPrinter(HistoryFormat(paint: .forStandardOutput()), printsJSON: try settings.boolean(.json))
+        let timeout = try settings[.timeout]
+        let since = try settings[.since]
+        let store = try settings[.store] ?? StoreID.main
+        var printer = AnswerPrinter(HistoryFormat(paint: .forStandardOutput()), printsJSON: try settings[.json])
         let reader = try ResultsReader(Connection(settings), store: store, deadline: Deadline(after: timeout))
         try printer.collecting { body throws(Failure) in try reader.readAll(since: since, idleTimeout: timeout, body) }
         if printer.isEmpty {

@@ -25,7 +25,7 @@ struct MenuCommand: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let menu = try settings.menu()
-        if try settings.boolean(.json) {
+        if try settings[.json] {
             var buffer = OutputBuffer()
             MenuFile.encode(menu, into: &buffer)
             StandardOutput.write(buffer.bytes)

@@ -1,5 +1,4 @@
 import ArgumentParser
-import JuiceClient
 import JuiceMaker
 import JuiceMessages
 
@@ -39,10 +38,10 @@ struct Order: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let isUnchecked = try settings.boolean(.unchecked)
+        let isUnchecked = try settings[.unchecked]
         let names = isUnchecked ? nil : MenuNames(menu: try settings.menu())
         let command = OutgoingCommand.order(
-            id: try Submission.id(settings, .orderID), store: try settings.store() ?? StoreID.main,
+            id: try Submission.id(settings, .orderID), store: try settings[.store] ?? StoreID.main,
             try OrderItems(juices, settings, names).items)
         try Submission(settings).run(command)
     }
@@ -126,7 +125,7 @@ struct Cancel: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let store = try settings.store() ?? StoreID.main
+        let store = try settings[.store] ?? StoreID.main
         try Submission(settings).run(.cancel(id: orderID, store: store))
     }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import JuiceClient
 import JuiceMaker
 import JuiceMessages
 
@@ -32,9 +31,9 @@ struct Restock: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         var amounts = try RestockAmounts(amounts)
-        if try !settings.boolean(.unchecked) { amounts = try amounts.resolved(by: MenuNames(menu: settings.menu())) }
+        if try !settings[.unchecked] { amounts = try amounts.resolved(by: MenuNames(menu: settings.menu())) }
         let command = OutgoingCommand.restock(
-            id: try Submission.id(settings, .restockID), store: try settings.store() ?? StoreID.main, amounts.kind, amounts.amounts)
+            id: try Submission.id(settings, .restockID), store: try settings[.store] ?? StoreID.main, amounts.kind, amounts.amounts)
         try Submission(settings).run(command)
     }
 }

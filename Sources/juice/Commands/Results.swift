@@ -1,5 +1,4 @@
 import ArgumentParser
-import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import Kafka
@@ -43,14 +42,14 @@ struct Results: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let timeout = try settings.timeout()
+        let timeout = try settings[.timeout]
         let last = try settings.integer(.last, in: 0...(.max))
-        var printer = AnswerPrinter(ResultsFormat(paint: .forStandardOutput()), printsJSON: try settings.boolean(.json))
+        var printer = AnswerPrinter(ResultsFormat(paint: .forStandardOutput()), printsJSON: try settings[.json])
 
-        let interruption = try settings.boolean(.follow) ? StopSignal.onInterruption() : nil
+        let interruption = try settings[.follow] ? StopSignal.onInterruption() : nil
         let connection = try Connection(settings)
         let reader = try ResultsReader(
-            connection, store: try settings.store(), showsNotes: try settings.boolean(.notes), deadline: Deadline(after: timeout))
+            connection, store: try settings[.store], showsNotes: try settings[.notes], deadline: Deadline(after: timeout))
         if let last {
             try printer.collecting { body throws(Failure) in try reader.last(last, idleTimeout: timeout).forEach(body) }
         } else if interruption == nil {

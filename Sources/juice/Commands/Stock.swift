@@ -1,5 +1,4 @@
 import ArgumentParser
-import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import Kafka
@@ -36,13 +35,13 @@ struct Stock: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let store = try settings.store()
-        let timeout = try settings.timeout()
+        let store = try settings[.store]
+        let timeout = try settings[.timeout]
         let view = StockView(
-            table: StockTable(menu: try settings.menu(), language: try settings.language()), store: store,
-            printsJSON: try settings.boolean(.json))
+            table: StockTable(menu: try settings.menu(), language: try settings[.language]), store: store,
+            printsJSON: try settings[.json])
 
-        let interruption = try settings.boolean(.watch) ? StopSignal.onInterruption() : nil
+        let interruption = try settings[.watch] ? StopSignal.onInterruption() : nil
         let connection = try Connection(settings)
         let reader = try StockReader(connection, store: store, deadline: Deadline(after: timeout))
         try reader.readAll(idleTimeout: timeout)

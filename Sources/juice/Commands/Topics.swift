@@ -1,5 +1,4 @@
 import ArgumentParser
-import JuiceClient
 import JuiceMessages
 import JuiceService
 import Kafka
@@ -40,9 +39,9 @@ struct Topics: ParsableCommand {
             let settings = try Settings(self)
             let connection = try Connection(settings)
             let plan = TopicPlan(
-                names: connection.topics, partitionCount: try settings.partitions(),
-                replicationFactor: try settings.integer(.replicationFactor, in: 1...100))
-            let timeout = try settings.timeout()
+                names: connection.topics, partitionCount: try settings[.partitions],
+                replicationFactor: try settings[.replicationFactor])
+            let timeout = try settings[.timeout]
             guard connection.capabilities.managesTopics else {
                 throw Failure(
                     .unavailable, "the embedded broker at \(connection.bootstrapServers) cannot create topics on request",
@@ -51,7 +50,7 @@ struct Topics: ParsableCommand {
             let admin = try connection.admin(reachedWithin: timeout)
             let created = try connection.ask { () throws(KafkaError) in try admin.create(plan.topics, timeout: timeout) }
             let results = connection.topics.all.map { Result(name: $0, created: created.contains($0)) }
-            if try settings.boolean(.json) { return StandardOutput.line(try JSONText.indented(results)) }
+            if try settings[.json] { return StandardOutput.line(try JSONText.indented(results)) }
             for result in results {
                 let outcome = result.created ? "created with \(plan.partitionCount) partitions" : "exists"
                 StandardOutput.line("\(result.name): \(outcome)")
@@ -87,7 +86,7 @@ struct Topics: ParsableCommand {
         func run() throws {
             let settings = try Settings(self)
             let connection = try Connection(settings)
-            let timeout = try settings.timeout()
+            let timeout = try settings[.timeout]
             let admin = try connection.admin(reachedWithin: timeout)
             let check = TopicCheck(
                 names: connection.topics, bootstrapServers: connection.bootstrapServers, capabilities: connection.capabilities)
@@ -98,7 +97,7 @@ struct Topics: ParsableCommand {
                 return (findings, try admin.metadata(topics: connection.topics.all, timeout: timeout))
             }
             let topics = metadata.topics.filter { $0.partitionCount > 0 }
-            if try settings.boolean(.json) {
+            if try settings[.json] {
                 StandardOutput.line(try JSONText.indented(Report(topics, findings)))
                 if !findings.problems.isEmpty { throw ExitCode(Failure.Status.configuration.rawValue) }
                 return

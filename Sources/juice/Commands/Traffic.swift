@@ -1,5 +1,4 @@
 import ArgumentParser
-import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import JuiceService
@@ -62,7 +61,7 @@ struct TrafficPlan {
     let orders: Int?
 
     init(_ settings: Settings) throws(Failure) {
-        orders = try settings.integer(.orders, in: 1...(.max))
+        orders = try settings[.orders]
         let names = try settings.value(.stores, "names of 1 to 128 bytes, or a number up to 1000", Self.storeNames)
         stores = names ?? ["gangnam", "hongdae", "jamsil"]
         let seed = try settings.value(.seed, "a whole number that is not negative") { UInt64($0) }

@@ -1,5 +1,4 @@
 import Foundation
-import JuiceClient
 import JuiceService
 import Kafka
 
@@ -11,7 +10,7 @@ enum KafkaProperties {
     /// file.
     static func read(_ settings: Settings) throws(Failure) -> [String: String] {
         var properties: [String: String] = [:]
-        if let path = settings.string(.kafkaPropertyFile) {
+        if let path = try settings[.kafkaPropertyFile] {
             properties = try parse(try contents(of: path)) { line in
                 Failure(.configuration, "line \(line) of \(path) is not name=value")
             }
@@ -24,20 +23,21 @@ enum KafkaProperties {
                 throw Failure(
                     .usage, "\(name) must not be on the command line, where every user of this machine can read it",
                     hint: "put it in a file that --kafka-property-file names, or in the environment as"
-                        + " \(Setting.kafkaProperty.environmentName)")
+                        + " \(Setting<String?>.kafkaProperty.environmentName)")
             }
             properties.merge(given) { _, nearer in nearer }
         }
-        if let contexts = settings.string(.kafkaDebug) { properties["debug"] = contexts }
+        if let contexts = try settings[.kafkaDebug] { properties["debug"] = contexts }
         try check(properties)
         return properties
     }
 
     /// Where a property was given, for people.
-    static func source(of name: String, in settings: Settings) -> String {
+    static func source(of name: String, in settings: Settings) throws(Failure) -> String {
         if name == "debug", let source = settings.all(.kafkaDebug).first?.source { return source.name(of: .kafkaDebug) }
         let nearest = settings.all(.kafkaProperty).first { text, _ in lines(of: text).contains { pair($0)?.name == name } }
-        return nearest?.source.name(of: .kafkaProperty) ?? "file \(settings.string(.kafkaPropertyFile) ?? "")"
+        if let nearest { return nearest.source.name(of: .kafkaProperty) }
+        return "file \(try settings[.kafkaPropertyFile] ?? "")"
     }
 
     /// Reports a name that librdkafka does not know, with suggestions.

@@ -1,91 +1,276 @@
-/// All settings. Each can be given as an option, in the environment and in the configuration file.
-enum Setting: String, CaseIterable, Sendable {
-    // Kafka and logging.
-    case bootstrapServers = "bootstrap-servers"
-    case requireBrokers = "require-brokers"
-    case topicPrefix = "topic-prefix"
-    case kafkaProperty = "kafka-property"
-    case kafkaPropertyFile = "kafka-property-file"
-    case kafkaDebug = "kafka-debug"
-    case logLevel = "log-level"
-    case logFormat = "log-format"
-    // The menu and the language.
-    case menu
-    case language
-    // The service.
-    case group
-    case instanceID = "instance-id"
-    case workers
-    case duplicateWindow = "duplicate-window"
-    case duplicateIDs = "duplicate-ids"
-    case answerBytes = "answer-bytes"
-    case readyFile = "ready-file"
-    case http
-    case adminHTTP = "admin-http"
-    // The topics.
-    case createTopics = "create-topics"
-    case partitions
-    case replicationFactor = "replication-factor"
-    // Commands and their answers.
-    case store
-    case quantity
-    case orderID = "order-id"
-    case restockID = "restock-id"
-    case unchecked
-    case wait
-    case timeout
-    case json
-    case follow
-    case last
-    case since
-    case notes
-    case watch
-    // The restock bot.
-    case botGroup = "bot-group"
-    case low
-    case target
-    case fruits
-    case once
+import Foundation
+import JuiceEngine
+import JuiceHTTP
+import JuiceMaker
+import JuiceMessages
+import Logging
+
+/// A setting: what an option of this name means on the command line, in the environment and in the configuration file.
+///
+/// Those that a single command takes stand beside that command.
+struct Setting<Value: Sendable>: Sendable {
+    /// The name of the option, and of the member in the configuration file.
+    let name: String
+    /// The value if none is given.
+    let standard: Value
+    /// Completes "must be …".
+    let expectation: String
+    /// Returns nil for an invalid text.
+    let parse: @Sendable (String) -> Value?
+    /// The value as `juice config` shows it; nil if there is none.
+    let show: @Sendable (Value) -> String?
+
+    /// Such as `JUICE_BOOTSTRAP_SERVERS`.
+    var environmentName: String { Settings.variable(of: name) }
+}
+
+extension Setting {
+    init(
+        _ name: String, default standard: Value, _ expectation: String,
+        show: @escaping @Sendable (Value) -> String = { "\($0)" }, _ parse: @escaping @Sendable (String) -> Value?
+    ) {
+        self.init(name: name, standard: standard, expectation: expectation, parse: parse, show: show)
+    }
+
+    /// A setting without a default.
+    init<Given>(_ name: String, _ expectation: String, _ parse: @escaping @Sendable (String) -> Given?) where Value == Given? {
+        self.init(
+            name: name, standard: nil, expectation: expectation, parse: { parse($0).map(Optional.some) },
+            show: { $0.map { "\($0)" } })
+    }
+
+    /// One of a few words.
+    init(_ name: String, default standard: Value, _ expectation: String)
+    where Value: RawRepresentable<String> {
+        self.init(name, default: standard, expectation, show: \.rawValue) { Value(rawValue: $0) }
+    }
+}
+
+extension Setting<Bool> {
+    /// A flag, which is false if it is not given.
+    init(_ name: String) {
+        self.init(name, default: false, "true or false") { text in
+            switch text.lowercased() {
+            case "true", "yes", "1": true
+            case "false", "no", "0": false
+            default: nil
+            }
+        }
+    }
+}
+
+extension Setting<Int?> {
+    /// A whole number within a range.
+    init(_ name: String, in range: ClosedRange<Int>) {
+        let most = range.upperBound == .max ? "at least \(range.lowerBound)" : "from \(range.lowerBound) to \(range.upperBound)"
+        self.init(name, "a whole number, \(most)") { text in Int(text).flatMap { range.contains($0) ? $0 : nil } }
+    }
+}
+
+extension Setting<Int> {
+    init(_ name: String, in range: ClosedRange<Int>, default standard: Int) {
+        let given = Setting<Int?>(name, in: range)
+        self.init(name, default: standard, given.expectation) { given.parse($0) ?? nil }
+    }
+}
+
+extension Setting<String> {
+    init(_ name: String, default standard: String) { self.init(name, default: standard, "a text") { $0 } }
+}
+
+extension Setting<String?> {
+    init(_ name: String) { self.init(name, "a text") { $0 } }
+
+    init(_ name: String, ofAtMost length: Int) {
+        self.init(name, "1 to \(length) bytes long") { (1...length).contains($0.utf8.count) ? $0 : nil }
+    }
+}
+
+// MARK: - Kafka and the log
+
+extension Setting<String?> {
+    static var bootstrapServers: Self { Self("bootstrap-servers") }
+    /// Lines of `name=value`. They may hold passwords, so only ``KafkaProperties`` reads them.
+    static var kafkaProperty: Self { Self("kafka-property") }
+    static var kafkaPropertyFile: Self { Self("kafka-property-file") }
+    static var kafkaDebug: Self { Self("kafka-debug") }
+    static var menu: Self { Self("menu") }
+}
+
+extension Setting<String> {
+    static var topicPrefix: Self { Self("topic-prefix", default: TopicNames.standardPrefix) }
+    /// The consumer group of the service.
+    static var group: Self { Self("group", default: "juice-maker") }
+}
+
+extension Setting<Bool> {
+    static var requireBrokers: Self { Self("require-brokers") }
+}
+
+extension Setting<Logger.Level?> {
+    static var logLevel: Self {
+        Self("log-level", "one of \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))") {
+            Logger.Level(rawValue: $0.lowercased())
+        }
+    }
+}
+
+extension Setting<LogFormat> {
+    static var logFormat: Self { Self("log-format", default: .text, "text or json") }
+}
+
+extension Setting<Language> {
+    /// The language of names and messages.
+    static var language: Self { Self("language", default: .english, "en or ko") }
+}
+
+// MARK: - What several commands take
+
+extension Setting<Duration> {
+    /// How long to wait for brokers and answers.
+    static var timeout: Self {
+        let expectation = "a number of seconds above 0, at most 86400"
+        return Self("timeout", default: .seconds(10), expectation, show: { "\(Int($0 / .seconds(1)))" }) { text in
+            Double(text).flatMap { $0 > 0 && $0 <= 86400 ? .milliseconds(Int(($0 * 1000).rounded(.up))) : nil }
+        }
+    }
+}
+
+extension Setting<HTTPAddress?> {
+    static var http: Self { address("http") }
+    /// The address for health and metrics, besides that of the page.
+    static var adminHTTP: Self { address("admin-http") }
+
+    private static func address(_ name: String) -> Self {
+        Self(name, "host:port, such as 127.0.0.1:8080") { HTTPAddress($0) }
+    }
+}
+
+extension Setting<[String]?> {
+    static var stores: Self { Self("stores", "names of 1 to \(StoreID.maximumLength) bytes", StoreID.names) }
+}
+
+extension StoreID {
+    /// Parses a comma-separated list of store ids; nil if one of them is invalid.
+    @Sendable static func names(_ list: String) -> [String]? {
+        let names = list.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        return names.allSatisfy { (1...maximumLength).contains($0.utf8.count) } ? names : nil
+    }
+}
+
+extension Setting<Int> {
+    /// How long a repeat gets the answer to the first command, in seconds.
+    static var duplicateWindow: Self {
+        Self("duplicate-window", in: 0...31_536_000, default: Int(DuplicateWindow.standard.age / 1000))
+    }
+    /// The partitions of each topic that is created.
+    static var partitions: Self { Self("partitions", in: 1...10_000, default: 4) }
+}
+
+extension Setting<Int?> {
+    static var replicationFactor: Self { Self("replication-factor", in: 1...100) }
+    static var last: Self { Self("last", in: 0 ... .max) }
+}
+
+extension Setting<Bool> {
+    static var follow: Self { Self("follow") }
+    static var json: Self { Self("json") }
+    static var unchecked: Self { Self("unchecked") }
+    static var wait: Self { Self("wait") }
+}
+
+// MARK: - What one command takes
+
+extension Setting<String?> {
+    static var store: Self { Self("store", ofAtMost: StoreID.maximumLength) }
+    static var orderID: Self { Self("order-id", ofAtMost: CommandKind.maximumIDLength) }
+    static var restockID: Self { Self("restock-id", ofAtMost: CommandKind.maximumIDLength) }
     // Dead letters.
-    case code
-    case source
-    case pending
-    case raw
-    case key
-    case value
-    case all
-    case yes
+    static var code: Self { Self("code") }
+    static var source: Self { Self("source") }
+    static var key: Self { Self("key") }
+    static var value: Self { Self("value") }
     // Anchors.
-    case topic
-    case partition
-    case offset
-    case earliest
-    case latest
-    case after
-    case reason
-    case dryRun = "dry-run"
-    // The kiosk.
-    case kiosk
-    case staffTokenFile = "staff-token-file"
-    case hostNames = "host-names"
-    case anyStore = "any-store"
-    case orderRate = "order-rate"
-    case addressRate = "address-rate"
-    case trustedProxies = "trusted-proxies"
-    // Simulated traffic.
-    case orders
-    case stores
-    case seed
-    // Measurements.
-    case rounds
-    case rate
-    case duration
-    case initialStock = "initial-stock"
-    case check
+    static var topic: Self { Self("topic") }
+    static var after: Self { Self("after") }
+    static var reason: Self { Self("reason") }
+    // Traffic.
+    static var seed: Self { Self("seed") }
+}
 
-    /// The environment variable of this setting, such as `JUICE_BOOTSTRAP_SERVERS`.
-    var environmentName: String { "JUICE_" + rawValue.uppercased().replacing("-", with: "_") }
+extension Setting<Int64?> {
+    /// A point in time, in milliseconds since 1970.
+    static var since: Self {
+        Self("since", "how long ago, such as 10m, 2h or 7d, or a date, such as 2026-01-31 or 2026-01-31T12:34") {
+            TimeText.milliseconds($0)
+        }
+    }
+}
 
-    /// The variable for the configuration file, which cannot be set in the file itself.
-    static let configEnvironmentName = "JUICE_CONFIG"
+extension Setting<Int?> {
+    /// How many of a single juice. What is allowed depends on the menu.
+    static var quantity: Self { Self("quantity", in: .min ... .max) }
+    static var partition: Self { Self("partition", in: 0...Int(Int32.max)) }
+    static var offset: Self { Self("offset", in: 0 ... .max) }
+    static var orders: Self { Self("orders", in: 1 ... .max) }
+}
+
+extension Setting<Bool> {
+    static var notes: Self { Self("notes") }
+    static var watch: Self { Self("watch") }
+    static var pending: Self { Self("pending") }
+    static var raw: Self { Self("raw") }
+    static var all: Self { Self("all") }
+    static var yes: Self { Self("yes") }
+    static var earliest: Self { Self("earliest") }
+    static var latest: Self { Self("latest") }
+    static var dryRun: Self { Self("dry-run") }
+    static var kiosk: Self { Self("kiosk") }
+}
+
+// MARK: - Times
+
+/// A point in time as people write it: how long ago, or a date with or without a time of day.
+enum TimeText {
+    private static let secondsOfUnits: [Substring: Double] = ["s": 1, "m": 60, "h": 3600, "d": 86400]
+
+    /// Parses a time.
+    ///
+    /// - Parameters:
+    ///   - text: such as `90s`, `2h`, `2026-01-31`, `2026-01-31T12:34` or `2026-01-31T12:34:56Z`.
+    ///   - now: what the text counts back from.
+    ///   - zone: the time zone of a date that names none.
+    /// - Returns: milliseconds since 1970; nil if the text is no time.
+    static func milliseconds(_ text: String, now: Date = .now, zone: TimeZone = .current) -> Int64? {
+        let seconds = ago(text, now) ?? date(text, zone)
+        return seconds.map { Int64($0 * 1000) }
+    }
+
+    private static func ago(_ text: String, _ now: Date) -> Double? {
+        guard let match = text.wholeMatch(of: /([0-9]{1,9})([smhd])/), let count = Double(match.1),
+            let unit = secondsOfUnits[match.2]
+        else { return nil }
+        return now.timeIntervalSince1970 - count * unit
+    }
+
+    private static func date(_ text: String, _ zone: TimeZone) -> Double? {
+        let pattern =
+            /([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2}))?(Z|[+-][0-9]{2}:[0-5][0-9])?)?/
+        guard let match = text.wholeMatch(of: pattern) else { return nil }
+        func number(_ digits: Substring?) -> Int { digits.flatMap { Int($0) } ?? 0 }
+        var calendar = Calendar(identifier: .gregorian)
+        guard let zone = match.7.map(zone(of:)) ?? zone else { return nil }
+        calendar.timeZone = zone
+        let parts = DateComponents(
+            calendar: calendar, year: number(match.1), month: number(match.2), day: number(match.3), hour: number(match.4),
+            minute: number(match.5), second: number(match.6))
+        return parts.isValidDate ? parts.date?.timeIntervalSince1970 : nil
+    }
+
+    /// The zone `Z`, or such as `+09:00`.
+    private static func zone(of offset: Substring) -> TimeZone? {
+        let digits = offset.dropFirst().split(separator: ":").compactMap { Int($0) }
+        let minutes = digits.count == 2 ? digits[0] * 60 + digits[1] : 0
+        return TimeZone(secondsFromGMT: (offset.first == "-" ? -60 : 60) * minutes)
+    }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import JuiceClient
 import JuiceMessages
 import Kafka
 

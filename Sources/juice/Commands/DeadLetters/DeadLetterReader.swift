@@ -1,4 +1,3 @@
-import JuiceClient
 import Kafka
 
 /// Collects the dead letters among records: each once, where it stands first, and whether a note says that it was resent.

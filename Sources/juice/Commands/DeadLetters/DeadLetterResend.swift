@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import JuiceClient
 import JuiceMaker
 import JuiceMessages
 import Kafka
@@ -60,10 +59,10 @@ struct DeadLetterResend: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let request = try ResendRequest(positions, settings)
-        let isConfirmed = try settings.boolean(.yes)
-        let printsJSON = try settings.boolean(.json)
+        let isConfirmed = try settings[.yes]
+        let printsJSON = try settings[.json]
         var resend = Resend(
-            request: request, connection: try Connection(settings), timeout: try settings.timeout(),
+            request: request, connection: try Connection(settings), timeout: try settings[.timeout],
             confirm: { count throws(Failure) in isConfirmed || count == 1 ? true : try Self.asks(count) },
             show: { StandardOutput.line(printsJSON ? JSONText.line($0) : $0.text) })
         try resend.run()
@@ -100,7 +99,7 @@ struct ResendRequest {
     private let decoder = CommandDecoder(menu: .standard)
 
     init(_ arguments: [String], _ settings: Settings) throws(Failure) {
-        let isAll = try settings.boolean(.all)
+        let isAll = try settings[.all]
         guard arguments.isEmpty == isAll else {
             throw Failure(
                 .usage, isAll ? "--all and positions exclude each other" : "which dead letters?",
@@ -111,12 +110,13 @@ struct ResendRequest {
         guard isAll || filter.code == nil && filter.source == nil else {
             throw Failure(.usage, "--code and --source choose among --all")
         }
-        guard positions?.count == 1 || settings.string(.value) == nil && settings.string(.key) == nil else {
+        let (path, newKey) = (try settings[.value], try settings[.key])
+        guard positions?.count == 1 || path == nil && newKey == nil else {
             throw Failure(.usage, "--value and --key are for one dead letter at a time")
         }
-        value = try settings.string(.value).map { path throws(Failure) in try Self.contents(of: path) }
-        key = settings.string(.key).map { Array($0.utf8) }
-        isUnchecked = try settings.boolean(.unchecked)
+        value = try path.map { path throws(Failure) in try Self.contents(of: path) }
+        key = newKey.map { Array($0.utf8) }
+        isUnchecked = try settings[.unchecked]
     }
 
     private static func contents(of path: String) throws(Failure) -> [UInt8] {

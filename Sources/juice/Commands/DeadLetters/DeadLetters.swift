@@ -1,5 +1,4 @@
 import ArgumentParser
-import JuiceClient
 import JuiceMessages
 import Kafka
 
@@ -40,7 +39,7 @@ struct LetterFilter {
 
     init(_ settings: Settings) throws(Failure) {
         let codes = DeadLetterReason.allCases.map(\.code)
-        let topics = settings.topics()
+        let topics = TopicNames(prefix: try settings[.topicPrefix])
         code = try settings.value(.code, "one of \(codes.joined(separator: ", "))") { codes.contains($0) ? $0 : nil }
         source = try settings.value(.source, "orders or restocks") { text in
             switch text {
@@ -92,11 +91,11 @@ struct DeadLetterList: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let filter = try LetterFilter(settings)
-        let isPendingOnly = try settings.boolean(.pending)
+        let isPendingOnly = try settings[.pending]
         let last = try settings.integer(.last, in: 0...1_000_000) ?? 50
-        let timeout = try settings.timeout()
-        let printsJSON = try settings.boolean(.json)
-        let interruption = try settings.boolean(.follow) ? StopSignal.onInterruption() : nil
+        let timeout = try settings[.timeout]
+        let printsJSON = try settings[.json]
+        let interruption = try settings[.follow] ? StopSignal.onInterruption() : nil
 
         let reader = try DeadLetterReader(Connection(settings), deadline: Deadline(after: timeout))
         let letters = try reader.last(last, idleTimeout: timeout) { filter.matches($0) && !(isPendingOnly && $0.isResent) }
@@ -152,8 +151,8 @@ struct DeadLetterShow: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let position = try LetterPosition(argument: position)
-        let timeout = try settings.timeout()
-        let (isRaw, printsJSON) = (try settings.boolean(.raw), try settings.boolean(.json))
+        let timeout = try settings[.timeout]
+        let (isRaw, printsJSON) = (try settings[.raw], try settings[.json])
 
         let reader = try DeadLetterReader(Connection(settings), deadline: Deadline(after: timeout))
         guard let letter = try reader.at([position], idleTimeout: timeout).letters.first else { throw reader.missing(position) }

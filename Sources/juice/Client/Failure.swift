@@ -1,0 +1,63 @@
+/// Why a command failed: one line for people, and what they can do about it.
+struct Failure: Error, Equatable {
+    /// The exit status; values from 64 on are those of `sysexits.h`.
+    enum Status: Int32 {
+        /// The order was answered: out of stock.
+        case outOfStock = 2
+        /// The command was answered: rejected.
+        case rejected = 3
+        /// The command line is invalid.
+        case usage = 64
+        /// No broker answers, or no service behind it.
+        case unavailable = 69
+        /// Any other error.
+        case software = 70
+        /// A setting, a file or the topics are wrong.
+        case configuration = 78
+    }
+
+    /// The exit status.
+    let status: Status
+    /// What went wrong, in one line.
+    let message: String
+    /// What to do next, if known; each line is printed indented.
+    var hint: String?
+
+    init(_ status: Status, _ message: String, hint: String? = nil) {
+        self.status = status
+        self.message = message
+        self.hint = hint
+    }
+
+    /// The text for standard error: `juice: …`, then the hint.
+    var report: String {
+        let lines = (hint ?? "").split(separator: "\n").map { "  \($0)" }
+        return (["juice: \(message)"] + lines).joined(separator: "\n") + "\n"
+    }
+}
+
+/// When a command stops waiting.
+struct Deadline {
+    private let end: ContinuousClock.Instant
+
+    /// A deadline `duration` from now.
+    init(after duration: Duration) { end = .now + duration }
+
+    /// Whether the deadline has passed.
+    var isOver: Bool { ContinuousClock.now >= end }
+
+    /// The time left, never negative.
+    var remaining: Duration { max(.zero, end - .now) }
+
+    /// The time left, capped to a polling step.
+    func step(_ longest: Duration = .milliseconds(100)) -> Duration { min(remaining, longest) }
+}
+
+extension Duration {
+    /// `10 s`, `0.5 s`.
+    var inSeconds: String {
+        let milliseconds = Int((self / Duration.milliseconds(1)).rounded())
+        guard milliseconds % 1000 != 0 else { return "\(milliseconds / 1000) s" }
+        return "\(Double(milliseconds) / 1000) s"
+    }
+}

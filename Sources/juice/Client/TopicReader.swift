@@ -1,0 +1,203 @@
+import JuiceMessages
+import Kafka
+
+/// Reads all partitions of one topic, without a consumer group. It reads committed records only.
+final class TopicReader {
+    /// Which offset counts as the end of a partition.
+    enum End {
+        /// The last stable offset: before the first record of an open transaction.
+        case lastStableOffset
+        /// The end of the log. Reading up to there waits for open transactions to end.
+        case highWatermark
+    }
+
+    /// The start and end of each partition's log when the reader was created.
+    let watermarks: [Int32: Watermarks]
+
+    private let topic: String
+    private let connection: Connection
+    private let consumer: Consumer
+    private var started: [TopicPartition] = []
+    private var fullPolls = 0
+
+    private static let mostRecords = 1000
+    /// How many polls that find as many records as they may pass between two requests to fetch on. librdkafka's queue holds more.
+    private static let pollsToFetchOn = 16
+
+    /// Looks up where the topic's partitions start and end. Reading begins with ``start(at:)``.
+    ///
+    /// - Parameters:
+    ///   - store: reads only the partition that holds this store's answers and stock; nil reads all partitions.
+    ///   - end: which offsets ``watermarks`` has as the ends.
+    init(
+        _ connection: Connection, topic: String, of store: String? = nil, upTo end: End = .lastStableOffset, deadline: Deadline
+    ) throws(Failure) {
+        self.topic = topic
+        self.connection = connection
+        consumer = try connection.consumer()
+        try connection.reach(consumer, deadline: deadline)
+        let isSeparate = end == .highWatermark
+        let asker = isSeparate ? try connection.consumer(isolation: "read_uncommitted") : consumer
+        defer { if isSeparate { asker.close() } }
+        watermarks = try Self.watermarks(connection, asker, topic: topic, of: store, deadline: deadline)
+    }
+
+    /// A reader with a client of its own for what another reader has looked up.
+    init(_ connection: Connection, topic: String, watermarks: [Int32: Watermarks], deadline: Deadline) throws(Failure) {
+        (self.topic, self.connection, self.watermarks) = (topic, connection, watermarks)
+        let consumer = try connection.consumer()
+        self.consumer = consumer
+        try connection.reach(consumer, deadline: deadline)
+        // Otherwise librdkafka looks up the leaders of the first partitions up to a second after they are assigned.
+        _ = try connection.ask(consumer, until: deadline) { () throws(KafkaError) in
+            try consumer.partitions(of: [topic], timeout: deadline.remaining)
+        }
+    }
+
+    private static func watermarks(
+        _ connection: Connection, _ consumer: Consumer, topic: String, of store: String?, deadline: Deadline
+    ) throws(Failure) -> [Int32: Watermarks] {
+        try connection.ask(consumer, until: deadline) { () throws(KafkaError) in
+            var partitions = try consumer.partitions(of: [topic], timeout: deadline.remaining)
+            if let store {
+                // Stores live in the partitions of the stock topic. Other topics may have got more since.
+                let stock = [connection.topics.stock]
+                let count = try consumer.partitions(of: stock, timeout: deadline.remaining).count
+                let home = Array(store.utf8).withUnsafeBytes { Murmur2.partition(of: $0, count: Int32(clamping: max(1, count))) }
+                partitions.removeAll { $0.partition != home }
+            }
+            let watermarks = try consumer.watermarks(of: partitions, timeout: deadline.remaining)
+            return Dictionary(uniqueKeysWithValues: watermarks.map { ($0.key.partition, $0.value) })
+        }
+    }
+
+    /// Assigns these partitions, and no others, from these offsets on.
+    func start(at offsets: [Int32: Offset]) throws(Failure) {
+        let positions = byTopicPartition(offsets)
+        try connection.ask { () throws(KafkaError) in try consumer.assign(positions) }
+        started = Array(positions.keys)
+    }
+
+    /// Reads what follows the ends in ``watermarks``.
+    func startAtEnds() throws(Failure) { try start(at: watermarks.mapValues(\.high)) }
+
+    /// Calls `body` with each available record, after waiting up to `timeout` for the first one.
+    ///
+    /// - Returns: the partitions whose end was reached, with the next offset.
+    @discardableResult
+    func poll(
+        timeout: Duration,
+        _ body: (ConsumedRecord) throws(Failure) -> Void
+    ) throws(Failure) -> [Int32: Offset] {
+        let batch = try connection.ask { () throws(KafkaError) in
+            try consumer.poll(maxRecords: Self.mostRecords, timeout: timeout)
+        }
+        if batch.count == Self.mostRecords {
+            fullPolls += 1
+            if fullPolls % Self.pollsToFetchOn == 0 { consumer.fetchOn(from: started) }
+        }
+        var ends: [Int32: Offset] = [:]
+        for element in batch {
+            switch element {
+            case .record(let record): try body(record)
+            case .endOfPartition(let partition, let next): ends[partition.partition] = next
+            case .failure(_, let error) where error.remedy == .retry: continue
+            // librdkafka looks up the coordinator of its group id although it joins no group. That needs no permission.
+            case .failure(_, let error) where error.code == .groupAuthorizationFailed: continue
+            case .failure(_, let error): throw connection.failure(error)
+            }
+        }
+        return ends
+    }
+
+    /// Reads ranges of offsets completely.
+    ///
+    /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` if nothing arrives for `idleTimeout`.
+    func read(
+        _ ranges: [Int32: Range<Offset>],
+        idleTimeout: Duration,
+        _ body: (ConsumedRecord) throws(Failure) -> Void
+    ) throws(Failure) {
+        var unread = UnreadRanges(byTopicPartition(ranges))
+        try start(at: ranges.filter { !$0.value.isEmpty }.mapValues(\.lowerBound))
+        var deadline = Deadline(after: idleTimeout)
+        while !unread.isEmpty {
+            var hasRead = false
+            let ends = try poll(timeout: deadline.step()) { record throws(Failure) in
+                hasRead = true
+                if ranges[record.partition]?.contains(record.offset) ?? false { try body(record) }
+                unread.passed(TopicPartition(topic: topic, partition: record.partition), next: record.offset + 1)
+            }
+            for (partition, next) in ends { unread.passed(TopicPartition(topic: topic, partition: partition), next: next) }
+            if hasRead || !ends.isEmpty {
+                deadline = Deadline(after: idleTimeout)
+            } else if deadline.isOver {
+                throw connection.unavailable
+            }
+        }
+    }
+
+    /// Reads everything up to the end of the logs, as in ``watermarks``.
+    ///
+    /// - Parameters:
+    ///   - time: begins in each partition with the first record at or after this, in milliseconds since 1970; nil begins at the
+    ///     start.
+    ///   - idleTimeout: how long to wait for the next records.
+    ///   - body: receives the records, in order within each partition.
+    /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` if nothing arrives for `idleTimeout`.
+    func readAll(
+        since time: Int64? = nil,
+        idleTimeout: Duration,
+        _ body: (ConsumedRecord) throws(Failure) -> Void
+    ) throws(Failure) {
+        let ranges = watermarks.mapValues { $0.low..<$0.high }
+        guard let time else { return try read(ranges, idleTimeout: idleTimeout, body) }
+        let starts = try starts(since: time, timeout: idleTimeout)
+        let later = ranges.map { ($0, $1.clamped(to: (starts[$0] ?? $1.upperBound)..<Offset.max)) }
+        var begun: Set<Int32> = []
+        try read(Dictionary(uniqueKeysWithValues: later), idleTimeout: idleTimeout) { record throws(Failure) in
+            guard begun.contains(record.partition) || record.timestamp ?? time >= time else { return }
+            begun.insert(record.partition)
+            try body(record)
+        }
+    }
+
+    /// The offset of each partition's first record at or after a time, and none for a partition without one. From a broker that
+    /// finds no offsets by time, the starts of the partitions.
+    private func starts(since time: Int64, timeout: Duration) throws(Failure) -> [Int32: Offset] {
+        guard connection.capabilities.findsOffsetsByTime else { return watermarks.mapValues(\.low) }
+        let times = byTopicPartition(watermarks.mapValues { _ in time })
+        let deadline = Deadline(after: timeout)
+        let found = try connection.ask(consumer, until: deadline) { () throws(KafkaError) in
+            try consumer.offsets(since: times, timeout: deadline.remaining)
+        }
+        return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value) })
+    }
+
+    /// Finds the last `count` matching records.
+    ///
+    /// Transaction markers and other records take offsets too, so it is unknown how far back the matches are. The window before the
+    /// ends grows until it holds enough of them, or the whole log.
+    ///
+    /// - Parameters:
+    ///   - count: how many to find at most.
+    ///   - find: reads a window and returns its matches, oldest first.
+    func last<Found>(
+        _ count: Int,
+        _ find: (_ window: [Int32: Range<Offset>]) throws(Failure) -> [Found]
+    ) throws(Failure) -> [Found] {
+        guard count > 0 else { return [] }
+        var size = Offset(clamping: count) * 2 + 64
+        while true {
+            let window = watermarks.mapValues { max($0.low, $0.high - size)..<$0.high }
+            let found = try find(window)
+            let isAll = watermarks.allSatisfy { window[$0.key]?.lowerBound == $0.value.low }
+            if found.count >= count || isAll { return found.suffix(count) }
+            size *= 8
+        }
+    }
+
+    private func byTopicPartition<Value>(_ values: [Int32: Value]) -> [TopicPartition: Value] {
+        Dictionary(uniqueKeysWithValues: values.map { (TopicPartition(topic: topic, partition: $0), $1) })
+    }
+}

@@ -1,0 +1,218 @@
+import ArgumentParser
+import JuiceHTTP
+import JuiceKiosk
+import JuiceMaker
+import JuiceMessages
+import JuiceService
+import Kafka
+import Logging
+
+/// `juice demo`: everything in one process.
+struct Demo: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "See it work: a broker, the service, points of sale and a restock bot in one process.",
+        discussion: """
+            On a terminal it shows the stores' stock and the latest answers until Ctrl-C; otherwise it prints a line \
+            for each answer. With --orders it runs as fast as it can and ends after that many answers.
+
+            With --kiosk it also serves the web page of `juice kiosk`. Without --staff-token-file it creates a token for this \
+            run and prints it.
+
+            The last line is `orders N, juice made X, out of stock Y, rejected Z, cancelled C`, where N = X + Y + Z.
+
+            Examples:
+              juice demo
+              juice demo --orders 2000 | tail -1
+              juice demo --stores 강남,홍대 --language ko
+              juice demo --kiosk
+            """
+    )
+
+    @OptionGroup var amount: TrafficOptions
+
+    @Flag(inversion: .prefixedNo, help: "Also serve the web page.")
+    var kiosk: Bool?
+
+    @OptionGroup var page: KioskOptions
+    @OptionGroup var menu: MenuOptions
+    @OptionGroup var language: LanguageOptions
+    @OptionGroup var general: GeneralOptions
+
+    func run() throws {
+        let settings = try Settings(self)
+        let plan = try TrafficPlan(settings)
+        let display: DemoRun.Display = LiveTerminal.isPossible ? .live : .lines
+
+        let heldLines = HeldLines()
+        let level = try settings.logLevel(default: .warning)
+        let format = try settings[.logFormat]
+        let run = DemoRun(
+            display: display, plan: plan, menu: try settings.menu(), language: try settings[.language],
+            kiosk: try settings[.kiosk]
+                ? DemoKiosk(settings: settings, stores: plan.stores, token: KioskPlan.staffToken(settings)) : nil,
+            logger: display == .live
+                ? Logger.lines(level: level, format: format, sink: heldLines.hold) : Logger.lines(level: level, format: format))
+        // Log lines would disturb the live view, so they are held back until it ends.
+        defer { heldLines.release() }
+        try run.run()
+    }
+}
+
+/// One run of the demo, on the thread that calls ``run()``.
+struct DemoRun {
+    /// How answers and stock are shown.
+    enum Display {
+        /// In a view that is drawn again and again, on a terminal.
+        case live
+        /// A line for each answer.
+        case lines
+    }
+
+    let display: Display
+    let plan: TrafficPlan
+    let menu: Menu
+    let language: Language
+    /// The web page, if it is wanted.
+    let kiosk: DemoKiosk?
+    let logger: Logger
+
+    func run() throws {
+        let interruption = StopSignal.onInterruption()
+        let topics = TopicNames()
+        let embedded = try EmbeddedKafka(topics: topics, partitions: 4, runFiles: .ofThisUser(), logger: logger)
+        defer { embedded.stop() }
+        let service = BackgroundGroup.service(
+            ServiceConfiguration(
+                bootstrapServers: embedded.bootstrapServers, instanceID: "demo", menu: menu, language: language,
+                capabilities: .embedded), logger: logger)
+        defer { service.stop() }
+
+        let connection = Connection(
+            bootstrapServers: embedded.bootstrapServers, origin: .embedded(processID: embedded.runFile.processID), topics: topics,
+            logger: logger)
+        let page = try kiosk.map { kiosk in try kiosk.start(connection, logger: logger) }
+        defer { page?.group.stop() }
+        if let page, display == .lines { StandardOutput.line(page.welcome) }
+        let session = try TrafficSession(connection, traffic: Traffic(stores: plan.stores, menu: menu, seed: plan.seed), plan: plan)
+        switch display {
+        case .live: try showLive(session, connection, service, interruption, note: page?.welcome)
+        case .lines: try run(session, service, interruption, AnswerLine.write)
+        }
+        StandardOutput.line(session.tally.summary)
+    }
+
+    private func showLive(
+        _ session: TrafficSession, _ connection: Connection, _ service: BackgroundGroup<Void>, _ interruption: StopSignal,
+        note: String?
+    ) throws {
+        let stock = try StockReader(connection, store: nil, deadline: Deadline(after: .seconds(10)))
+        try stock.startFollowing()
+        var view = DemoView(
+            bootstrapServers: connection.bootstrapServers, menu: menu, language: language, paint: .forStandardOutput(), note: note)
+        var nextFrame = ContinuousClock.now
+        let terminal = LiveTerminal()
+        try run(session, service, interruption) { answers in
+            view.add(answers, time: ClockTime.now)
+            _ = try stock.follow(timeout: .zero)
+            guard ContinuousClock.now >= nextFrame else { return }
+            nextFrame = .now + .milliseconds(100)
+            let (columns, rows) = LiveTerminal.size
+            terminal.draw(
+                view.lines(
+                    stock: self.stock(stock.latest.map(\.record)), tally: session.tally, inFlight: session.inFlight,
+                    ordersPerSecond: session.ordersPerSecond, columns: columns, rows: rows))
+        }
+    }
+
+    /// The demo's stores in order. A store without a record has the menu's initial stock.
+    private func stock(_ records: [StockRecord]) -> [StockRecord] {
+        let known = Dictionary(records.map { ($0.store, $0) }) { _, last in last }
+        return plan.stores.map { known[$0] ?? .initial(of: $0, menu) }
+    }
+
+    private func run(
+        _ session: TrafficSession, _ service: BackgroundGroup<Void>, _ interruption: StopSignal, _ show: ([Answer]) throws -> Void
+    ) throws {
+        try session.run(
+            until: { interruption.isRequested },
+            mayBegin: {
+                try service.check()
+                // Earlier orders would be answered too, but their latency would include the forming of the group.
+                return service.isUp
+            },
+            show: show
+        )
+    }
+}
+
+/// The web page of a demo.
+struct DemoKiosk {
+    let settings: Settings
+    let stores: [String]
+    /// The token in a file; without one, each run makes its own.
+    let token: StaffToken?
+
+    /// Starts the kiosk and waits until it accepts connections. It blocks, so do not call it on Swift's cooperative pool.
+    ///
+    /// - Returns: what runs, and a line with the URL of the page and, if it was made for this run, the staff token.
+    /// - Throws: ``Failure`` if it cannot listen.
+    func start(_ connection: Connection, logger: Logger) throws -> (group: BackgroundGroup<HTTPAddress>, welcome: String) {
+        let made = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
+        // Small random numbers have fewer digits.
+        let padded = String(repeating: "0", count: max(0, StaffToken.minimumLength - made.count)) + made
+        let plan = try KioskPlan(connection, settings, stores: stores, staffToken: token ?? StaffToken(padded))
+        let group = BackgroundGroup { onListening in plan.group(logger: logger, onListening: onListening) }
+        let address = try group.waitUntilUp()
+        return (group, "the page: \(KioskPlan.url(address))" + (token == nil ? "; the staff token is \(padded)" : ""))
+    }
+}
+
+/// The lines of the live view: stock, counters and the latest answers.
+struct DemoView {
+    let bootstrapServers: String
+    let menu: Menu
+    let language: Language
+    let paint: Paint
+    /// A line below the title, if any.
+    let note: String?
+    /// The latest answers as lines, oldest first.
+    private(set) var latest: [String] = []
+
+    private static let mostLatest = 200
+
+    mutating func add(_ answers: [Answer], time: String) {
+        latest += answers.suffix(Self.mostLatest).map { AnswerLine.text($0, time: time, paint: paint) }
+        latest.removeFirst(max(0, latest.count - Self.mostLatest))
+    }
+
+    /// The lines that fill a screen of this size.
+    func lines(stock: [StockRecord], tally: Tally, inFlight: Int, ordersPerSecond: Double, columns: Int, rows: Int) -> [String] {
+        let table = StockTable(menu: menu, language: language).fitted(to: columns, stock)
+        var lines = [paint(.bold, "juice demo") + "  an embedded Kafka broker at \(bootstrapServers); Ctrl-C ends it"]
+        lines += [note, ""].compactMap(\.self)
+        lines += table.lines(stock, paint: paint)
+        lines += ["", counters(tally, inFlight), speed(tally, ordersPerSecond), ""]
+        // The newest answer is at the bottom, as in any log.
+        return lines + latest.suffix(max(0, rows - lines.count))
+    }
+
+    private func counters(_ tally: Tally, _ inFlight: Int) -> String {
+        [
+            paint(.green, "juice made \(tally.juicesMade)"), paint(.yellow, "out of stock \(tally.outOfStock)"),
+            paint(.red, "rejected \(tally.rejected)"), paint(.cyan, "cancelled \(tally.cancelled)"),
+            paint(.cyan, "restocked \(tally.restocked)"), "in flight \(inFlight)",
+        ].joined(separator: "   ")
+    }
+
+    private func speed(_ tally: Tally, _ ordersPerSecond: Double) -> String {
+        guard let times = tally.answerTimes else { return "the service joins its consumer group, which takes some seconds" }
+        let rate = ordersPerSecond < 10 ? "\((ordersPerSecond * 10).rounded() / 10)" : "\(Int(ordersPerSecond.rounded()))"
+        return "\(tally.orders) orders, \(rate) a second, half answered within \(times.median.inMilliseconds),"
+            + " 99 of 100 within \(times.p99.inMilliseconds)"
+    }
+}
+
+extension Duration {
+    /// `3.2 ms`.
+    var inMilliseconds: String { "\(((self / Duration.milliseconds(1)) * 10).rounded() / 10) ms" }
+}

@@ -1,0 +1,214 @@
+import ArgumentParser
+import CoreMetrics
+import Foundation
+import JuiceHTTP
+import JuiceKiosk
+import Kafka
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+/// The options of the page.
+struct KioskOptions: ParsableArguments {
+    @Option(
+        .http, value: "host:port",
+        help: "The address of the page. (default: \(KioskPlan.standardAddress), reachable from this machine only)")
+    var http: String?
+
+    @Option(
+        .staffTokenFile, value: "file", help: "A file with the token that staff need to edit stock. (default: editing is off)",
+        completion: .file())
+    var staffTokenFile: String?
+
+    @Option(
+        help: ArgumentHelp("Host names of the page, besides localhost and IP addresses, separated by commas.", valueName: "names"))
+    var hostNames: String?
+
+    @Option(
+        .addressRate, value: "count",
+        help: "Orders and cancels per second from one address (IPv6: from one /64); bursts of up to ten seconds' worth.")
+    var addressRate: Int?
+
+    @Option(.orderRate, value: "count", help: "The same for all addresses together.")
+    var orderRate: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Proxies whose X-Forwarded-For is trusted: addresses and networks such as 10.0.0.0/8, separated by commas. \
+            (default: none; all clients behind a proxy share its address)
+            """,
+            valueName: "addresses"))
+    var trustedProxies: String?
+}
+
+extension Setting<String?> {
+    static var staffTokenFile: Self { Self("staff-token-file") }
+}
+
+extension Setting<[String]> {
+    static var hostNames: Self {
+        Self("host-names", default: [], "names, separated by commas") { $0.split(separator: ",").map(String.init) }
+    }
+}
+
+extension Setting<Int> {
+    static var orderRate: Self { Self("order-rate", in: 1...1_000_000, default: OrderLimits().inAll) }
+    static var addressRate: Self { Self("address-rate", in: 1...1_000_000, default: OrderLimits().perAddress) }
+}
+
+extension Setting<[AddressRange]> {
+    static var trustedProxies: Self {
+        Self("trusted-proxies", default: [], "IP addresses and networks such as 127.0.0.1,10.0.0.0/8") { text in
+            let ranges = text.split(separator: ",", omittingEmptySubsequences: false).map { AddressRange(String($0)) }
+            return ranges.contains { $0 == nil } ? nil : ranges.compactMap(\.self)
+        }
+    }
+}
+
+extension Setting<Bool> {
+    static var anyStore: Self { Self("any-store") }
+}
+
+/// `juice kiosk`: the web page.
+struct KioskCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "kiosk", abstract: "Serve a web page: order juice, edit stock, watch the stores.",
+        discussion: """
+            The page is an ordinary client: it sends orders and restocks, and shows answers and stock live. However many \
+            pages are open, the kiosk uses one consumer. It keeps the stock of all stores in memory, or of those in \
+            --stores.
+
+            Anyone who can reach the page can order, for the store main and every store that has stock, or for those in \
+            --stores; orders for other stores are refused, because they would create those stores. Editing stock, which \
+            can also create a store, requires the token in --staff-token-file. The page is served over HTTP without TLS: \
+            for other machines put a TLS proxy in front, and configure --host-names and --trusted-proxies.
+
+            With --admin-http it serves health and metrics at a separate address, which visitors need not reach. It is ready \
+            while a broker answers and all stock has been read.
+
+            It runs until Ctrl-C or SIGTERM. While no broker answers it keeps waiting, and the page shows that.
+
+            Examples:
+              juice kiosk
+              juice kiosk --bootstrap-servers kafka:9092 --stores 강남,홍대 --language ko
+              openssl rand -hex 16 > staff-token && juice kiosk --staff-token-file staff-token
+              juice kiosk --host-names kiosk.example.com --trusted-proxies 127.0.0.1
+              juice kiosk --http 0.0.0.0:8081 --host-names kiosk.example.com --admin-http 127.0.0.1:8082
+            """
+    )
+
+    @OptionGroup var options: KioskOptions
+
+    @Option(.stores, value: "names", help: "Only these stores, separated by commas. (default: main and all that have stock)")
+    var stores: String?
+
+    @Flag(inversion: .prefixedNo, help: "Accept orders for any store, so that anyone who can reach the page can create stores.")
+    var anyStore: Bool?
+
+    @Option(.group, value: "name", help: "The service's consumer group, whose lag the page shows.")
+    var group: String?
+
+    @Option(
+        .duplicateWindow, value: "seconds",
+        help: "The service's duplicate window: how long after an order the page offers to cancel it.")
+    var duplicateWindow: Int?
+
+    @OptionGroup var admin: AdminOptions
+    @OptionGroup var menu: MenuOptions
+    @OptionGroup var language: LanguageOptions
+    @OptionGroup var kafka: KafkaOptions
+
+    @MainActor
+    func run() async throws {
+        let settings = try Settings(self)
+        let plan = try KioskPlan(settings)
+        let group = plan.group(logger: try settings.logger(default: .notice), signals: [.sigterm, .sigint]) { address in
+            StandardOutput.line("The kiosk is at \(KioskPlan.url(address))")
+        }
+        try await group.runForUser()
+    }
+}
+
+/// What a kiosk runs, checked before anything starts.
+struct KioskPlan {
+    /// The default address of the page, reachable from this machine only.
+    static let standardAddress = HTTPAddress(host: "127.0.0.1", port: 8081)
+
+    let configuration: KioskConfiguration
+    let address: HTTPAddress
+    /// The address for health and metrics; nil does not serve them.
+    let adminAddress: HTTPAddress?
+    let limits = ConnectionLimits.pages
+
+    init(_ settings: Settings) throws(Failure) {
+        try self.init(Connection(settings), settings, stores: settings[.stores], staffToken: Self.staffToken(settings))
+    }
+
+    /// - Parameters:
+    ///   - stores: the ids of the stores to show; nil shows `main` and every store that has stock.
+    ///   - staffToken: the token that staff need to edit stock; nil disables editing.
+    init(_ connection: Connection, _ settings: Settings, stores: [String]?, staffToken: StaffToken?) throws(Failure) {
+        // Creating a consumer reports invalid librdkafka properties before anything starts.
+        _ = try connection.consumer()
+        var configuration = KioskConfiguration(
+            kafka: connection.base.merging(["client.id": "juice-kiosk"]).merging(connection.properties).merging([
+                "bootstrap.servers": connection.bootstrapServers
+            ]), topics: connection.topics, group: try settings[.group], capabilities: connection.capabilities,
+            menu: try settings.menu(), stores: stores, takesAnyStore: try settings[.anyStore], language: try settings[.language],
+            staffToken: staffToken, hostNames: try settings[.hostNames],
+            limits: OrderLimits(inAll: try settings[.orderRate], perAddress: try settings[.addressRate]),
+            trustedProxies: try settings[.trustedProxies])
+        configuration.duplicateWindow = .seconds(try settings[.duplicateWindow])
+        // Leave connections for the requests of open pages, and for loading the page's files.
+        configuration.mostPages = min(configuration.mostPages, limits.connections * 3 / 4)
+        self.configuration = configuration
+        adminAddress = try settings[.adminHTTP]
+        address = try settings[.http] ?? Self.standardAddress
+    }
+
+    /// The kiosk and its servers.
+    ///
+    /// - Parameter onListening: called with the bound address once the page can be reached.
+    func group(
+        logger: Logger, signals: [UnixSignal] = [], onListening: @escaping @Sendable (HTTPAddress) async -> Void
+    ) -> ServiceGroup {
+        let metrics = adminAddress.map { _ in Metrics(KioskMetric.allCases.map { .init($0.rawValue, help: $0.help) }) }
+        let factory: any MetricsFactory = metrics?.registry ?? NOOPMetricsHandler.instance
+        let kiosk = Kiosk(configuration, metrics: factory, logger: logger)
+        let server = HTTPServer(
+            kiosk.responder, at: address, limits: limits, metrics: HTTPMetrics(factory: factory), logger: logger,
+            onListening: onListening)
+        // Services stop in reverse order: the kiosk ends its streams first, so the server has nothing left to wait for.
+        var services: [any Service] = [server, kiosk]
+        if let adminAddress, let metrics {
+            let admin = metrics.server(
+                at: adminAddress, readyMetric: KioskMetric.ready.rawValue, liveness: { kiosk.liveness },
+                readiness: { kiosk.readiness }, countsItself: false, logger: logger)
+            services.insert(admin, at: 0)
+        }
+        return .of(services, signals: signals)
+    }
+
+    /// The URL for a browser on this machine.
+    static func url(_ address: HTTPAddress) -> String {
+        let isAnywhere = address.host == "0.0.0.0" || address.host == "::"
+        return "http://\(isAnywhere ? HTTPAddress(host: "127.0.0.1", port: address.port) : address)/"
+    }
+
+    /// The token in the configured file; nil if no file is configured.
+    static func staffToken(_ settings: Settings) throws(Failure) -> StaffToken? {
+        guard let path = try settings[.staffTokenFile] else { return nil }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw Failure(.configuration, "the staff token's file \(path.printable) cannot be read")
+        }
+        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        guard let token = StaffToken(text) else {
+            let lengths = "\(StaffToken.minimumLength) to \(StaffToken.maximumLength)"
+            throw Failure(
+                .configuration, "the staff token in \(path.printable) must have \(lengths) characters of ASCII, without spaces",
+                hint: "make one with: openssl rand -hex 16 > \(path.printable)")
+        }
+        return token
+    }
+}

@@ -1,0 +1,310 @@
+import ArgumentParser
+import Foundation
+import JuiceHTTP
+import JuiceMaker
+import JuiceMessages
+import JuiceRestockBot
+import Kafka
+import Logging
+
+/// `juice restock-bot`: refills fruits that run out.
+struct RestockBotCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restock-bot", abstract: "Refill fruits that run out: watch the stores and restock them, once per shortage.",
+        discussion: """
+            A fruit is short when LOW or fewer are left, or when an order lacked it and fewer than TARGET are left. The bot \
+            refills it up to TARGET, never beyond: with one restock for all short fruits of a store, and no other for that \
+            store until the service has answered. A rejected restock is not sent again until the stock changes. A store \
+            without an answer in juice.results is ignored until its next order.
+
+            Each shortage is refilled once, however many bots run and whichever of them dies. Bots of one --bot-group share \
+            the stores; another bot takes over within 10 seconds. It may send a refill again, but with the same id, which is \
+            derived from the answer that showed the shortage: so the service applies it once, within its duplicate window. \
+            Groups are independent of each other: give each its own --stores or --fruits.
+
+            With --admin-http it serves health and metrics. It is ready while a broker answers and it reads its partitions.
+
+            It prints a line for each refill, and runs until Ctrl-C or SIGTERM; with --once until nothing is short and \
+            every refill is answered, or until --timeout. Exit status: 0 ended or, with --once, done; 64 usage, 69 no broker \
+            or no answer, 70 failed, 78 bad configuration or topics.
+
+            Examples:
+              juice restock-bot
+              juice restock-bot --bootstrap-servers kafka:9092 --low 10 --target 100
+              juice restock-bot --stores 강남,홍대 --fruits strawberry,mango --json
+              juice restock-bot --once --timeout 60
+            """
+    )
+
+    @Option(.low, value: "count", help: "Refill a fruit when this many or fewer are left.")
+    var low: Int?
+
+    @Option(.target, value: "count", help: "The level to refill up to; more than --low.")
+    var target: Int?
+
+    @Option(.stores, value: "names", help: "Only these stores, separated by commas. (default: all)")
+    var stores: String?
+
+    @Option(.fruits, value: "names", help: "Only these fruits of the menu, by id or name. (default: all)")
+    var fruits: String?
+
+    @Flag(inversion: .prefixedNo, help: "Exit once nothing is short and every refill is answered.")
+    var once: Bool?
+
+    @Option(.timeout, value: "seconds", help: "The time limit of --once.")
+    var timeout: Double?
+
+    @Option(.botGroup, value: "name", help: "The group of bots that share the stores.")
+    var botGroup: String?
+
+    @Flag(inversion: .prefixedNo, help: "Print each refill as a line of JSON, as --log-format json does.")
+    var json: Bool?
+
+    @OptionGroup var admin: AdminOptions
+    @OptionGroup var menu: MenuOptions
+    @OptionGroup var kafka: KafkaOptions
+
+    func run() throws {
+        let settings = try Settings(self)
+        let plan = try RestockBotPlan(settings)
+        let paint = Paint.forStandardOutput()
+        let interruption = StopSignal.onInterruption()
+        try RestockBotRun(
+            connection: try Connection(settings), plan: plan, logger: try settings.logger(default: .notice),
+            isEnded: { interruption.isRequested },
+            show: { refill in
+                let text = RefillLine.text(refill, time: ClockTime.now, paint: paint)
+                StandardOutput.line(plan.printsJSON ? RefillLine.json(refill) : text)
+            }
+        ).run()
+    }
+}
+
+extension Setting<Int> {
+    static var low: Self { Self("low", in: 0...FruitStore.maximumLevel, default: 5) }
+    static var target: Self { Self("target", in: 0...FruitStore.maximumLevel, default: 30) }
+}
+
+extension Setting<[String]?> {
+    static var fruits: Self {
+        Self("fruits", "fruits, separated by commas") { text in
+            let names = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            return names.contains("") ? nil : names
+        }
+    }
+}
+
+extension Setting<String> {
+    static var botGroup: Self {
+        let longest = RefillIDs.maximumGroupLength
+        return Self("bot-group", default: "juice-restock-bot", "1 to \(longest) bytes long") { text in
+            (1...longest).contains(text.utf8.count) ? text : nil
+        }
+    }
+}
+
+extension Setting<Bool> {
+    static var once: Self { Self("once") }
+}
+
+/// What a restock bot does.
+struct RestockBotPlan: Sendable {
+    let rules: RefillRules
+    /// The consumer group of the bots that share the stores.
+    var group = Setting<String>.botGroup.standard
+    /// Whether refills are printed as JSON. JSON logs imply it, because both are collected together.
+    var printsJSON = false
+    /// The time limit for exiting once nothing is short and every refill is answered; nil runs forever.
+    var onceWithin: Duration?
+    /// The address for health and metrics; nil does not serve them.
+    var adminAddress: HTTPAddress?
+}
+
+extension RestockBotPlan {
+    init(_ settings: Settings) throws(Failure) {
+        self.init(rules: try Self.rules(settings))
+        group = try settings[.botGroup]
+        guard try group != settings[.group] else {
+            throw Failure(.configuration, "--bot-group \(group.printable) is the service's; bots need another")
+        }
+        let logsJSON = try settings[.logFormat] == .json
+        printsJSON = try settings[.json] || logsJSON
+        onceWithin = try settings[.once] ? settings[.timeout] : nil
+        adminAddress = try settings[.adminHTTP]
+    }
+
+    private static func rules(_ settings: Settings) throws(Failure) -> RefillRules {
+        let (low, target, stores) = (try settings[.low], try settings[.target], try settings[.stores])
+        var fruits = try settings[.fruits]
+        if let given = fruits {
+            let menu = MenuNames(menu: try settings.menu())
+            fruits = try given.map { name throws(Failure) in try menu.fruit(name) }
+        }
+        guard let rules = RefillRules(low: low, target: target, stores: stores, fruits: fruits) else {
+            let hint = "a fruit with LOW or fewer left is refilled up to TARGET"
+            throw Failure(.usage, "--low \(low) must be below --target \(target)", hint: hint)
+        }
+        return rules
+    }
+}
+
+/// One run of a restock bot, on the thread that calls ``run()``.
+struct RestockBotRun {
+    let connection: Connection
+    let plan: RestockBotPlan
+    let logger: Logger
+    /// Whether the bot was asked to end.
+    let isEnded: () -> Bool
+    /// Receives each refill once it is written.
+    let show: (Refill) -> Void
+
+    func run() throws {
+        let watch = BrokerWatch(bootstrapServers: connection.bootstrapServers, logger: logger)
+        let health = BotHealth { watch.outage }
+        guard let address = plan.adminAddress else { return try run(watch, health, nil) }
+        let metrics = Metrics(BotMetric.allCases.map { .init($0.rawValue, help: $0.help) })
+        let admin = BackgroundGroup<HTTPAddress> { onListening in
+            .of([
+                metrics.server(
+                    at: address, readyMetric: BotMetric.ready.rawValue, liveness: { health.liveness },
+                    readiness: { health.readiness }, countsItself: true, logger: logger, onListening: onListening)
+            ])
+        }
+        defer { admin.stop() }
+        _ = try admin.waitUntilUp()
+        try run(watch, health, BotMetrics(factory: metrics.registry))
+    }
+
+    private func run(_ watch: BrokerWatch, _ health: BotHealth, _ metrics: BotMetrics?) throws(Failure) {
+        let deadline = plan.onceWithin.map(Deadline.init(after:))
+        try findTopics(watch, deadline)
+        let botLogger = BotLogger(logger: logger, target: plan.rules.target)
+        let log = KafkaAnswerLog(
+            base: connection.base, group: plan.group, topics: connection.topics, fetchWait: connection.capabilities.fetchWait,
+            watch: watch, hooks: ClientHooks(logger: logger, logCeiling: .info))
+        var bot = JuiceRestockBot.RestockBot(log: log, rules: plan.rules, group: plan.group) { [show] event in
+            botLogger.log(event)
+            health.handle(event)
+            metrics?.count(event)
+            if case .sent(let refills) = event { refills.forEach(show) }
+        }
+        // Where no broker answers, a commit would wait for one.
+        defer { if watch.needsProbe { bot.leave() } else { bot.commitAndLeave() } }
+        while !isEnded() {
+            if let deadline {
+                if bot.isSettled { return }
+                if deadline.isOver { throw Self.unsettled(bot.underway) }
+            }
+            let step = bot.step()
+            let work = bot.work
+            health.stepped(work: work)
+            metrics?.record(work ?? .none)
+            switch step {
+            case .worked: botLogger.update(underway: bot.underway, now: .now)
+            case .backOff(let pause): Thread.sleep(forTimeInterval: pause / .seconds(1))
+            case .failed(let error): throw connection.failure(error)
+            }
+        }
+    }
+
+    private static func unsettled(_ underway: Int) -> Failure {
+        let hint = "they are written, and are answered once the service runs; sent again they count once"
+        return underway > 0
+            ? Failure(.unavailable, "\(underway) refills are not answered yet", hint: hint)
+            : Failure(.unavailable, "not done in time; a longer --timeout may help")
+    }
+
+    /// Waits for the cluster and checks that the topics exist.
+    private func findTopics(_ watch: BrokerWatch, _ deadline: Deadline?) throws(Failure) {
+        let consumer = try connection.consumer()
+        defer { consumer.close() }
+        do throws(KafkaError) {
+            let names = [connection.topics.restocks, connection.topics.results]
+            let isWaiting = { !isEnded() && !(deadline?.isOver ?? false) }
+            _ = try watch.metadata(of: names, from: consumer, while: isWaiting)
+        } catch {
+            if isEnded() { return }
+            throw connection.failure(error)
+        }
+    }
+}
+
+/// Logs the bot's events, each change once.
+final class BotLogger {
+    private let logger: Logger
+    private let target: Int
+    private var fruitsBeyondTarget: Set<String> = []
+    private var waitingSince: ContinuousClock.Instant?
+    private var hasWarned = false
+    private var failures = 0
+
+    init(logger: Logger, target: Int) { (self.logger, self.target) = (logger, target) }
+
+    func log(_ event: BotEvent) {
+        switch event {
+        case .watching(let partitions):
+            let partitions = partitions.map(String.init).joined(separator: ",")
+            // After a failure a restart is not news.
+            let level = failures > 0 ? Logger.Level.debug : .notice
+            logger.log(level: level, "watching", metadata: ["partitions": "\(partitions)"])
+        case .beyondTarget(let fruit, let needed):
+            guard fruitsBeyondTarget.insert(fruit).inserted else { return }
+            logger.notice("an order needed \(needed) \(fruit), more than --target \(target)")
+        case .rejected(let answer):
+            logger.warning(
+                "refill rejected, and not sent again before the stock changes: \(answer.message)",
+                metadata: ["store": "\(answer.store)", "id": "\(answer.id)"])
+        case .lost(let error):
+            failures += 1
+            // Fewer failures in a row are normal: another bot joined or left.
+            let level = failures == 5 ? Logger.Level.warning : .info
+            logger.log(level: level, "reading again from the committed positions: \(error)")
+        case .recovered:
+            if failures >= 5 { logger.notice("refills are written again") }
+            failures = 0
+        case .answered: update(underway: 0, now: .now)
+        case .sent: break
+        }
+    }
+
+    /// Warns if refills have had no answer for 30 s: the service may not be running.
+    func update(underway: Int, now: ContinuousClock.Instant) {
+        if underway == 0 {
+            if hasWarned { logger.notice("refills are answered again") }
+            (waitingSince, hasWarned) = (nil, false)
+        } else if !hasWarned, now - (waitingSince ?? now) >= .seconds(30) {
+            hasWarned = true
+            logger.warning("\(underway) refills have no answer for 30 s: is the service running?")
+        } else {
+            waitingSince = waitingSince ?? now
+        }
+    }
+}
+
+/// Formats a refill as one line.
+enum RefillLine {
+    /// `12:34:56  gangnam       juice-restock-bot/0-12  kiwi +25 (5 → 30)`.
+    static func text(_ refill: Refill, time: String?, paint: Paint) -> String {
+        let amounts = refill.entries.map { "\($0.fruit.printable) +\($0.amount) (\($0.level) → \($0.level + $0.amount))" }
+        let store = DisplayWidth.pad(refill.store.printable, to: 12)
+        let id = paint(.faint, DisplayWidth.pad(refill.id.printable, to: 24))
+        let columns = [time.map { paint(.faint, $0) }, store, id, paint(.cyan, amounts.joined(separator: ", "))]
+        return columns.compactMap { $0 }.joined(separator: "  ")
+    }
+
+    /// `{"refill":[{"added":25,"fruit":"kiwi","level":5}],"restockId":"…","store":"gangnam"}`.
+    static func json(_ refill: Refill) -> String {
+        struct Line: Encodable {
+            struct Fruit: Encodable {
+                let fruit: String
+                let level: Int
+                let added: Int
+            }
+            let restockId: String
+            let store: String
+            let refill: [Fruit]
+        }
+        let fruits = refill.entries.map { Line.Fruit(fruit: $0.fruit, level: $0.level, added: $0.amount) }
+        return JSONText.line(Line(restockId: refill.id, store: refill.store, refill: fruits))
+    }
+}

@@ -1,0 +1,244 @@
+import ArgumentParser
+import Foundation
+import JuiceEngine
+import JuiceHTTP
+import JuiceMessages
+import JuiceService
+import Logging
+import ServiceLifecycle
+
+/// All options of the service.
+struct ServeOptions: ParsableArguments {
+    @OptionGroup var kafka: KafkaOptions
+    @OptionGroup var group: GroupOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "The name of this instance in its group; keep it across restarts. (default: the host name)", valueName: "name"))
+    var instanceId: String?
+
+    @Option(.workers, value: "count", help: "Workers in this process, each with its own thread.")
+    var workers: Int?
+
+    @Option(
+        .duplicateWindow, value: "seconds", help: "How long a repeated order or restock gets the answer to the first one.")
+    var duplicateWindow: Int?
+
+    @Option(
+        .duplicateIDs, value: "count",
+        help: "How many orders, cancels and restocks per partition are remembered for that; 30 bytes of memory each.")
+    var duplicateIds: Int?
+
+    @Option(
+        .answerBytes, value: "bytes",
+        help: """
+            How many bytes of each partition's latest answers are kept in memory, and as many of older ones that \
+            repeats asked for. Others are read from the results again.
+            """)
+    var answerBytes: Int?
+
+    @OptionGroup var topics: TopicOptions
+    @OptionGroup var menu: MenuOptions
+    @OptionGroup var language: LanguageOptions
+
+    @Flag(inversion: .prefixedNo, help: "Create the topics that are missing.")
+    var createTopics: Bool?
+
+    @Option(.http, value: "host:port", help: "Serve /health/live, /health/ready and /metrics at this address. (default: off)")
+    var http: String?
+
+    @Option(
+        .readyFile, value: "file", help: "A file that exists while the service is ready, for health checks. (default: none)",
+        completion: .file())
+    var readyFile: String?
+}
+
+extension Setting<String> {
+    static var instanceID: Self { Self("instance-id", default: hostName) }
+
+    /// The local host name, without a DNS lookup.
+    private static var hostName: String {
+        var name = [CChar](repeating: 0, count: 256)
+        guard gethostname(&name, name.count - 1) == 0 else { return "juice" }
+        let bytes = name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        return bytes.isEmpty ? "juice" : String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension Setting<String?> {
+    static var readyFile: Self { Self("ready-file") }
+}
+
+extension Setting<Int> {
+    static var workers: Self { Self("workers", in: 1...1000, default: 1) }
+    static var duplicateIDs: Self { Self("duplicate-ids", in: 0...100_000_000, default: DuplicateWindow.standard.count) }
+    static var answerBytes: Self {
+        Self("answer-bytes", in: 0...1 << 40, default: ServiceConfiguration.standardAnswerBytes)
+    }
+}
+
+extension Setting<Bool> {
+    static var createTopics: Self { Self("create-topics") }
+}
+
+/// `juice serve`: the service.
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Run the service: read orders and restocks, answer each exactly once.",
+        discussion: """
+            Without --bootstrap-servers it starts an embedded broker in its own process, for trying things out; \
+            other juice commands of this user find it by themselves.
+
+            It runs until Ctrl-C or SIGTERM, then finishes the current transaction and exits within 5 seconds.
+
+            Examples:
+              juice serve
+              juice serve --bootstrap-servers kafka1:9092,kafka2:9092 --workers 2
+              juice serve --bootstrap-servers kafka:9093 --kafka-property-file kafka.properties --create-topics
+              juice serve --bootstrap-servers kafka:9092 --http 127.0.0.1:8080 --log-format json
+              JUICE_BOOTSTRAP_SERVERS=kafka:9092 juice serve --language ko
+            """
+    )
+
+    @OptionGroup var options: ServeOptions
+
+    @MainActor
+    func run() async throws {
+        var plan = try ServicePlan(Settings(self))
+        let readyFile = try plan.readyFile.map { path throws(Failure) in try ReadyFile(path: path) }
+        guard plan.configuration.bootstrapServers.isEmpty else { return try await plan.group(readyFile).runForUser() }
+        let embedded = try EmbeddedKafka(
+            topics: plan.configuration.topics, partitions: plan.partitions, runFiles: .ofThisUser(), logger: plan.logger)
+        defer { embedded.stop() }
+        plan.configuration.bootstrapServers = embedded.bootstrapServers
+        plan.configuration.capabilities = .embedded
+        StandardOutput.write(Self.welcome(embedded.bootstrapServers, topics: plan.configuration.topics))
+        try await plan.group(readyFile).runForUser()
+    }
+
+    /// What is printed when an embedded broker starts.
+    private static func welcome(_ servers: String, topics: TopicNames) -> String {
+        """
+        Embedded Kafka broker at \(servers)
+
+        It is for trying things: it keeps everything in memory, trims each partition at 5 MB or 100,000 records,
+        and nothing survives this process. For anything that matters, name a real one with --bootstrap-servers.
+
+        Try, in another terminal:
+          juice order mangoKiwi --wait
+          juice stock --watch
+          echo '{"orderId":"pos-1","juice":"kiwi"}' | kcat -P -b \(servers) -t \(topics.orders) -k gangnam \\
+            -X partitioner=murmur2_random
+          kcat -C -b \(servers) -t \(topics.results) -o beginning -f '%k %s\\n'
+
+
+        """
+    }
+}
+
+/// What `juice serve` runs, checked before anything starts.
+struct ServicePlan {
+    var configuration: ServiceConfiguration
+    let partitions: Int
+    let logger: Logger
+    /// The path of the file that exists while the service is ready.
+    let readyFile: String?
+    private let http: HTTPAddress?
+    /// The topics to create if they are missing.
+    private let topicPlan: TopicPlan?
+
+    init(_ settings: Settings) throws(Failure) {
+        logger = try settings.logger(default: .notice)
+        // Creating a client reports invalid librdkafka properties before the welcome text is printed.
+        let connection = try Connection(settings)
+        _ = try connection.admin()
+        configuration = ServiceConfiguration(
+            // Without brokers the command starts an embedded one, and names it and its capabilities here.
+            bootstrapServers: try settings[.bootstrapServers] ?? "", group: try settings[.group],
+            instanceID: try settings[.instanceID], workers: try settings[.workers], topics: connection.topics,
+            menu: try settings.menu(), language: try settings[.language], kafkaProperties: connection.properties,
+            duplicateWindow: try DuplicateWindow(settings),
+            answerBytes: try settings[.answerBytes])
+        if !configuration.bootstrapServers.isEmpty { configuration.capabilities = connection.capabilities }
+        partitions = try settings[.partitions]
+        let replicationFactor = try settings[.replicationFactor]
+        topicPlan =
+            try settings[.createTopics]
+            ? TopicPlan(names: connection.topics, partitionCount: partitions, replicationFactor: replicationFactor) : nil
+        http = try settings[.http]
+        readyFile = try settings[.readyFile]
+    }
+
+    /// The service and its server, until SIGTERM or SIGINT, or until one fails.
+    func group(_ readyFile: ReadyFile?) -> ServiceGroup {
+        let health = ServiceHealth { $0 ? readyFile?.create() : readyFile?.remove() }
+        let metrics = http.map { _ in
+            Metrics(ServiceMetric.allCases.map { .init($0.rawValue, help: $0.help, buckets: $0.buckets) })
+        }
+        let service = OrderService(
+            configuration: configuration, topicPlan: configuration.capabilities.managesTopics ? topicPlan : nil, health: health,
+            metrics: metrics?.registry, logger: logger)
+        var services: [any Service] = [service]
+        if let http, let metrics {
+            let server = metrics.server(
+                at: http, readyMetric: ServiceMetric.ready.rawValue, liveness: { health.liveness.reasons },
+                readiness: { health.readiness.reasons }, countsItself: true, logger: logger)
+            // The server stops last, so that it can report health while the service stops.
+            services.insert(server, at: 0)
+        }
+        return .of(services, signals: [.sigterm, .sigint])
+    }
+}
+
+extension DuplicateWindow {
+    init(_ settings: Settings) throws(Failure) {
+        self.init(age: Int64(try settings[.duplicateWindow]) * 1000, count: try settings[.duplicateIDs])
+    }
+}
+
+/// A file that exists exactly while the service is ready, for health checks that can test for a file.
+struct ReadyFile: Sendable {
+    let path: String
+
+    /// Removes a stale file, and checks that the file can be written.
+    ///
+    /// The check uses another file in the same directory, because a probe must not see this one before the service is ready.
+    init(path: String) throws(Failure) {
+        self.path = path
+        let trial = path + ".trial"
+        guard Self.remove(path), Self.create(trial), Self.remove(trial) else {
+            throw Failure(.configuration, "the ready file \(path.printable) cannot be written")
+        }
+    }
+
+    /// Creates the file: the service is ready.
+    func create() { _ = Self.create(path) }
+
+    /// Removes the file: the service is not ready any more.
+    func remove() { _ = Self.remove(path) }
+
+    private static func create(_ path: String) -> Bool {
+        FileManager.default.createFile(atPath: path, contents: Data())
+    }
+
+    private static func remove(_ path: String) -> Bool { unlink(path) == 0 || errno == ENOENT }
+}
+
+extension Failure {
+    /// Why the service ended by itself.
+    init(_ error: ServiceError) {
+        switch error {
+        case .badConfiguration(let reason): self.init(.configuration, reason)
+        case .unfitTopics(let problems): self.init(problems)
+        case .failed(let reason): self.init(.software, reason)
+        }
+    }
+
+    /// Topics that have to be fixed.
+    init(_ problems: [TopicCheck.Problem]) {
+        let first = problems.first
+        self.init(
+            .configuration, problems.count == 1 ? first?.fault ?? "" : "the topics are not fit for the service",
+            hint: problems.count == 1 ? "mend it with: \(first?.mend ?? "")" : problems.map(\.description).joined(separator: "\n"))
+    }
+}

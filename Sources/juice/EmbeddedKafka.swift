@@ -1,0 +1,140 @@
+import Foundation
+import JuiceMessages
+import JuiceService
+import Kafka
+import Logging
+
+/// An embedded broker with the service's topics, announced to this user's other commands.
+///
+/// Starting and stopping it blocks briefly, so use it on the main thread.
+final class EmbeddedKafka {
+    let runFile: RunFile
+    private var broker: EmbeddedBroker?
+    private var announcement: RunFiles.Announcement?
+
+    /// Starts the broker.
+    ///
+    /// - Parameter runFiles: where to announce the broker; nil does not announce it.
+    init(topics: TopicNames, partitions: Int, runFiles: RunFiles?, logger: Logger) throws(Failure) {
+        do throws(KafkaError) {
+            let broker = try EmbeddedBroker(logger: logger)
+            for name in topics.all { try broker.createTopic(name, partitionCount: partitions) }
+            runFile = RunFile(processID: ProcessInfo.processInfo.processIdentifier, bootstrapServers: broker.bootstrapServers)
+            self.broker = broker
+        } catch { throw Failure(.software, "the embedded broker does not start: \(error)") }
+        guard let runFiles else { return }
+        do {
+            announcement = try runFiles.announce(runFile)
+        } catch {
+            logger.warning(
+                """
+                other commands will not find this broker by themselves: \(runFiles.directory) cannot be used \
+                (\(error.localizedDescription))
+                """
+            )
+        }
+    }
+
+    var bootstrapServers: String { runFile.bootstrapServers }
+
+    /// Withdraws the announcement and then stops the broker, so that no command finds a stopped one.
+    func stop() {
+        announcement = nil
+        broker = nil
+    }
+}
+
+/// The contents of the file that announces a process with an embedded broker to this user's other commands.
+struct RunFile: Sendable, Equatable, Codable {
+    /// The process that runs the broker.
+    let processID: Int32
+    /// The address of the broker.
+    let bootstrapServers: String
+}
+
+/// The directory of this user's run files: one per process with an embedded broker.
+///
+/// A file is valid while its process holds a lock on it. The system releases the lock however the process ends, and unlike a
+/// process id a lock cannot be reused by another process.
+struct RunFiles: Sendable {
+    let directory: String
+
+    /// The directory in the user's runtime directory, or else in the directory for temporary files.
+    static func ofThisUser(environment: [String: String] = ProcessInfo.processInfo.environment) -> RunFiles {
+        if let runtime = environment["XDG_RUNTIME_DIR"], !runtime.isEmpty {
+            return RunFiles(directory: runtime + "/juice-maker-\(getuid())")
+        }
+        let temporary = environment["TMPDIR"].flatMap { $0.isEmpty ? nil : $0 } ?? "/tmp"
+        return RunFiles(directory: temporary + "/juice-maker-\(getuid())")
+    }
+
+    /// Announces this process for the lifetime of the returned value.
+    ///
+    /// - Throws: `POSIXError` or another system error if the file cannot be written.
+    func announce(_ file: RunFile) throws -> Announcement {
+        mkdir(directory, 0o700)
+        guard isTrustworthy else { throw POSIXError(.EPERM) }
+        let path = "\(directory)/\(file.processID).json"
+        let unfinished = path + ".new"
+        let descriptor = open(unfinished, O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.lastError }
+        // Lock the file before it gets its final name; an unlocked file would count as stale.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            throw Self.lastError
+        }
+        do {
+            let data = try JSONEncoder().encode(file)
+            let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
+            try handle.write(contentsOf: data)
+            guard rename(unfinished, path) == 0 else { throw Self.lastError }
+        } catch {
+            close(descriptor)
+            throw error
+        }
+        return Announcement(path: path, descriptor: descriptor)
+    }
+
+    /// The files of running processes, newest first. Removes the files of processes that have ended.
+    func live() -> [RunFile] {
+        guard isTrustworthy, let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return [] }
+        let live = names.filter { $0.hasSuffix(".json") }.compactMap { readIfLive("\(directory)/\($0)") }
+        return live.sorted { $0.time > $1.time }.map(\.file)
+    }
+
+    /// Whether only this user can access the directory. In a shared directory for temporary files another user could have created
+    /// it, to redirect our orders to a broker of theirs.
+    private var isTrustworthy: Bool {
+        var status = stat()
+        guard lstat(directory, &status) == 0 else { return false }
+        return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == getuid() && status.st_mode & 0o077 == 0
+    }
+
+    private func readIfLive(_ path: String) -> (file: RunFile, time: Double)? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        if flock(descriptor, LOCK_SH | LOCK_NB) == 0 {
+            unlink(path)
+            return nil
+        }
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
+            let time = attributes[.modificationDate] as? Date, let data = FileManager.default.contents(atPath: path),
+            let file = try? JSONDecoder().decode(RunFile.self, from: data)
+        else { return nil }
+        return (file, time.timeIntervalSince1970)
+    }
+
+    private static var lastError: POSIXError { POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+
+    /// The run file of this process, which is removed with this value.
+    struct Announcement: ~Copyable {
+        fileprivate let path: String
+        fileprivate let descriptor: Int32
+
+        deinit {
+            unlink(path)
+            close(descriptor)
+        }
+    }
+}

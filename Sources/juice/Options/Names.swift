@@ -1,0 +1,101 @@
+import Foundation
+import JuiceMaker
+
+/// Finds juices and fruits by what people call them.
+struct MenuNames {
+    let menu: Menu
+
+    /// The id of the juice with this id, name or alias: in any language and case, with or without spaces.
+    ///
+    /// - Throws: ``Failure`` of status ``Failure/Status/usage`` if the text means no juice or several.
+    func juice(_ text: String) throws(Failure) -> String {
+        try find(
+            text, "juice", menu.juices(called: text).map(\.id),
+            in: menu.juices.map { Entry(id: $0.id, names: [$0.id] + $0.name.all + $0.aliases) })
+    }
+
+    /// The id of the fruit with this id or name: in any language and case, with or without spaces.
+    ///
+    /// - Throws: ``Failure`` of status ``Failure/Status/usage`` if the text means no fruit or several.
+    func fruit(_ text: String) throws(Failure) -> String {
+        try find(
+            text, "fruit", menu.fruits(called: text).map(\.id),
+            in: menu.fruits.map { Entry(id: $0.id, names: [$0.id] + $0.name.all) })
+    }
+
+    private struct Entry {
+        let id: String
+        let names: [String]
+    }
+
+    /// The only id of those found, or a failure that names the ids to choose from.
+    private func find(_ text: String, _ kind: String, _ found: [String], in entries: [Entry]) throws(Failure) -> String {
+        if found.count == 1 { return found[0] }
+        guard found.isEmpty else {
+            throw Failure(
+                .usage, "more than one \(kind) is called \"\(text.printable)\"\(NearestNames.question(found))",
+                hint: "give the \(kind)'s id")
+        }
+        var suggestions: [String] = []
+        for name in NearestNames.of(text, among: entries.flatMap(\.names)) {
+            guard let entry = entries.first(where: { $0.names.contains(name) }) else { continue }
+            if !suggestions.contains(entry.id) { suggestions.append(entry.id) }
+        }
+        throw Failure(
+            .usage, "no \(kind) is called \"\(text.printable)\"\(NearestNames.question(suggestions))",
+            hint: suggestions.isEmpty ? "`juice menu` lists them" : nil)
+    }
+}
+
+/// Suggests names for a mistyped one.
+enum NearestNames {
+    /// The most similar names, best first, at most three; empty if none is similar.
+    ///
+    /// The comparison ignores case and decomposes letters, so that 주 and 쥬 differ by one vowel.
+    static func of(_ text: String, among names: [String]) -> [String] {
+        let typed = parts(of: text)
+        let limit = max(1, typed.count / 3)
+        let near = names.enumerated().compactMap { position, name -> (distance: Int, position: Int)? in
+            let candidate = parts(of: name)
+            let distance = distance(typed, candidate)
+            if distance <= limit { return (distance, position) }
+            return typed.count >= 3 && candidate.starts(with: typed) ? (limit, position) : nil
+        }
+        let sorted = near.sorted { $0 < $1 }
+        // If only the case was wrong, the name is certain.
+        let meant = sorted.prefix { $0.distance == 0 }
+        return (meant.isEmpty ? sorted[...] : meant).prefix(3).map { names[$0.position] }
+    }
+
+    /// `; did you mean a, b or c?`, or an empty text.
+    static func question(_ names: [String]) -> String {
+        guard let last = names.last else { return "" }
+        let others = names.dropLast().joined(separator: ", ")
+        return "; did you mean \(others.isEmpty ? last : "\(others) or \(last)")?"
+    }
+
+    private static func parts(of text: String) -> [Unicode.Scalar] {
+        Array(text.lowercased().decomposedStringWithCanonicalMapping.unicodeScalars)
+    }
+
+    /// The edit distance with transpositions (Damerau–Levenshtein, optimal string alignment).
+    static func distance(_ first: [Unicode.Scalar], _ second: [Unicode.Scalar]) -> Int {
+        guard !first.isEmpty, !second.isEmpty else { return max(first.count, second.count) }
+        var beforePrevious: [Int] = []
+        var previous = Array(0...second.count)
+        for row in 1...first.count {
+            var current = [row]
+            for column in 1...second.count {
+                let change = previous[column - 1] + (first[row - 1] == second[column - 1] ? 0 : 1)
+                var least = min(previous[column] + 1, current[column - 1] + 1, change)
+                if row > 1, column > 1, first[row - 1] == second[column - 2], first[row - 2] == second[column - 1] {
+                    least = min(least, beforePrevious[column - 2] + 1)
+                }
+                current.append(least)
+            }
+            beforePrevious = previous
+            previous = current
+        }
+        return previous[second.count]
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Logging
+
+/// The format of log lines.
+enum LogFormat: String, CaseIterable {
+    /// A line for people.
+    case text
+    /// A JSON object per line.
+    case json
+}
+
+extension Logger {
+    /// A logger that writes one line per event, to standard error unless a sink is given.
+    ///
+    /// - Parameter sink: receives the formatted lines, without line ends.
+    static func lines(
+        level: Logger.Level, format: LogFormat = .text,
+        sink: @escaping @Sendable (String) -> Void = { StandardError.write($0 + "\n") }
+    ) -> Logger {
+        var logger = Logger(label: "juice") { _ in LineLogHandler(format: format, sink: sink) }
+        logger.logLevel = level
+        return logger
+    }
+}
+
+/// Writes each event as one line.
+struct LineLogHandler: LogHandler {
+    let format: LogFormat
+    let sink: @Sendable (String) -> Void
+    var logLevel = Logger.Level.info
+    var metadata: Logger.Metadata = [:]
+    var metadataProvider: Logger.MetadataProvider?
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let provided = metadataProvider?.get() ?? [:]
+        let all = metadata.merging(provided) { _, new in new }.merging(event.metadata ?? [:]) { _, new in new }
+        switch format {
+        case .text: sink(Self.line(time: ClockTime.now, event.level, "\(event.message)", all))
+        case .json: sink(Self.object(time: .now, event.level, "\(event.message)", all))
+        }
+    }
+
+    /// `12:34:56 notice ready partitions=0,1`.
+    static func line(time: String, _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
+        let pairs = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        return "\(time) \(level) \(message)\(pairs)".printable
+    }
+
+    /// `{"time":"2026-03-01T12:34:56.789Z","level":"notice","message":"ready","partitions":"0,1"}`.
+    ///
+    /// Metadata with the name of one of the first three members is dropped, so that programs can rely on those.
+    static func object(time: Date, _ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) -> String {
+        let head = [
+            ("time", time.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))), ("level", level.rawValue),
+            ("message", message),
+        ]
+        let names = Set(head.map(\.0))
+        let rest = metadata.sorted { $0.key < $1.key }.filter { !names.contains($0.key) }
+            .map { ($0.key, "\($0.value)") }
+        let members = (head + rest).map { "\(JSONText.line($0)):\(JSONText.line($1))" }
+        return "{\(members.joined(separator: ","))}"
+    }
+}
+
+/// The local time of day, as `HH:MM:SS`.
+enum ClockTime {
+    static var now: String { of(secondsSince1970: Int(Date.now.timeIntervalSince1970)) }
+
+    /// - Parameter format: a format of strftime(3).
+    static func of(secondsSince1970 seconds: Int, format: String = "%T") -> String {
+        var clock = time_t(seconds)
+        var parts = tm()
+        localtime_r(&clock, &parts)
+        var text = [CChar](repeating: 0, count: 64)
+        let length = strftime(&text, text.count, format, &parts)
+        return String(decoding: text[..<length].map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

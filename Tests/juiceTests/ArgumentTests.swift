@@ -1,0 +1,195 @@
+import Foundation
+import JuiceMaker
+import JuiceMessages
+import Testing
+
+@testable import juice
+
+struct NamesTests {
+    let names = MenuNames(menu: .standard)
+
+    @Test(arguments: [
+        ("mangoKiwi", "mangoKiwi"), ("mango", "mango"), ("딸바쥬스", "strawberryBanana"),
+        ("strawberry banana juice", "strawberryBanana"), ("mangokiwi", "mangoKiwi"), ("MANGO", "mango"),
+        ("Mango Kiwi Juice", "mangoKiwi"), ("망고 키위 쥬스", "mangoKiwi"), ("망키쥬스", "mangoKiwi"),
+        // Decomposed, as some keyboards and file systems write it.
+        ("\u{1106}\u{1161}\u{11BC}\u{1100}\u{1169}\u{110C}\u{1172}\u{1109}\u{1173}", "mango"),
+    ])
+    func findsJuicesByIDNameAndAlias(text: String, id: String) throws {
+        #expect(try names.juice(text) == id)
+    }
+
+    @Test(arguments: [("Mango", "mango"), ("파인 애플", "pineapple")])
+    func findsFruitsByIDAndName(text: String, id: String) throws {
+        #expect(try names.fruit(text) == id)
+    }
+
+    @Test func asksForTheIDIfSeveralShareAName() throws {
+        func spec(_ id: String) -> JuiceSpec {
+            JuiceSpec(id: id, name: LocalizedName(english: "Fig Juice", korean: "무화과쥬스"), recipe: ["fig": 1])
+        }
+        let menu = try Menu(
+            fruits: [Fruit(id: "fig", name: LocalizedName(english: "fig", korean: "무화과"))], juices: [spec("small"), spec("large")])
+        let failure = #expect(throws: Failure.self) { try MenuNames(menu: menu).juice("fig juice") }
+        #expect(failure?.message == #"more than one juice is called "fig juice"; did you mean small or large?"#)
+        #expect(failure?.status == .usage)
+        #expect(try MenuNames(menu: menu).juice("small") == "small")
+    }
+
+    @Test(arguments: [
+        ("mango kwi", #"no juice is called "mango kwi"; did you mean mangoKiwi?"#),
+        ("망키쥬수", #"no juice is called "망키쥬수"; did you mean mangoKiwi or mango?"#),
+        ("kwii", #"no juice is called "kwii"; did you mean kiwi?"#),
+        ("망고쥬수", #"no juice is called "망고쥬수"; did you mean mango or mangoKiwi?"#),
+        ("durian", #"no juice is called "durian""#),
+    ])
+    func suggestsTheNearest(text: String, message: String) {
+        let failure = #expect(throws: Failure.self) { try names.juice(text) }
+        #expect(failure?.message == message)
+        #expect(failure?.status == .usage)
+    }
+
+    @Test(arguments: [
+        ("", "abc", 3), ("abc", "", 3), ("kiwi", "kiwi", 0), ("kiwi", "kwii", 1), ("kiwi", "kiwis", 1),
+        ("mango", "mungo", 1), ("kitten", "sitting", 3),
+    ])
+    func countsTheLettersToChange(first: String, second: String, distance: Int) {
+        #expect(NearestNames.distance(Array(first.unicodeScalars), Array(second.unicodeScalars)) == distance)
+    }
+
+    @Test(arguments: [
+        ([], ""), (["a"], "; did you mean a?"), (["a", "b"], "; did you mean a or b?"),
+        (["a", "b", "c"], "; did you mean a, b or c?"),
+    ])
+    func asksInASentence(names: [String], question: String) {
+        #expect(NearestNames.question(names) == question)
+    }
+}
+
+struct OrderItemsTests {
+    private static let menu = MenuNames(menu: .standard)
+
+    private static func items(_ arguments: [String], quantity: String? = nil, names: MenuNames? = menu) throws -> [String] {
+        let settings = try given(quantity.map { ["quantity": $0] } ?? [:])
+        return try OrderItems(arguments, settings, names).items.map { "\($0.quantity) \($0.juice)" }
+    }
+
+    @Test(
+        arguments: [
+            (["kiwi"], nil, ["1 kiwi"]), (["키위쥬스"], "3", ["3 kiwi"]), (["kiwi:100"], nil, ["100 kiwi"]),
+            (["kiwi:2", "strawberryBanana"], nil, ["2 kiwi", "1 strawberryBanana"]),
+            // The service adds them up.
+            (["kiwi", "키위쥬스:2"], nil, ["1 kiwi", "2 kiwi"]),
+        ] as [([String], String?, [String])]
+    )
+    func readsJuicesAndTheirCounts(arguments: [String], quantity: String?, items: [String]) throws {
+        #expect(try Self.items(arguments, quantity: quantity) == items)
+    }
+
+    @Test(
+        arguments: [
+            (["kiwi:2"], "3", "--quantity is for one juice"), (["kiwi", "mango"], "3", "--quantity is for one juice"),
+            (["kiwi"], "101", "--quantity must be"),
+            (["kiwi:0"], nil, #"the count in "kiwi:0" must be a whole number, from 1 to 100"#),
+            (["kiwi:101"], nil, "the count in"),
+            (["kiwi:99999999999999999999"], nil, "the count in"),
+            (["kiwi:"], nil, #"no juice is called "kiwi:""#),
+            (["kiwi:-1"], nil, "no juice is called"),
+            (["kiwi:two"], nil, "no juice is called"),
+            (["kiwi:٣"], nil, "no juice is called"),
+            (["durian:2"], nil, #"no juice is called "durian""#),
+            (Array(repeating: "kiwi", count: 21), nil, "an order has at most 20 juices, not 21"),
+        ] as [([String], String?, String)]
+    )
+    func refuses(arguments: [String], quantity: String?, message: String) {
+        let failure = #expect(throws: Failure.self) { try Self.items(arguments, quantity: quantity) }
+        #expect(failure?.message.hasPrefix(message) == true, "\(failure?.message ?? "")")
+        #expect(failure?.status == .usage)
+    }
+
+    @Test func aQuantityForAllIsAFaultWhereverItIsGiven() throws {
+        let settings = try Settings(options: [:], environment: ["JUICE_QUANTITY": "2"])
+        let failure = #expect(throws: Failure.self) { try OrderItems(["kiwi", "mango"], settings, Self.menu) }
+        #expect(failure?.message.hasPrefix("JUICE_QUANTITY in the environment is for one juice") == true)
+    }
+
+    @Test func aNameOnTheMenuMayLookLikeACount() throws {
+        let names = LocalizedName(english: "seven:7", korean: "칠:7")
+        let menu = try Menu(fruits: Menu.standard.fruits, juices: [JuiceSpec(id: "seven:7", name: names, recipe: ["kiwi": 3])])
+        let table = [("seven:7", "1 seven:7"), ("seven:7:2", "2 seven:7"), ("칠:7:3", "3 seven:7")]
+        for (argument, item) in table { #expect(try Self.items([argument], names: MenuNames(menu: menu)) == [item]) }
+    }
+
+    @Test(
+        arguments: [
+            (["durian"], "-7", ["-7 durian"]), (["durian:0"], nil, ["0 durian"]), (["a:b"], nil, ["1 a:b"]),
+            (["a:1:1"], nil, ["1 a:1"]), ([":2"], nil, ["2 "]),
+        ] as [([String], String?, [String])]
+    )
+    func sendsAnythingUnchecked(arguments: [String], quantity: String?, items: [String]) throws {
+        #expect(try Self.items(arguments, quantity: quantity, names: nil) == items)
+    }
+}
+
+struct RestockAmountsTests {
+    @Test(arguments: [
+        (["strawberry=+16", "kiwi=-2"], StockEdit.Kind.add, [("strawberry", 16), ("kiwi", -2)]),
+        (["mango=30"], .set, [("mango", 30)]),
+        (["mango==30", "kiwi=0"], .set, [("mango", 30), ("kiwi", 0)]),
+        (["딸기=+6"], .add, [("딸기", 6)]),
+        (["mango==-1"], .set, [("mango", -1)]),
+    ])
+    func readsTheThreeForms(arguments: [String], kind: StockEdit.Kind, amounts: [(String, Int)]) throws {
+        let read = try RestockAmounts(arguments)
+        #expect(read.kind == kind)
+        #expect(read.amounts == amounts.map { FruitAmount(fruit: $0.0, amount: $0.1) })
+    }
+
+    @Test(arguments: [
+        [], ["mango"], ["=3"], ["mango="], ["mango=+"], ["mango=three"], ["mango=1.5"], ["mango=++3"], ["mango===3"],
+        ["mango=99999999999999999999"], ["mango=+1", "kiwi=2"], ["mango=+1", "mango=+2"],
+    ])
+    func refusesAnythingElse(arguments: [String]) {
+        let failure = #expect(throws: Failure.self) { try RestockAmounts(arguments) }
+        #expect(failure?.status == .usage)
+    }
+
+    @Test func takesNamesForIDs() throws {
+        let names = MenuNames(menu: .standard)
+        let amounts = try RestockAmounts(["딸기=+6", "kiwi=+1"]).resolved(by: names)
+        #expect(amounts.amounts.map(\.fruit) == ["strawberry", "kiwi"])
+        #expect(throws: Failure.self) { try RestockAmounts(["딸기=+6", "strawberry=+1"]).resolved(by: names) }
+    }
+}
+
+struct TimeTextTests {
+    private static let now = Date(timeIntervalSince1970: 1_000_000)
+    private static let seoul = TimeZone(secondsFromGMT: 9 * 3600)
+
+    @Test(
+        arguments: [
+            ("90s", 999_910), ("10m", 999_400), ("2h", 992_800), ("7d", 395_200), ("0s", 1_000_000),
+            ("1970-01-02", 54000), ("1970-01-02T12:34", 99240),
+            ("1970-01-02 00:00:05", 54005), ("1970-01-02T00:00:05Z", 86405),
+            ("1970-01-02T00:00+09:30", 52200), ("1970-01-02T00:00:00-01:00", 90000),
+            ("2024-02-29T00:00Z", 1_709_164_800),
+        ] as [(String, Int64)]
+    )
+    func readsTimes(text: String, seconds: Int64) throws {
+        let zone = try #require(Self.seoul)
+        #expect(TimeText.milliseconds(text, now: Self.now, zone: zone) == seconds * 1000)
+    }
+
+    @Test(arguments: [
+        "", "10", "m", "-5m", "1.5h", "2w", "yesterday", "2026-13-01", "2026-02-29", "2026-01-31T25:00", "2026-1-31",
+        "2026-01-31T12", "2026-01-31Z", "2026-01-31T12:34+05:99", "12:34", "9999999999s",
+    ])
+    func refusesAnythingElse(text: String) {
+        #expect(TimeText.milliseconds(text, now: Self.now) == nil)
+    }
+
+    @Test func theSettingSaysWhatItTakes() throws {
+        #expect(try given(["since": "1970-01-02T00:00Z"])[.since] == 86_400_000)
+        #expect(try given()[.since] == nil)
+    }
+}

@@ -1,0 +1,154 @@
+import Dispatch
+import Foundation
+import JuiceMaker
+import JuiceMessages
+import JuiceRestockBot
+import JuiceService
+import Kafka
+import Logging
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import juice
+
+/// Settings that are given on the command line alone.
+func given(_ options: [String: String] = [:]) throws -> Settings { try Settings(options: options, environment: [:]) }
+
+/// Runs an embedded broker with the service during a body.
+enum EmbeddedService {
+    static var quiet: Logger { Logger.lines(level: .critical) { _ in } }
+
+    static func run(partitions: Int = 4, _ body: @escaping @Sendable (Connection) throws -> Void) async throws {
+        try await onThread {
+            let embedded = try EmbeddedKafka(topics: TopicNames(), partitions: partitions, runFiles: nil, logger: quiet)
+            defer { embedded.stop() }
+            let service = BackgroundGroup.service(
+                ServiceConfiguration(bootstrapServers: embedded.bootstrapServers, instanceID: "test", capabilities: .embedded),
+                logger: quiet)
+            defer { service.stop() }
+            try body(
+                Connection(
+                    bootstrapServers: embedded.bootstrapServers, origin: .embedded(processID: embedded.runFile.processID),
+                    logger: quiet))
+        }
+    }
+}
+
+/// A bot on a thread of its own.
+final class RunningBot: Sendable {
+    private let end = StopSignal()
+    /// Ends the freeze that the bot is in; nil while it is in none.
+    private let thawing = Mutex<StopSignal?>(nil)
+    private let sent = Mutex<[Refill]>([])
+    private let arrivals = DispatchSemaphore(value: 0)
+    private let failure = Mutex<(any Error)?>(nil)
+    private let hasEnded = DispatchSemaphore(value: 0)
+
+    init(_ connection: Connection, _ plan: RestockBotPlan, logger: Logger = EmbeddedService.quiet) {
+        Thread { [self] in
+            do {
+                try RestockBotRun(
+                    connection: connection, plan: plan, logger: logger,
+                    isEnded: { [self] in
+                        thawing.withLock { $0 }?.wait(for: .seconds(600))
+                        return end.isRequested
+                    },
+                    show: { [self] refill in
+                        sent.withLock { $0.append(refill) }
+                        arrivals.signal()
+                    }
+                ).run()
+            } catch { failure.withLock { $0 = error } }
+            hasEnded.signal()
+        }.start()
+    }
+
+    /// Keeps the bot from doing anything, like a process that is stopped.
+    func freeze() { thawing.withLock { $0 = StopSignal() } }
+
+    func thaw() { thawing.withLock { $0.take() }?.request() }
+
+    var refills: [Refill] { sent.withLock { $0 } }
+
+    /// Stops the bot, waits until it has ended, and throws its error if it failed.
+    func stop() throws {
+        end.request()
+        try wait()
+    }
+
+    func wait() throws {
+        hasEnded.wait()
+        if let error = failure.withLock({ $0 }) { throw error }
+    }
+
+    /// Whether it has sent this many refills before the deadline.
+    func waits(for count: Int, _ deadline: Deadline) -> Bool {
+        while refills.count < count {
+            let timeout = DispatchTime.now() + deadline.remaining / .seconds(1)
+            guard arrivals.wait(timeout: timeout) == .success else { break }
+        }
+        return refills.count >= count
+    }
+}
+
+/// Sends orders and reads their answers and the stock.
+struct TestClient {
+    let connection: Connection
+    let deadline: Deadline
+
+    init(_ connection: Connection, _ deadline: Deadline) {
+        self.connection = connection
+        self.deadline = deadline
+    }
+
+    func order(_ juice: String, quantity: Int = 1, store: String) throws -> Answer {
+        try answer(.order(id: UUID().uuidString, store: store, juice: juice, quantity: quantity))
+    }
+
+    /// Sends a command and waits for its answer.
+    func answer(_ command: OutgoingCommand) throws -> Answer {
+        let waiter = try AnswerWaiter(connection, deadline: deadline)
+        let sender = try CommandSender(connection, timeout: deadline.remaining)
+        let delivery = try sender.send(command, deadline: deadline)
+        #expect(delivery.offset != nil)
+        let found = try waiter.answer(to: command.kind, id: command.id, store: command.store, deadline: deadline)
+        return try #require(found?.answer)
+    }
+
+    func level(of fruit: String, in store: String) throws -> Int? {
+        let reader = try StockReader(connection, store: store, deadline: deadline)
+        try reader.readAll(idleTimeout: deadline.remaining)
+        return reader.latest.first?.record.stock.first { $0.fruit == fruit }?.amount
+    }
+}
+
+extension Answer {
+    /// The answer in a record, as the service writes it.
+    init(json: String) throws {
+        self = try Array(json.utf8).withUnsafeBytes { try AnswerDecoder().decode($0) }
+    }
+
+    var isMade: Bool {
+        if case .juiceMade = outcome { true } else { false }
+    }
+}
+
+/// Keeps log lines, without their time and level.
+final class LogLines: Sendable {
+    private let lines = Mutex<[String]>([])
+    private let arrivals = DispatchSemaphore(value: 0)
+
+    var all: [String] { lines.withLock { $0 } }
+
+    func waitForFirst(within timeout: Duration) {
+        _ = arrivals.wait(timeout: .now() + timeout / .seconds(1))
+    }
+
+    var logger: Logger {
+        Logger.lines(level: .notice) { [self] line in
+            lines.withLock { $0.append(line.split(separator: " ", maxSplits: 2).last.map(String.init) ?? "") }
+            arrivals.signal()
+        }
+    }
+}
