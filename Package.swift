@@ -71,22 +71,10 @@ let package = Package(
             dependencies: ["Kafka", "JuiceMaker", "JuiceMessages", .product(name: "Metrics", package: "swift-metrics")]),
         // How commands reach the topics: clients made for their settings, and errors for people.
         .target(name: "JuiceClient", dependencies: ["Kafka", "JuiceMessages", .product(name: "Logging", package: "swift-log")]),
-        // The engine's work on an order, in pieces: what `juice bench core` and `make microbench` measure.
-        .target(name: "CoreBench", dependencies: ["JuiceMaker", "JuiceMessages", "JuiceEngine"]),
-        // The yardstick of `juice bench`: the same loop in plain C on librdkafka.
-        .target(name: "CBareLoop", dependencies: ["CRdKafka"]),
-        // What `juice bench` measures, and what it finds.
-        .target(
-            name: "JuiceBench",
-            dependencies: [
-                "CBareLoop", "CoreBench", "JuiceClient", "JuiceMaker", "JuiceMessages", "JuiceService",
-                "Kafka",
-            ]
-        ),
         .executableTarget(
             name: "juice",
             dependencies: [
-                "JuiceAudit", "JuiceBench", "JuiceClient", "JuiceEngine", "JuiceHTTP", "JuiceKiosk",
+                "JuiceAudit", "JuiceClient", "JuiceEngine", "JuiceHTTP", "JuiceKiosk",
                 "JuiceMaker",
                 "JuiceMessages", "JuiceRestockBot", "JuiceService", "Kafka",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -110,9 +98,6 @@ let package = Package(
 
         // Knows the contract and nothing of the service, so that the one can be held against the other.
         .target(name: "JuiceAudit"), .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit"]),
-        .testTarget(
-            name: "JuiceBenchTests",
-            dependencies: ["JuiceBench", "JuiceClient", "JuiceMaker", "JuiceService", "Kafka", "TestSupport"]),
         .executableTarget(
             name: "torture",
             dependencies: [
@@ -142,16 +127,18 @@ let package = Package(
             path: "Tools/simulate"
         ),
 
-        // Run by `make microbench`. Its malloc counts, so it is an executable of its own.
-        .target(name: "CMallocCount", path: "Tools/CMallocCount"),
+        // Run by `make bench`, `make heap` and `make instructions`.
         .executableTarget(
-            name: "microbench",
+            name: "bench",
             dependencies: [
-                "CMallocCount", "CoreBench",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "CBench", "JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceService", "Kafka",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Tools/microbench"
+            path: "Tools/bench"
         ),
+        // The yardstick of the benchmark, loops in plain C on librdkafka; and a malloc that counts.
+        .target(name: "CBench", dependencies: ["CRdKafka"], path: "Tools/CBench"),
+        .testTarget(name: "benchTests", dependencies: ["bench", "JuiceMaker", "JuiceMessages", "Kafka", "TestSupport"]),
 
         // Run by `make soak`.
         .executableTarget(

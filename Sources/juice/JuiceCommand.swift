@@ -22,7 +22,7 @@ struct JuiceCommand: AsyncParsableCommand {
             (JUICE_BOOTSTRAP_SERVERS), and in a JSON file under its name ("bootstrap-servers") that --config or \
             JUICE_CONFIG names. An option wins over the environment, the environment over the file.
 
-            Exit status: 0 done, 1 an audit found a violation or a checked goal was missed, 2 out of stock, 3 rejected, \
+            Exit status: 0 done, 1 an audit found a violation, 2 out of stock, 3 rejected, \
             64 usage, 69 no broker or no answer, 70 failed, 78 bad configuration or topics.
             """,
         version: "\(JuiceVersion.current) (librdkafka \(KafkaLibrary.version))",
@@ -31,7 +31,6 @@ struct JuiceCommand: AsyncParsableCommand {
             Results.self, History.self, AuditCommand.self, Topics.self, Anchor.self, DeadLetters.self,
             MenuCommand.self,
             KioskCommand.self, RestockBotCommand.self, SendTraffic.self,
-            Bench.self,
         ]
     )
 

@@ -47,9 +47,9 @@ struct AuditCommand: ParsableCommand {
         let settings = try Settings(self)
         let printsJSON = try settings.boolean(.json)
         let run = try AuditRun(settings)
-        let bar = ProgressBar(isQuiet: true)
+        let bar = ProgressBar()
         let report = try run.report(on: try Connection(settings)) { done, total in
-            bar.show(.step("auditing", done: done, total: total))
+            bar.show("auditing", done, of: total)
         }
         bar.clear()
         if printsJSON {

@@ -76,12 +76,6 @@ enum Setting: String, CaseIterable, Sendable {
     case orders
     case stores
     case seed
-    // Measurements.
-    case rounds
-    case rate
-    case duration
-    case initialStock = "initial-stock"
-    case check
 
     /// The environment variable of this setting, such as `JUICE_BOOTSTRAP_SERVERS`.
     var environmentName: String { "JUICE_" + rawValue.uppercased().replacing("-", with: "_") }

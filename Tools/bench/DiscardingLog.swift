@@ -1,0 +1,94 @@
+import JuiceEngine
+import JuiceMessages
+
+/// A log of endless orders that discards all writes: it measures the engine alone, without Kafka.
+final class DiscardingLog: CommandLog {
+    static let partitionCount: Int32 = 1
+
+    private let workload: OrderWorkload
+    private var isAssigned = false
+    private var next = 0
+    private(set) var producedBytes = 0
+    /// The worker's claim of the partition, which it reads back.
+    private var claim: UnsafeRawBufferPointer?
+    private var isClaimed = false
+    /// Where the last transaction's answers stand.
+    private var journalled: Range<Offset> = 0..<0
+    private let share = InputShare(
+        orders: [0], partitionCount: partitionCount, orderCount: partitionCount, restockCount: partitionCount)
+
+    init(_ workload: OrderWorkload) { self.workload = workload }
+
+    deinit { claim?.deallocate() }
+
+    let now: Timestamp = 0
+
+    func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
+        guard isAssigned else {
+            isAssigned = true
+            return .assigned(share)
+        }
+        guard wait == .briefly else { return .records([], ends: []) }
+        var records: [CommandRecord] = []
+        // At most one lap: orders of two laps share their bytes.
+        let numbers = next..<next + min(maxRecords, workload.count)
+        records.reserveCapacity(numbers.count)
+        for number in numbers {
+            let key = workload.key(of: number)
+            records.append(
+                CommandRecord(
+                    topic: .orders, partition: Murmur2.partition(of: key, count: Self.partitionCount), offset: Offset(number),
+                    timestamp: nil, key: key, value: workload.value(of: number), index: records.count))
+        }
+        next += records.count
+        return .records(records, ends: [])
+    }
+
+    func headers(of record: CommandRecord) -> [MessageHeader] { [] }
+
+    func produce(_ record: OutputRecord) throws(LogError) {
+        producedBytes += record.value?.count ?? 0
+        guard record.topic == .results, let value = record.value else { return }
+        journalled = journalled.lowerBound..<journalled.upperBound + 1
+        guard !isClaimed else { return }
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: value.count, alignment: 1)
+        copy.copyMemory(from: value)
+        claim?.deallocate()
+        claim = UnsafeRawBufferPointer(copy)
+    }
+
+    func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
+        let extents = partitions.map { partition in
+            PartitionExtents(
+                partition: partition, inputs: share.inputs(of: partition).reduce(into: [:]) { $0[$1] = 0..<0 },
+                results: 0..<(claim == nil ? 0 : 1), stock: 0..<0)
+        }
+        return (extents, [:])
+    }
+
+    func readChangelog() throws(LogError) -> ChangelogBatch {
+        isClaimed = true
+        let record = ChangelogBatch.Record(
+            topic: .results, partition: 0, offset: 0, timestamp: nil, key: nil, value: claim, index: 0)
+        return ChangelogBatch(records: [record], ends: [])
+    }
+
+    func readBack(
+        _ ranges: [InputPartition: Range<Offset>]
+    ) throws(LogError) -> (records: [CommandRecord], damaged: Set<InputPartition>) { ([], []) }
+    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] { [:] }
+    func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset] { [:] }
+    func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {}
+    func initTransactions() throws(LogError) -> [String] { ["bench"] }
+    func fence(_ ids: Set<String>) throws(LogError) -> Set<String> { [] }
+    func confirmMembership(_ positions: [InputPosition]) throws(LogError) {}
+    func publish(_ positions: [InputPosition]) {}
+    func start(at positions: [InputPosition]) throws(LogError) {}
+    func begin() throws(LogError) { journalled = journalled.upperBound..<journalled.upperBound }
+    func flush() throws(LogError) {}
+    func commit() throws(LogError) {}
+    func name(of topic: InputTopic) -> String { "" }
+    func writtenResults(of partition: Int32) -> [Range<Offset>] { [journalled] }
+    func writtenStockEnd(of partition: Int32) -> Offset { 0 }
+    func leave() {}
+}
