@@ -95,11 +95,12 @@ tests: built
 # A release build, because only the heap allocations of optimised code count; of that program and its dependencies alone.
 heap: setup
 	@echo "Counting an order's heap allocations: there must be none"
-	@$(SWIFT) build -c release --product microbench
-	@.build/release/microbench --orders 200000 --check
+	@$(SWIFT) build -c release --product bench
+	@.build/release/bench heap --orders 200000 --check
 
 compat: build built .build/contract-venv/ready ## Run demo, tests and a short torture on several versions of librdkafka (VERSIONS="2.3.0 2.8.0" BOOTSTRAP=host:port)
 	@$(SWIFT) build -c release --product torture
+	@$(SWIFT) build -c release --product bench
 	@BOOTSTRAP="$(BOOTSTRAP)" ROUNDS=$(if $(filter file,$(origin ROUNDS)),5,$(ROUNDS)) ./scripts/compat.sh \
 		.build/contract-venv/bin/python .build/release $(VERSIONS)
 
@@ -185,18 +186,19 @@ soak: setup ## Run 10,000 transactions and 100 rebalances: memory and threads mu
 
 bench: build ## Measure the service against a bare loop in C on a real broker (BOOTSTRAP=host:port; about 6 minutes)
 	@[ -n "$(BOOTSTRAP)" ] || { echo "Name a broker: make bench BOOTSTRAP=host:port"; exit 64; }
-	@juice="$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/juice" && $$juice bench core && \
+	@$(SWIFT) build -c $(CONFIGURATION) --product bench
+	@bench="$$($(SWIFT) build -c $(CONFIGURATION) --show-bin-path)/bench" && $$bench core && \
 		for what in end-to-end "latency --rate 100" "latency --rate 1000" restore repeats; do \
-			echo && $$juice bench $$what --bootstrap-servers "$(BOOTSTRAP)" || exit $$?; \
+			echo && $$bench $$what --bootstrap-servers "$(BOOTSTRAP)" || exit $$?; \
 		done
 
 microbench: setup ## Measure each piece of an order's work without Kafka: heap allocations and nanoseconds
-	@$(SWIFT) build -c release --product microbench
-	@"$$($(SWIFT) build -c release --show-bin-path)/microbench" $(ARGS)
+	@$(SWIFT) build -c release --product bench
+	@bench="$$($(SWIFT) build -c release --show-bin-path)/bench" && $$bench heap $(ARGS) && echo && $$bench core $(ARGS)
 
 instructions: setup ## The same in instructions, counted by valgrind (Linux; about 3 minutes)
-	@$(SWIFT) build -c release --product microbench
-	@./scripts/instructions.sh "$$($(SWIFT) build -c release --show-bin-path)/microbench"
+	@$(SWIFT) build -c release --product bench
+	@./scripts/instructions.sh "$$($(SWIFT) build -c release --show-bin-path)/bench"
 
 # Each sanitizer has its own build. ThreadSanitizer has to learn of librdkafka's threads: see c11threads.c. It does not report
 # leaked threads, because a worker that hangs in librdkafka is left behind on purpose when the service stops.

@@ -68,10 +68,6 @@ let package = Package(
         .target(
             name: "JuiceRestockBot",
             dependencies: ["Kafka", "JuiceMaker", "JuiceMessages", .product(name: "Metrics", package: "swift-metrics")]),
-        // The engine's work on an order, in pieces: what `make microbench` measures.
-        .target(name: "CoreBench", dependencies: ["JuiceMaker", "JuiceMessages", "JuiceEngine"]),
-        // The yardstick of measurements: the same loop in plain C on librdkafka.
-        .target(name: "CBareLoop", dependencies: ["CRdKafka"]),
         .executableTarget(
             name: "juice",
             dependencies: [
@@ -131,16 +127,18 @@ let package = Package(
             path: "Tools/simulate"
         ),
 
-        // Run by `make microbench`. Its malloc counts, so it is an executable of its own.
-        .target(name: "CMallocCount", path: "Tools/CMallocCount"),
+        // Run by `make bench`, `make heap` and `make instructions`.
         .executableTarget(
-            name: "microbench",
+            name: "bench",
             dependencies: [
-                "CMallocCount", "CoreBench",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "CBench", "JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceService", "Kafka",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Tools/microbench"
+            path: "Tools/bench"
         ),
+        // The yardstick of the benchmark, loops in plain C on librdkafka; and a malloc that counts.
+        .target(name: "CBench", dependencies: ["CRdKafka"], path: "Tools/CBench"),
+        .testTarget(name: "benchTests", dependencies: ["bench", "JuiceMaker", "JuiceMessages", "Kafka", "TestSupport"]),
 
         // Run by `make soak`.
         .executableTarget(

@@ -11,6 +11,7 @@ cd "$(dirname "$0")/.."
 python=$1
 juice=$2/juice
 torture=$2/torture
+bench=$2/bench
 shift 2
 # The tests are already built.
 export IN_STAGES=1
@@ -75,7 +76,7 @@ throughput() {
     local round version
     for round in 1 2 3; do
         for version in "${loaded_versions[@]}"; do
-            LD_LIBRARY_PATH=${libraries[$version]} "$juice" bench end-to-end --bootstrap-servers "$BOOTSTRAP" --rounds 1 --json \
+            LD_LIBRARY_PATH=${libraries[$version]} "$bench" end-to-end --bootstrap-servers "$BOOTSTRAP" --rounds 1 --json \
                 > "$logs/$version/throughput-$round.json" 2>> "$logs/$version/throughput.log" || return 1
         done
     done
@@ -84,7 +85,7 @@ import json, pathlib, statistics, sys
 
 def orders_per_second(version, number):
     text = pathlib.Path(sys.argv[1], version, f"throughput-{number}.json").read_text()
-    return json.loads(text)["medians"]["service"]["ordersPerSecond"]
+    return next(figure["median"] for figure in json.loads(text)["figures"] if figure["name"] == "orders/s, service")
 
 first, *_ = versions = sys.argv[2:]
 for version in versions:

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Counts the instructions of each piece of an order's work with valgrind: the same number on every run, however busy the
-# machine is. The result is the difference between a long and a short run of microbench, so startup does not count.
+# machine is. The result is the difference between a long and a short run of bench, so startup does not count.
 #
-# Usage: scripts/instructions.sh path/to/microbench [piece ...]
+# Usage: scripts/instructions.sh path/to/bench [piece ...]
 set -euo pipefail
 
-microbench=$1
+bench=$1
 shift
 pieces=("$@")
 [ ${#pieces[@]} -gt 0 ] || pieces=(decode apply encode order basket remember engine engine-basket restore)
@@ -14,12 +14,12 @@ command -v valgrind > /dev/null || { echo "valgrind is not installed: apt-get in
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 # Debian 12's valgrind cannot read the debugging information of newer compilers.
-strip --strip-debug -o "$folder/microbench" "$microbench"
+strip --strip-debug -o "$folder/bench" "$bench"
 
 # Prints the instructions of a run: count PIECE ORDERS.
 count() {
-    valgrind --tool=callgrind --callgrind-out-file="$folder/out" "$folder/microbench" --bare --only "$1" --orders "$2" \
-        2>&1 | awk '/Collected/ { print $NF }'
+    valgrind --tool=callgrind --callgrind-out-file="$folder/out" "$folder/bench" piece "$1" --orders "$2" 2>&1 \
+        | awk '/Collected/ { print $NF }'
 }
 
 # The first 100,000 orders fill the duplicate memory; after that every order costs the same.

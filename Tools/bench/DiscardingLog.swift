@@ -3,20 +3,23 @@ import JuiceMessages
 
 /// A log of endless orders that discards all writes: it measures the engine alone, without Kafka.
 final class DiscardingLog: CommandLog {
+    static let partitionCount: Int32 = 1
+
     private let workload: OrderWorkload
-    private let partitionCount: Int32
     private var isAssigned = false
     private var next = 0
     private(set) var producedBytes = 0
-    private var claims: [(partition: Int32, value: UnsafeRawBufferPointer)] = []
+    /// The worker's claim of the partition, which it reads back.
+    private var claim: UnsafeRawBufferPointer?
     private var isClaimed = false
-    /// Where the last transaction's answers stand. There is one partition.
+    /// Where the last transaction's answers stand.
     private var journalled: Range<Offset> = 0..<0
+    private let share = InputShare(
+        orders: [0], partitionCount: partitionCount, orderCount: partitionCount, restockCount: partitionCount)
 
-    init(workload: OrderWorkload, partitionCount: Int32) {
-        self.workload = workload
-        self.partitionCount = partitionCount
-    }
+    init(_ workload: OrderWorkload) { self.workload = workload }
+
+    deinit { claim?.deallocate() }
 
     let now: Timestamp = 0
 
@@ -34,7 +37,7 @@ final class DiscardingLog: CommandLog {
             let key = workload.key(of: number)
             records.append(
                 CommandRecord(
-                    topic: .orders, partition: Murmur2.partition(of: key, count: partitionCount), offset: Offset(number),
+                    topic: .orders, partition: Murmur2.partition(of: key, count: Self.partitionCount), offset: Offset(number),
                     timestamp: nil, key: key, value: workload.value(of: number), index: records.count))
         }
         next += records.count
@@ -43,13 +46,6 @@ final class DiscardingLog: CommandLog {
 
     func headers(of record: CommandRecord) -> [MessageHeader] { [] }
 
-    private var share: InputShare {
-        InputShare(
-            orders: Array(0..<partitionCount), partitionCount: partitionCount, orderCount: partitionCount,
-            restockCount: partitionCount)
-    }
-
-    /// All but the claims is forgotten: the engine reads those back.
     func produce(_ record: OutputRecord) throws(LogError) {
         producedBytes += record.value?.count ?? 0
         guard record.topic == .results, let value = record.value else { return }
@@ -57,27 +53,24 @@ final class DiscardingLog: CommandLog {
         guard !isClaimed else { return }
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: value.count, alignment: 1)
         copy.copyMemory(from: value)
-        claims.append((record.partition, UnsafeRawBufferPointer(copy)))
+        claim?.deallocate()
+        claim = UnsafeRawBufferPointer(copy)
     }
-
-    deinit { for (_, value) in claims { value.deallocate() } }
 
     func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
         let extents = partitions.map { partition in
             PartitionExtents(
                 partition: partition, inputs: share.inputs(of: partition).reduce(into: [:]) { $0[$1] = 0..<0 },
-                results: 0..<(claims.isEmpty ? 0 : 1), stock: 0..<0)
+                results: 0..<(claim == nil ? 0 : 1), stock: 0..<0)
         }
         return (extents, [:])
     }
 
     func readChangelog() throws(LogError) -> ChangelogBatch {
         isClaimed = true
-        let records = claims.enumerated().map { index, claim in
-            ChangelogBatch.Record(
-                topic: .results, partition: claim.partition, offset: 0, timestamp: nil, key: nil, value: claim.value, index: index)
-        }
-        return ChangelogBatch(records: records, ends: [])
+        let record = ChangelogBatch.Record(
+            topic: .results, partition: 0, offset: 0, timestamp: nil, key: nil, value: claim, index: 0)
+        return ChangelogBatch(records: [record], ends: [])
     }
 
     func readBack(

@@ -1,10 +1,10 @@
-/* Starts and observes the processes under measurement, with calls that are not available from Swift. */
+/* The processes under measurement, by calls that Swift does not have, and the signals to this one. */
 #if defined(__linux__)
 #define _GNU_SOURCE
 #include <sys/prctl.h>
 #endif
 
-#include "CBareLoop.h"
+#include "CBench.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +18,20 @@
 #include <mach/mach_time.h>
 #include <sys/resource.h>
 #endif
+
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int signal) {
+    (void)signal;
+    is_interrupted = 1;
+}
+
+void process_catch_signals(void) {
+    signal(SIGINT, interrupt);
+    signal(SIGTERM, interrupt);
+}
+
+bool process_is_interrupted(void) { return is_interrupted; }
 
 /* Runs in the forked child of a multithreaded process: only async-signal-safe calls are allowed. */
 static void become(const char *executable, char *const arguments[], int output, pid_t parent) {
@@ -43,7 +57,7 @@ static void become(const char *executable, char *const arguments[], int output, 
     _exit(127);
 }
 
-pid_t bare_spawn(const char *executable, char *const arguments[], const char *output) {
+pid_t process_spawn(const char *executable, char *const arguments[], const char *output) {
     int file = open(output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (file < 0) return -1;
     pid_t parent = getpid();
@@ -55,7 +69,7 @@ pid_t bare_spawn(const char *executable, char *const arguments[], const char *ou
     return child;
 }
 
-int64_t bare_cpu_time(pid_t process) {
+int64_t process_cpu_time(pid_t process) {
 #if defined(__APPLE__)
     struct rusage_info_v0 usage;
     if (proc_pid_rusage(process, RUSAGE_INFO_V0, (rusage_info_t *)&usage)) return -1;
@@ -70,7 +84,7 @@ int64_t bare_cpu_time(pid_t process) {
 #endif
 }
 
-int64_t bare_resident_memory(pid_t process) {
+int64_t process_resident_memory(pid_t process) {
 #if defined(__APPLE__)
     struct rusage_info_v0 usage;
     if (proc_pid_rusage(process, RUSAGE_INFO_V0, (rusage_info_t *)&usage)) return -1;

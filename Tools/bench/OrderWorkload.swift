@@ -2,15 +2,15 @@ import JuiceMaker
 import JuiceMessages
 
 /// Orders as POS systems send them, as bytes in contiguous memory. Stores and juices are shuffled, but the same every time.
-public final class OrderWorkload {
+final class OrderWorkload {
     /// Plenty of all fruits except one, strawberries: their juices are out of stock, all others are made.
-    public static let menu = (try? Menu.standard { $0.id == scarce ? $0.initialStock : 10_000 }) ?? Menu.standard
+    static let menu = (try? Menu.standard { $0.id == scarce ? $0.initialStock : 10_000 }) ?? Menu.standard
     private static let scarce = "strawberry"
 
     /// How many orders there are, a power of two. Further ones repeat them under new ids.
-    public let count: Int
+    let count: Int
     /// The number of stores.
-    public let storeCount: Int
+    let storeCount: Int
 
     private let memory: UnsafeMutableRawBufferPointer
     private let stride: Int
@@ -23,7 +23,7 @@ public final class OrderWorkload {
     }
 
     /// The latest lap, and its digits as they appear in ids.
-    private var lap = 0
+    private var lap = -1
     private var lapDigits: UInt32 = 0
 
     private static let keyRoom = 16
@@ -35,10 +35,9 @@ public final class OrderWorkload {
     ///   - count: how many, a power of two.
     ///   - storeCount: the number of stores.
     ///   - items: how many juices each asks for; more than one make baskets.
-    public init(count: Int, storeCount: Int, items: Int = 1) {
+    init(count: Int, storeCount: Int, items: Int = 1) {
         precondition(count.nonzeroBitCount == 1, "the number of orders must be a power of two")
-        self.count = count
-        self.storeCount = storeCount
+        (self.count, self.storeCount) = (count, storeCount)
         let juices = Self.menu.juices.map(\.id)
         let plenty = Self.menu.juices.filter { juice in juice.recipe.allSatisfy { Self.menu.fruits[$0.fruit].id != Self.scarce } }
             .map(\.id)
@@ -82,7 +81,7 @@ public final class OrderWorkload {
     }
 
     /// The key of an order.
-    public func key(of number: Int) -> UnsafeRawBufferPointer {
+    func key(of number: Int) -> UnsafeRawBufferPointer {
         let index = number & (count - 1)
         let start = index * stride
         return UnsafeRawBufferPointer(rebasing: memory[start..<start + orders[index].keyLength])
@@ -90,20 +89,17 @@ public final class OrderWorkload {
 
     /// The value of an order, with an id that is unique to the number. It is valid until the value of a number that differs by
     /// a multiple of ``count`` is requested.
-    public func value(of number: Int) -> UnsafeRawBufferPointer {
+    func value(of number: Int) -> UnsafeRawBufferPointer {
         let index = number & (count - 1)
         let start = index * stride + Self.keyRoom
-        begin(lap: number / count)
+        if number / count != lap {
+            lap = number / count
+            lapDigits = Self.digits(lap, 4).withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
+        }
         memory.storeBytes(of: lapDigits, toByteOffset: start + Self.beforeID.count, as: UInt32.self)
         return UnsafeRawBufferPointer(rebasing: memory[start..<start + orders[index].valueLength])
     }
 
-    private func begin(lap: Int) {
-        guard lap != self.lap || lapDigits == 0 else { return }
-        self.lap = lap
-        lapDigits = Self.digits(lap, 4).withUnsafeBytes { $0.loadUnaligned(as: UInt32.self) }
-    }
-
     /// The index of an order's store, from 0.
-    public func store(of number: Int) -> Int { orders[number & (count - 1)].store }
+    func store(of number: Int) -> Int { orders[number & (count - 1)].store }
 }
