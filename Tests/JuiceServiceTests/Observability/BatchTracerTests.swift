@@ -2,11 +2,11 @@ import InMemoryTracing
 import Instrumentation
 import JuiceEngine
 import JuiceMessages
-import JuiceSimulation
 import Testing
 import Tracing
 
 @testable import JuiceService
+@testable import simulate
 
 /// The spans of a worker, run on a simulated log.
 @Suite struct BatchTracerTests {

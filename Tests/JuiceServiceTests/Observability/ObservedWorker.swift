@@ -2,10 +2,10 @@ import InMemoryTracing
 import JuiceEngine
 import JuiceMaker
 import JuiceMessages
-import JuiceSimulation
 import MetricsTestKit
 
 @testable import JuiceService
+@testable import simulate
 
 /// A worker on a simulated log under observation.
 final class ObservedWorker {

@@ -1,9 +1,9 @@
 import JuiceEngine
 import JuiceMessages
-import JuiceSimulation
 import Testing
 
 @testable import JuiceService
+@testable import simulate
 
 /// The metrics of a worker that runs on a simulated log.
 @Suite struct WorkerMetricsTests {
