@@ -112,17 +112,11 @@ let package = Package(
             path: "Tools/torture"
         ),
         .testTarget(name: "tortureTests", dependencies: ["JuiceAudit", "torture"]),
-        .target(
-            name: "JuiceSimulation",
-            dependencies: [
-                "JuiceAudit", "JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceRestockBot", "Kafka",
-            ],
-            path: "Tools/JuiceSimulation"
-        ),
         .executableTarget(
             name: "simulate",
             dependencies: [
-                "JuiceSimulation", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "JuiceAudit", "JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceRestockBot", "Kafka",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tools/simulate"
         ),
@@ -182,12 +176,11 @@ let package = Package(
             exclude: ["Corpus"]),
         .testTarget(
             name: "JuiceEngineTests",
-            dependencies: ["JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceSimulation", "TestSupport"]),
+            dependencies: ["JuiceEngine", "JuiceMaker", "JuiceMessages", "TestSupport", "simulate"]),
         .testTarget(
             name: "JuiceServiceTests",
             dependencies: [
-                "BrokerFaults", "JuiceEngine", "JuiceMaker", "JuiceService", "JuiceSimulation", "Kafka",
-                "JuiceMessages", "TestSupport",
+                "BrokerFaults", "JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceService", "Kafka", "TestSupport", "simulate",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]),

@@ -32,54 +32,6 @@ import Testing
         }
     }
 
-    @Test func theOldAreForgottenOnceTheyAreOlderThanTheWindowAndADelay() {
-        var story = Story()
-        story.answer(sentAt: 0, at: 0)
-        story.pass(1990)
-        story.answer(sentAt: 1990, at: 1990)
-        #expect(story.first == 0)
-        story.pass(110)
-        story.answer(sentAt: 2100, at: 2100)
-        #expect(story.first == 1)
-    }
-
-    @Test func anOutageAgesNothing() {
-        var story = Story()
-        story.answer(sentAt: 0, at: 0)
-        story.answer(sentAt: 1_000_000, at: 1_000_000)
-        #expect(story.first == 0)
-        story.pass(1900)
-        story.answer(sentAt: story.now, at: story.now)
-        #expect(story.first == 0)
-        story.pass(300)
-        story.answer(sentAt: story.now, at: story.now)
-        #expect(story.first == 2)
-    }
-
-    /// Ten times slower than it grew.
-    @Test func aBacklogThatIsReadSlowlyAgesNothing() {
-        var story = Story()
-        for sent in stride(from: Timestamp(0), through: 2000, by: 10) {
-            story.pass(100)
-            story.answer(sentAt: sent, at: story.now)
-        }
-        #expect(story.first == 0)
-        story.pass(100)
-        story.answer(sentAt: 2050, at: story.now)
-        #expect((1...5).contains(story.first))
-    }
-
-    @Test func clocksThatAreBehindNeitherStretchNorEmptyIt() {
-        var story = Story()
-        for step in 0...400 {
-            let now = Timestamp(step) * 10
-            story.pass(10)
-            story.answer(sentAt: step % 2 == 0 ? now : now - 500_000, at: now)
-        }
-        // Those of the last 2,000 ms stay, and a little more.
-        #expect((190...200).contains(story.first))
-    }
-
     @Test func aKindWaitsForItsOwnTopicOnly() {
         var story = Story()
         story.answer(sentAt: 0, at: 0)

@@ -1,7 +1,8 @@
 import JuiceEngine
 import JuiceMaker
-import JuiceSimulation
 import Testing
+
+@testable import simulate
 
 /// Orders that are taken back: the contract's table, and what becomes of the id.
 @Suite struct CancelTests {
@@ -46,14 +47,6 @@ import Testing
         #expect(cluster.values(.stock).isEmpty)
     }
 
-    @Test func anOrderThatComesAfterItsCancelIsNotMade() {
-        cluster.cancel("a")
-        for _ in 0..<2 { cluster.order("a", "kiwi") }
-        harness.run()
-        #expect(cluster.answers() == ["cancelled a", "rejected a", "rejected a"])
-        #expect(cluster.values(.stock).isEmpty)
-    }
-
     @Test func aDeadOrderStaysDead() {
         cluster.order("a", "kiwi")
         cluster.cancel("a")
@@ -64,16 +57,6 @@ import Testing
         #expect(cluster.answers() == ["juiceMade a", "cancelled a", "rejected a", "rejected a", "cancelled a again"])
         #expect(last.contains(#""returned":{"kiwi":3},"left":{"kiwi":10},"revision":2"#))
         #expect(stock.contains(#""revision":2"#))
-    }
-
-    @Test func ordersOfOtherIDsStoresAndKindsAreNotConcerned() {
-        cluster.cancel("a")
-        cluster.order("b", "kiwi")
-        cluster.order("a", "kiwi", store: "jamsil")
-        harness.run()
-        cluster.restock("a", #""add":{"kiwi":1}"#)
-        harness.run()
-        #expect(cluster.answers() == ["cancelled a", "juiceMade b", "juiceMade a", "restocked a"])
     }
 
     @Test func aCancelThatWouldOverflowLeavesTheOrderMade() {
@@ -137,40 +120,6 @@ import Testing
         #expect(cluster.answerValues().last?.contains(#""returned":{},"left":{}"#) == true)
     }
 
-    @Test(arguments: [SimulatedLog.Call.produce, .commit])
-    func whatWasAbortedIsCancelledOnce(call: SimulatedLog.Call) {
-        cluster.order("a", "kiwi")
-        harness.run()
-        harness.fail(call, with: LogError(.startOver, "a test"))
-        cluster.cancel("a")
-        harness.run()
-        #expect(cluster.answers() == ["juiceMade a", "cancelled a"])
-        #expect(stock.contains(#""revision":2"#) && stock.contains(#""kiwi":10"#))
-    }
-
-    @Test func aSuccessorKnowsWhatWasCancelledAndWhatCanBe() {
-        let cluster = SimulatedCluster(partitionCount: 1)
-        let first = Harness(cluster, member: "first")
-        for id in ["a", "b"] { cluster.order(id, "kiwi") }
-        cluster.cancel("a")
-        cluster.cancel("c")
-        for id in ["a", "c"] { cluster.order(id, "kiwi") }
-        first.run()
-        cluster.group.remove("first")
-
-        let second = Harness(cluster, member: "second")
-        for id in ["a", "b", "c"] { cluster.cancel(id) }
-        for id in ["a", "b", "c"] { cluster.order(id, "kiwi") }
-        second.run()
-        #expect(
-            cluster.answers().suffix(6) == [
-                "cancelled a again", "cancelled b", "cancelled c again", "rejected a", "rejected b",
-                "rejected c",
-            ]
-        )
-        #expect(cluster.values(.stock).last?.contains(#""revision":4"#) == true)
-    }
-
     /// Its answers are known by their templates.
     @Test func aSuccessorOfAnotherLanguageOrMenuCancelsAsWell() {
         for value in [
@@ -202,19 +151,6 @@ import Testing
         cluster.cancel("a")
         harness.run()
         #expect(cluster.answers().suffix(2) == ["rejected a", "cancelled a again"])
-    }
-
-    @Test func aForwardedCancelFindsItsOrder() {
-        let cluster = SimulatedCluster(partitionCount: 2)
-        let harness = Harness(cluster)
-        let store = cluster.store(in: 0)
-        cluster.order("a", "kiwi", store: store, partition: 1)
-        harness.run()
-        cluster.cancel("a", store: store, partition: 1)
-        harness.run()
-        cluster.order("a", "kiwi", store: store, partition: 1)
-        harness.run()
-        #expect(cluster.answers() == ["juiceMade a", "cancelled a", "rejected a"])
     }
 }
 
@@ -267,15 +203,5 @@ import Testing
         harness.run()
         let revisions = cluster.answerValues().map { value in value.firstMatch(of: /"revision":(\d+)/).map { String($0.1) } ?? "-" }
         #expect(revisions == ["1", "-", "-", "2", "3", "4", "-", "1", "5"])
-    }
-
-    @Test func anAbortedRevisionIsGivenAgain() {
-        cluster.order("a", "kiwi")
-        harness.run()
-        harness.fail(.commit, with: LogError(.startOver, "a test"))
-        cluster.order("b", "kiwi")
-        harness.run()
-        #expect(cluster.answerValues().last?.contains(#""revision":2"#) == true)
-        #expect(cluster.answers() == ["juiceMade a", "juiceMade b"])
     }
 }

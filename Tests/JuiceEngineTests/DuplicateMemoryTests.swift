@@ -74,11 +74,6 @@ private final class JournalledMemory {
         BorrowedText.withText(store) { store in BorrowedText.withText("\(id)") { CommandFingerprint(kind, store: store, id: $0) } }
     }
 
-    /// Which of these commands, sent anew at this time, are known.
-    private func known(_ ids: ClosedRange<Int>, at time: Timestamp = 0, in memory: JournalledMemory) -> [Int] {
-        ids.filter { memory.answer(to: command($0), at: time) != nil }
-    }
-
     @Test func kindStoreAndIDTellCommandsApart() {
         let memory = JournalledMemory(window: .standard)
         memory.remember(1, to: command(1), at: 0)
@@ -98,15 +93,6 @@ private final class JournalledMemory {
         #expect(joined != other)
     }
 
-    @Test func theOldestAreForgottenBeyondTheCount() {
-        let memory = JournalledMemory(window: DuplicateWindow(age: 1000, count: 3))
-        for id in 1...5 { memory.remember(id, to: command(id), at: 0) }
-        // Until the commit an undo may still need the oldest.
-        #expect(memory.memory.count == 5)
-        memory.commit(at: 0)
-        #expect(known(1...5, in: memory) == [3, 4, 5])
-    }
-
     /// The window's age, when the repeat was sent after the first, and whether it is known. Times are rounded to 16 ms here,
     /// so that up to 32 ms more are within the window.
     @Test(
@@ -124,40 +110,6 @@ private final class JournalledMemory {
             memory.remember(1, to: command(1), at: first)
             #expect((memory.answer(to: command(1), at: first + later) != nil) == isKnown)
         }
-    }
-
-    @Test func whatIsTooOldIsRememberedAnew() {
-        let memory = JournalledMemory(window: DuplicateWindow(age: 1000, count: 4))
-        memory.remember(1, to: command(1), at: 0)
-        memory.commit(at: 0)
-        memory.remember(2, to: command(1), at: 5000)
-        #expect(memory.answer(to: command(1), at: 5500) == 2)
-        // It was not carried out anew after all.
-        memory.undo()
-        #expect(memory.answer(to: command(1), at: 500) == 1)
-        #expect(memory.answer(to: command(1), at: 5500) == nil)
-        for round in 2...3 { memory.remember(round, to: command(1), at: Timestamp(round) * 5000) }
-        memory.undo()
-        #expect(memory.answer(to: command(1), at: 500) == 1)
-        memory.remember(4, to: command(1), at: 5000)
-        memory.commit(at: 5000)
-        // The earlier answer leaves the queue, and not the later one with it.
-        for id in 2...4 { memory.remember(id, to: command(id), at: 5000) }
-        memory.commit(at: 5000)
-        #expect(memory.memory.count == 4)
-        #expect(memory.answer(to: command(1), at: 5000) == 4)
-    }
-
-    @Test func anUndoForgetsWhatIsNotCommitted() {
-        let memory = JournalledMemory(window: .standard)
-        memory.remember(1, to: command(1), at: 0)
-        memory.commit(at: 0)
-        memory.remember(2, to: command(2), at: 0)
-        memory.undo()
-        #expect(memory.answer(to: command(1), at: 0) == 1)
-        #expect(memory.answer(to: command(2), at: 0) == nil)
-        memory.remember(3, to: command(2), at: 0)
-        #expect(memory.answer(to: command(2), at: 0) == 3)
     }
 
     @Test func aCommandReadBackTwiceHasItsLaterAnswer() {

@@ -1,6 +1,7 @@
 import JuiceEngine
 import JuiceMessages
-import JuiceSimulation
+
+@testable import simulate
 
 /// A worker on a simulated cluster, driven step by step.
 final class Harness {
@@ -25,6 +26,17 @@ final class Harness {
     var log: SimulatedLog { worker.log }
     var events: [WorkerEvent] { recorder.events }
     var held: HeldState { worker.held }
+
+    /// Why partitions stopped.
+    var faults: [PartitionFault] { events.compactMap { if case .partitionStopped(_, let fault) = $0 { fault } else { nil } } }
+    var fault: PartitionFault? { faults.first }
+    var restored: [RestoredState] { events.compactMap { if case .restored(_, let state) = $0 { state } else { nil } } }
+    var hasStartedOver: Bool { events.contains { if case .startingOver = $0 { true } else { false } } }
+    var hasRecovered: Bool { events.contains { if case .partitionRecovered = $0 { true } else { false } } }
+    /// The transactions that had commands.
+    var transactions: [TransactionSummary] {
+        events.compactMap { if case .committed(let summary) = $0, summary.commands > 0 { summary } else { nil } }
+    }
 
     @discardableResult func step() -> Worker<SimulatedLog>.Step { worker.step() }
 

@@ -1,7 +1,8 @@
 import JuiceEngine
 import JuiceMessages
-import JuiceSimulation
 import Testing
+
+@testable import simulate
 
 /// What is done to the topics: the right answers follow, or a partition that stops, with the reason.
 @Suite struct LogIdentityTests {
@@ -241,7 +242,7 @@ import Testing
         for _ in 0..<50 { harness.step() }
         cluster.now += 30_001
         for _ in 0..<5 { harness.step() }
-        #expect(harness.events.contains { if case .startingOver = $0 { true } else { false } })
+        #expect(harness.hasStartedOver)
         harness.log.longestRead = 5
         harness.run()
         #expect(harness.held.partitions == 1)
@@ -299,13 +300,6 @@ import Testing
         cluster.now += 3_001
         harness.run()
         #expect(cluster.values(.results).filter { $0.contains("since") }.count == claims)
-    }
-}
-
-extension Harness {
-    /// Why the first partition that stopped did.
-    var fault: PartitionFault? {
-        events.lazy.compactMap { if case .partitionStopped(_, let fault) = $0 { fault } else { nil } }.first
     }
 }
 

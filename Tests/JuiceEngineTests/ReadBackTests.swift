@@ -1,7 +1,8 @@
 import JuiceEngine
 import JuiceMessages
-import JuiceSimulation
 import Testing
+
+@testable import simulate
 
 /// Repeats whose first answers are no longer in memory.
 @Suite struct ReadBackTests {
@@ -13,9 +14,7 @@ import Testing
     }
 
     private func readBackCount(_ harness: Harness) -> Int {
-        harness.events.reduce(0) {
-            if case .committed(let summary) = $1 { $0 + summary.answersReadBack } else { $0 }
-        }
+        harness.transactions.reduce(0) { $0 + $1.answersReadBack }
     }
 
     @Test func aRepeatGetsItsAnswerFromTheJournal() {
@@ -54,10 +53,7 @@ import Testing
         #expect(cluster.answers() == ["juiceMade a", "juiceMade b", "juiceMade c", "juiceMade a again", "juiceMade d"])
         #expect(cluster.answers(partition: 1) == ["juiceMade other"])
         // In two transactions: with the first record of each partition, and with the rest.
-        let commits = harness.events.filter {
-            if case .committed(let summary) = $0 { summary.commands > 0 } else { false }
-        }
-        #expect(commits.count == 3)
+        #expect(harness.transactions.count == 3)
     }
 
     @Test func aRepeatWithinALargeTransactionWaitsForTheNext() {
@@ -167,7 +163,7 @@ import Testing
                 "juiceMade a again",
             ]
         )
-        #expect(!harness.events.contains { if case .startingOver = $0 { true } else { false } })
+        #expect(!harness.hasStartedOver)
     }
 
     @Test func aWorkerThatIsToStopDoesNotReadOn() {

@@ -1,6 +1,7 @@
-import JuiceSimulation
 import TestSupport
 import Testing
+
+@testable import simulate
 
 /// The real engine under random faults, judged by the committed records alone.
 ///

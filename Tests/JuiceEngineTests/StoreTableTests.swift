@@ -17,38 +17,6 @@ import Testing
         table.state(of: BorrowedText(store)).store[1]
     }
 
-    @Test func aStoreStartsWithTheMenusStock() {
-        let table = StoreTable(menu: .standard)
-        #expect(table.state(of: BorrowedText("a")).store.levels == [10, 10, 10, 10, 10])
-        #expect(table.state(of: BorrowedText("a")).revision == 0)
-        #expect(table.count == 0)
-    }
-
-    @Test func aStoreThatWasNotChangedIsNotKept() {
-        var table = StoreTable(menu: .standard)
-        #expect(table.update(ByteKeyTable.Key(BorrowedText("a").bytes)) { _ in false } == 0)
-        #expect(table.count == 0)
-        #expect(!table.hasUnwritten)
-    }
-
-    @Test func undoRevertsEveryChangeSinceTheCommit() {
-        var table = StoreTable(menu: .standard)
-        take(1, "a", from: &table)
-        table.commit()
-        take(2, "a", from: &table)
-        take(3, "a", from: &table)
-        take(4, "b", from: &table)
-        take(100, "b", from: &table)
-        #expect(bananas("a", in: table) == 4)
-        #expect(bananas("b", in: table) == 6)
-        table.undo()
-        #expect(bananas("a", in: table) == 9)
-        #expect(table.state(of: BorrowedText("a")).revision == 1)
-        #expect(bananas("b", in: table) == 10)
-        #expect(table.state(of: BorrowedText("b")).revision == 0)
-        #expect(table.unwrittenCount == 1)
-    }
-
     @Test func aRevisionStaysAtTheLargestInteger() {
         var table = StoreTable(menu: .standard)
         let key = ByteKeyTable.Key(BorrowedText("a").bytes)
@@ -102,12 +70,5 @@ import Testing
         var visited: [String] = []
         table.forEachUnwritten { name, store, revision in visited.append("\(String(name)) \(store[1]) \(revision)") }
         return visited
-    }
-
-    @Test func storesAreDistinguishedByTheirBytes() {
-        var table = StoreTable(menu: .standard)
-        take(1, "caf\u{E9}", from: &table)
-        take(2, "cafe\u{301}", from: &table)
-        #expect(table.count == 2)
     }
 }

@@ -1,6 +1,7 @@
 import JuiceEngine
-import JuiceSimulation
 import Testing
+
+@testable import simulate
 
 /// The worker's state machine, one event at a time.
 @Suite struct WorkerTests {
@@ -39,21 +40,6 @@ import Testing
         #expect(harness.cluster.committed(.orders) == 1)
     }
 
-    @Test func everyRecordHasARecordInTheJournal() {
-        let harness = Harness(SimulatedCluster(partitionCount: 2))
-        let cluster = harness.cluster
-        cluster.order("a", "banana")
-        cluster.order("b", "banana", store: cluster.store(in: 1), partition: 0)
-        cluster.send(.orders, partition: 0, key: "x", value: "juice, please")
-        cluster.restock("r", #""add":{"kiwi":1}"#)
-        harness.run()
-        let notes = cluster.values(.results).filter { $0.contains(#""offset""#) }
-        #expect(notes.count == 4)
-        #expect(notes.contains(#"{"type":"forwarded","topic":"orders","offset":1,"to":1}"#))
-        #expect(notes.contains(#"{"type":"deadLetter","topic":"orders","offset":2,"code":"notJSON"}"#))
-        #expect(cluster.values(.results, partition: 1).contains { $0.contains(#""offset":0,"from":"0/1","juice""#) })
-    }
-
     /// A reader of the journal must not have to read far.
     @Test func aPositionNoteStandsOnceInAThousandRecords() {
         let harness = Harness(maxBatch: 500)
@@ -73,34 +59,11 @@ import Testing
         #expect(harness.cluster.values(.stock, partition: 0).last?.contains(#""revision":4"#) == true)
     }
 
-    @Test func anAnswerThatChangesNothingWritesNoStock() {
-        let harness = Harness()
-        harness.cluster.order("a", "strawberry")
-        harness.cluster.order("b", "durian")
-        harness.run()
-        #expect(harness.cluster.answers() == ["outOfStock a", "rejected b"])
-        #expect(harness.cluster.values(.stock, partition: 0).isEmpty)
-    }
-
-    @Test func ordersAndRestocksOfAStoreShareItsStock() {
-        let harness = Harness()
-        harness.cluster.order("a", "strawberry")
-        harness.run()
-        harness.cluster.restock("r", #""add":{"strawberry":6}"#)
-        harness.run()
-        harness.cluster.order("b", "strawberry")
-        harness.run()
-        #expect(harness.cluster.answers() == ["outOfStock a", "restocked r", "juiceMade b"])
-    }
-
     @Test func aBatchIsSplitAtItsLimit() {
         let harness = Harness(maxBatch: 3)
         for number in 1...7 { harness.cluster.order("\(number)", "durian") }
         harness.run()
-        let sizes = harness.events.compactMap {
-            if case .committed(let summary) = $0, summary.commands > 0 { summary.commands } else { nil }
-        }
-        #expect(sizes == [3, 3, 1])
+        #expect(harness.transactions.map(\.commands) == [3, 3, 1])
     }
 
     @Test func aRecordThatNamesNoCommandBecomesADeadLetterUntouched() throws {
@@ -121,15 +84,6 @@ import Testing
         #expect(headers["juice.source.topic"] == "juice.orders")
         #expect(headers["juice.source.partition"] == "0")
         #expect(headers["juice.source.offset"] == "0")
-    }
-
-    @Test func aKeyThatNamesNoStoreMakesADeadLetter() {
-        let harness = Harness()
-        harness.cluster.send(
-            .orders, partition: 0, key: String(repeating: "x", count: 129), value: #"{"orderId":"a","juice":"kiwi"}"#)
-        harness.run()
-        #expect(harness.cluster.answers().isEmpty)
-        #expect(harness.cluster.values(.deadLetters).count == 1)
     }
 
     @Test func traceHeadersAreCopiedToTheAnswerAndOthersAreNot() throws {

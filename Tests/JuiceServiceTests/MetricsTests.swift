@@ -2,7 +2,7 @@ import InMemoryTracing
 import Instrumentation
 import JuiceEngine
 import JuiceMessages
-import JuiceSimulation
+@testable import simulate
 import MetricsTestKit
 import Testing
 import Tracing

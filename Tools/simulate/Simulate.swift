@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import JuiceSimulation
+import Synchronization
 
 /// Runs the engine on a simulated Kafka cluster, once per seed, and prints the seeds that break the contract.
 @main
@@ -37,11 +37,7 @@ struct Simulate: ParsableCommand {
     }
 
     func run() throws {
-        if let seed {
-            try replay(seed)
-        } else {
-            try Campaign(from: from, count: seeds, jobs: jobs, mostFailures: failures, flaw: flaw).run()
-        }
+        if let seed { try replay(seed) } else { try runAll() }
     }
 
     private func replay(_ seed: UInt64) throws {
@@ -52,6 +48,54 @@ struct Simulate: ParsableCommand {
             throw ExitCode.failure
         }
         print("seed \(seed): the contract was kept")
+    }
+
+    // MARK: - Many seeds
+
+    /// What the threads share.
+    private final class Progress: Sendable {
+        let next = Atomic(0)
+        let done = Atomic(0)
+        let failures = Atomic(0)
+    }
+
+    private func runAll() throws {
+        let progress = Progress()
+        let start = ContinuousClock.now
+        let ended = DispatchGroup()
+        for _ in 0..<jobs {
+            ended.enter()
+            let thread = Thread {
+                work(progress)
+                ended.leave()
+            }
+            // The default of a secondary thread is small on some systems.
+            thread.stackSize = 8 << 20
+            thread.start()
+        }
+        while ended.wait(timeout: .now() + .seconds(10)) == .timedOut {
+            FileHandle.standardError.write(Data("\(progress.done.load(ordering: .relaxed)) of \(seeds) seeds\n".utf8))
+        }
+        let (done, failed) = (progress.done.load(ordering: .relaxed), progress.failures.load(ordering: .relaxed))
+        let rate = Double(done) / max(0.001, (ContinuousClock.now - start) / .seconds(1))
+        print("\(done) seeds, \(min(failed, failures)) failed, \(Int(rate)) a second")
+        if failed > 0 { throw ExitCode.failure }
+    }
+
+    private func work(_ progress: Progress) {
+        while true {
+            let number = progress.next.wrappingAdd(1, ordering: .relaxed).oldValue
+            guard number < seeds, progress.failures.load(ordering: .relaxed) < failures else { return }
+            let seed = from + UInt64(number)
+            var simulation = Simulation(seed: seed, flaw: flaw)
+            let faults = simulation.run()
+            progress.done.wrappingAdd(1, ordering: .relaxed)
+            guard !faults.isEmpty, progress.failures.wrappingAdd(1, ordering: .relaxed).oldValue < failures else { continue }
+            var lines = ["seed \(seed) failed: \(faults.count) faults"]
+            lines += faults.prefix(3).map { "  \($0)" }
+            lines.append("  replay it with: make simulate SEED=\(seed)" + (flaw.map { " FLAW=\($0.rawValue)" } ?? ""))
+            print(lines.joined(separator: "\n"))
+        }
     }
 }
 

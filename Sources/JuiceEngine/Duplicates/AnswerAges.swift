@@ -50,7 +50,7 @@ struct AnswerAges {
     private var committed = Times()
     /// The time of the latest restored answer. The time of its command is unknown, but was no later.
     private var restored: Timestamp = 0
-    /// Up to these stream times, the last mark covers an answer that is added now.
+    /// An answer whose command is no later than this needs no new mark.
     private var covered = Times()
 
     init(window: DuplicateWindow) {
@@ -84,15 +84,15 @@ struct AnswerAges {
         covered = Times()
     }
 
-    /// Removes all answers from `next` on, and what their commands added to the stream clock: they will be read again, and
-    /// other transactions may commit before that.
+    /// Removes the answers from `next` on, and sets the stream clocks back: their commands will be read again, perhaps after others
+    /// were committed.
     mutating func undo(to next: Int) {
         while let last = marks.last, last.number >= next { marks.removeLast() }
         stream = committed
         covered = Times()
     }
 
-    /// The first of these answers that must stay.
+    /// The first of these answers that must not be forgotten yet.
     mutating func firstToKeep(of numbers: Range<Int>) -> Int {
         var first = numbers.lowerBound
         var over = 0

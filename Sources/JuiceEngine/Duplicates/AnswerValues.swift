@@ -1,9 +1,7 @@
-/// The values of a partition's first answers, as far as they are at hand: the latest ones, as they were written or restored, and
-/// older ones that were read back from the journal for repeats.
+/// The bytes of a partition's first answers that are at hand: of the latest ones, and of older ones that were read back from the
+/// journal for repeats.
 struct AnswerValues {
-    /// The values of consecutive answers, one after the other.
-    ///
-    /// One chunk at least is kept, however little the limit allows.
+    /// The values of consecutive answers. At least one chunk is kept, whatever the limit.
     private struct Chunk {
         var first: Int
         var ends: [UInt32] = []
@@ -19,10 +17,9 @@ struct AnswerValues {
 
     /// The most bytes of the latest values, and the most of those that were read back without being asked for.
     private let limit: Int
-    /// In the order of the answers, without gaps.
     private var chunks: [Chunk] = []
     private var byteCount = 0
-    /// Where the values that were read back are among their bytes, by the answers' offsets.
+    /// The ranges in `readBackBytes`, by the answers' offsets.
     private var readBack: [Offset: Range<Int>] = [:]
     private var readBackBytes: [UInt8] = []
 
@@ -49,7 +46,7 @@ struct AnswerValues {
             chunks.append(Chunk(first: number))
             return chunks[chunks.count - 1].bytes.reserveCapacity(chunkSize)
         }
-        // Used again: the system would have to find new pages for each.
+        // Reused: for new memory the system would have to find new pages.
         var chunk = chunks.removeFirst()
         byteCount -= chunk.bytes.count
         chunk.first = number
@@ -101,12 +98,11 @@ struct AnswerValues {
         readBack[offset] = readBackBytes.count - value.count..<readBackBytes.count
     }
 
-    /// The same for an answer that was read back, by its offset.
+    /// Calls `body` with the value of an answer that was read back.
     func withValue<Result>(at offset: Offset, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
         guard let range = readBack[offset] else { return nil }
         return readBackBytes.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[range])) }
     }
 
-    /// Whether a value was read back.
     func has(at offset: Offset) -> Bool { readBack[offset] != nil }
 }

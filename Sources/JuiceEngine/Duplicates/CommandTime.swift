@@ -1,7 +1,7 @@
-/// When a command was sent, as far as its record's timestamp is plausible.
-public enum CommandTime {
+/// When a command was sent: its record's timestamp, if that is plausible.
+package enum CommandTime {
     /// The longest that a command can stay unread, in milliseconds: Kafka's default retention.
-    public static let longestUnread: Timestamp = 7 * 24 * 3_600_000
+    package static let longestUnread: Timestamp = 7 * 24 * 3_600_000
 
     /// The time of a record's timestamp. If it is in the future, older than ``longestUnread`` or missing, the time of reading
     /// counts instead.
@@ -10,14 +10,62 @@ public enum CommandTime {
     ///   - timestamp: the record's timestamp, which the sender may set to anything.
     ///   - now: the reader's time of day.
     @inline(__always)
-    public static func effective(_ timestamp: Timestamp?, readAt now: Timestamp) -> Timestamp {
+    package static func effective(_ timestamp: Timestamp?, readAt now: Timestamp) -> Timestamp {
         believed(timestamp, readAt: now) ?? now
     }
 
     /// The time of a record's timestamp; nil if it is implausible or missing.
     @inline(__always)
-    public static func believed(_ timestamp: Timestamp?, readAt now: Timestamp) -> Timestamp? {
+    package static func believed(_ timestamp: Timestamp?, readAt now: Timestamp) -> Timestamp? {
         guard let timestamp, timestamp <= now, timestamp >= now &- longestUnread else { return nil }
         return timestamp
+    }
+}
+
+/// The time from which on a partition's answers must be restored, so that repeats which are not read yet find theirs.
+///
+/// Answers age by the timestamps of the commands in the same topic, not by the clock: a backlog is answered late, and in an outage
+/// nothing is answered. So the time is the retention before the first unread command or, if all are read, before the last read one.
+package struct AnswerHorizon {
+    /// How many offsets to look at before the end of the answers, and before the position in an input. One record is not enough:
+    /// its timestamp may be invalid, or of a clock that is behind.
+    package static let lookBack: Offset = 64
+
+    private struct Input {
+        var lastRead: Timestamp?
+        var firstUnread: Timestamp?
+    }
+
+    private let now: Timestamp
+    private var lastAnswer: Timestamp?
+    private var inputs: [InputTopic: Input] = [:]
+
+    /// - Parameter now: the time of day, which counts if no record is added.
+    package init(now: Timestamp) { self.now = now }
+
+    /// Adds one of the last answers.
+    package mutating func addAnswer(at timestamp: Timestamp?) {
+        lastAnswer = max(lastAnswer ?? .min, CommandTime.effective(timestamp, readAt: now))
+    }
+
+    /// Adds one of the last commands before the position.
+    package mutating func addRead(_ topic: InputTopic, at timestamp: Timestamp?) {
+        let time = CommandTime.effective(timestamp, readAt: now)
+        // An invalid time counted as the moment of reading, which is not known any more.
+        guard time == timestamp else { return }
+        inputs[topic, default: Input()].lastRead = max(inputs[topic]?.lastRead ?? .min, time)
+    }
+
+    /// Adds one of the commands from the position on. Only the first of each topic counts.
+    package mutating func addUnread(_ topic: InputTopic, at timestamp: Timestamp?) {
+        guard inputs[topic]?.firstUnread == nil else { return }
+        inputs[topic, default: Input()].firstUnread = CommandTime.effective(timestamp, readAt: now)
+    }
+
+    /// The time from which on answers are needed.
+    package func start(retention: Timestamp) -> Timestamp {
+        // The clock that sent a read command may have been ahead, but the last answer bounds when it was answered.
+        let times = inputs.values.map { $0.firstUnread ?? $0.lastRead } + [lastAnswer]
+        return times.compactMap { $0 }.reduce(now, min) - retention
     }
 }

@@ -3,34 +3,33 @@ import JuiceMessages
 
 /// The first answers of one partition's latest commands, found by the commands' fingerprints.
 ///
-/// A queue: answers are appended, and the oldest are removed once they leave the window. A repeat is not appended, since the
-/// window counts from the first command.
+/// It is a queue: a new answer is appended, and the oldest are removed once they leave the window. The answer to a repeat is not
+/// added, since the window counts from the first command.
 ///
-/// What is kept of each is where it stands in the journal. These places are in a ring buffer, 20 bytes each, and a hash table of
-/// 4-byte positions finds them: a million commands take 30 bytes each, however long their ids and answers are. Once both have
-/// grown to the window's size, remembering and forgetting allocate nothing. The latest answers are at hand as they were written;
-/// an older one must be read back from the journal first.
+/// Memory holds the offset of each answer in the journal, in a ring buffer of 20-byte entries, and a hash table of 4-byte positions
+/// in it. So a million commands take 30 bytes each, however long their ids and answers are. Once both have grown to the window's
+/// size, nothing is allocated any more. The bytes of the latest answers are at hand; those of an older one must be read back from
+/// the journal first.
 ///
-/// A cancel is remembered in place of its order, so that one look finds what became of an order's id. Only a cancel that was
-/// rejected has an entry of its own, since its order stays made.
+/// A cancel is remembered under its order's fingerprint, so that one lookup tells what became of an order. Only a rejected cancel
+/// has a fingerprint of its own, since its order stays made.
 package struct DuplicateMemory {
-    /// A remembered answer.
     package struct FirstAnswer {
         fileprivate let number: Int
-        /// Where it stands in the journal; -1 before it is committed.
+        /// Its offset in the journal; -1 before it is committed.
         package let offset: Offset
-        /// Whether it took an order back.
+        /// Whether it is the answer to a cancel that was carried out.
         package let isCancelled: Bool
     }
 
-    /// Of words of 4 bytes only, since those of 8 would make it 24 bytes long.
+    /// Made of 4-byte words only: with 8-byte ones it would take 24 bytes.
     private struct Entry {
         private let lows: (UInt32, UInt32)
-        /// The fingerprint's, with the mark of an answer that took an order back in the lowest bit.
+        /// The fingerprint's upper half, with `isCancelled` in the lowest bit.
         private let marked: UInt32
         /// When the command was sent, in units of `1 << droppedBits` milliseconds.
         let time: UInt32
-        /// The lower half of the answer's offset. Before the commit it is counted from the start of the transaction.
+        /// The lower half of the answer's offset; before the commit, its index among the transaction's journal records.
         var place: UInt32
 
         static let none = Entry(low: 0, high: 0, isCancelled: false, time: 0, place: 0)
@@ -46,8 +45,8 @@ package struct DuplicateMemory {
     }
 
     private let window: DuplicateWindow
-    /// Times are kept without this many low bits: in units of at most a thousandth of the window, but at least 16 ms. So
-    /// 32 bits hold differences of more than a year, longer than a command can stay unread.
+    /// Times drop this many low bits, so that 32 bits hold differences of more than a year, longer than a command can stay unread.
+    /// The unit is at most a thousandth of the window, but at least 16 ms.
     private let droppedBits: Int
     /// The window in these units, rounded up, so that a repeat just within it is recognised.
     private let reach: Int32
@@ -58,15 +57,15 @@ package struct DuplicateMemory {
     private var slots: [UInt32]
     private var values: AnswerValues
     private var ages: AnswerAges
-    /// Where the oldest answer stands. The others' places are within 2^32 after it.
+    /// The offset of the oldest answer. All others lie within 2^31 after it.
     private var firstOffset: Offset = 0
     /// The numbers of the oldest answer, of the first uncommitted one, and of the next one.
     private var first = 0
     private var uncommitted = 0
     private var next = 0
-    /// Commands sent up to this time, in the units of entries, may have been forgotten; nil if none was.
+    /// Commands sent up to this time, in units, may have been forgotten; nil if none was.
     private var forgottenUpTo: UInt32?
-    /// Numbers of answers that are no longer found, because their commands were carried out again since the last commit.
+    /// Answers that the open transaction has superseded: their commands came again after the window, and were carried out again.
     private var superseded: [Int] = []
 
     private static let smallest = 16
@@ -117,20 +116,21 @@ package struct DuplicateMemory {
             number: number, offset: number < uncommitted ? firstOffset + Offset(distance) : -1, isCancelled: entry.isCancelled)
     }
 
-    /// Whether an answer's value is at hand, and need not be read back.
+    /// Whether an answer's bytes are at hand.
     package func hasValue(of answer: FirstAnswer) -> Bool {
         values.has(answer.number) || values.has(at: answer.offset)
     }
 
-    /// Calls `body` with an answer's value, which must be at hand.
+    /// Calls `body` with an answer's bytes; returns nil if they are not at hand.
     package func withValue<Result>(of answer: FirstAnswer, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
         values.has(answer.number) ? values.withValue(of: answer.number, body) : values.withValue(at: answer.offset, body)
     }
 
-    /// Makes room for values that are read back.
+    /// Makes room for answers that are read back.
     mutating func beginReadBack() { values.beginReadBack() }
 
-    /// Adds a value from the journal, if it is the first answer to this command. One that is not wanted may be left out.
+    /// Adds the bytes of an answer from the journal, if it is the first answer to this command. Unless they are wanted, they may be
+    /// left out.
     ///
     /// - Returns: whether it is the first answer.
     mutating func addReadBack(
@@ -156,7 +156,7 @@ package struct DuplicateMemory {
         return Int32(bitPattern: units(time) &- forgottenUpTo) > 0
     }
 
-    /// Commands sent up to this time may have been answered, and their answers are not remembered.
+    /// Begins empty: answers to commands sent up to this time were not restored.
     mutating func begin(at time: Timestamp) { forgottenUpTo = units(time) }
 
     /// Remembers the first answer to a command that was sent at this time. It replaces one from before the window.
@@ -165,8 +165,8 @@ package struct DuplicateMemory {
     /// own window.
     ///
     /// - Parameters:
-    ///   - place: its place among the journal's records of this transaction, from 0.
-    ///   - value: what is written.
+    ///   - value: the answer's bytes.
+    ///   - place: its index among the journal records of this transaction.
     package mutating func remember(
         _ kind: CommandKind, _ command: CommandFingerprint, _ value: UnsafeRawBufferPointer, at place: Int,
         isCancelled: Bool = false, sentAt time: Timestamp
@@ -176,8 +176,8 @@ package struct DuplicateMemory {
         append(command, value, place: Offset(place), isCancelled, time)
     }
 
-    /// Restores an answer from the log, which was given at this time. Its command was sent at an unknown earlier time, so a
-    /// repeat is recognised for longer than the window, never for less.
+    /// Restores an answer from the journal, which was written at this time. Its command was sent at an unknown earlier time, so a
+    /// repeat may be recognised for longer than the window, but never for less.
     ///
     /// The answer counts as committed. Until commands are read again, the age of their repeats is unknown, so the oldest
     /// answers are forgotten by their number alone.
@@ -190,27 +190,27 @@ package struct DuplicateMemory {
         forgetFar(from: offset)
         if count == 0 { firstOffset = offset }
         append(command, value, place: offset, isCancelled, units(max(0, time)))
-        keepAll()
+        makePermanent()
     }
 
     /// Makes what was remembered since the last commit permanent, and forgets what has left the window.
     ///
     /// Nothing is forgotten before a commit, since an undo could not restore it.
     ///
-    /// - Parameter records: where the transaction's records stand in the journal: at least those that were remembered.
+    /// - Parameter records: the offsets of the transaction's journal records, at least of all that were remembered.
     package mutating func commit(at time: Timestamp, _ records: [Range<Offset>]) {
         place(in: records)
         ages.advance(to: time)
-        let kept = ages.firstToKeep(of: first..<next)
-        keepAll()
-        while first < kept { forgetOldest() }
+        let oldest = ages.firstToKeep(of: first..<next)
+        makePermanent()
+        while first < oldest { forgetOldest() }
     }
 
-    /// Replaces places in the transaction by those in the journal.
+    /// Replaces indices in the transaction by offsets in the journal.
     private mutating func place(in records: [Range<Offset>]) {
         guard uncommitted < next, var run = records.first else { return }
         var rest = records.dropFirst()
-        // The place in the transaction of the run's first record.
+        // The index of the run's first record.
         var start = 0
         forgetFar(from: run.lowerBound)
         for number in uncommitted..<next {
@@ -242,13 +242,13 @@ package struct DuplicateMemory {
         superseded.removeAll(keepingCapacity: true)
     }
 
-    private mutating func keepAll() {
+    private mutating func makePermanent() {
         uncommitted = next
         if !superseded.isEmpty { superseded.removeAll(keepingCapacity: true) }
         while count > window.count { forgetOldest() }
     }
 
-    /// Forgets the answers that stand so far before an offset that 4 bytes do not tell how far.
+    /// Forgets the answers that lie too far before an offset for 4 bytes to hold the distance.
     private mutating func forgetFar(from offset: Offset) {
         while first < uncommitted, offset - firstOffset > Offset(Int32.max) { forgetOldest() }
     }
@@ -363,4 +363,54 @@ extension DuplicateMemory {
             slots[find(entry.low, entry.high).slot] = content(entry.high, at: position)
         }
     }
+}
+
+/// Identifies a command by a 95-bit hash of its kind, store and id, with a key that only this process knows.
+///
+/// Ids can be long. Among a million of them, a new one collides with another with a probability of 10^-22, far below that of
+/// a memory error. Without the key, nobody can search for a collision.
+package struct CommandFingerprint: Equatable {
+    let low: UInt64
+    /// Its lowest bit is 0, and free for other uses.
+    let high: UInt32
+
+    /// Commands of different kinds with the same id are different commands: each kind has a key of its own.
+    private static let orderKey = SipHash.Key.random()
+    private static let restockKey = SipHash.Key.random()
+    private static let cancelKey = SipHash.Key.random()
+
+    package init(_ kind: CommandKind, store: BorrowedText, id: BorrowedText) {
+        let key =
+            switch kind {
+            case .order: Self.orderKey
+            case .restock: Self.restockKey
+            case .cancel: Self.cancelKey
+            }
+        let hash = SipHash.wideHash(store.bytes, id.bytes, key: key)
+        (low, high) = (hash.0, UInt32(truncatingIfNeeded: hash.1) & ~1)
+    }
+}
+
+/// How long and among how many commands of its partition a command is remembered, so that a repeat gets the first answer
+/// again.
+public struct DuplicateWindow: Sendable, Equatable {
+    /// The most time between the timestamps of a command and a repeat that is recognised, in milliseconds.
+    public let age: Timestamp
+    /// How many first answers of a partition are remembered.
+    public let count: Int
+
+    /// One hour and a million commands per partition.
+    public static let standard = DuplicateWindow(age: 3_600_000, count: 1_000_000)
+
+    /// A window of this age, in milliseconds, and this many commands.
+    public init(age: Timestamp, count: Int) {
+        self.age = age
+        self.count = count
+    }
+
+    /// How much older than the latest commands a first answer must be to be forgotten, in milliseconds.
+    ///
+    /// Longer than the window, because a repeat sent within it may reach Kafka after it: clients give up delivering a record
+    /// after two minutes (Java) or five (librdkafka).
+    public var retention: Timestamp { age + min(age, 300_000) }
 }

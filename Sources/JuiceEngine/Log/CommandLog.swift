@@ -1,34 +1,15 @@
+import JuiceMessages
+
 /// The log under a worker: what the engine needs of Kafka, and nothing else.
 ///
 /// One thread makes all calls, one at a time and never from inside another. A call does what it says or throws a ``LogError``
 /// whose remedy says what the worker does next. The same worker runs on Kafka and, in tests, on a simulated log that can fail,
 /// crash or delay any call.
-///
-/// ## Topics
-/// ### Input
-/// - ``poll(maxRecords:wait:)``
-/// - ``headers(of:)``
-/// - ``start(at:)``
-/// - ``readBack(_:)``
-/// - ``publish(_:)``
-/// ### Taking over partitions
-/// - ``extents(of:)``
-/// - ``groupOffsets(of:)``
-/// - ``confirmMembership(_:)``
-/// - ``initTransactions()``
-/// - ``fence(_:)``
-/// ### Restoring
-/// - ``answerStarts(at:retention:)``
-/// - ``openChangelog(_:isolation:)``
-/// - ``readChangelog()``
-/// ### Transactions
-/// - ``begin()``
-/// - ``produce(_:)``
-/// - ``flush()``
-/// - ``commit()``
-public protocol CommandLog: AnyObject {
+package protocol CommandLog: AnyObject {
     /// The time of day, in milliseconds since 1970. The engine has no other clock.
     var now: Timestamp { get }
+
+    // MARK: - Input
 
     /// Returns the next change of the assignment, or the commands at hand.
     ///
@@ -41,7 +22,7 @@ public protocol CommandLog: AnyObject {
     /// The headers of a command that was polled last, in the sender's order.
     func headers(of record: CommandRecord) -> [MessageHeader]
 
-    /// Reads these partitions from these positions, and no others.
+    /// Reads from these positions on, and no other partitions.
     func start(at positions: [InputPosition]) throws(LogError)
 
     /// Reads ranges of the inputs again, which the log had when ``extents(of:)`` was called last.
@@ -54,6 +35,8 @@ public protocol CommandLog: AnyObject {
 
     /// Tells the group how far the inputs are read, for tools that show the lag. Nothing depends on it, so errors are ignored.
     func publish(_ positions: [InputPosition])
+
+    // MARK: - Taking over partitions
 
     /// Where the logs of partitions that stores live in begin and truly end, undecided transactions included.
     ///
@@ -80,11 +63,14 @@ public protocol CommandLog: AnyObject {
     ///   that has no leader.
     func fence(_ ids: Set<String>) throws(LogError) -> Set<String>
 
+    // MARK: - Restoring
+
     /// The first answer of each partition that a repeat may still ask for, by time.
     ///
     /// - Parameters:
     ///   - positions: the positions of partitions that stores live in.
-    ///   - retention: how long answers are kept, in milliseconds. ``AnswerHorizon`` turns that into the time to read from.
+    ///   - retention: how long a repeat may come after its command, in milliseconds. ``AnswerHorizon`` turns that into the time
+    ///     to read from.
     func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset]
 
     /// Begins to read the changelogs at these positions, and stops any earlier reading. Without positions nothing is read.
@@ -94,6 +80,8 @@ public protocol CommandLog: AnyObject {
     ///
     /// Waits a moment if there are none. The bytes stay valid until the next call.
     func readChangelog() throws(LogError) -> ChangelogBatch
+
+    // MARK: - Transactions
 
     /// Begins a transaction. Only one is ever open.
     func begin() throws(LogError)
@@ -112,7 +100,7 @@ public protocol CommandLog: AnyObject {
     /// An input topic's name in Kafka, for the headers of dead letters.
     func name(of topic: InputTopic) -> String
 
-    /// Where the records of the last transaction stand in the results, in the order in which they were written. Markers of earlier
+    /// The offsets of the last transaction's records in the results, in the order in which they were written. Markers of earlier
     /// transactions may stand between them.
     func writtenResults(of partition: Int32) -> [Range<Offset>]
 
@@ -121,6 +109,16 @@ public protocol CommandLog: AnyObject {
 
     /// Leaves the consumer group and closes all clients. No call follows.
     func leave()
+}
+
+extension CommandLog {
+    /// Adds a note in a partition's journal to the transaction.
+    func produce(_ note: JournalNote, to partition: Int32) throws(LogError) {
+        var buffer = OutputBuffer()
+        note.write(into: &buffer)
+        try produce(
+            OutputRecord(topic: .results, partition: partition, key: nil, value: buffer.unsafeBytes, headers: [], timestamp: nil))
+    }
 }
 
 /// Why a call on the log failed, and what to do next.
@@ -161,7 +159,7 @@ public struct LogError: Error, Sendable, Equatable {
 }
 
 /// How long ``CommandLog/poll(maxRecords:wait:)`` waits when nothing is at hand.
-public enum PollWait: Sendable {
+package enum PollWait: Sendable {
     /// A moment, as the log sees fit.
     case briefly
     /// Not at all.
@@ -169,7 +167,7 @@ public enum PollWait: Sendable {
 }
 
 /// The answer to ``CommandLog/poll(maxRecords:wait:)``.
-public enum PollResult {
+package enum PollResult {
     /// The commands at hand, and the partitions read to their current ends. A position at an end is past markers and aborted
     /// records, which no record shows. Both are empty if nothing happened.
     case records([CommandRecord], ends: [InputPosition])
@@ -183,7 +181,7 @@ public enum PollResult {
 }
 
 /// Which records a consumer sees.
-public enum Isolation: Sendable {
+package enum Isolation: Sendable {
     /// Those of committed transactions, up to the first undecided one.
     case committed
     /// All.

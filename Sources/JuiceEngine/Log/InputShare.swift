@@ -1,35 +1,33 @@
-/// Which input partitions a worker reads, given its group assignment.
+/// The input partitions that a worker reads, derived from its group's assignment.
 ///
-/// One worker must read both the orders and the restocks of a partition that stores live in. A group assigns each topic by
-/// itself, and alike only if both have the same number of partitions. So the orders decide: the worker that is assigned the
-/// orders of such a partition owns it and reads its restocks, too. Partitions beyond hold no state and follow by remainder: if
-/// stores live in four partitions, the owner of 1 also reads 5 and 9, and notes in the journal of 1 what became of them.
+/// Orders and restocks of a store must be read by the same worker. A group assigns each topic on its own, and gives one member the
+/// same partitions of both only while both topics have as many. So only the assignment of the orders counts: whoever is assigned
+/// the orders of a partition owns it, and reads its restocks, too. Partitions that were added to a topic later hold no stores and
+/// follow by remainder: if stores live in four partitions, the owner of 1 also reads 5 and 9, and journals them in 1.
 ///
-/// This depends only on one assignment and a number that never changes. So no two workers of a generation read the same
+/// All of this follows from one assignment and a number that never changes. So no two workers of a generation read the same
 /// partition, even if they do not know of the same partitions yet.
-public struct InputShare: Sendable, Equatable {
+package struct InputShare: Sendable, Equatable {
     /// The partitions that stores live in, in order.
-    public let partitions: [Int32]
+    package let partitions: [Int32]
     /// How many partitions stores live in.
-    public let partitionCount: Int32
+    package let partitionCount: Int32
     private let orderCount: Int32
     private let restockCount: Int32
 
-    /// The share of a worker.
-    ///
     /// - Parameters:
-    ///   - orders: the assigned partitions of the orders.
+    ///   - orders: the assigned partitions of the orders topic.
     ///   - partitionCount: how many partitions stores live in.
     ///   - orderCount: how many partitions the orders have.
     ///   - restockCount: how many partitions the restocks have.
-    public init(orders: [Int32], partitionCount: Int32, orderCount: Int32, restockCount: Int32) {
+    package init(orders: [Int32], partitionCount: Int32, orderCount: Int32, restockCount: Int32) {
         partitions = orders.filter { $0 < partitionCount }.sorted()
         self.partitionCount = partitionCount
         (self.orderCount, self.restockCount) = (orderCount, restockCount)
     }
 
-    /// The input partitions that are read with one that stores live in.
-    public func inputs(of partition: Int32) -> [InputPartition] {
+    /// The input partitions that belong to a partition that stores live in: its own, and those added later.
+    package func inputs(of partition: Int32) -> [InputPartition] {
         InputTopic.allCases.flatMap { topic in
             stride(from: partition, to: topic == .orders ? orderCount : restockCount, by: Int(partitionCount)).map {
                 InputPartition(topic: topic, partition: $0)

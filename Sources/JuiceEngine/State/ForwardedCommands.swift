@@ -1,10 +1,10 @@
 import JuiceMessages
 
-/// The commands that other partitions have forwarded to this one, to tell the second copy of one: the transaction of a forward
-/// may be torn, so that the forward is there, but not the note of it.
+/// The commands that other partitions have forwarded to this one, to recognize a second copy. A transaction may be torn between a
+/// forward and the note of it; then the command is forwarded again.
 ///
-/// What comes from one partition comes in order, so a place that is not beyond the last was here before. But anybody can write
-/// the header. So another command than the one that came from a place is none that was here.
+/// Commands of one partition are forwarded in order, so one that comes from no later place than the last is a copy. But anybody can
+/// write the header that names the place. So it must also be the command that came from there.
 struct ForwardedCommands {
     private struct Entry: Equatable {
         let source: InputPartition
@@ -13,18 +13,18 @@ struct ForwardedCommands {
         let command: UInt64
     }
 
-    /// The place that the last command of each partition came from.
+    /// The offset of the last command from each partition.
     private var last: [InputPartition: Offset] = [:]
-    /// The same, the open transaction left out.
+    /// The same, without the open transaction.
     private(set) var committed: [InputPartition: Offset] = [:]
     /// The latest commands, and those of the open transaction.
     private var latest: [Entry] = []
     private var pending: [Entry] = []
 
-    /// More than are forwarded from one partition in one transaction, mostly.
+    /// Usually more than one transaction forwards from one partition.
     private static let most = 4_096
 
-    /// Whether a command is here for the second time.
+    /// Whether a command was forwarded here before.
     ///
     /// - Parameters:
     ///   - isRemembered: whether the command was answered before.
@@ -43,17 +43,15 @@ struct ForwardedCommands {
         return !isRemembered && !reachesBack
     }
 
-    /// A command was answered.
     mutating func append(_ command: CommandFingerprint, from source: InputPartition, _ offset: Offset) {
         last[source] = offset
         pending.append(Entry(source: source, offset: offset, command: command.low))
         if pending.count > 2 * Self.most { pending.removeFirst(Self.most) }
     }
 
-    /// A position note says from where the last commands came.
+    /// Takes the offsets of the last commands from a position note.
     mutating func restore(_ forwarded: [InputPartition: Offset]) { last.merge(forwarded) { $1 } }
 
-    /// Keeps what was answered since the last commit.
     mutating func commit() {
         guard !pending.isEmpty || committed.count != last.count else { return }
         committed = last
@@ -62,6 +60,5 @@ struct ForwardedCommands {
         if latest.count > 2 * Self.most { latest.removeFirst(latest.count - Self.most) }
     }
 
-    /// Forgets what was answered since the last commit.
     mutating func undo() { (last, pending) = (committed, []) }
 }

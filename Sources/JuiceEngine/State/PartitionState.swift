@@ -1,29 +1,28 @@
 import JuiceMaker
 import JuiceMessages
 
-/// What a worker knows of one partition that stores live in: what its commands have made of it, and how much of that is
-/// committed.
+/// A worker's state of one partition that stores live in, and how much of it is committed.
 package final class PartitionState {
     let partition: Int32
     package var applied: AppliedState
-    /// What the journal says, the open transaction left out.
+    /// The positions without the open transaction, as the journal has them.
     private(set) var committed: InputPositions
-    /// Where this worker's claim stands in the journal, and its transactional ids.
+    /// The offset of this worker's claim in the journal, and its transactional ids.
     private(set) var claim: Offset
     private(set) var ids: [String]
     /// The ends of journal and stock that were seen last.
     private(set) var seenResults: Offset
     private var seenStock: Offset
-    /// Changelogs that lack what this process wrote to them, or has seen in them.
+    /// Changelogs that have lost records which this process wrote or saw.
     private(set) var rewound: Set<ChangelogTopic> = []
 
     private var committedRecordsSinceNote = recordsPerNote
     /// When the last position note was written. At first none was under this claim: one is due, so that the next owner need not
     /// read far.
     private var notedAt = Timestamp.min / 2
-    /// When stock was written last.
     private var stockWrittenAt = Timestamp.min / 2
-    /// Whether a transaction that wrote stock must be committed before a note may vouch for it.
+    /// Whether stock must be written and committed before the next position note: the note says that the stock has all changes
+    /// from before the note before it.
     private var owesStock: Bool
 
     init(_ restored: PartitionRestore.Restored, ids: [String]) {
@@ -38,10 +37,10 @@ package final class PartitionState {
         owesStock = applied.stores.hasUnwritten
     }
 
-    /// A position note is written at the start of the first transaction after so many records.
+    /// After so many records, the next transaction begins with a position note.
     static let recordsPerNote = 1_000
 
-    /// Takes a state of before up again, under a new claim. Nobody else has written to the journal meanwhile.
+    /// Goes on with a cached state under a new claim. Nobody else has written to the journal meanwhile.
     ///
     /// - Returns: whether the stock topic has lost records, and all of it is to be written again.
     func resume(claim: Offset, ids: [String], _ extents: PartitionExtents) -> Bool {
@@ -55,31 +54,31 @@ package final class PartitionState {
         return hasLostStock
     }
 
-    /// Compares the ends of journal and stock, which only grow, with those of before.
+    /// Notices if journal or stock have become shorter.
     func compare(_ extents: PartitionExtents) {
         rewound.formUnion(extents.rewound)
         if extents.results.upperBound < seenResults { rewound.insert(.results) }
         if extents.stock.upperBound < seenStock { rewound.insert(.stock) }
     }
 
-    /// What lies before these ends is known.
+    /// Remembers the ends of journal and stock.
     func see(_ extents: PartitionExtents) {
         (seenResults, seenStock) = (extents.results.upperBound, extents.stock.upperBound)
     }
 
     /// The next record to read of each input.
     var positions: [InputPosition] {
-        applied.positions.all.map { InputPosition(topic: $0.topic, partition: $0.partition, offset: $1) }
+        applied.positions.all.map { InputPosition($0, $1) }
     }
 
     // MARK: - Position notes
 
-    /// The note of where the partition stands, if one is due.
+    /// The position note, if one is due.
     ///
-    /// It says what is committed, so it is the first record of its transaction. A reader that begins at the last note but one
-    /// finds every change that the stock may lack: the transaction of each note also writes all stock that changed before it.
+    /// It says what is committed, so it comes first in its transaction. That transaction also writes all stock that changed before.
+    /// So a reader that begins at the last note but one finds every change that the stock may lack.
     ///
-    /// - Parameter stockEnd: up to where this worker has written stock, 0 if it has not.
+    /// - Parameter stockEnd: the end of the stock that this worker has written, 0 if it has written none.
     func dueNote(at now: Timestamp, interval: Timestamp, stockEnd: @autoclosure () -> Offset) -> JournalNote? {
         guard !owesStock, applied.recordsSinceNote >= Self.recordsPerNote || isNoteOld(at: now, interval) else { return nil }
         return .position(
@@ -88,10 +87,9 @@ package final class PartitionState {
                 forwarded: applied.forwards.committed))
     }
 
-    /// Whether the last note may expire unless another one is written, even if nothing happens.
+    /// Whether the last note may expire before another one is due.
     func isNoteOld(at now: Timestamp, _ interval: Timestamp) -> Bool { now - notedAt >= interval }
 
-    /// A note was written.
     func noted(at now: Timestamp) {
         (applied.recordsSinceNote, applied.journalled) = (0, 1)
         notedAt = now
@@ -102,8 +100,7 @@ package final class PartitionState {
     /// How long changes of the stock may wait to be written, in milliseconds, while commands keep coming.
     private static let stockInterval: Timestamp = 250
 
-    /// Whether the stock topic is to get the changes that it lacks now. It also gets them with each note, so that a reader that
-    /// begins at the last note but one finds the others in the answers.
+    /// Whether the stock topic is to get the changes that it lacks, even if no note is due.
     func isStockDue(at now: Timestamp) -> Bool {
         owesStock || !(stockWrittenAt..<stockWrittenAt + Self.stockInterval ~= now)
     }
@@ -112,9 +109,7 @@ package final class PartitionState {
 
     // MARK: - The end of a transaction
 
-    /// Keeps what was applied.
-    ///
-    /// - Parameter records: where the transaction's records stand in the journal.
+    /// - Parameter records: the offsets of the transaction's records in the journal.
     /// - Throws: ``LogError`` if that is not known of all. Then only the journal tells where each answer stands.
     func commit(at time: Timestamp, _ records: [Range<Offset>]) throws(LogError) {
         let known = records.reduce(0) { $0 + $1.count }
@@ -132,7 +127,7 @@ package final class PartitionState {
         applied.journalled = 0
     }
 
-    /// Reverts what was applied since the last commit.
+    /// Reverts everything since the last commit.
     func undo() {
         applied.stores.undo()
         applied.duplicates.undo()
@@ -143,44 +138,43 @@ package final class PartitionState {
     }
 }
 
-/// What the commands of one partition have made of it: its stores, its latest answers, and how far they are applied.
+/// What the commands of one partition have made of it: its stores, its latest answers, and its positions.
 ///
-/// One value, so that a run of commands gains access to it once.
+/// A value, so that a run of commands takes exclusive access to it once, and not for each property of each command.
 package struct AppliedState {
     package var stores: StoreTable
     package var duplicates: DuplicateMemory
     /// The next record of each input.
     var positions: InputPositions
     var forwards = ForwardedCommands()
-    /// The commands answered since the inputs were last found to be the logs that they were.
+    /// Evidence of which logs the inputs are, for the next check.
     var answered: AnsweredCommands
-    /// How many records the journal has got since its last position note.
+    /// Records of the journal since its last position note.
     var recordsSinceNote = 0
-    /// How many records the open transaction adds to the journal.
+    /// Records of the journal in the open transaction.
     var journalled = 0
 
-    /// The partition's number.
     var partition: Int32 { positions.home }
 
-    /// Brings what a command is about to need into the processor's caches.
+    /// Prefetches what a command is about to need.
     func prefetch(_ command: ReceivedCommand) {
         duplicates.prefetch(command.fingerprint)
         stores.prefetch(command.storeKey)
     }
 
-    /// Whether a record was not applied yet. One that is read again was.
+    /// Whether a record is read for the first time.
     func isNew(_ record: CommandRecord) -> Bool {
         positions[record.topic, record.partition].map { record.offset >= $0 } ?? false
     }
 
-    /// Marks a record as applied, and journalled.
+    /// A record is handled, and the journal has a record of it.
     mutating func applied(_ record: CommandRecord) {
         positions[record.topic, record.partition] = record.offset + 1
         recordsSinceNote += 1
         journalled += 1
     }
 
-    /// Remembers the first answer to a command, which is written now.
+    /// Remembers the first answer to a command, which is the next record of the journal.
     mutating func remember(
         _ fingerprint: CommandFingerprint, _ command: ReceivedCommand, _ value: borrowing OutputBuffer, isCancelled: Bool = false,
         sentAt time: Timestamp
@@ -189,17 +183,30 @@ package struct AppliedState {
             command.head.command, fingerprint, value.unsafeBytes, at: journalled, isCancelled: isCancelled, sentAt: time)
     }
 
-    /// What is remembered of a command.
     func answers(to command: ReceivedCommand, sentAt time: Timestamp) -> RememberedAnswers {
         RememberedAnswers(
             first: duplicates.firstAnswer(to: command.fingerprint, sentAt: time),
             rejectedCancel: command.rejectedCancel.flatMap { duplicates.firstAnswer(to: $0, sentAt: time) })
     }
 
-    /// Whether an answer need not be read back.
+    /// The offsets of answers that must be read back before these records can be answered.
+    func missingAnswers(
+        for records: ArraySlice<CommandRecord>, at time: Timestamp, by reader: CommandReader, most: Int
+    ) -> Set<Offset> {
+        var missing: Set<Offset> = []
+        for record in records where isNew(record) {
+            guard missing.count < most else { break }
+            guard case .command(let command, _) = reader.read(record) else { continue }
+            let known = answers(to: command, sentAt: CommandTime.effective(record.timestamp, readAt: time))
+            for case let answer? in [known.first, known.rejectedCancel] where !isAtHand(answer) { missing.insert(answer.offset) }
+        }
+        return missing
+    }
+
+    /// Whether an answer's bytes are in memory.
     func isAtHand(_ answer: DuplicateMemory.FirstAnswer?) -> Bool { answer.map(duplicates.hasValue) ?? true }
 
-    /// Whether a forwarded command is here for the second time. Then it gets no answer.
+    /// Whether a command was forwarded here before. If not, it is from now on.
     mutating func isCopy(_ command: ReceivedCommand, _ topic: InputTopic, sentAt time: Timestamp) -> Bool {
         guard let source = command.head.from else { return false }
         let partition = InputPartition(topic: topic, partition: source.partition)
@@ -211,7 +218,7 @@ package struct AppliedState {
     }
 }
 
-/// What is remembered of a command's id.
+/// What is remembered of a command.
 struct RememberedAnswers {
     /// The first answer, or that to the cancel that took the order back.
     let first: DuplicateMemory.FirstAnswer?
@@ -221,7 +228,7 @@ struct RememberedAnswers {
 
 /// The next offset to read of each input partition that belongs to one partition that stores live in.
 struct InputPositions: Equatable {
-    /// The partition's number.
+    /// The number of the partition that stores live in.
     let home: Int32
     private var orders: Offset?
     private var restocks: Offset?
@@ -251,7 +258,7 @@ struct InputPositions: Equatable {
         set { self[input.topic, input.partition] = newValue }
     }
 
-    /// Those of the partitions with the home's number.
+    /// Those of the partitions of that number.
     var ofHome: [InputTopic: Offset] {
         var next: [InputTopic: Offset] = [:]
         next[.orders] = orders
@@ -259,9 +266,30 @@ struct InputPositions: Equatable {
         return next
     }
 
-    /// All, in order.
     var all: [(key: InputPartition, value: Offset)] {
         let ofHome = ofHome.map { (key: InputPartition(topic: $0, partition: home), value: $1) }
         return (ofHome + added.map { (key: $0, value: $1) }).sorted { $0.key < $1.key }
+    }
+}
+
+/// Partition states, found by number and iterated in that order.
+package struct PartitionTable: Sequence {
+    private var slots: [PartitionState?] = []
+
+    init(_ states: [PartitionState] = []) {
+        for state in states { self[state.partition] = state }
+    }
+
+    subscript(partition: Int32) -> PartitionState? {
+        get { slots.indices.contains(Int(partition)) ? slots[Int(partition)] : nil }
+        set {
+            let missing = Int(partition) + 1 - slots.count
+            if missing > 0 { slots.append(contentsOf: repeatElement(nil, count: missing)) }
+            slots[Int(partition)] = newValue
+        }
+    }
+
+    package func makeIterator() -> some IteratorProtocol<PartitionState> {
+        slots.lazy.compactMap { $0 }.makeIterator()
     }
 }

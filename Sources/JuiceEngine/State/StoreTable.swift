@@ -50,13 +50,11 @@ package struct StoreTable {
     /// The number of stores that ever changed.
     var count: Int { names.count }
 
-    /// Whether the stock topic lacks changes that are committed.
     var hasUnwritten: Bool { !unwritten.isEmpty }
 
-    /// How many stores the stock topic lacks changes of.
+    /// The number of stores whose last committed changes the stock topic lacks.
     var unwrittenCount: Int { unwritten.count }
 
-    /// Brings the entry of a store that is needed soon into the processor's caches.
     func prefetch(_ name: ByteKeyTable.Key) { names.prefetch(name) }
 
     /// Calls `body` with a store, to read or change. `body` returns whether it changed it.
@@ -81,7 +79,28 @@ package struct StoreTable {
         return revisions[index]
     }
 
-    /// Sets a store to its stock in the changelog.
+    /// Changes a store, unless `body` throws.
+    ///
+    /// - Returns: the store's revision after it.
+    mutating func change(
+        _ store: ByteKeyTable.Key,
+        _ body: (inout FruitStore) throws(StockEditError) -> Void
+    ) throws(Rejection) -> Int {
+        var rejection: Rejection?
+        let revision = update(store) { fruits in
+            do throws(StockEditError) {
+                try body(&fruits)
+                return true
+            } catch {
+                rejection = Rejection(error)
+                return false
+            }
+        }
+        if let rejection { throw rejection }
+        return revision
+    }
+
+    /// Sets a store to what the stock topic has.
     mutating func restore(_ name: ByteKeyTable.Key, _ store: FruitStore, revision: Int) {
         let index = insert(name)
         put(store, at: index)
@@ -94,13 +113,11 @@ package struct StoreTable {
         return (index, revisions[index])
     }
 
-    /// The revision of the store at a place.
     func revision(at index: Int) -> Int { revisions[index] }
 
-    /// The name of the store at a place.
     func name(at index: Int) -> String { names.withKey(at: index) { String(BorrowedText($0)) } }
 
-    /// Sets levels of a store that an answer names and the stock topic lacks.
+    /// Applies a change that the stock topic lacks, from its answer.
     mutating func restore(at index: Int, revision: Int, _ levels: (_ set: (_ fruit: Int, _ level: Int) -> Void) -> Void) {
         let place = place(of: index)
         levels { fruit, level in self.levels[place + fruit] = Int32(clamping: level) }
@@ -128,8 +145,7 @@ package struct StoreTable {
         }
     }
 
-    /// Keeps the changes, which are now to be written to the stock topic. If the transaction wrote what was to be written before,
-    /// that is done.
+    /// Makes the changes permanent. The stock topic lacks them now, and no longer what the transaction wrote to it.
     mutating func commit() {
         if isWriting {
             for index in unwritten { isUnwritten[index] = false }
@@ -150,7 +166,7 @@ package struct StoreTable {
         unwritten.append(index)
     }
 
-    /// The stock topic has lost records, and lacks all stores that ever changed.
+    /// The stock topic has lost records, so all stores are written again.
     mutating func rewriteAll() {
         for index in 0..<count where revisions[index] > 0 { markUnwritten(index) }
     }
@@ -192,28 +208,5 @@ package struct StoreTable {
             isUnwritten.append(false)
         }
         return index
-    }
-}
-
-extension StoreTable {
-    /// Changes a store, unless `body` throws.
-    ///
-    /// - Returns: the store's revision after it.
-    mutating func change(
-        _ store: ByteKeyTable.Key,
-        _ body: (inout FruitStore) throws(StockEditError) -> Void
-    ) throws(Rejection) -> Int {
-        var rejection: Rejection?
-        let revision = update(store) { fruits in
-            do throws(StockEditError) {
-                try body(&fruits)
-                return true
-            } catch {
-                rejection = Rejection(error)
-                return false
-            }
-        }
-        if let rejection { throw rejection }
-        return revision
     }
 }

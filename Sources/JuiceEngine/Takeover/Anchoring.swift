@@ -1,21 +1,21 @@
 import JuiceMessages
 
-/// Moves the position of one input on purpose: takes the partition over as a worker does, and notes in its journal where reading
-/// goes on. A worker that runs finds itself fenced, takes the partition over anew, and goes on there.
-public struct Anchoring<Log: CommandLog> {
-    /// What is known of a partition before anything is changed.
-    public struct Survey: Sendable, Equatable {
+/// Moves the position of an input, for an operator: takes the partition over like a worker, and writes an anchor into its journal.
+/// A running worker finds itself fenced, takes the partition over anew, and goes on from the anchor.
+package struct Anchoring<Log: CommandLog> {
+    /// A partition before anything is changed.
+    package struct Survey: Sendable, Equatable {
         /// The next offset of each input, as far as the journal says.
-        public let positions: [InputPosition]
+        package let positions: [InputPosition]
         /// Where the logs begin and end.
-        public let extents: PartitionExtents
+        package let extents: PartitionExtents
         /// The consumer group of the last owner; nil if there was none.
-        public let group: String?
+        package let group: String?
     }
 
     private let log: Log
     private let share: InputShare
-    private let rules: Takeover.Rules
+    private let context: WorkerContext
     private let partition: Int32
     private var takeover: Takeover
     /// Where the claim stands under which the note was first written. It may be committed although that failed.
@@ -25,43 +25,42 @@ public struct Anchoring<Log: CommandLog> {
     ///   - log: of a process that is no member of the group.
     ///   - settings: with the name that the claim is to have.
     ///   - share: of one partition that stores live in.
-    public init(log: Log, settings: WorkerSettings, share: InputShare) {
+    package init(log: Log, settings: WorkerSettings, share: InputShare) {
         (self.log, self.share) = (log, share)
         partition = share.partitions.first ?? 0
-        rules = Takeover.Rules(settings)
-        takeover = Takeover(share: share, ids: [], rules: rules)
+        context = WorkerContext(settings)
+        takeover = Takeover(share: share, ids: [], context: context)
     }
 
     /// What is known of the partition. Nothing is changed.
     ///
     /// - Throws: ``LogError``; after ``LogError/Remedy/retry`` the same call goes on, after ``LogError/Remedy/startOver`` it does
     ///   so once ``startOver()`` was called.
-    public mutating func survey() throws(LogError) -> Survey {
+    package mutating func survey() throws(LogError) -> Survey {
         while !takeover.isSurveyed { try step() }
-        guard let target = takeover.targets[partition], let extents = target.extents else { throw unavailable }
-        let positions = target.tail.positions.all.map { InputPosition(topic: $0.topic, partition: $0.partition, offset: $1) }
+        guard let target = takeover.target(partition), let extents = target.extents else { throw unavailable }
+        let positions = target.tail.positions.all.map { InputPosition($0, $1) }
         return Survey(positions: positions, extents: extents, group: target.tail.lastClaim?.owner.group)
     }
 
     /// Begins anew, for example because the partition's owner has taken it back in the meantime.
-    public mutating func startOver() throws(LogError) {
+    package mutating func startOver() throws(LogError) {
         try log.start(at: [])
-        takeover = Takeover(share: share, ids: [], rules: rules)
+        takeover = Takeover(share: share, ids: [], context: context)
     }
 
     /// Takes the partition over and writes the note, after ``survey()``.
     ///
     /// - Throws: ``LogError``, as ``survey()`` does.
-    public mutating func write(_ place: InputPlace, by author: String, reason: String?) throws(LogError) {
+    package mutating func write(_ place: InputPlace, by author: String, reason: String?) throws(LogError) {
         let note = JournalNote.anchored(place, by: author, reason: reason)
         while !takeover.isOwner { try step() }
-        let claim = takeover.targets[partition]?.claim
+        let claim = takeover.target(partition)?.claim
         // Nobody can write the first note any more. A second one would undo what was handled since.
         if let attempt, let claim, try journal(from: attempt, to: claim, has: note) { return }
         attempt = attempt ?? claim
         try log.begin()
-        var output = Output(log)
-        try output.journal(partition, note)
+        try log.produce(note, to: partition)
         while true {
             do throws(LogError) {
                 return try log.commit()
@@ -91,20 +90,10 @@ public struct Anchoring<Log: CommandLog> {
     }
 
     private mutating func step() throws(LogError) {
-        if let waiting = try takeover.perform(on: log).first { throw LogError(.stop, waiting.fault.reason) }
+        if let failure = try takeover.step(on: log).first { throw LogError(.stop, failure.fault.reason) }
         if let refusal = takeover.refusals.first { throw LogError(.stop, refusal.fault.reason) }
-        if case .finish = takeover.action { throw unavailable }
+        if takeover.isDone { throw unavailable }
     }
 
     private var unavailable: LogError { LogError(.stop, "partition \(partition) cannot be taken over") }
-}
-
-extension Takeover {
-    /// Whether all that there is to know before the claim is known.
-    fileprivate var isSurveyed: Bool {
-        switch stage {
-        case .extents, .tail, .claims: false
-        default: true
-        }
-    }
 }

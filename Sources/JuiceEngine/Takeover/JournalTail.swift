@@ -15,8 +15,8 @@ struct JournalOwner: Equatable {
     }
 }
 
-/// What the end of one partition's journal says before this worker claims it: how far back to read, how far the inputs were
-/// handled, and whose transactions may still be open.
+/// What the end of a partition's journal says before this worker claims it: where to restore from, the positions of the inputs, and
+/// whose transactions may still be open.
 struct JournalTail {
     /// The last claim that is committed.
     struct LastClaim {
@@ -25,7 +25,7 @@ struct JournalTail {
         let owner: JournalOwner
     }
 
-    /// Whose transactions a record tells of: a claim's, or a position note's.
+    /// The transactional ids that a claim or a position note names.
     private struct Naming {
         let offset: Offset
         let ids: [String]

@@ -1,19 +1,10 @@
 import JuiceMessages
 
-/// Checks now and then whether the logs of a worker's partitions are still the ones that it read and wrote: a state machine
-/// without access to the log.
+/// Checks whether the logs of a worker's partitions are still the ones that it read and wrote.
 ///
 /// A topic that is deleted and made anew has the same name, and a partition whose leader was elected uncleanly lacks its last
 /// records. Reading and writing go on in both, so nothing else tells.
-struct LogCheck {
-    enum Action: Equatable {
-        case findExtents([Int32])
-        case openChangelog([ChangelogPosition])
-        case readChangelog
-        case readBack([InputPartition: Range<Offset>])
-        case finish
-    }
-
+final class LogCheck {
     private enum Stage { case extents, openingJournals, journals, closingJournals, inputs, done }
 
     private let partitions: [Int32]
@@ -38,19 +29,27 @@ struct LogCheck {
         (self.partitions, self.stopped) = (partitions, stopped)
     }
 
-    var action: Action {
+    var isDone: Bool { stage == .done }
+
+    /// Makes the next call on the log.
+    func step(on log: some CommandLog, partitions: PartitionTable, reader: CommandReader) throws(LogError) {
         switch stage {
-        case .extents: .findExtents((partitions + stopped.keys).sorted())
+        case .extents:
+            // A partition without a leader is found out by its transactions.
+            found(try log.extents(of: (self.partitions + stopped.keys).sorted()).extents, partitions: partitions)
         case .openingJournals:
-            .openChangelog(
-                unread.map { ChangelogPosition(topic: .results, partition: $0, offset: $1.lowerBound) }.sorted {
-                    $0.partition < $1.partition
-                })
-        case .journals: .readChangelog
-        // The log would go on to fetch all that is written from now on.
-        case .closingJournals: .openChangelog([])
-        case .inputs: .readBack(ranges)
-        case .done: .finish
+            let positions = unread.map { ChangelogPosition(topic: .results, partition: $0, offset: $1.lowerBound) }
+            try log.openChangelog(positions.sorted { $0.partition < $1.partition }, isolation: .committed)
+            stage = .journals
+        case .journals: read(try log.readChangelog())
+        case .closingJournals:
+            // The log would go on to fetch all that is written from now on.
+            try log.openChangelog([], isolation: .committed)
+            stage = ranges.isEmpty ? .done : .inputs
+        case .inputs:
+            let (records, damaged) = try log.readBack(ranges)
+            compare(records, damaged: damaged, by: reader)
+        case .done: break
         }
     }
 
@@ -58,8 +57,7 @@ struct LogCheck {
         evidence.values.reduce(into: [:]) { $0.merge($1.ranges) { $1 } }
     }
 
-    /// The log says where the logs begin and end.
-    mutating func found(_ extents: [PartitionExtents], partitions: PartitionTable) {
+    private func found(_ extents: [PartitionExtents], partitions: PartitionTable) {
         for extent in extents {
             let (partition, end) = (extent.partition, extent.results.upperBound)
             self.extents[partition] = extent
@@ -76,22 +74,14 @@ struct LogCheck {
             mustTakeOver =
                 mustTakeOver || !state.rewound.isEmpty
                 || state.positions.contains { position in
-                    let input = InputPartition(topic: position.topic, partition: position.partition)
-                    return extent.inputs[input].map { $0.upperBound < position.offset } ?? false
+                    extent.inputs[position.input].map { $0.upperBound < position.offset } ?? false
                 }
         }
-        stage = .openingJournals
-        if unread.isEmpty { opened() }
-    }
-
-    /// The journals that have grown are open, if any.
-    mutating func opened() {
-        guard unread.isEmpty else { return stage = .journals }
-        stage = ranges.isEmpty ? .done : .inputs
+        stage = !unread.isEmpty ? .openingJournals : ranges.isEmpty ? .done : .inputs
     }
 
     /// The next records of the journals.
-    mutating func read(_ batch: ChangelogBatch) {
+    private func read(_ batch: ChangelogBatch) {
         for record in batch.records where unread[record.partition] != nil {
             if let value = record.value, case .claim = JournalNote(value), record.offset > claims[record.partition] ?? -1 {
                 mustTakeOver = true
@@ -105,7 +95,7 @@ struct LogCheck {
     }
 
     /// Ranges of the inputs were read again.
-    mutating func compare(_ records: [CommandRecord], damaged: Set<InputPartition>, by reader: CommandReader) {
+    private func compare(_ records: [CommandRecord], damaged: Set<InputPartition>, by reader: CommandReader) {
         for (_, evidence) in evidence.sorted(by: { $0.key < $1.key }) {
             if let mismatch = evidence.mismatch(with: records, damaged: damaged, by: reader) { mismatches.append(mismatch) }
         }

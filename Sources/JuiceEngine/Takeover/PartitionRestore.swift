@@ -19,19 +19,19 @@ struct PartitionRestore {
     let extents: PartitionExtents
     private let initial: FruitStore
     private(set) var applied: AppliedState
-    /// The last revision of each store that an answer said, by the store's place; 0 if none did.
+    /// The last revision of each store in an answer, by the store's index; 0 if none was read.
     private var toldRevisions: [Int] = []
-    /// What is wrong, unless an operator has accepted it with an anchor.
+    /// The first fault, unless an operator has accepted it with an anchor.
     private(set) var fault: PartitionFault?
-    /// Stores whose latest stock record cannot be read, by their keys.
+    /// The unreadable stock records, by key; a later good one of the same store removes it.
     private var badStock: [[UInt8]: (offset: Offset, reason: String)] = [:]
-    /// Whether the journal says anything but whose it is.
+    /// Whether the journal has anything but claims.
     private var hasRecords = false
     /// Whether an operator has moved a position.
     private var isAnchored = false
-    /// Whether the stock topic ends before what the journal says it reached. Then only answers from the beginning on tell all.
+    /// Whether the stock topic is shorter than a position note says. Then the stock must be made from all answers.
     private(set) var hasLostStock = false
-    /// Where the journal is read from, and the claims that were read.
+    /// Where the journal is read from, and the offsets of the claims in it.
     private var start: Offset = 0
     private var claims: Set<Offset> = []
 
@@ -276,8 +276,7 @@ struct PartitionRestore {
         (inputs ?? share.inputs(of: partition)).map { input in
             let log = extents.inputs[input] ?? 0..<0
             let known = applied.positions[input] ?? groupOffsets[input] ?? log.upperBound
-            return InputPosition(
-                topic: input.topic, partition: input.partition, offset: min(max(known, log.lowerBound), log.upperBound))
+            return InputPosition(input, min(max(known, log.lowerBound), log.upperBound))
         }
     }
 }

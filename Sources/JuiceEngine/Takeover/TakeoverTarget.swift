@@ -1,21 +1,21 @@
 import JuiceMaker
 import JuiceMessages
 
-/// One partition that is being taken over: what of its changelogs is read, and what was found.
-struct TakeoverTarget {
+/// The progress of one partition's takeover: which part of a changelog is being read, and what was found so far.
+final class TakeoverTarget {
     /// What is being read.
     struct Reading {
         let topic: ChangelogTopic
         let start: Offset
         let end: Offset
-        /// Whether the current end of what is committed will do.
+        /// Whether to stop at the end of what is committed now, even before `end`.
         var endsEarly = false
     }
 
     let partition: Int32
     var extents: PartitionExtents?
     private(set) var reading: Reading?
-    private(set) var tail: JournalTail
+    var tail: JournalTail
     private var tailSpan: Offset = 4_096
     /// Committed records were read up to here, before the claim.
     private var tailEnd: Offset = 0
@@ -40,12 +40,12 @@ struct TakeoverTarget {
     private var positionFault: PartitionFault?
     private var answeredThere: String?
 
-    init(_ partition: Int32) {
-        self.partition = partition
+    init(_ partition: Int32, mismatch: InputMismatch?) {
+        (self.partition, self.mismatch) = (partition, mismatch)
         tail = JournalTail(partition: partition)
     }
 
-    private var results: Range<Offset> { extents?.results ?? 0..<0 }
+    var results: Range<Offset> { extents?.results ?? 0..<0 }
 
     /// Where to open the topic that is to be read.
     var opening: ChangelogPosition? {
@@ -58,7 +58,7 @@ struct TakeoverTarget {
     // MARK: - What was read
 
     /// The records of a run that belong to what is being read.
-    mutating func wanted(_ run: ArraySlice<ChangelogBatch.Record>) -> ArraySlice<ChangelogBatch.Record> {
+    func wanted(_ run: ArraySlice<ChangelogBatch.Record>) -> ArraySlice<ChangelogBatch.Record> {
         guard let reading, run.first?.topic == reading.topic else { return [] }
         let wanted = run.prefix { $0.offset < reading.end }
         if let last = run.last, last.offset + 1 >= reading.end { finish(at: reading.end) }
@@ -66,24 +66,24 @@ struct TakeoverTarget {
     }
 
     /// A topic is read to its current end.
-    mutating func reached(_ end: ChangelogPosition) {
+    func reached(_ end: ChangelogPosition) {
         guard let reading, end.topic == reading.topic, reading.endsEarly || end.offset >= reading.end else { return }
         finish(at: min(end.offset, reading.end))
     }
 
-    private mutating func finish(at offset: Offset) {
+    private func finish(at offset: Offset) {
         if reading?.endsEarly ?? false { tailEnd = offset }
         reading = nil
     }
 
-    private mutating func read(_ topic: ChangelogTopic, _ range: Range<Offset>) {
+    private func read(_ topic: ChangelogTopic, _ range: Range<Offset>) {
         reading = range.isEmpty ? nil : Reading(topic: topic, start: range.lowerBound, end: range.upperBound)
     }
 
     // MARK: - Before the claim
 
     /// Begins to read the journal's end.
-    mutating func readTail() {
+    func readTail() {
         let start = max(results.lowerBound, results.upperBound - tailSpan)
         tail = JournalTail(partition: partition)
         read(.results, start..<results.upperBound)
@@ -92,7 +92,7 @@ struct TakeoverTarget {
     }
 
     /// Begins again from further back if the last two position notes are not among what was read.
-    mutating func readTailFurther() -> Bool {
+    func readTailFurther() -> Bool {
         guard tail.notes.count < 2, results.upperBound - tailSpan > results.lowerBound else { return false }
         tailSpan *= 8
         readTail()
@@ -100,28 +100,20 @@ struct TakeoverTarget {
     }
 
     /// Begins to read the claims that the last position note's writer may not have known, whatever becomes of them.
-    mutating func readClaims() {
+    func readClaims() {
         since = results.upperBound
         read(.results, (tail.lastNote ?? results.lowerBound)..<since)
-    }
-
-    mutating func addCommitted(_ entry: JournalEntry, at offset: Offset) {
-        tail.addCommitted(entry, at: offset)
-    }
-
-    mutating func addUncommitted(_ entry: JournalEntry, at offset: Offset) {
-        tail.addUncommitted(entry, at: offset)
     }
 
     // MARK: - After the claim
 
     /// Begins to read up to the claim.
-    mutating func readBetween() {
+    func readBetween() {
         (claim, between) = (nil, [])
         reading = Reading(topic: .results, start: max(tailEnd, results.lowerBound), end: results.upperBound)
     }
 
-    mutating func addBetween(_ entry: JournalEntry, at offset: Offset, ids: [String]) {
+    func addBetween(_ entry: JournalEntry, at offset: Offset, ids: [String]) {
         guard case .note(.claim(let other)) = entry else {
             hasNews = true
             return
@@ -133,7 +125,7 @@ struct TakeoverTarget {
     }
 
     /// Others claimed in between. The next claim covers all that is known by now.
-    mutating func claimAgain() {
+    func claimAgain() {
         since = results.upperBound
         allBetween.formUnion(between)
         hasNews = true
@@ -148,40 +140,40 @@ struct TakeoverTarget {
     // MARK: - Restoring
 
     /// Begins to read the whole stock.
-    mutating func readStock() { read(.stock, extents?.stock ?? 0..<0) }
+    func readStock() { read(.stock, extents?.stock ?? 0..<0) }
 
     /// Begins to read the journal from where repeats may ask for answers, and from before the last changes that the stock may
     /// lack.
-    mutating func readJournal(by rules: Takeover.Rules) {
+    func readJournal(_ context: WorkerContext) {
         guard let claim else { return }
         // A window that is full by count has large transactions, which leave few markers between the records.
-        if answerSpan == 0 { answerSpan = Offset(rules.window.count) + Offset(rules.window.count / 4) + 1 }
+        if answerSpan == 0 { answerSpan = Offset(context.settings.window.count) + Offset(context.settings.window.count / 4) + 1 }
         let needed = tail.notes.count == 2 ? tail.notes[0] : results.lowerBound
         let latest = needsAllAnswers ? results.lowerBound : min(needed, max(answerStart, claim - answerSpan))
         let start = max(results.lowerBound, latest)
         journalStart = start
-        restore?.beginJournal(at: start, duplicates: rules.newMemory)
+        restore?.beginJournal(at: start, duplicates: context.newMemory)
         read(.results, start..<claim)
     }
 
     /// Begins again from further back if there were too few answers: markers and aborted records take offsets, too.
-    mutating func readJournalFurther(by rules: Takeover.Rules) -> Bool {
+    func readJournalFurther(_ context: WorkerContext) -> Bool {
         guard let restore, let start = journalStart, start > max(answerStart, results.lowerBound),
-            restore.applied.duplicates.count < rules.window.count
+            restore.applied.duplicates.count < context.settings.window.count
         else { return false }
         answerSpan *= 2
-        readJournal(by: rules)
+        readJournal(context)
         return reading != nil
     }
 
     /// Restores anew from all answers, if the stock topic has lost records that they may make good.
-    mutating func mustRestoreFromAnswers() -> Bool {
+    func mustRestoreFromAnswers() -> Bool {
         guard let restore, restore.hasLostStock, !needsAllAnswers, journalStart ?? 0 > results.lowerBound else { return false }
         needsAllAnswers = true
         return true
     }
 
-    mutating func restore(
+    func restore(
         _ entry: JournalEntry, _ record: ChangelogBatch.Record, _ value: UnsafeRawBufferPointer, by reader: JournalReader,
         now: Timestamp
     ) {
@@ -196,14 +188,14 @@ struct TakeoverTarget {
     // MARK: - Another log
 
     /// Compares a state's positions with the logs, and says what to read again to compare what was answered.
-    mutating func examine(_ state: PartitionState) {
+    func examine(_ state: PartitionState) {
         guard let extents else { return }
         evidence = LogEvidence(of: state, in: extents)
         positionFault = state.positions.lazy.compactMap { Self.fault(of: $0, in: extents) }.first
     }
 
     private static func fault(of position: InputPosition, in extents: PartitionExtents) -> PartitionFault? {
-        let input = InputPartition(topic: position.topic, partition: position.partition)
+        let input = position.input
         guard let log = extents.inputs[input], position.offset < log.lowerBound || position.offset > log.upperBound else {
             return nil
         }
@@ -224,23 +216,16 @@ struct TakeoverTarget {
         let isSameLog =
             evidence?.ranges[input] != nil && positionFault.offset.map { $0 > log.upperBound } ?? false
         return positionFault.anchored(
-            at: [
-                InputPosition(
-                    topic: input.topic,
-                    partition: input.partition,
-                    offset: isSameLog ? log.upperBound : log.lowerBound
-                )
-            ]
-        )
+            at: [InputPosition(input, isSameLog ? log.upperBound : log.lowerBound)])
     }
 
     /// Begins to look for the answer at a place where an input now holds something else.
-    mutating func readExplanation() {
+    func readExplanation() {
         guard mismatch != nil, let claim else { return }
         read(.results, (journalStart ?? tail.notes.first ?? results.lowerBound)..<claim)
     }
 
-    mutating func explain(_ entry: JournalEntry) {
+    func explain(_ entry: JournalEntry) {
         guard let mismatch else { return }
         switch entry {
         case .answer(let answer) where answer.head.offset == mismatch.offset:
@@ -262,14 +247,7 @@ struct TakeoverTarget {
             "\(mismatch.input.text): the answer to offset \(mismatch.offset) is about \(answeredThere ?? "another command"), but"
                 + " the log has \(mismatch.found) there: the topic was made anew, or lost its end and grew again"
         ).anchored(
-            at: [
-                InputPosition(
-                    topic: mismatch.input.topic,
-                    partition: mismatch.input.partition,
-                    // A new log is read from its beginning: what was answered of it is known, and not made again.
-                    offset: mismatch.intactUpTo ?? log.lowerBound
-                )
-            ]
-        )
+            // A new log is read from its beginning: what was answered of it is known, and not made again.
+            at: [InputPosition(mismatch.input, mismatch.intactUpTo ?? log.lowerBound)])
     }
 }

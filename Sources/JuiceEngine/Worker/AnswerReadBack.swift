@@ -1,20 +1,13 @@
 import JuiceMessages
 
-/// Reads first answers back from the journals, for repeats that cannot be answered without them: a state machine without access to
-/// the log.
+/// Reads first answers back from the journals, for repeats that cannot be answered without them.
 ///
 /// The answers that are wanted of a partition are read in order. What stands between two of them is read over if there is little of
 /// it, and is kept as long as there is room: the next repeats probably want it.
-struct AnswerReadBack {
-    enum Action: Equatable {
-        case openChangelog([ChangelogPosition])
-        case readChangelog
-        case finish
-    }
-
+final class AnswerReadBack {
     private enum Stage { case opening, reading, closing, done }
 
-    /// What is still wanted of each partition, from the last to the next.
+    /// The offsets that are still wanted of each partition, from the last to the next.
     private var wanted: [Int32: [Offset]]
     /// The partitions that are being read.
     private var reading: Set<Int32> = []
@@ -40,34 +33,32 @@ struct AnswerReadBack {
         if wanted.isEmpty { stage = .done }
     }
 
-    var action: Action {
+    var isDone: Bool { stage == .done }
+
+    /// Makes the next call on the log.
+    func step(on log: some CommandLog, partitions: PartitionTable, reader: JournalReader) throws(LogError) {
         switch stage {
         case .opening:
-            .openChangelog(
-                wanted.compactMap { partition, offsets in
-                    offsets.last.map { ChangelogPosition(topic: .results, partition: partition, offset: $0) }
-                }.sorted { $0.partition < $1.partition })
-        case .reading: .readChangelog
-        // The log would go on to fetch all that is written from now on.
-        case .closing: .openChangelog([])
-        case .done: .finish
+            let positions = wanted.compactMap { partition, offsets in
+                offsets.last.map { ChangelogPosition(topic: .results, partition: partition, offset: $0) }
+            }
+            // They are known to be committed, and this reads in smaller pieces.
+            try log.openChangelog(positions.sorted { $0.partition < $1.partition }, isolation: .uncommitted)
+            (stage, reading) = (.reading, Set(wanted.keys))
+        case .reading: try read(try log.readChangelog(), into: partitions, by: reader, now: log.now)
+        case .closing:
+            // The log would go on to fetch all that is written from now on.
+            try log.openChangelog([], isolation: .uncommitted)
+            stage = .done
+        case .done: break
         }
     }
 
-    /// The journals are open, or closed.
-    mutating func opened() {
-        guard case .opening = stage else { return stage = .done }
-        (stage, reading) = (.reading, Set(wanted.keys))
-    }
-
-    /// The next records of the journals, which become part of the states.
+    /// Adds the next records of the journals to the states.
     ///
     /// - Throws: ``LogError`` if nothing comes for long.
-    mutating func read(
-        _ batch: ChangelogBatch,
-        into partitions: PartitionTable,
-        by reader: JournalReader,
-        now: Timestamp
+    private func read(
+        _ batch: ChangelogBatch, into partitions: PartitionTable, by reader: JournalReader, now: Timestamp
     ) throws(LogError) {
         if !batch.records.isEmpty || readAt == nil { readAt = now }
         if let readAt, now - readAt > Self.longestWait {
@@ -94,7 +85,7 @@ struct AnswerReadBack {
     }
 
     /// - Returns: whether a record is wanted.
-    private mutating func take(_ record: ChangelogBatch.Record) -> Bool {
+    private func take(_ record: ChangelogBatch.Record) -> Bool {
         let partition = record.partition
         guard reading.contains(partition), let next = wanted[partition]?.last, record.offset >= next else { return false }
         guard record.offset == next else {
@@ -112,12 +103,12 @@ struct AnswerReadBack {
         return true
     }
 
-    private mutating func lose(_ partition: Int32, _ offset: Offset) {
+    private func lose(_ partition: Int32, _ offset: Offset) {
         lost[partition] = offset
         end(partition)
     }
 
-    private mutating func end(_ partition: Int32) {
+    private func end(_ partition: Int32) {
         wanted[partition] = nil
         reading.remove(partition)
     }

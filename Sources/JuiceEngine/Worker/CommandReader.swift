@@ -1,7 +1,7 @@
 import JuiceMaker
 import JuiceMessages
 
-/// What every command has.
+/// A command, without what it asks for.
 ///
 /// Together with its content it is smaller than 128 bytes, which the compiler copies inline; it copies more by calls of memcpy.
 struct ReceivedCommand {
@@ -18,12 +18,12 @@ struct ReceivedCommand {
 
     var storeKey: ByteKeyTable.Key { ByteKeyTable.Key(head.store.bytes, hash: storeHash) }
 
-    /// What the answer to a cancel is remembered by if the cancel is rejected; nil for other commands.
+    /// The fingerprint under which a rejected cancel is remembered; nil for other commands.
     var rejectedCancel: CommandFingerprint? {
         head.command == .cancel ? CommandFingerprint(.cancel, store: head.store, id: head.id) : nil
     }
 
-    /// Sets where it was read first, if it was forwarded.
+    /// Sets the place where it was read first, if a header says that it was forwarded.
     mutating func setSource(from headers: [MessageHeader]) {
         guard let source = headers.first(where: { $0.name == HeaderName.forwardedFrom })?.value.flatMap(ForwardSource.init) else {
             return
@@ -38,7 +38,7 @@ extension CommandKind {
 }
 
 extension JournalAnswer {
-    /// What it is remembered by; nil for an answer that only repeats another, or tells of a cancel.
+    /// The fingerprint under which it is remembered; nil for an answer that repeats another, or to an order that was cancelled.
     var remembered: CommandFingerprint? {
         guard !head.isDuplicate, role != .afterCancel else { return nil }
         let isRejectedCancel = head.command == .cancel && role != .cancel
@@ -54,9 +54,7 @@ enum CommandContent {
     case reject(Rejection)
 }
 
-/// Decodes a record of the input topics. It knows nothing of earlier records.
-///
-/// A reading is valid until the next one.
+/// Decodes records of the input topics. A reading is valid until the next one.
 struct CommandReader {
     /// What a record is.
     enum Reading: ~Copyable {
@@ -64,7 +62,7 @@ struct CommandReader {
         case command(ReceivedCommand, CommandContent)
         /// A command for a store of another partition.
         case misrouted(owner: Int32)
-        /// Not a command, with the reason.
+        /// No command, and the reason.
         case undecodable(DeadLetterReason)
         /// There is no further record.
         case end
@@ -79,45 +77,31 @@ struct CommandReader {
         self.partitionCount = partitionCount
     }
 
-    /// Reads a record.
     @inline(__always)
     func read(_ record: CommandRecord) -> Reading {
         guard let store = StoreID.read(key: record.key) else { return .undecodable(.badStore) }
-        let reading =
-            switch record.topic {
-            case .orders: decodeOrder(record.value, for: store, record.offset)
-            case .restocks: decodeRestock(record.value, for: store, record.offset)
+        let (kind, id, content): (CommandKind, BorrowedText, CommandContent)
+        switch record.topic {
+        case .orders:
+            switch decoder.decodeOrder(record.value) {
+            case .command(let command):
+                switch command.request {
+                case .make(let order): (kind, id, content) = (.order, command.id, .make(order))
+                case .cancel: (kind, id, content) = (.cancel, command.id, .cancel)
+                }
+            case .rejected(let rejected, let reason): (kind, id, content) = (.order, rejected, .reject(reason))
+            // It becomes a dead letter of the partition it was read from, whoever owns the store.
+            case .undecodable(let reason): return .undecodable(reason)
             }
-        // An undecodable record becomes a dead letter of the partition it was read from.
-        let isCommand =
-            switch reading {
-            case .command: true
-            default: false
+        case .restocks:
+            switch decoder.decodeRestock(record.value) {
+            case .command(let restock): (kind, id, content) = (.restock, restock.id, .apply(restock.edit))
+            case .rejected(let rejected, let reason): (kind, id, content) = (.restock, rejected, .reject(reason))
+            case .undecodable(let reason): return .undecodable(reason)
             }
-        guard isCommand else { return reading }
+        }
         let owner = Murmur2.partition(of: store.bytes, count: partitionCount)
-        return owner == record.partition ? reading : .misrouted(owner: owner)
-    }
-
-    private func decodeOrder(_ value: UnsafeRawBufferPointer?, for store: BorrowedText, _ offset: Offset) -> Reading {
-        switch decoder.decodeOrder(value) {
-        case .command(let command):
-            switch command.request {
-            case .make(let order): .command(ReceivedCommand(.order, store: store, id: command.id, offset: offset), .make(order))
-            case .cancel: .command(ReceivedCommand(.cancel, store: store, id: command.id, offset: offset), .cancel)
-            }
-        case .rejected(let id, let reason): .command(ReceivedCommand(.order, store: store, id: id, offset: offset), .reject(reason))
-        case .undecodable(let reason): .undecodable(reason)
-        }
-    }
-
-    private func decodeRestock(_ value: UnsafeRawBufferPointer?, for store: BorrowedText, _ offset: Offset) -> Reading {
-        switch decoder.decodeRestock(value) {
-        case .command(let restock):
-            .command(ReceivedCommand(.restock, store: store, id: restock.id, offset: offset), .apply(restock.edit))
-        case .rejected(let id, let reason):
-            .command(ReceivedCommand(.restock, store: store, id: id, offset: offset), .reject(reason))
-        case .undecodable(let reason): .undecodable(reason)
-        }
+        guard owner == record.partition else { return .misrouted(owner: owner) }
+        return .command(ReceivedCommand(kind, store: store, id: id, offset: record.offset), content)
     }
 }

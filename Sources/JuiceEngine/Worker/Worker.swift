@@ -12,6 +12,9 @@ import JuiceMessages
 ///
 /// There is one way to recover from errors: undo in memory, make new producers, and take the partitions over anew.
 ///
+/// A record's way in: ``step()``, `process`, `Transaction.process`, `CommandReader.read`, the decoder. Its answer's way out:
+/// `Transaction.respond`, which changes the store in `carryOut`, then `writeToJournal` and ``CommandLog/produce(_:)``.
+///
 /// ```
 ///                         ┌─────────── readingBack ◀──────────┐ some repeats need older answers
 ///                         ▼                                   │
@@ -20,9 +23,9 @@ import JuiceMessages
 ///    assigned   ▼ │                                  ▼ failed
 ///            takingOver ◀────────────────────── startingOver
 /// ```
-public struct Worker<Log: CommandLog> {
+package struct Worker<Log: CommandLog> {
     /// How a step went, for the driver.
-    public enum Step: Equatable, Sendable {
+    package enum Step: Equatable, Sendable {
         /// It did something. Go on.
         case worked
         /// There was nothing to do. The log has already waited.
@@ -42,26 +45,33 @@ public struct Worker<Log: CommandLog> {
         case checking(LogCheck)
         case beginning(Batch)
         case processing(Batch)
-        case flushing(Output.HeldBack)
+        case flushing(DeferredRecords)
         case committing
         case readingBack(AnswerReadBack)
         case startingOver
         case stopped
         case failed(LogError)
+
+        /// Whether a worker that is to stop may leave now. A batch that was begun is finished first.
+        var allowsLeaving: Bool {
+            switch self {
+            case .starting, .polling, .takingOver, .checking, .readingBack: true
+            case .beginning, .processing, .flushing, .committing, .startingOver, .stopped, .failed: false
+            }
+        }
     }
 
     private let log: Log
-    private let settings: WorkerSettings
-    private let rules: Takeover.Rules
+    private let context: WorkerContext
     private let onEvent: (WorkerEvent) -> Void
-    private var processor: CommandProcessor
     private var phase = Phase.starting
     /// What this worker is to read; nil without an assignment.
     private var share: InputShare?
     /// The states of the partitions that are taken over and read.
     package private(set) var partitions = PartitionTable()
-    /// The states of partitions that are not read now: valid as long as nobody else writes to their journal.
-    private var kept = PartitionTable()
+    /// The states of partitions that are not read now, as of their last commit. The next takeover uses those again whose journal
+    /// nobody else has written to.
+    private var cached = PartitionTable()
     /// The ids of producers that have claimed nothing yet.
     private var unclaimedIDs: [String] = []
     /// Where this worker's last claims stand.
@@ -72,11 +82,10 @@ public struct Worker<Log: CommandLog> {
     private var readEnds: [InputPartition: Offset] = [:]
     /// Places at which an input was found to be another log than the one that was read.
     private var mismatches: [InputMismatch] = []
-    /// Recent failures, and what follows from them for the next batch.
-    private var trouble: Trouble
-    /// Commands that were polled, and wait until the answers are read back that some of them repeat.
-    private var rest = Batch()
-    private var timers = WorkerTimers()
+    private var failures: FailurePolicy
+    /// Commands of the last batch that repeat others whose answers must be read back first, and those behind them.
+    private var waiting = Batch()
+    private var timers = Timers()
     private var summary = TransactionSummary()
     /// Answers that were read back since the last transaction.
     private var answersReadBack = 0
@@ -97,17 +106,15 @@ public struct Worker<Log: CommandLog> {
     ///   - log: where commands come from and answers go.
     ///   - settings: what it is to know.
     ///   - onEvent: called from within ``step()``.
-    public init(log: Log, settings: WorkerSettings, onEvent: @escaping (WorkerEvent) -> Void) {
+    package init(log: Log, settings: WorkerSettings, onEvent: @escaping (WorkerEvent) -> Void) {
         self.log = log
-        self.settings = settings
+        context = WorkerContext(settings)
         self.onEvent = onEvent
-        trouble = Trouble(maxBatch: settings.maxBatch)
-        processor = CommandProcessor(menu: settings.menu, language: settings.language, partitionCount: settings.partitionCount)
-        rules = Takeover.Rules(settings)
+        failures = FailurePolicy(maxBatch: settings.maxBatch)
     }
 
     /// What it holds in memory.
-    public var held: HeldState {
+    package var held: HeldState {
         HeldState(
             partitions: partitions.reduce(0) { count, _ in count + 1 },
             stores: partitions.reduce(0) { $0 + $1.applied.stores.count },
@@ -115,54 +122,69 @@ public struct Worker<Log: CommandLog> {
     }
 
     /// Makes the worker finish the transaction at hand, leave its group and stop.
-    public mutating func requestStop() { isStopping = true }
+    package mutating func requestStop() { isStopping = true }
 
     /// Takes the next step.
-    public mutating func step() -> Step {
+    package mutating func step() -> Step {
         do throws(LogError) {
-            let step = try advance()
+            var step = Step.worked
+            switch phase {
+            case _ where isStopping && phase.allowsLeaving: step = leave()
+            case .starting:
+                // Early, since a new client takes long to connect. The ids claim nothing before the first assignment.
+                unclaimedIDs = try log.initTransactions()
+                onEvent(.started)
+                phase = .polling
+            case .polling: step = try poll()
+            case .takingOver(let takeover): try advance(takeover)
+            case .checking(let check):
+                if check.isDone {
+                    finish(check)
+                } else {
+                    try check.step(on: log, partitions: partitions, reader: context.commandReaders.0)
+                }
+            case .beginning(let batch):
+                try log.begin()
+                begunAt = log.now
+                failures.began(batch)
+                phase = .processing(batch)
+            case .processing(let batch): try process(batch)
+            case .flushing(let deferred):
+                try log.flush()
+                try deferred.write(to: log)
+                phase = .committing
+            case .committing:
+                try log.commit()
+                try finishTransaction()
+            case .readingBack(let readBack):
+                if readBack.isDone {
+                    try finish(readBack)
+                } else {
+                    try readBack.step(on: log, partitions: partitions, reader: context.journalReader)
+                }
+            case .startingOver: step = try startOver()
+            case .stopped: step = .stopped
+            case .failed(let error): step = .failed(error)
+            }
             failedCalls = 0
             return step
         } catch { return recover(from: error) }
     }
 
-    private mutating func advance() throws(LogError) -> Step {
-        switch phase {
-        case .starting:
-            if isStopping { return leave() }
-            // Early, since a new client takes long to connect. The ids claim nothing before the first assignment.
-            unclaimedIDs = try log.initTransactions()
-            onEvent(.started)
-            phase = .polling
-        case .polling: return try poll()
-        case .takingOver(let takeover):
-            if isStopping { return leave() }
-            try advance(takeover)
-        case .checking(let check):
-            if isStopping { return leave() }
-            try advance(check)
-        case .beginning(let batch):
-            try log.begin()
-            begunAt = log.now
-            trouble.began(batch)
-            phase = .processing(batch)
-        case .processing(let batch): try process(batch)
-        case .flushing(let heldBack):
-            try log.flush()
-            try heldBack.write(to: log)
-            phase = .committing
-        case .committing:
-            try log.commit()
-            try keepChanges()
-        case .readingBack(let readBack):
-            if isStopping { return leave() }
-            try advance(readBack)
-        case .startingOver: return try startOver()
-        case .stopped: return .stopped
-        case .failed(let error): return .failed(error)
-        }
-        return .worked
+    private var settings: WorkerSettings { context.settings }
+
+    /// The state of the partition that an input partition belongs to.
+    private func state(of partition: Int32) -> PartitionState? { partitions[partition % settings.partitionCount] }
+
+    private mutating func leave() -> Step {
+        publish()
+        log.leave()
+        onEvent(.left)
+        phase = .stopped
+        return .stopped
     }
+
+    // MARK: - Failures
 
     private mutating func recover(from error: LogError) -> Step {
         switch error.remedy {
@@ -178,12 +200,12 @@ public struct Worker<Log: CommandLog> {
             return .backOff(attempt: min(failedCalls, Self.longestRetryBackoff))
         case .startOver:
             onEvent(.startingOver(error))
-            if let failing = blame(for: error) { onEvent(.partitionFailing(failing.partition, failing.fault)) }
-            keepStates()
-            (unclaimedIDs, rest) = ([], Batch())
+            if let failure = blame(for: error) { onEvent(.partitionFailing(failure.partition, failure.fault)) }
+            cachePartitions()
+            (unclaimedIDs, waiting) = ([], Batch())
             if case .starting = phase {} else { phase = .startingOver }
             // A refused record needs no pause: halving the batch isolates it.
-            return error.subject == .record ? .worked : .backOff(attempt: trouble.failures)
+            return error.subject == .record ? .worked : .backOff(attempt: failures.count)
         case .stop:
             onEvent(.failed(error))
             log.leave()
@@ -194,16 +216,16 @@ public struct Worker<Log: CommandLog> {
 
     /// Counts a failure.
     ///
-    /// - Returns: the partition that is set aside for it, if any, and why.
-    private mutating func blame(for error: LogError) -> (partition: Int32, fault: PartitionFault)? {
+    /// - Returns: the partition that is paused for it, if any.
+    private mutating func blame(for error: LogError) -> PartitionFailure? {
         switch phase {
         case _ where error.subject == .connection: break
-        case .processing, .flushing, .committing: return trouble.failed(error, at: log.now)
+        case .processing, .flushing, .committing: return failures.failed(error, at: log.now)
         case .takingOver(let takeover) where !takeover.claiming.isEmpty:
-            return trouble.claimsFailed(takeover.claiming, error, at: log.now)
+            return failures.claimsFailed(takeover.claiming, error, at: log.now)
         default: break
         }
-        trouble.failedForOtherReasons()
+        failures.failedElsewhere()
         return nil
     }
 
@@ -222,22 +244,54 @@ public struct Worker<Log: CommandLog> {
         return .worked
     }
 
-    private mutating func leave() -> Step {
-        publish()
-        log.leave()
-        onEvent(.left)
-        phase = .stopped
-        return .stopped
+    /// Stops reading a partition. It stays in the assignment, so that no other worker reads on past the fault.
+    private mutating func stop(_ partition: Int32, _ fault: PartitionFault, journalEnd: Offset) {
+        partitions[partition] = nil
+        stopped[partition] = journalEnd
+        onEvent(.partitionStopped(partition, fault))
     }
-}
 
-// MARK: - Transactions
+    /// Stops the partition whose input cannot be read on at this place.
+    private mutating func stop(at position: InputPosition, _ reason: String) throws(LogError) {
+        if let state = state(of: position.partition) {
+            let last = max(position.offset, state.applied.positions[position.input] ?? 0)
+            let fault = PartitionFault(
+                .input(position.input), at: last, "\(position.input.text) is damaged: \(reason)",
+                anchors: [InputPosition(position.input, last + 1)])
+            stop(state.partition, fault, journalEnd: state.seenResults)
+        }
+        try log.start(at: partitions.flatMap(\.positions))
+    }
 
-extension Worker {
+    // MARK: - Transactions
+
     private mutating func process(_ batch: Batch) throws(LogError) {
-        var output = Output(log, trouble.treatment)
-        (output.summary.answersReadBack, answersReadBack) = (answersReadBack, 0)
         let now = log.now
+        var transaction = Transaction(
+            on: log, context: context, at: now, fallback: failures.fallback, answersReadBack: answersReadBack)
+        answersReadBack = 0
+        try writeWhatIsDue(for: batch, at: now, &transaction)
+        // The first record of every partition goes first, so that the log can add all partitions to the transaction at once. In
+        // its run the record is skipped, since it is already applied.
+        var isWaiting: Set<Int32> = []
+        var remaining: [ArraySlice<CommandRecord>] = []
+        for (index, records) in (batch.firsts + batch.runs).enumerated() {
+            guard let partition = records.first?.partition, let state = state(of: partition) else { continue }
+            var rest = records
+            if !isWaiting.contains(state.partition) {
+                rest = rest.dropFirst(try transaction.process(records.span, of: &state.applied))
+            }
+            guard !rest.isEmpty else { continue }
+            isWaiting.insert(state.partition)
+            if index >= batch.firsts.count { remaining.append(rest) }
+        }
+        waiting = Batch(runs: remaining)
+        summary = transaction.summary
+        phase = transaction.mustFlush ? .flushing(transaction.deferred) : .committing
+    }
+
+    /// Writes stock and position notes, which precede the batch's answers.
+    private func writeWhatIsDue(for batch: Batch, at now: Timestamp, _ transaction: inout Transaction) throws(LogError) {
         let homes = Set(batch.partitions.map { $0 % settings.partitionCount })
         for state in partitions {
             let mayNote = homes.isEmpty || homes.contains(state.partition)
@@ -245,78 +299,42 @@ extension Worker {
                 mayNote
                 ? state.dueNote(at: now, interval: settings.noteInterval, stockEnd: log.writtenStockEnd(of: state.partition)) : nil
             if note != nil || batch.count == 0 || state.isStockDue(at: now) {
-                try output.writeStock(of: state, encoder: processor.encoder)
+                try transaction.writeStock(of: state)
                 state.wroteStock(at: now)
             }
             guard let note else { continue }
-            try output.journal(state.partition, note)
+            try transaction.writeNote(note, to: state.partition)
             state.noted(at: now)
         }
-        // The first record of every partition goes first, so that the log can add all partitions to the transaction at once. In
-        // its run the record is skipped, since it is already applied.
-        var waiting: Set<Int32> = []
-        var rest: [ArraySlice<CommandRecord>] = []
-        for (index, records) in (batch.firsts + batch.runs).enumerated() {
-            guard let partition = records.first?.partition, let state = partitions[partition % settings.partitionCount] else {
-                continue
-            }
-            var left = records
-            if !waiting.contains(state.partition) {
-                let count = try processor.process(records, at: now, state: &state.applied, output: &output)
-                left = records.dropFirst(count)
-            }
-            guard !left.isEmpty else { continue }
-            waiting.insert(state.partition)
-            if index >= batch.firsts.count { rest.append(left) }
-        }
-        self.rest = Batch(runs: rest)
-        summary = output.summary
-        phase = output.mustFlush ? .flushing(output.heldBack) : .committing
     }
 
-    private mutating func keepChanges() throws(LogError) {
+    /// The transaction is committed.
+    private mutating func finishTransaction() throws(LogError) {
         let now = log.now
         for state in partitions { try state.commit(at: now, log.writtenResults(of: state.partition)) }
         timers.committed(at: now, commands: summary.commands)
         onEvent(.committed(summary))
         // A transaction without commands proves nothing; those that failed may fail again.
         if summary.commands > 0 {
-            for partition in trouble.committed(after: now - begunAt) { onEvent(.partitionRecovered(partition)) }
+            for partition in failures.committed(after: now - begunAt) { onEvent(.partitionRecovered(partition)) }
         }
-        if rest.count > 0 { readBack(at: now) } else { phase = .polling }
+        phase = waiting.count > 0 ? .readingBack(readBack(at: now)) : .polling
     }
-}
 
-// MARK: - Reading answers back
+    // MARK: - Reading answers back
 
-extension Worker {
     /// Begins to read the answers that the rest of the batch waits for.
-    private mutating func readBack(at now: Timestamp) {
+    private func readBack(at now: Timestamp) -> AnswerReadBack {
         var wanted: [Int32: Set<Offset>] = [:]
         // Before it is asked what is missing: a cancel may need two answers at once.
-        for partition in rest.partitions { partitions[partition % settings.partitionCount]?.applied.duplicates.beginReadBack() }
-        for records in rest.runs {
-            guard let partition = records.first?.partition, let state = partitions[partition % settings.partitionCount] else {
-                continue
-            }
+        for partition in waiting.partitions { state(of: partition)?.applied.duplicates.beginReadBack() }
+        for records in waiting.runs {
+            guard let partition = records.first?.partition, let state = state(of: partition) else { continue }
             let most = AnswerReadBack.most - (wanted[state.partition]?.count ?? 0)
-            let missing = processor.missing(for: records, at: now, state.applied, most: most)
+            let missing = state.applied.missingAnswers(for: records, at: now, by: context.commandReaders.0, most: most)
             if !missing.isEmpty { wanted[state.partition, default: []].formUnion(missing) }
         }
-        phase = .readingBack(AnswerReadBack(wanted))
-    }
-
-    private mutating func advance(_ readBack: AnswerReadBack) throws(LogError) {
-        var readBack = readBack
-        switch readBack.action {
-        case .openChangelog(let positions):
-            // They are known to be committed, and this reads in smaller pieces.
-            try log.openChangelog(positions, isolation: .uncommitted)
-            readBack.opened()
-        case .readChangelog: try readBack.read(try log.readChangelog(), into: partitions, by: rules.reader, now: log.now)
-        case .finish: return try finish(readBack)
-        }
-        phase = .readingBack(readBack)
+        return AnswerReadBack(wanted)
     }
 
     private mutating func finish(_ readBack: AnswerReadBack) throws(LogError) {
@@ -326,7 +344,7 @@ extension Worker {
             throw LogError(.startOver, "the answer at offset \(offset) of results [\(partition)] is not there")
         }
         answersReadBack += readBack.count
-        phase = .beginning(rest)
+        phase = .beginning(waiting)
         guard !readBack.damages.isEmpty else { return }
         for (partition, damage) in readBack.damages {
             let fault = PartitionFault(
@@ -335,45 +353,40 @@ extension Worker {
             stop(partition, fault, journalEnd: partitions[partition]?.seenResults ?? 0)
         }
         try log.start(at: partitions.flatMap(\.positions))
-        (rest, phase) = (Batch(), .polling)
+        (waiting, phase) = (Batch(), .polling)
     }
-}
 
-// MARK: - Polling
+    // MARK: - Polling
 
-extension Worker {
     private mutating func poll() throws(LogError) -> Step {
-        if isStopping { return leave() }
-        if let share, isAnyPauseOver(share) {
-            // Taking the partitions over tells whether those that were set aside work again.
-            keepStates()
-            takeOver(share)
-            return .worked
-        }
         let now = log.now
-        if timers.isCheckDue(at: now), share != nil {
-            phase = .checking(LogCheck(partitions.map(\.partition), stopped: stopped))
-            return .worked
+        if let share {
+            if isAnyPauseOver(share, at: now) {
+                // Taking the partitions over tells whether those that were paused work again.
+                cachePartitions()
+                takeOver(share)
+                return .worked
+            }
+            if timers.isCheckDue(at: now) {
+                phase = .checking(LogCheck(partitions.map(\.partition), stopped: stopped))
+                return .worked
+            }
         }
         if timers.isPublishDue(at: now) { publish() }
-        switch try log.poll(maxRecords: trouble.limit, wait: hasWork(at: now) ? .never : .briefly) {
+        switch try log.poll(maxRecords: failures.batchLimit, wait: hasWork(at: now) ? .never : .briefly) {
         case .records(let records, let ends):
-            for end in ends { readEnds[InputPartition(topic: end.topic, partition: end.partition)] = end.offset }
+            for end in ends { readEnds[end.input] = end.offset }
             if let stray = firstStray(in: records) {
-                stop(at: stray, "a record claims to be at offset \(stray.offset) again")
-                try log.start(at: partitions.flatMap(\.positions))
-                return .worked
-            }
-            guard records.isEmpty else {
+                try stop(at: stray, "a record claims to be at offset \(stray.offset) again")
+            } else if !records.isEmpty {
                 phase = .beginning(Batch(records))
-                return .worked
+            } else if hasWork(at: log.now) {
+                // There is time to write the stock that changed, and notes before the last ones expire.
+                phase = .beginning(Batch())
+            } else {
+                return .idle
             }
-            // Nothing is at hand, so there is time to write the stock that changed, and notes before the last ones expire.
-            guard hasWork(at: log.now) else { return .idle }
-            phase = .beginning(Batch())
-        case .damaged(let position, let reason):
-            stop(at: position, reason)
-            try log.start(at: partitions.flatMap(\.positions))
+        case .damaged(let position, let reason): try stop(at: position, reason)
         case .assigned(let share): assign(share)
         case .revoked: revoke()
         }
@@ -386,17 +399,13 @@ extension Worker {
         var index = 0
         while index < records.count {
             let first = records[index]
-            let input = InputPartition(topic: first.topic, partition: first.partition)
-            let state = partitions[first.partition % settings.partitionCount]
-            var expected = next[input] ?? state?.applied.positions[input] ?? 0
+            var expected = next[first.input] ?? state(of: first.partition)?.applied.positions[first.input] ?? 0
             while index < records.count, records[index].topic == first.topic, records[index].partition == first.partition {
-                if records[index].offset < expected {
-                    return InputPosition(topic: first.topic, partition: first.partition, offset: records[index].offset)
-                }
+                if records[index].offset < expected { return InputPosition(first.input, records[index].offset) }
                 expected = records[index].offset + 1
                 index += 1
             }
-            next[input] = expected
+            next[first.input] = expected
         }
         return nil
     }
@@ -404,9 +413,7 @@ extension Worker {
     /// Positions at an end are published past trailing markers. Otherwise a partition that is read to its end would seem to lag.
     private func publish() {
         let positions = partitions.flatMap(\.positions).map { position in
-            InputPosition(
-                topic: position.topic, partition: position.partition,
-                offset: max(position.offset, readEnds[InputPartition(topic: position.topic, partition: position.partition)] ?? 0))
+            InputPosition(position.input, max(position.offset, readEnds[position.input] ?? 0))
         }
         if !positions.isEmpty { log.publish(positions) }
     }
@@ -416,9 +423,11 @@ extension Worker {
             && partitions.contains { $0.isNoteOld(at: now, settings.noteInterval) || $0.applied.stores.hasUnwritten }
     }
 
-    private func isAnyPauseOver(_ share: InputShare) -> Bool {
-        share.partitions.contains { partitions[$0] == nil && trouble.isFailing($0) && !trouble.isAside($0, at: log.now) }
+    private func isAnyPauseOver(_ share: InputShare, at now: Timestamp) -> Bool {
+        share.partitions.contains { partitions[$0] == nil && failures.isFailing($0) && !failures.isPaused($0, at: now) }
     }
+
+    // MARK: - Assignment
 
     /// Lets the group change the assignment in the middle of something that can take long. No commands are read.
     ///
@@ -445,83 +454,61 @@ extension Worker {
         onEvent(.revoked)
         share = nil
         (claims, stopped, mismatches) = ([:], [:], [])
-        trouble.forgetPartitions()
+        failures.forgetPartitions()
         if case .startingOver = phase { return }
-        keepStates()
+        cachePartitions()
         phase = .polling
     }
 
-    /// Keeps the states as of their last known commit. Taking over tells whether that still is the last.
-    private mutating func keepStates() {
-        if case .takingOver(let takeover) = phase { kept = takeover.kept }
+    /// Stops reading all partitions, and caches their states as of the last known commit. The next takeover finds out whether
+    /// anybody has committed more.
+    private mutating func cachePartitions() {
+        if case .takingOver(let takeover) = phase { cached = takeover.cached }
         for state in partitions {
             state.undo()
-            kept[state.partition] = state
+            cached[state.partition] = state
         }
         partitions = PartitionTable()
     }
 
-    /// Stops reading a partition. It stays in the assignment, so that no other worker reads on past the fault.
-    private mutating func stop(_ partition: Int32, _ fault: PartitionFault, journalEnd: Offset) {
-        partitions[partition] = nil
-        stopped[partition] = journalEnd
-        onEvent(.partitionStopped(partition, fault))
-    }
+    // MARK: - Taking over
 
-    /// Stops the partition whose input cannot be read on at this place.
-    private mutating func stop(at position: InputPosition, _ reason: String) {
-        let partition = position.partition % settings.partitionCount
-        guard let state = partitions[partition] else { return }
-        let input = InputPartition(topic: position.topic, partition: position.partition)
-        let last = max(position.offset, state.applied.positions[input] ?? 0)
-        let after = InputPosition(topic: position.topic, partition: position.partition, offset: last + 1)
-        let fault = PartitionFault(.input(input), at: last, "\(input.text) is damaged: \(reason)", anchors: [after])
-        stop(partition, fault, journalEnd: state.seenResults)
-    }
-}
-
-// MARK: - Taking over
-
-extension Worker {
     private mutating func takeOver(_ share: InputShare) {
         let now = log.now
         phase = .takingOver(
             Takeover(
-                share: share, ids: unclaimedIDs, kept: kept,
-                leavingOut: share.partitions.filter { trouble.isUnclaimable($0, at: now) }, claimLimit: trouble.claimLimit,
-                mismatches: mismatches, rules: rules))
-        kept = PartitionTable()
+                share: share, ids: unclaimedIDs, cached: cached,
+                leavingOut: share.partitions.filter { failures.isUnclaimable($0, at: now) }, claimLimit: failures.claimLimit,
+                mismatches: mismatches, context: context))
+        cached = PartitionTable()
         (unclaimedIDs, mismatches, readEnds) = ([], [], [:])
     }
 
     /// Taking over can take long. So before each part of it the worker handles a rebalance or a request to stop.
     private mutating func advance(_ takeover: Takeover) throws(LogError) {
         if try handleRebalance() { return }
-        if case .finish = takeover.action { return try finish(takeover) }
-        for waiting in try takeover.perform(on: log) {
-            let isNews = trouble.setAside(waiting.partition, .leaderless, at: log.now)
-            if isNews { onEvent(.partitionFailing(waiting.partition, waiting.fault)) }
+        if takeover.isDone { return try finish(takeover) }
+        for failure in try takeover.step(on: log) {
+            let wasWorking = failures.pause(failure.partition, .leaderless, at: log.now)
+            if wasWorking { onEvent(.partitionFailing(failure.partition, failure.fault)) }
         }
-        try checkForRival(takeover)
-    }
-
-    /// Two groups on the same topics would take the partitions from each other for ever.
-    private func checkForRival(_ takeover: Takeover) throws(LogError) {
-        guard let rival = takeover.rival(of: claims) else { return }
-        throw LogError(
-            .stop,
-            "the group \"\(rival.group)\" (instance \"\(rival.instance)\") has taken over partitions of the group"
-                + " \"\(settings.group)\": only one group may serve these topics")
+        // Two groups on the same topics would take the partitions from each other for ever.
+        if let rival = takeover.rival(of: claims) {
+            throw LogError(
+                .stop,
+                "the group \"\(rival.group)\" (instance \"\(rival.instance)\") has taken over partitions of the group"
+                    + " \"\(settings.group)\": only one group may serve these topics")
+        }
     }
 
     private mutating func finish(_ takeover: Takeover) throws(LogError) {
         let now = log.now
         let states = takeover.states
-        let aside = PartitionTable(states.filter { trouble.isAside($0.partition, at: now) })
-        let reading = PartitionTable(states.filter { aside[$0.partition] == nil })
+        let paused = PartitionTable(states.filter { failures.isPaused($0.partition, at: now) })
+        let reading = PartitionTable(states.filter { paused[$0.partition] == nil })
         try log.start(at: reading.flatMap(\.positions))
-        for state in states where trouble.restored(state.partition) { onEvent(.partitionRecovered(state.partition)) }
-        (partitions, kept, stopped) = (reading, aside, [:])
+        for state in states where failures.tookOver(state.partition) { onEvent(.partitionRecovered(state.partition)) }
+        (partitions, cached, stopped) = (reading, paused, [:])
         claims.merge(takeover.claims) { $1 }
         if !takeover.forgotten.isEmpty { log.publish(takeover.forgotten) }
         for refusal in takeover.refusals {
@@ -529,7 +516,7 @@ extension Worker {
         }
         for partition in takeover.rewritten { onEvent(.stockRewritten(partition)) }
         timers.tookOver(at: now)
-        trouble.claimed()
+        failures.claimed()
         let held = held
         onEvent(
             .restored(
@@ -537,37 +524,54 @@ extension Worker {
                 RestoredState(stores: held.stores, commands: held.commands, records: takeover.recordCount)))
         phase = .polling
     }
-}
 
-// MARK: - Whether the logs are still the same
-
-extension Worker {
-    private mutating func advance(_ check: LogCheck) throws(LogError) {
-        var check = check
-        switch check.action {
-        case .findExtents(let partitions):
-            // A partition without a leader is found out by its transactions.
-            check.found(try log.extents(of: partitions).extents, partitions: self.partitions)
-        case .openChangelog(let positions):
-            try log.openChangelog(positions, isolation: .committed)
-            check.opened()
-        case .readChangelog: check.read(try log.readChangelog())
-        case .readBack(let ranges):
-            let (records, damaged) = try log.readBack(ranges)
-            check.compare(records, damaged: damaged, by: rules.commands)
-        case .finish: return try finish(check)
-        }
-        phase = .checking(check)
-    }
-
-    private mutating func finish(_ check: LogCheck) throws(LogError) {
+    /// The logs were compared with what was read and written.
+    private mutating func finish(_ check: LogCheck) {
         timers.checked(at: log.now)
         phase = .polling
         for state in partitions { check.confirm(state) }
         guard let share, !check.mismatches.isEmpty || check.mustTakeOver else { return }
         // Somebody else has written to a journal, or an input has changed. Taking over tells who or what.
         mismatches = check.mismatches
-        keepStates()
+        cachePartitions()
         takeOver(share)
     }
+}
+
+/// When a worker is to do what it does now and then.
+private struct Timers {
+    /// How often positions are published, in milliseconds.
+    private static let publishInterval: Timestamp = 1_000
+    /// How often the logs are checked.
+    private static let checkInterval: Timestamp = 3_000
+    /// How long a worker waits for the next command before it writes the stock that the last ones changed.
+    private static let quietTime: Timestamp = 20
+
+    private var publishedAt: Timestamp = 0
+    private var checkedAt: Timestamp = 0
+    private var committedAt: Timestamp = 0
+    private var hasNews = false
+
+    mutating func committed(at now: Timestamp, commands: Int) {
+        committedAt = now
+        hasNews = hasNews || commands > 0
+    }
+
+    /// New positions are known, and the logs have just been looked at.
+    mutating func tookOver(at now: Timestamp) {
+        (checkedAt, committedAt, hasNews) = (now, now, true)
+    }
+
+    mutating func checked(at now: Timestamp) { checkedAt = now }
+
+    func isCheckDue(at now: Timestamp) -> Bool { !(checkedAt...checkedAt + Self.checkInterval ~= now) }
+
+    mutating func isPublishDue(at now: Timestamp) -> Bool {
+        guard hasNews, !(publishedAt...publishedAt + Self.publishInterval ~= now) else { return false }
+        (publishedAt, hasNews) = (now, false)
+        return true
+    }
+
+    /// Whether no transaction was committed for a moment.
+    func isQuiet(at now: Timestamp) -> Bool { !(committedAt..<committedAt + Self.quietTime ~= now) }
 }

@@ -69,6 +69,14 @@ public struct PartitionFault: Error, Sendable, Equatable {
     }
 }
 
+/// A partition that cannot be read for now, or until it is repaired, and why.
+struct PartitionFailure: Equatable {
+    let partition: Int32
+    let fault: PartitionFault
+
+    init(_ partition: Int32, _ fault: PartitionFault) { (self.partition, self.fault) = (partition, fault) }
+}
+
 /// The state of a worker after restoring.
 public struct RestoredState: Sendable, Equatable {
     /// Stores that ever changed.

@@ -7,7 +7,7 @@ import JuiceMessages
 ///
 /// The engine under test is the real one. Everything around it is simulated, and an auditor that knows the contract and not the
 /// engine judges the committed records.
-package struct Simulation {
+struct Simulation {
     let scenario: Scenario
     let cluster: SimulatedCluster
     private let flaw: Flaw?
@@ -34,7 +34,7 @@ package struct Simulation {
     /// - Parameters:
     ///   - flaw: what to break in the engine; nil for nothing.
     ///   - trace: called with a line for everything that happens.
-    package init(seed: UInt64, flaw: Flaw? = nil, trace: ((String) -> Void)? = nil) {
+    init(seed: UInt64, flaw: Flaw? = nil, trace: ((String) -> Void)? = nil) {
         var random = SeededGenerator(seed: seed)
         var scenario = Scenario(using: &random)
         cluster = SimulatedCluster(partitionCount: scenario.partitionCount)
@@ -57,7 +57,7 @@ package struct Simulation {
     /// Runs with faults, then without any until all work is done, then audits the outcome.
     ///
     /// - Returns: the faults found; empty if there are none.
-    package mutating func run() -> [String] {
+    mutating func run() -> [String] {
         trace?("\(scenario)")
         while time < scenario.steps {
             disturb()
@@ -72,11 +72,9 @@ package struct Simulation {
     }
 
     private func log(_ text: @autoclosure () -> String) { trace?("\(time) \(text())") }
-}
 
-// MARK: - Workers
+    // MARK: - Workers
 
-extension Simulation {
     private var byName: [SimulatedWorker] { workers.sorted { $0.key < $1.key }.map(\.value) }
 
     private mutating func start(_ name: String) {
@@ -176,11 +174,9 @@ extension Simulation {
         // It may return before its session expires.
         if random.chance(50) { cluster.groups[worker.log.group].remove(name) }
     }
-}
 
-// MARK: - The world
+    // MARK: - The world
 
-extension Simulation {
     private mutating func disturb() {
         cluster.now += Int64(random.number(0...scenario.stepTime))
         // Most time passes while nothing happens.

@@ -4,13 +4,13 @@ import JuiceEngine
 enum Decision: String { case commit, abort }
 
 /// One partition's log: records, and the markers that end their transactions.
-package final class SimulatedPartition {
-    package struct Record {
-        package let key: StableBytes?
-        package var value: StableBytes?
-        package let headers: [MessageHeader]
+final class SimulatedPartition {
+    struct Record {
+        let key: StableBytes?
+        var value: StableBytes?
+        let headers: [MessageHeader]
         /// Milliseconds since 1970; as in Kafka, -1 is none.
-        package let timestamp: Timestamp
+        let timestamp: Timestamp
         /// Which of the partition's transactions it belongs to; nil for a record outside any, as clients write.
         fileprivate var transaction: Int?
 
@@ -23,12 +23,12 @@ package final class SimulatedPartition {
     }
 
     /// Some records, and where reading them ends.
-    package struct Span {
-        package var records: [(offset: Offset, record: Record)] = []
-        package var next: Offset
+    struct Span {
+        var records: [(offset: Offset, record: Record)] = []
+        var next: Offset
         /// The offset of a record that cannot be read: `next`.
-        package var damage: Offset?
-        package var isDamaged: Bool { damage != nil }
+        var damage: Offset?
+        var isDamaged: Bool { damage != nil }
     }
 
     private enum Entry {
@@ -56,22 +56,20 @@ package final class SimulatedPartition {
     private(set) var lost: [Offset: Record] = [:]
 
     /// Entries below this offset have expired.
-    package var start: Offset = 0
+    var start: Offset = 0
     /// Without a leader, nothing can be written or read.
-    package var isLeaderless = false
+    var isLeaderless = false
     /// How often the log lost records that were written.
     private(set) var losses = 0
     /// The number of the last time that it lost its end, among all logs of the cluster.
     private(set) var truncated: Int?
     /// The transactions of all records below this offset are decided.
-    package private(set) var lastStableOffset: Offset = 0
+    private(set) var lastStableOffset: Offset = 0
 
-    package var end: Offset { Offset(entries.count) }
-}
+    var end: Offset { Offset(entries.count) }
 
-// MARK: - Writing
+    // MARK: - Writing
 
-extension SimulatedPartition {
     /// Appends a record outside of any transaction.
     func append(_ record: Record) {
         entries.append(.record(record))
@@ -108,12 +106,10 @@ extension SimulatedPartition {
     private func updateLastStableOffset() {
         lastStableOffset = ongoing.isEmpty ? end : ongoing.values.reduce(end) { min($0, transactions[$1].first) }
     }
-}
 
-// MARK: - Reading
+    // MARK: - Reading
 
-extension SimulatedPartition {
-    package func read(_ isolation: Isolation, from offset: Offset = 0, max: Int = .max, ignoringDamage: Bool = false) -> Span {
+    func read(_ isolation: Isolation, from offset: Offset = 0, max: Int = .max, ignoringDamage: Bool = false) -> Span {
         let end = isolation == .committed ? lastStableOffset : end
         var span = Span(next: Swift.max(offset, start))
         while span.next < end, span.records.count < max {
@@ -129,7 +125,7 @@ extension SimulatedPartition {
         return span
     }
 
-    package func readCommitted(from offset: Offset = 0, max: Int = .max) -> Span {
+    func readCommitted(from offset: Offset = 0, max: Int = .max) -> Span {
         read(.committed, from: offset, max: max)
     }
 
@@ -144,13 +140,11 @@ extension SimulatedPartition {
             if case .record(let record) = entries[Int(offset)] { record.timestamp >= time } else { false }
         }
     }
-}
 
-// MARK: - What storage does
+    // MARK: - What storage does
 
-extension SimulatedPartition {
     /// Removes aborted records, and those with a later committed record of the same key.
-    package func compact() {
+    func compact() {
         guard damaged.isEmpty else { return }
         var seen: Set<[UInt8]> = []
         for offset in (start..<lastStableOffset).reversed() {
@@ -184,7 +178,7 @@ extension SimulatedPartition {
     }
 
     /// Begins anew, as a topic that was deleted and created again.
-    package func clear() {
+    func clear() {
         keepLost(from: 0)
         (entries, transactions, ongoing, damaged, start) = ([], [], [:], [], 0)
         losses += 1
@@ -196,7 +190,7 @@ extension SimulatedPartition {
     }
 
     /// Damages a record. Only a client that checks no checksums would read it.
-    package func damage(_ offset: Offset) { damaged.insert(offset) }
+    func damage(_ offset: Offset) { damaged.insert(offset) }
 
     /// Whether the record at this offset is damaged.
     func isDamaged(_ offset: Offset) -> Bool { damaged.contains(offset) }
@@ -205,8 +199,25 @@ extension SimulatedPartition {
     var hasDamage: Bool { !damaged.isEmpty }
 
     /// Deletes all records before an offset.
-    package func deleteRecords(before offset: Offset) {
+    func deleteRecords(before offset: Offset) {
         start = Swift.max(start, offset)
         damaged = damaged.filter { $0 >= start }
     }
+}
+
+/// Bytes at a fixed address, for records that are handed out as views.
+final class StableBytes {
+    let view: UnsafeRawBufferPointer
+
+    init(_ bytes: some Collection<UInt8>) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, bytes.count), alignment: 1)
+        buffer.copyBytes(from: bytes)
+        view = UnsafeRawBufferPointer(rebasing: buffer[..<bytes.count])
+    }
+
+    convenience init(_ text: String) { self.init(Array(text.utf8)) }
+
+    var bytes: [UInt8] { Array(view) }
+
+    deinit { view.baseAddress?.deallocate() }
 }

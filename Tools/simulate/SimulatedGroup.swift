@@ -1,7 +1,7 @@
 import JuiceEngine
 
 /// A consumer group of static members: membership, the assignment of some topics, and offsets committed plainly.
-package struct SimulatedGroup {
+struct SimulatedGroup {
     /// Identifies a member. Its earlier selves have the same name and other numbers.
     struct Membership: Hashable {
         let name: String
@@ -13,11 +13,11 @@ package struct SimulatedGroup {
     private(set) var partitionCounts: [Int32]
     private(set) var generation = 0
     /// Names in the order of joining, with the number of each member's latest self.
-    package private(set) var members: [(name: String, number: Int)] = []
+    private(set) var members: [(name: String, number: Int)] = []
     /// By name, then by topic.
     private var assignments: [String: [[Int32]]] = [:]
     private var joinCount = 0
-    private var offsets: [SimulatedCluster.Place: Offset] = [:]
+    private var offsets: [Place: Offset] = [:]
     /// Whether every member is assigned everything, as no group should.
     var isConfused = false
 
@@ -42,14 +42,14 @@ package struct SimulatedGroup {
     }
 
     /// Removes a member that leaves or whose session expires.
-    package mutating func remove(_ name: String) {
+    mutating func remove(_ name: String) {
         guard members.contains(where: { $0.name == name }) else { return }
         members.removeAll { $0.name == name }
         rebalance()
     }
 
     /// Begins a new generation. Each topic's partitions are assigned by range.
-    package mutating func rebalance() {
+    mutating func rebalance() {
         generation += 1
         assignments = [:]
         guard !members.isEmpty else { return }
@@ -83,16 +83,16 @@ package struct SimulatedGroup {
         isMember(membership) && membership.generation == generation
     }
 
-    package mutating func commit(_ positions: [SimulatedCluster.Place: Offset]) {
+    mutating func commit(_ positions: [Place: Offset]) {
         offsets.merge(positions) { $1 }
     }
 
-    package func committed(_ places: [SimulatedCluster.Place]) -> [SimulatedCluster.Place: Offset] {
+    func committed(_ places: [Place]) -> [Place: Offset] {
         offsets.filter { places.contains($0.key) }
     }
 
     /// Expires the offsets, as for a group that was idle for too long.
-    package mutating func forgetOffsets() { offsets = [:] }
+    mutating func forgetOffsets() { offsets = [:] }
 
     /// Deletes the group. Its members do not know yet.
     mutating func delete() {

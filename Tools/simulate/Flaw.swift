@@ -1,5 +1,5 @@
 /// A way to break exactly-once processing that would pass a code review. The auditor must find each.
-package enum Flaw: String, CaseIterable, Sendable {
+enum Flaw: String, CaseIterable, Sendable {
     // Who may write.
 
     /// Nobody is fenced before a claim.

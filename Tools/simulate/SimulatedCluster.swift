@@ -4,30 +4,13 @@ import JuiceMessages
 
 /// A Kafka cluster in memory, single-threaded and deterministic: partitions, consumer groups, a transaction coordinator and
 /// a clock. The scheduler decides how long anything takes that takes time in a real cluster, such as markers and sessions.
-package final class SimulatedCluster {
-    package struct Place: Hashable, Comparable {
-        package let topic: Topic
-        package let partition: Int32
-
-        package init(topic: Topic, partition: Int32) {
-            self.topic = topic
-            self.partition = partition
-        }
-
-        init(_ input: InputPartition) { self.init(topic: input.topic.topic, partition: input.partition) }
-
-        /// Sorting makes runs repeatable: the order of a dictionary is not.
-        package static func < (first: Place, second: Place) -> Bool {
-            (first.partition, first.topic.rawValue) < (second.partition, second.topic.rawValue)
-        }
-    }
-
+final class SimulatedCluster {
     /// How many partitions stores live in.
-    package let partitionCount: Int32
+    let partitionCount: Int32
     /// Milliseconds since 1970.
-    package var now: Timestamp = 1_700_000_000_000
+    var now: Timestamp = 1_700_000_000_000
     /// Whether no broker answers.
-    package var isDown = false
+    var isDown = false
     /// The consumer groups by number. All tests but those of rivals have one.
     var groups: [SimulatedGroup]
     var transactions = SimulatedTransactions()
@@ -50,14 +33,14 @@ package final class SimulatedCluster {
     private var partitions: [[SimulatedPartition]]
     private(set) var journals: [SimulatedJournal] = []
 
-    package init(partitionCount: Int32) {
+    init(partitionCount: Int32) {
         self.partitionCount = partitionCount
         groups = (0..<2).map { _ in SimulatedGroup(partitionCounts: InputTopic.allCases.map { _ in partitionCount }) }
         partitions = Topic.allCases.map { _ in (0..<partitionCount).map { _ in SimulatedPartition() } }
         journals = (0..<partitionCount).map { SimulatedJournal(self[.results, $0], partition: $0) }
     }
 
-    package var group: SimulatedGroup {
+    var group: SimulatedGroup {
         get { groups[0] }
         set { groups[0] = newValue }
     }
@@ -66,25 +49,25 @@ package final class SimulatedCluster {
     func isDisorderly() -> Bool { disorder > 0 && random.chance(disorder) }
 
     /// The number of a topic's partitions.
-    package func count(of topic: Topic) -> Int32 { Int32(partitions[topic.rawValue].count) }
+    func count(of topic: Topic) -> Int32 { Int32(partitions[topic.rawValue].count) }
 
-    package subscript(place: Place) -> SimulatedPartition {
+    subscript(place: Place) -> SimulatedPartition {
         partitions[place.topic.rawValue][Int(place.partition)]
     }
 
-    package subscript(topic: Topic, partition: Int32) -> SimulatedPartition {
+    subscript(topic: Topic, partition: Int32) -> SimulatedPartition {
         partitions[topic.rawValue][Int(partition)]
     }
 
     /// Adds partitions, as an operator would. The group learns of them later.
-    package func enlarge(_ topic: Topic, to count: Int32) {
+    func enlarge(_ topic: Topic, to count: Int32) {
         while self.count(of: topic) < count { partitions[topic.rawValue].append(SimulatedPartition()) }
     }
 
     /// Makes an input's new partitions known to the groups.
     ///
     /// - Returns: whether there were any.
-    @discardableResult package func announcePartitions(of topic: InputTopic) -> Bool {
+    @discardableResult func announcePartitions(of topic: InputTopic) -> Bool {
         let count = count(of: topic.topic)
         guard let index = InputTopic.allCases.firstIndex(of: topic), groups[0].partitionCounts[index] < count else { return false }
         for group in groups.indices { groups[group].setPartitionCount(count, ofTopic: index) }
@@ -104,13 +87,13 @@ package final class SimulatedCluster {
     }
 
     /// Loses the last entries of a partition, as in an election of a leader that was behind.
-    package func truncate(_ topic: Topic, _ partition: Int32, last count: Int) {
+    func truncate(_ topic: Topic, _ partition: Int32, last count: Int) {
         self[topic, partition].truncate(last: count, number: truncations)
         truncations += 1
     }
 
     /// Writes a record outside any transaction, as any client can; by default with the time of day.
-    package func send(
+    func send(
         _ topic: Topic, partition: Int32, key: [UInt8]?, value: [UInt8]?, headers: [MessageHeader] = [], timestamp: Timestamp? = nil
     ) {
         self[topic, partition].append(
@@ -125,7 +108,7 @@ package final class SimulatedCluster {
     func position(of input: Place) -> Offset { journal(of: input).positions[input] ?? 0 }
 
     /// Whether every record of the inputs is journalled, but for those of partitions that nobody reads.
-    package func isDrained(but stopped: Set<Int32>) -> Bool {
+    func isDrained(but stopped: Set<Int32>) -> Bool {
         for journal in journals { journal.read() }
         return inputs.allSatisfy { input in
             stopped.contains(input.partition % partitionCount)
@@ -133,7 +116,7 @@ package final class SimulatedCluster {
         }
     }
 
-    package var isDrained: Bool { isDrained(but: []) }
+    var isDrained: Bool { isDrained(but: []) }
 
     /// Whether a worker wrote the last claim to a partition. Another one may find its logs to be newer than it knows.
     func isOwner(_ log: SimulatedLog, of partition: Int32) -> Bool {
@@ -155,6 +138,21 @@ package final class SimulatedCluster {
     var lags: Bool { inputs.contains { (group.committed([$0])[$0] ?? 0) < self[$0].end } }
 }
 
+/// A partition of a topic.
+struct Place: Hashable, Comparable {
+    let topic: Topic
+    let partition: Int32
+
+    /// Sorting makes runs repeatable: the order of a dictionary is not.
+    static func < (first: Place, second: Place) -> Bool {
+        (first.partition, first.topic.rawValue) < (second.partition, second.topic.rawValue)
+    }
+}
+
+extension Place {
+    init(_ input: InputPartition) { self.init(topic: input.topic.topic, partition: input.partition) }
+}
+
 // MARK: - Transactions
 
 /// The first copy of a transactional request that the client gave up on and resent.
@@ -163,7 +161,7 @@ struct LateRequest {
         /// InitProducerId.
         case takeOver
         /// AddPartitionsToTxn.
-        case addPartition(SimulatedCluster.Place)
+        case addPartition(Place)
         /// EndTxn.
         case end(Decision)
 
@@ -221,7 +219,7 @@ extension SimulatedCluster {
     }
 
     /// Delivers a record that is under way.
-    package func deliver() {
+    func deliver() {
         sending.removeAll { !$0.hasQueue }
         random.pick(sending)?.deliver()
     }
@@ -247,7 +245,7 @@ extension SimulatedCluster {
         }
     }
 
-    package func writeAllMarkers() {
+    func writeAllMarkers() {
         for producer in transactions.ending { while writeMarker(of: producer) {} }
     }
 }

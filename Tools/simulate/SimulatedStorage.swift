@@ -30,7 +30,6 @@ struct StorageFault {
 /// The operator knows where reading should go on: a new log is read from its beginning, one that lost its end from there, and
 /// one with a damaged record after it. A stock that cannot be read cannot be repaired.
 struct SimulatedStorage {
-    typealias Place = SimulatedCluster.Place
 
     private let cluster: SimulatedCluster
     /// Where to go on with the inputs of each partition that may stop.

@@ -3,14 +3,14 @@ import JuiceMaker
 import JuiceMessages
 
 /// The engine's real worker on a simulated log, driven step by step.
-package final class SimulatedWorker {
-    package let log: SimulatedLog
+final class SimulatedWorker {
+    let log: SimulatedLog
     /// It is paused until this step of the simulation.
     var pausedUntil = 0
     private var worker: Worker<SimulatedLog>
     private let breaker: StateBreaker?
 
-    package init(
+    init(
         _ log: SimulatedLog, maxBatch: Int = 100, window: DuplicateWindow = .standard, answerBytes: Int = 4 << 20,
         noteInterval: Timestamp = 24 * 3_600_000, onEvent: @escaping (WorkerEvent) -> Void = { _ in }
     ) {
@@ -26,15 +26,15 @@ package final class SimulatedWorker {
         }
     }
 
-    package func step() -> Worker<SimulatedLog>.Step {
+    func step() -> Worker<SimulatedLog>.Step {
         breaker?.before = Array(worker.partitions)
         defer { breaker?.putBack(into: worker.partitions) }
         return worker.step()
     }
 
-    package func requestStop() { worker.requestStop() }
+    func requestStop() { worker.requestStop() }
 
-    package var held: HeldState { worker.held }
+    var held: HeldState { worker.held }
 }
 
 /// Breaks how a worker keeps its state, from outside: saves part of it right before the worker takes changes back or gives

@@ -5,7 +5,7 @@ import JuiceMaker
 /// flushed, at times even after their process has crashed or another has taken over their transactional id.
 final class SimulatedProducer {
     private struct Queued {
-        let place: SimulatedCluster.Place
+        let place: Place
         let record: SimulatedPartition.Record
     }
 
@@ -22,7 +22,7 @@ final class SimulatedProducer {
     private var produced: [Queued] = []
     /// The partitions that the client has added to its open transaction. It does not add them again, whatever a late request
     /// has made of the transaction meanwhile.
-    private var added: Set<SimulatedCluster.Place> = []
+    private var added: Set<Place> = []
     private var failure: LogError?
     /// How many logs had lost their ends when it was made.
     private let truncations: Int
@@ -50,7 +50,7 @@ final class SimulatedProducer {
 
     func begin() { (queue, produced, added, failure, stalls) = ([], [], [], nil, 0) }
 
-    func produce(_ record: SimulatedPartition.Record, to place: SimulatedCluster.Place) throws(LogError) {
+    func produce(_ record: SimulatedPartition.Record, to place: Place) throws(LogError) {
         if let failure { throw failure }
         enlist()
         queue.append(Queued(place: place, record: record))
@@ -117,11 +117,9 @@ final class SimulatedProducer {
     private func enlist() {
         if !cluster.sending.contains(where: { $0 === self }) { cluster.sending.append(self) }
     }
-}
 
-// MARK: - Delivery
+    // MARK: - Delivery
 
-extension SimulatedProducer {
     /// Delivers a record: the oldest one or, as brokers are served one by one, the oldest of another partition.
     ///
     /// - Returns: whether the next one can be tried.
@@ -173,12 +171,12 @@ extension SimulatedProducer {
 
 /// Where the records that a worker wrote came to stand.
 final class WrittenOffsets {
-    private var last: [SimulatedCluster.Place: Offset] = [:]
-    private var transaction: [SimulatedCluster.Place: [Range<Offset>]] = [:]
-    private var rewound: Set<SimulatedCluster.Place> = []
-    private var news: SimulatedCluster.Place?
+    private var last: [Place: Offset] = [:]
+    private var transaction: [Place: [Range<Offset>]] = [:]
+    private var rewound: Set<Place> = []
+    private var news: Place?
 
-    func add(_ offset: Offset, in place: SimulatedCluster.Place) {
+    func add(_ offset: Offset, in place: Place) {
         if let last = last[place], offset <= last {
             rewound.insert(place)
             news = place
@@ -190,19 +188,19 @@ final class WrittenOffsets {
     func begin() { transaction = [:] }
 
     /// Where the records of the last transaction stand.
-    func transaction(in place: SimulatedCluster.Place) -> [Range<Offset>] { transaction[place] ?? [] }
+    func transaction(in place: Place) -> [Range<Offset>] { transaction[place] ?? [] }
 
     /// The offset after the last record.
-    func end(of place: SimulatedCluster.Place) -> Offset? { last[place].map { $0 + 1 } }
+    func end(of place: Place) -> Offset? { last[place].map { $0 + 1 } }
 
     /// A partition that was found to lack records since this was asked last.
-    func takeNews() -> SimulatedCluster.Place? {
+    func takeNews() -> Place? {
         defer { news = nil }
         return news
     }
 
     /// Whether a partition lacks records that were written to it. Says so once.
-    func takeLoss(of place: SimulatedCluster.Place, endingAt end: Offset) -> Bool {
+    func takeLoss(of place: Place, endingAt end: Offset) -> Bool {
         let isShort = last[place].map { end <= $0 } ?? false
         if isShort { last[place] = nil }
         return rewound.remove(place) != nil || isShort

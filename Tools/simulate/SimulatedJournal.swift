@@ -8,7 +8,7 @@ final class SimulatedJournal {
     private var next: Offset = 0
     private var losses = 0
     /// The next offset of each input.
-    private(set) var positions: [SimulatedCluster.Place: Offset] = [:]
+    private(set) var positions: [Place: Offset] = [:]
     /// The ids of the last claim.
     private(set) var claimer: [String] = []
     /// The last two position notes.
@@ -49,7 +49,7 @@ final class SimulatedJournal {
         }
     }
 
-    private func place(_ topic: InputTopic, _ partition: Int32?) -> SimulatedCluster.Place {
+    private func place(_ topic: InputTopic, _ partition: Int32?) -> Place {
         .init(topic: topic.topic, partition: partition ?? self.partition)
     }
 

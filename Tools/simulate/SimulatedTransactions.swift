@@ -5,7 +5,7 @@ import JuiceMaker
 ///
 /// A transaction ends in two phases: the decision, and a marker in each of its partitions. Each marker comes when the scheduler
 /// decides. Until all are written, the id can neither begin a transaction nor be taken over.
-package struct SimulatedTransactions {
+struct SimulatedTransactions {
     /// A broker's answer to a transactional request.
     enum Reply {
         case done
@@ -28,7 +28,7 @@ package struct SimulatedTransactions {
         var state = State.ended(nil)
         var begunAt: Timestamp = 0
         /// The partitions of the transaction, of which those are left whose marker is missing.
-        var places: Set<SimulatedCluster.Place> = []
+        var places: Set<Place> = []
     }
 
     private var coordinations: [Coordination] = []
@@ -60,7 +60,7 @@ package struct SimulatedTransactions {
     func epoch(of number: Int) -> Int { coordinations[number].epoch }
 
     /// The partitions of a transaction, or those whose marker is missing.
-    func places(of number: Int) -> Set<SimulatedCluster.Place> { coordinations[number].places }
+    func places(of number: Int) -> Set<Place> { coordinations[number].places }
 
     /// Takes over a transactional id: aborts its open transaction and fences older epochs.
     ///
@@ -86,7 +86,7 @@ package struct SimulatedTransactions {
     }
 
     /// Adds a partition to the open transaction, or to a new one.
-    mutating func add(_ place: SimulatedCluster.Place, to number: Int, epoch: Int, at now: Timestamp) -> Reply {
+    mutating func add(_ place: Place, to number: Int, epoch: Int, at now: Timestamp) -> Reply {
         guard coordinations[number].epoch == epoch else { return .fenced }
         if isEnding(number) { return .concurrent }
         if !isOngoing(number) { (coordinations[number].state, coordinations[number].begunAt) = (.ongoing, now) }
@@ -95,7 +95,7 @@ package struct SimulatedTransactions {
     }
 
     /// Whether a partition is part of the open transaction, as brokers ask before they begin to write there.
-    func verify(_ place: SimulatedCluster.Place, of number: Int, epoch: Int) -> Bool {
+    func verify(_ place: Place, of number: Int, epoch: Int) -> Bool {
         coordinations[number].epoch == epoch && isOngoing(number) && coordinations[number].places.contains(place)
     }
 
@@ -113,8 +113,8 @@ package struct SimulatedTransactions {
 
     /// Removes one of the partitions whose marker is missing, at random.
     mutating func nextMarker(
-        of number: Int, using random: inout SeededGenerator, where isWritable: (SimulatedCluster.Place) -> Bool
-    ) -> (place: SimulatedCluster.Place, decision: Decision)? {
+        of number: Int, using random: inout SeededGenerator, where isWritable: (Place) -> Bool
+    ) -> (place: Place, decision: Decision)? {
         guard case .ending(let decision) = coordinations[number].state else { return nil }
         // In order, so that runs are repeatable.
         guard let place = random.pick(coordinations[number].places.filter(isWritable).sorted()) else { return nil }

@@ -5,7 +5,6 @@ import JuiceMessages
 /// Breaks the engine under test from outside: what an engine with a flaw would ask of the log, read from it or write to it,
 /// given to an engine without it.
 final class SimulatedFlaws {
-    typealias Place = SimulatedCluster.Place
     typealias Record = SimulatedPartition.Record
 
     let flaw: Flaw?
@@ -48,11 +47,9 @@ final class SimulatedFlaws {
     private func decoded(_ record: Record) -> Answer? {
         record.value.flatMap { try? AnswerDecoder().decode($0.view) }
     }
-}
 
-// MARK: - Reading
+    // MARK: - Reading
 
-extension SimulatedFlaws {
     func assigned() {
         hasClaimed = false
         isLookingBetween = false
@@ -123,11 +120,9 @@ extension SimulatedFlaws {
         default: offset
         }
     }
-}
 
-// MARK: - Restoring
+    // MARK: - Restoring
 
-extension SimulatedFlaws {
     /// Records of a changelog as they are restored.
     func restored(_ records: [(offset: Offset, record: Record)], of place: Place, upTo next: Offset) -> [(
         offset: Offset, record: Record
@@ -222,11 +217,9 @@ extension SimulatedFlaws {
         guard revision > 1, let text = record.value.map(Self.text) else { return record }
         return revised(record, text.replacing(#""revision":\#(revision)"#, with: #""revision":\#(revision - 1)"#))
     }
-}
 
-// MARK: - Writing
+    // MARK: - Writing
 
-extension SimulatedFlaws {
     func began() {
         (heldRecords, heldNotes) = ([], [:])
         guard flaw == .transactionsOverlap, let former = uncommitted else { return }

@@ -1,0 +1,182 @@
+/// What follows from recent failures for the next batch.
+///
+/// A failed batch is halved, down to one record, and doubled again on success. So a backlog larger than what the network carries
+/// within a transaction's timeout still gets through, and a single record that cannot be answered is found. If the log refuses
+/// that record, each attempt writes less of what is optional. If its transactions fail for other reasons, its partition is paused,
+/// so that the others are read on. A lost connection is no fault of the batch.
+struct FailurePolicy {
+    /// Why a partition is paused.
+    enum PauseReason {
+        /// The transactions of its single records fail.
+        case failing
+        /// It has no leader. It works again as soon as it has one.
+        case leaderless
+        /// Claims to it fail.
+        case unclaimable
+    }
+
+    private struct Pause {
+        let reason: PauseReason
+        let since: Timestamp
+        let until: Timestamp
+        let duration: Timestamp
+    }
+
+    private let maxBatch: Int
+    /// The most commands in the next transaction.
+    private(set) var batchLimit: Int
+    /// The most partitions to claim in one transaction.
+    private(set) var claimLimit = Int.max
+    /// Failures since the last transaction that committed a command.
+    private(set) var count = 0
+    private var batch: (partitions: [Int32], count: Int, onlyRecord: InputPosition?) = ([], 0, nil)
+    private var fallbacks: [InputPosition: Fallback] = [:]
+    /// How often in a row each partition's single record, or the claim to it, failed, and since when.
+    private var failuresAlone: [Int32: (count: Int, since: Timestamp)] = [:]
+    private var pauses: [Int32: Pause] = [:]
+
+    /// A transaction that took longer than this, in milliseconds, came close to its timeout: the service sets that to 10 s.
+    private static let slow: Timestamp = 5_000
+    /// How often and for how long a single record fails before its partition is paused.
+    private static let toleratedAlone = (failures: 3, time: Timestamp(10_000))
+    /// The shortest and the longest pause of a failing partition. Each pause is twice as long as the one before.
+    private static let pause: ClosedRange<Timestamp> = 5_000...300_000
+    /// The same of a partition without a leader. A new leader is elected within seconds, and asking for it costs the other
+    /// partitions only a moment. So a pause is a quarter of the time that the partition has been without one.
+    private static let pauseWithoutLeader: ClosedRange<Timestamp> = 1_000...20_000
+
+    init(maxBatch: Int) {
+        self.maxBatch = maxBatch
+        batchLimit = maxBatch
+    }
+
+    /// What to write for the records of the batch.
+    var fallback: Fallback { batch.onlyRecord.flatMap { fallbacks[$0] } ?? .none }
+
+    /// Starts the transaction of a batch.
+    mutating func began(_ batch: Batch) { self.batch = (batch.partitions, batch.count, batch.onlyRecord) }
+
+    /// The batch is committed.
+    ///
+    /// - Parameter duration: how long the transaction took, in milliseconds.
+    /// - Returns: partitions that had been paused and work again.
+    mutating func committed(after duration: Timestamp) -> [Int32] {
+        count = 0
+        if duration > Self.slow {
+            batchLimit = max(1, min(batchLimit, batch.count) / 2)
+        } else if duration < Self.slow / 2, batchLimit < maxBatch {
+            batchLimit = min(maxBatch, batchLimit * 2)
+        }
+        if let record = batch.onlyRecord { fallbacks[record] = nil }
+        for partition in batch.partitions { failuresAlone[partition] = nil }
+        return batch.partitions.filter { pauses.removeValue(forKey: $0) != nil }
+    }
+
+    /// The transaction of the batch failed.
+    ///
+    /// - Returns: the partition that is paused for it, if any.
+    mutating func failed(_ error: LogError, at now: Timestamp) -> PartitionFailure? {
+        count += 1
+        guard batch.count > 0 else { return nil }
+        batchLimit = max(1, min(batchLimit, batch.count) / 2)
+        guard let record = batch.onlyRecord else { return nil }
+        if error.subject == .record, let next = Fallback(rawValue: fallback.rawValue + 1) {
+            fallbacks[record] = next
+            return nil
+        }
+        guard failedAlone(record.partition, at: now) else { return nil }
+        pause(record.partition, .failing, at: now)
+        return PartitionFailure(record.partition, PartitionFault(.record(record.topic), at: record.offset, error.message))
+    }
+
+    /// The transaction with the claims to these partitions failed. The next one claims half as many, so that one that cannot be
+    /// written to is found.
+    ///
+    /// - Returns: the partition that is paused for it, if any.
+    mutating func claimsFailed(_ partitions: [Int32], _ error: LogError, at now: Timestamp) -> PartitionFailure? {
+        count += 1
+        claimLimit = max(1, partitions.count / 2)
+        guard partitions.count == 1, failedAlone(partitions[0], at: now) else { return nil }
+        pause(partitions[0], .unclaimable, at: now)
+        return PartitionFailure(partitions[0], PartitionFault(.journal, "claims to the partition fail: \(error.message)"))
+    }
+
+    /// The partitions are claimed, but for those that are paused. These are tried one by one, so that they fail no others' claims.
+    mutating func claimed() { claimLimit = pauses.values.contains { $0.reason == .unclaimable } ? 1 : .max }
+
+    /// Something failed that was not the batch's fault, outside a transaction or because a connection broke. Smaller batches would
+    /// only delay what has piled up meanwhile.
+    mutating func failedElsewhere() { count += 1 }
+
+    /// Counts a failure that only this partition can have caused.
+    ///
+    /// - Returns: whether it has failed often and for long.
+    private mutating func failedAlone(_ partition: Int32, at now: Timestamp) -> Bool {
+        let former = failuresAlone[partition] ?? (count: 0, since: now)
+        failuresAlone[partition] = (former.count + 1, former.since)
+        return former.count + 1 >= Self.toleratedAlone.failures && now - former.since >= Self.toleratedAlone.time
+    }
+
+    // MARK: - Pauses
+
+    /// Keeps a partition from being read for a while, longer each time.
+    ///
+    /// - Returns: whether it was working before.
+    @discardableResult
+    mutating func pause(_ partition: Int32, _ reason: PauseReason, at now: Timestamp) -> Bool {
+        let former = pauses[partition]
+        let since = former?.since ?? now
+        let (bounds, next) =
+            switch reason {
+            case .failing, .unclaimable: (Self.pause, former.map { $0.duration * 2 })
+            case .leaderless: (Self.pauseWithoutLeader, former.map { _ in (now - since) / 4 })
+            }
+        let duration = min(max(next ?? 0, bounds.lowerBound), bounds.upperBound)
+        pauses[partition] = Pause(reason: reason, since: since, until: now + duration, duration: duration)
+        return former == nil
+    }
+
+    /// Whether a partition's pause is not over.
+    func isPaused(_ partition: Int32, at now: Timestamp) -> Bool {
+        // A clock that was set back must not prolong the pause.
+        pauses[partition].map { now < $0.until && now + $0.duration >= $0.until } ?? false
+    }
+
+    /// Whether a partition is not to be claimed now.
+    func isUnclaimable(_ partition: Int32, at now: Timestamp) -> Bool {
+        pauses[partition]?.reason == .unclaimable && isPaused(partition, at: now)
+    }
+
+    /// Whether a partition was paused and has not worked since.
+    func isFailing(_ partition: Int32) -> Bool { pauses[partition] != nil }
+
+    /// A partition is taken over, so it has a leader again and can be written to.
+    ///
+    /// - Returns: whether that was all that it was paused for.
+    mutating func tookOver(_ partition: Int32) -> Bool {
+        guard let reason = pauses[partition]?.reason, reason != .failing else { return false }
+        (pauses[partition], failuresAlone[partition]) = (nil, nil)
+        return true
+    }
+
+    /// The group took the partitions back.
+    mutating func forgetPartitions() { (pauses, failuresAlone, fallbacks) = ([:], [:], [:]) }
+}
+
+/// What is written for a record instead of what should be: less each time the log refuses it.
+enum Fallback: Int {
+    /// All: its answer with the trace headers, or the whole record if it is forwarded or a dead letter.
+    case none
+    /// The answer without headers, a forwarded command with the trace headers only, a dead letter with the beginnings of key and
+    /// value.
+    case withoutHeaders
+    /// A dead letter in place of the answer, whole.
+    case deadLetter
+    /// A dead letter with the beginnings of key and value.
+    case truncatedDeadLetter
+    /// A dead letter that only says why and where from.
+    case emptyDeadLetter
+
+    /// Whether a command becomes a dead letter instead of being answered.
+    var isDeadLetter: Bool { rawValue >= Self.deadLetter.rawValue }
+}

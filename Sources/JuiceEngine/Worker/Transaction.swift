@@ -1,0 +1,412 @@
+import JuiceMaker
+import JuiceMessages
+
+/// The transaction of one batch: answers its commands, changes their stores, and writes the records, one after the other.
+///
+/// A repeat gets its first answer again, a command for a store of another partition is forwarded there, and a record that cannot
+/// be decoded becomes a dead letter.
+///
+/// Forwarded commands and dead letters leave the partition, and a transaction can be torn: a late request of an earlier one may
+/// commit the first part of it alone. So they are flushed before the notes that tell of them are written. From the first of them
+/// on, the journal's records are deferred until then.
+///
+/// In steady state an order allocates nothing: its texts are views into the record, and its answer is written from one content into
+/// one buffer, both of which are used again.
+struct Transaction: ~Copyable {
+    private let context: WorkerContext
+    private let log: any CommandLog
+    /// When its batch was read.
+    private let time: Timestamp
+    /// How much less than usual to write, since the log has refused the batch's only record.
+    private let fallback: Fallback
+    private(set) var summary = TransactionSummary()
+    /// The answer being written, and the value of its record.
+    private var answer = AnswerContent()
+    private var buffer = OutputBuffer()
+    private(set) var deferred = DeferredRecords()
+    /// Whether anything has left the partition and must be flushed before the deferred records are written.
+    private(set) var mustFlush = false
+
+    init(on log: any CommandLog, context: WorkerContext, at time: Timestamp, fallback: Fallback, answersReadBack: Int) {
+        (self.log, self.context, self.time, self.fallback) = (log, context, time, fallback)
+        summary.answersReadBack = answersReadBack
+    }
+
+    // MARK: - Commands
+
+    /// Answers records of one partition and applies them to its state, or hands them on. Records that were applied before are
+    /// skipped.
+    ///
+    /// Each record is read one ahead, and its store and its place among the duplicates are prefetched meanwhile: among a million
+    /// stores and ids they are rarely in the caches.
+    ///
+    /// - Returns: how many of the records are done with. The next one is a repeat whose answer is not at hand.
+    mutating func process(_ records: Span<CommandRecord>, of state: inout AppliedState) throws(LogError) -> Int {
+        var ahead = read(records, at: 0, state)
+        for index in records.indices {
+            let next = read(records, at: index + 1, state)
+            // Moved, not copied.
+            let reading = exchange(&ahead, with: next)
+            let record = records[index]
+            guard state.isNew(record) else { continue }
+            let sent = CommandTime.effective(record.timestamp, readAt: time)
+            let note: JournalNote?
+            switch consume reading {
+            case .command(let command, let content):
+                let known = state.answers(to: command, sentAt: sent)
+                guard state.isAtHand(known.first), state.isAtHand(known.rejectedCancel) else { return index }
+                note = try respond(to: command, content, known, record, sentAt: sent, &state)
+            case .undecodable(let reason): note = try writeDeadLetter(record, because: reason)
+            case .misrouted(let owner): note = try forward(record, sentAt: sent, to: owner)
+            case .end: return records.count
+            }
+            if let note {
+                if let content = note.answered, record.partition == state.partition {
+                    state.answered.append(record.topic, record.offset, content)
+                }
+                try writeNote(note, to: state.partition)
+            }
+            state.applied(record)
+        }
+        return records.count
+    }
+
+    @inline(__always)
+    private func read(_ records: Span<CommandRecord>, at index: Int, _ state: borrowing AppliedState) -> CommandReader.Reading {
+        guard index < records.count else { return .end }
+        let reading = index & 1 == 0 ? context.commandReaders.0.read(records[index]) : context.commandReaders.1.read(records[index])
+        switch reading {
+        case .command(let command, _): state.prefetch(command)
+        default: break
+        }
+        return reading
+    }
+
+    /// Answers a command: a repeat as before, a new one by carrying it out.
+    ///
+    /// - Returns: the note of it for the journal if it gets no answer, since it is here for the second time, or the log has refused
+    ///   its answer.
+    @inline(__always)
+    private mutating func respond(
+        to command: ReceivedCommand, _ content: consuming CommandContent, _ known: RememberedAnswers, _ record: CommandRecord,
+        sentAt sent: Timestamp, _ state: inout AppliedState
+    ) throws(LogError) -> JournalNote? {
+        if fallback.isDeadLetter { return try writeDeadLetter(record, because: .unanswerable) }
+        var command = command
+        let headers = log.headers(of: record)
+        if !headers.isEmpty {
+            command.setSource(from: headers)
+            if state.isCopy(command, record.topic, sentAt: sent) {
+                summary.copies += 1
+                return .copy(place(of: record))
+            }
+        }
+        buffer.removeAll()
+        if command.head.command == .cancel {
+            writeCancel(command, known, sentAt: sent, &state)
+        } else if let first = known.first, first.isCancelled {
+            // Not remembered: the cancel stays what is known of the id.
+            context.answerEncoder.write(Rejection.cancelled, command.head, into: &buffer)
+            summary.rejected += 1
+        } else if let first = known.first {
+            writeAgain(first, for: command, state)
+        } else {
+            carryOut(content, command, &state.stores)
+            state.remember(command.fingerprint, command, buffer, sentAt: sent)
+        }
+        state.answered.append(record.topic, record.offset, .command(command.fingerprint.low))
+        try writeToJournal(state.partition, key: command.head.store, headers: fallback == .none ? headers.ofTraces : [])
+        return nil
+    }
+
+    private mutating func writeAgain(
+        _ first: DuplicateMemory.FirstAnswer, for command: ReceivedCommand, _ state: borrowing AppliedState
+    ) {
+        state.duplicates.withValue(of: first) { buffer.append(repeating: $0, for: command.head) }
+        summary.duplicates += 1
+    }
+
+    /// Changes the store, and writes the answer or why the command is rejected.
+    ///
+    /// - Returns: whether it was carried out.
+    @discardableResult
+    private mutating func carryOut(_ content: consuming CommandContent, _ command: ReceivedCommand, _ stores: inout StoreTable)
+        -> Bool
+    {
+        do throws(Rejection) {
+            switch consume content {
+            case .make(let order):
+                answer.revision = stores.update(command.storeKey) { fruits in
+                    switch answer.make(order, by: context.maker, from: &fruits) {
+                    case .made:
+                        summary.juicesMade += 1
+                        return true
+                    case .outOfStock:
+                        summary.outOfStock += 1
+                        return false
+                    }
+                }
+            case .apply(let edit):
+                answer.kind = .restocked
+                answer.revision = try stores.change(command.storeKey) { (fruits) throws(StockEditError) in
+                    try fruits.apply(edit)
+                    answer.fruits.set(edit, left: fruits)
+                }
+                summary.restocked += 1
+            case .cancel:
+                // The answer's fruits are those that the order took.
+                answer.kind = .cancelled
+                answer.revision = 0
+                if answer.fruits.count > 0 {
+                    answer.revision = try stores.change(command.storeKey) { (fruits) throws(StockEditError) in
+                        try fruits.putBack(&answer.fruits)
+                    }
+                }
+                summary.cancelled += 1
+            case .reject(let rejection): throw rejection
+            }
+            context.answerEncoder.write(answer, command.head, into: &buffer)
+            return true
+        } catch {
+            context.answerEncoder.write(error, command.head, into: &buffer)
+            summary.rejected += 1
+            return false
+        }
+    }
+
+    // MARK: - Cancels
+
+    private mutating func writeCancel(
+        _ command: ReceivedCommand, _ known: RememberedAnswers, sentAt sent: Timestamp, _ state: inout AppliedState
+    ) {
+        if let first = known.first, first.isCancelled { return writeAgain(first, for: command, state) }
+        if let rejected = known.rejectedCancel { return writeAgain(rejected, for: command, state) }
+        setFruits(takenBy: known.first, state.duplicates)
+        let isCancelled = carryOut(.cancel, command, &state.stores)
+        let fingerprint = isCancelled ? nil : command.rejectedCancel
+        state.remember(fingerprint ?? command.fingerprint, command, buffer, isCancelled: isCancelled, sentAt: sent)
+    }
+
+    /// Sets the answer's fruits to those that an order took: none if it is not known, or was not made. Fruits that are no longer on
+    /// the menu cannot be put back.
+    private mutating func setFruits(takenBy order: DuplicateMemory.FirstAnswer?, _ duplicates: borrowing DuplicateMemory) {
+        answer.fruits.removeAll()
+        guard let order, let read = duplicates.withValue(of: order, { try? context.answerDecoder.decode($0) }),
+            case .juiceMade(_, let used, _) = read?.outcome
+        else { return }
+        for used in used {
+            guard let fruit = context.maker.menu.fruitIndex(id: used.fruit) else { continue }
+            answer.fruits.add(FruitTally.Line(fruit: fruit, amount: used.amount, level: 0))
+        }
+    }
+
+    // MARK: - Commands of other partitions, and dead letters
+
+    /// Forwards a command to the partition that owns its store, with the same bytes and headers.
+    ///
+    /// It does so only once. A command that was forwarded already was misplaced on purpose, or by a process that counts another
+    /// number of partitions.
+    ///
+    /// - Parameter sent: when it was sent. The copy carries the same time, from which the duplicate window counts.
+    /// - Returns: the note of it for the journal.
+    private mutating func forward(_ record: CommandRecord, sentAt sent: Timestamp, to owner: Int32) throws(LogError) -> JournalNote
+    {
+        if fallback.isDeadLetter { return try writeDeadLetter(record, because: .unanswerable) }
+        let headers = log.headers(of: record)
+        guard !headers.contains(where: { $0.name == HeaderName.forwardedFrom }) else {
+            return try writeDeadLetter(record, because: .misplaced)
+        }
+        let origin = MessageHeader(name: HeaderName.forwardedFrom, value: "\(record.partition)/\(record.offset)")
+        mustFlush = true
+        try log.produce(
+            OutputRecord(
+                topic: record.topic.topic, partition: owner, key: record.key, value: record.value,
+                headers: (fallback == .none ? headers : headers.ofTraces) + [origin],
+                // The topic may refuse timestamps that are too old.
+                timestamp: fallback == .none ? sent : nil))
+        summary.forwarded += 1
+        return .forwarded(place(of: record), to: owner)
+    }
+
+    /// Writes a dead letter: a record that has no answer, with its bytes and headers, the reason and its position.
+    ///
+    /// - Returns: the note of it for the journal.
+    private mutating func writeDeadLetter(_ record: CommandRecord, because reason: DeadLetterReason) throws(LogError) -> JournalNote
+    {
+        let reasons = [
+            MessageHeader(name: HeaderName.errorCode, value: reason.code),
+            MessageHeader(name: HeaderName.errorMessage, value: reason.message),
+            MessageHeader(name: HeaderName.sourceTopic, value: log.name(of: record.topic)),
+            MessageHeader(name: HeaderName.sourcePartition, value: String(record.partition)),
+            MessageHeader(name: HeaderName.sourceOffset, value: String(record.offset)),
+        ]
+        let letter = contents(of: record)
+        mustFlush = true
+        try log.produce(
+            OutputRecord(
+                topic: .deadLetters, partition: record.partition, key: letter.key, value: letter.value,
+                headers: letter.headers + reasons))
+        summary.deadLetters += 1
+        if summary.firstDeadLetter == nil {
+            summary.firstDeadLetter = DeadLetter(position: record.position, reason: reason)
+        }
+        return .deadLetter(place(of: record), code: reason.code)
+    }
+
+    /// The most bytes of key and value together in a truncated dead letter: well below Kafka's default limit of 1 MB.
+    private static let largestTruncated = 256 * 1024
+
+    /// The contents of a dead letter: all of the record or, if that is too large, the beginnings of key and value without headers.
+    /// Only a record that came compressed can be too large.
+    private func contents(of record: CommandRecord) -> (
+        key: UnsafeRawBufferPointer?, value: UnsafeRawBufferPointer?, headers: [MessageHeader]
+    ) {
+        let headers = log.headers(of: record)
+        guard fallback != .none, fallback != .deadLetter else { return (record.key, record.value, headers) }
+        let headerSize = headers.reduce(0) { $0 + $1.name.utf8.count + ($1.value?.count ?? 0) }
+        let size = headerSize + (record.key?.count ?? 0) + (record.value?.count ?? 0)
+        let half = fallback == .emptyDeadLetter ? 0 : Self.largestTruncated / 2
+        let beginning = { (bytes: UnsafeRawBufferPointer?) in bytes.map { UnsafeRawBufferPointer(rebasing: $0.prefix(half)) } }
+        return (
+            beginning(record.key), beginning(record.value), [MessageHeader(name: HeaderName.truncatedFrom, value: String(size))]
+        )
+    }
+
+    /// The place of a record, as its partition's journal names it.
+    private func place(of record: CommandRecord) -> InputPlace {
+        InputPlace(
+            topic: record.topic, partition: record.partition < context.settings.partitionCount ? nil : record.partition,
+            offset: record.offset)
+    }
+
+    // MARK: - Records of the journal and the stock
+
+    /// Writes a record of the journal, with the buffer as its value.
+    ///
+    /// - Parameter key: the store that was answered; nil for a note.
+    private mutating func writeToJournal(_ partition: Int32, key: BorrowedText?, headers: [MessageHeader]) throws(LogError) {
+        let record = OutputRecord(
+            topic: .results, partition: partition, key: key?.bytes, value: buffer.unsafeBytes, headers: headers)
+        if mustFlush { deferred.append(record) } else { try log.produce(record) }
+    }
+
+    /// Writes a note into the journal.
+    mutating func writeNote(_ note: JournalNote, to partition: Int32) throws(LogError) {
+        buffer.removeAll()
+        note.write(into: &buffer)
+        try writeToJournal(partition, key: nil, headers: [])
+    }
+
+    /// Writes every store whose last committed changes the stock topic lacks. The transaction must not have changed any yet.
+    mutating func writeStock(of state: PartitionState) throws(LogError) {
+        summary.storesWritten += state.applied.stores.unwrittenCount
+        try state.applied.stores.forEachUnwritten { (store, levels, revision) throws(LogError) in
+            buffer.removeAll()
+            context.answerEncoder.stock(store: store, revision: revision, levels: levels, into: &buffer)
+            try log.produce(
+                OutputRecord(topic: .stock, partition: state.partition, key: store.bytes, value: buffer.unsafeBytes, headers: []))
+        }
+    }
+}
+
+/// The commands of one transaction.
+struct Batch {
+    /// The records in order of reading, with consecutive records of one partition as one run.
+    let runs: [ArraySlice<CommandRecord>]
+    /// Each partition's first record.
+    private(set) var firsts: [ArraySlice<CommandRecord>] = []
+    /// The number of records.
+    let count: Int
+
+    init(_ records: [CommandRecord] = []) {
+        var runs: [ArraySlice<CommandRecord>] = []
+        var rest = records[...]
+        while let partition = rest.first?.partition {
+            let run = rest.prefix { $0.partition == partition }
+            runs.append(run)
+            rest = rest[run.endIndex...]
+        }
+        self.init(runs: runs)
+    }
+
+    init(runs: [ArraySlice<CommandRecord>]) {
+        self.runs = runs
+        count = runs.reduce(0) { $0 + $1.count }
+        for run in runs where !firsts.contains(where: { $0.first?.partition == run.first?.partition }) {
+            firsts.append(run.prefix(1))
+        }
+    }
+
+    /// The partitions of its commands.
+    var partitions: [Int32] { firsts.compactMap { $0.first?.partition } }
+
+    /// The position of its record, if it has only one.
+    var onlyRecord: InputPosition? {
+        count == 1 ? runs.first?.first?.position : nil
+    }
+}
+
+/// Records of the journal that are written once what left the partition is flushed.
+struct DeferredRecords {
+    private struct Record {
+        let partition: Int32
+        let key: Range<Int>?
+        let value: Range<Int>
+        let headers: [MessageHeader]
+    }
+
+    private var records: [Record] = []
+    private var bytes: [UInt8] = []
+
+    mutating func append(_ record: OutputRecord) {
+        records.append(
+            Record(
+                partition: record.partition, key: record.key.map { append($0) },
+                value: append(record.value ?? UnsafeRawBufferPointer(start: nil, count: 0)), headers: record.headers))
+    }
+
+    private mutating func append(_ source: UnsafeRawBufferPointer) -> Range<Int> {
+        bytes.append(contentsOf: source)
+        return bytes.count - source.count..<bytes.count
+    }
+
+    func write(to log: any CommandLog) throws(LogError) {
+        // The standard library's withUnsafeBytes does not pass typed errors on.
+        let result: Result<Void, LogError> = bytes.withUnsafeBytes { bytes in
+            Result { () throws(LogError) in
+                for record in records {
+                    try log.produce(
+                        OutputRecord(
+                            topic: .results, partition: record.partition,
+                            key: record.key.map { UnsafeRawBufferPointer(rebasing: bytes[$0]) },
+                            value: UnsafeRawBufferPointer(rebasing: bytes[record.value]), headers: record.headers))
+                }
+            }
+        }
+        try result.get()
+    }
+}
+
+extension [MessageHeader] {
+    /// The most trace headers that are copied to an answer, and the most bytes of all together. The standard has one of each
+    /// name and asks for at least 512 bytes. Without bounds an answer could be too large for any broker.
+    private static let mostTraceHeaders = 8
+    private static let mostTraceBytes = 16 * 1024
+    /// The longest trace header that is copied, in bytes.
+    private static let longestTraceHeader = 8 * 1024
+
+    /// The trace headers, which an answer copies from its command.
+    fileprivate var ofTraces: [MessageHeader] {
+        guard !isEmpty else { return [] }
+        var taken: [MessageHeader] = []
+        var size = 0
+        for header in self where taken.count < Self.mostTraceHeaders {
+            guard header.name == HeaderName.traceparent || header.name == HeaderName.tracestate else { continue }
+            let count = header.value?.count ?? 0
+            guard count <= Self.longestTraceHeader, size + count <= Self.mostTraceBytes else { continue }
+            size += count
+            taken.append(header)
+        }
+        return taken
+    }
+}

@@ -1,0 +1,626 @@
+import JuiceEngine
+import JuiceMessages
+
+/// One worker's log on a ``SimulatedCluster``: a member of a group with transactional producers that are used in turn.
+final class SimulatedLog: CommandLog {
+    /// The calls at which a fault can be injected.
+    enum Call: Hashable, CaseIterable {
+        case poll, start, readBack
+        case extents, groupOffsets, confirmMembership, initTransactions, fence
+        case answerStarts, openChangelog, readChangelog
+        case begin, produce, flush, commit
+
+        /// Those that may take effect although they fail.
+        static let lossy: Set<Call> = [.confirmMembership, .initTransactions, .fence, .flush, .commit]
+
+        /// Whether it waits for a broker. Records are sent in the background.
+        var isRemote: Bool {
+            switch self {
+            case .poll, .start, .openChangelog, .readChangelog, .begin, .produce: false
+            default: true
+            }
+        }
+    }
+
+    /// Where a pause may do most harm: right after this.
+    enum Point: CaseIterable {
+        case initialised, measured, betweenFences, fenced, claimProduced, claimCommitted, journalRead
+        case polled, midTransaction, flushed, committed
+
+        /// Those before a partition is taken over.
+        static let ofTakeovers = [initialised, measured, betweenFences, fenced, claimProduced, claimCommitted, journalRead]
+    }
+
+    let cluster: SimulatedCluster
+    let member: String
+    /// The number of its consumer group.
+    let group: Int
+    private let flaws: SimulatedFlaws
+    var flaw: Flaw? { flaws.flaw }
+
+    /// The set of transactional ids in use, and its producers, used in turn.
+    private(set) var set: Int
+    private(set) var producers: [SimulatedProducer] = []
+    private let written = WrittenOffsets()
+    private var turn = 0
+    private var isInitialising = false
+    /// The ids to fence, and those of them that are fenced.
+    private var fencing: Set<String> = []
+    private var fenced: Set<String> = []
+    /// Whether the open transaction has claims.
+    private var isClaiming = false
+    private var producedCount = 0
+    /// When the open transaction got its first record. All of its records have this time, as if they were written at once: the
+    /// auditor takes it for the time at which the commands were read.
+    private var writtenAt: Timestamp?
+
+    /// Nil for an operator's tool.
+    private var membership: SimulatedGroup.Membership?
+    /// The generation of the assignment that the worker has.
+    private var assignedGeneration: Int?
+    /// The assigned partitions by topic, and what the worker reads of them.
+    private var given: [[Int32]] = [[], []]
+    private var share: InputShare?
+    /// Until when the member does not hear of its group.
+    var deafUntil: Timestamp = .min
+    private var positions: [Place: Offset] = [:]
+    /// The ends already reported: like librdkafka, the log reports each end once.
+    private var reportedEnds: [Place: Offset] = [:]
+    /// How often each log had lost records when its extents were asked for last.
+    private var seenLosses: [Place: Int] = [:]
+    private var changelog: [Place: (topic: ChangelogTopic, next: Offset)] = [:]
+    private var isolation = Isolation.committed
+    private var lentRecords: [SimulatedPartition.Record] = []
+    /// The records of changelogs that were read last.
+    private var lentChanges: [SimulatedPartition.Record] = []
+    /// What the worker did last, if a pause may do harm now.
+    private(set) var point: Point?
+
+    /// Called before each call; an error is thrown instead of making the call.
+    var fault: (Call) -> LogError? = { _ in nil }
+    /// Called after each call; an error is thrown although the call was made: its reply is lost.
+    var lostReply: (Call) -> LogError? = { _ in nil }
+    /// Whether the next record is lost.
+    var losesDelivery = false
+    /// The largest record that is not refused, in bytes.
+    var largestRecord = Int.max
+    /// Records that are refused for other reasons than their size.
+    var refuses: (OutputRecord) -> Bool = { _ in false }
+    /// Records that cannot be written for now.
+    var breaks: (OutputRecord) -> Bool = { _ in false }
+    /// The most records of a transaction that does not fail.
+    var largestTransaction = Int.max
+    /// Partitions that have no leader.
+    var leaderless: Set<Int32> = []
+    /// The most records of a changelog's partition that are read at a time.
+    var longestRead = 5
+    /// Called with a line for each call and its outcome.
+    var trace: ((String) -> Void)?
+
+    init(cluster: SimulatedCluster, member: String, group: Int = 0, set: Int = 0, flaw: Flaw? = nil) {
+        self.cluster = cluster
+        self.member = member
+        self.group = group
+        self.set = set
+        flaws = SimulatedFlaws(flaw, on: cluster)
+        membership = cluster.groups[group].join(member)
+    }
+
+    /// The log of an operator's tool, which is no member of a group.
+    init(operator name: String, on cluster: SimulatedCluster, share: InputShare) {
+        (self.cluster, member, self.share) = (cluster, name, share)
+        (group, set) = (0, 0)
+        flaws = SimulatedFlaws(nil, on: cluster)
+        membership = nil
+    }
+
+    var now: Timestamp { cluster.now }
+
+    func name(of topic: InputTopic) -> String { "juice.\(topic)" }
+
+    func writtenResults(of partition: Int32) -> [Range<Offset>] {
+        written.transaction(in: Place(topic: .results, partition: partition))
+    }
+
+    func writtenStockEnd(of partition: Int32) -> Offset {
+        written.end(of: Place(topic: .stock, partition: partition)) ?? 0
+    }
+
+    func leave() {
+        trace?("leave")
+        if let membership, cluster.groups[group].isMember(membership) { cluster.groups[group].remove(member) }
+        drop()
+    }
+
+    /// The process ends. What its clients have sent may still arrive.
+    func drop() {
+        for producer in producers { producer.drop() }
+        producers = []
+    }
+
+    /// Calls that trace themselves, or are too many.
+    private static let untraced: Set<Call> = [.poll, .produce, .extents, .openChangelog, .readChangelog, .fence]
+
+    /// Makes a call, unless a fault is due or the cluster is down.
+    private func call<Result>(_ call: Call, _ body: () throws(LogError) -> Result) throws(LogError) -> Result {
+        point = nil
+        // An operator's tool waits in its calls.
+        if membership == nil { cluster.writeAllMarkers() }
+        do throws(LogError) {
+            if let error = fault(call) { throw error }
+            if cluster.isDown, call.isRemote { throw LogError(.retry, "no broker answers") }
+            let result = try body()
+            if let error = lostReply(call) {
+                trace?("\(call): done, but the reply is lost")
+                throw error
+            }
+            if !Self.untraced.contains(call) { trace?("\(call)") }
+            return result
+        } catch {
+            trace?("\(call): \(error.message) (\(error.remedy))")
+            throw error
+        }
+    }
+
+    // MARK: - The group
+
+    func poll(maxRecords: Int, wait: PollWait) throws(LogError) -> PollResult {
+        try call(.poll) { () throws(LogError) in
+            if let change = try nextRebalance() {
+                trace?("poll: \(change)")
+                return change
+            }
+            return cluster.isDown ? .records([], ends: []) : try readCommands(max: maxRecords)
+        }
+    }
+
+    /// Rebalances as an eager consumer: first everything is revoked, then the new share is assigned.
+    private func nextRebalance() throws(LogError) -> PollResult? {
+        guard !cluster.isDown, deafUntil <= now, let membership else { return nil }
+        if cluster.groups[group].isReplaced(membership) { throw LogError.replaced }
+        let isMember = cluster.groups[group].isMember(membership)
+        if isMember, assignedGeneration == cluster.groups[group].generation { return nil }
+        if assignedGeneration != nil {
+            assignedGeneration = nil
+            positions = [:]
+            return .revoked
+        }
+        // A member whose session has expired joins anew.
+        let renewed =
+            isMember
+            ? .init(name: member, number: membership.number, generation: cluster.groups[group].generation)
+            : cluster.groups[group].join(member)
+        (self.membership, assignedGeneration) = (renewed, renewed.generation)
+        given = cluster.groups[group].assignment(of: member)
+        let share = InputShare(
+            orders: given[0], partitionCount: cluster.partitionCount, orderCount: cluster.count(of: .orders),
+            restockCount: cluster.count(of: .restocks))
+        self.share = share
+        flaws.assigned()
+        return .assigned(share)
+    }
+
+    func publish(_ positions: [InputPosition]) {
+        guard !cluster.isDown, let membership, cluster.groups[group].isCurrent(membership) else { return }
+        let offsets = places(positions)
+        trace?("publish " + offsets.map { "\($0.topic)[\($0.partition)]@\($1)" }.sorted().joined(separator: " "))
+        if cluster.isDisorderly() { cluster.lateOffsets.append((group, offsets)) } else { cluster.groups[group].commit(offsets) }
+    }
+
+    func confirmMembership(_ positions: [InputPosition]) throws(LogError) {
+        try call(.confirmMembership) { () throws(LogError) in
+            guard let membership else { return }
+            // A coordinator that lost its data, or is confused, takes a stale member for one of its own.
+            guard cluster.groups[group].isCurrent(membership) || cluster.isDisorderly() else {
+                throw LogError(.startOver, "generation \(membership.generation) is over")
+            }
+            cluster.groups[group].commit(places(positions))
+        }
+    }
+
+    func groupOffsets(of partitions: [InputPartition]) throws(LogError) -> [InputPartition: Offset] {
+        try call(.groupOffsets) { () throws(LogError) in
+            let committed = cluster.groups[group].committed(partitions.map(Place.init))
+            return partitions.reduce(into: [:]) { $0[$1] = committed[.init($1)] }
+        }
+    }
+
+    private func places(_ positions: [InputPosition]) -> [Place: Offset] {
+        Dictionary(
+            uniqueKeysWithValues: positions.map {
+                (Place(topic: $0.topic.topic, partition: $0.partition), $0.offset)
+            })
+    }
+
+    // MARK: - The inputs
+
+    /// How many records of a partition come in a row. Few, so that a batch has several runs of the same partition, as batches
+    /// of librdkafka have.
+    private static let longestRun = 2
+
+    private func readCommands(max: Int) throws(LogError) -> PollResult {
+        if let damage = nextDamage() { return damage }
+        var commands: [CommandRecord] = []
+        var ends: [InputPosition] = []
+        lentRecords = []
+        var before: Int
+        repeat {
+            before = commands.count
+            for topic in InputTopic.allCases {
+                for partition in 0..<cluster.count(of: topic.topic) {
+                    let place = Place(topic: topic.topic, partition: partition)
+                    guard let position = try readablePosition(in: place) else { continue }
+                    let room = min(Self.longestRun, max - commands.count)
+                    let span = cluster[place].read(isolationOfInputs, from: position, max: room, ignoringDamage: ignoresDamage)
+                    positions[place] = span.next
+                    commands += span.records.compactMap { offset, record in
+                        flaws.read(place, offset, record).map { lend($0, as: topic, partition, offset) }
+                    }
+                    if span.next == cluster[place].lastStableOffset, reportedEnds[place] != span.next, flaw != .markersNotPassed {
+                        reportedEnds[place] = span.next
+                        ends.append(InputPosition(topic: topic, partition: partition, offset: span.next))
+                    }
+                }
+            }
+        } while commands.count > before && commands.count < max
+        if !commands.isEmpty {
+            point = .polled
+            trace?("poll: " + commands.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " "))
+        }
+        return .records(commands, ends: ends)
+    }
+
+    private var isolationOfInputs: Isolation { flaw == .abortedRecordsRead ? .uncommitted : .committed }
+    private var ignoresDamage: Bool { flaw == .damagedRecordTaken }
+
+    /// Where to read on; nil if the partition is not read, or cannot be for now.
+    private func readablePosition(in place: Place) throws(LogError) -> Offset? {
+        guard let position = positions[place], !cluster[place].isLeaderless else { return nil }
+        let log = cluster[place]
+        if position > log.end, flaw == .truncationNotNoticed { return nil }
+        guard position >= log.start, position <= log.end else {
+            throw LogError(.startOver, "\(place.topic)[\(place.partition)]: offset \(position) is out of range")
+        }
+        return position
+    }
+
+    /// A place from which on an input cannot be read. It is reported once.
+    private func nextDamage() -> PollResult? {
+        if ignoresDamage { return nil }
+        for (place, position) in positions.sorted(by: { $0.key < $1.key }) where cluster[place].hasDamage {
+            let span = cluster[place].read(.committed, from: position, max: 1)
+            guard span.isDamaged, span.records.isEmpty else { continue }
+            positions[place] = nil
+            trace?("poll: \(place.topic)[\(place.partition)]@\(span.next) is damaged")
+            return .damaged(
+                InputPosition(topic: place.topic == .orders ? .orders : .restocks, partition: place.partition, offset: span.next),
+                "its checksum is wrong")
+        }
+        return nil
+    }
+
+    private func lend<Source>(
+        _ record: SimulatedPartition.Record,
+        as topic: Source,
+        _ partition: Int32,
+        _ offset: Offset
+    ) -> LogRecord<Source> {
+        // A batch of commands outlasts the reading of changelogs.
+        if topic is ChangelogTopic { lentChanges.append(record) } else { lentRecords.append(record) }
+        return LogRecord(
+            topic: topic, partition: partition, offset: offset,
+            // Without a timestamp, the age of a command depends on the reader's clock alone.
+            timestamp: flaw == .windowByReadersClock && topic is InputTopic ? nil : record.visibleTimestamp, key: record.key?.view,
+            value: record.value?.view, index: lentRecords.count - 1)
+    }
+
+    func headers(of record: CommandRecord) -> [MessageHeader] { lentRecords[record.index].headers }
+
+    func start(at positions: [InputPosition]) throws(LogError) {
+        try call(.start) { () throws(LogError) in
+            reportedEnds = [:]
+            if flaw == .notRewound, !self.positions.isEmpty, !positions.isEmpty { return }
+            self.positions = flaws.started(at: places(positions), given: given)
+        }
+    }
+
+    func readBack(_ ranges: [InputPartition: Range<Offset>]) throws(LogError) -> (
+        records: [CommandRecord], damaged: Set<InputPartition>
+    ) {
+        try call(.readBack) { () throws(LogError) in
+            var damaged: Set<InputPartition> = []
+            var records: [CommandRecord] = []
+            lentRecords = []
+            for (input, range) in ranges.sorted(by: { $0.key < $1.key }) {
+                let place = Place(input)
+                if cluster[place].isLeaderless { throw LogError(.retry, "\(input) has no leader") }
+                let span = cluster[place].read(isolationOfInputs, from: range.lowerBound, ignoringDamage: ignoresDamage)
+                if span.isDamaged, span.next < range.upperBound {
+                    damaged.insert(input)
+                    continue
+                }
+                let found = flaws.readBack(place, range) ?? span.records.filter { $0.offset < range.upperBound }
+                records += found.map { lend($0.record, as: input.topic, input.partition, $0.offset) }
+            }
+            return (records, damaged)
+        }
+    }
+
+    // MARK: - Taking over
+
+    func extents(of partitions: [Int32]) throws(LogError) -> (extents: [PartitionExtents], leaderless: [Int32: String]) {
+        try call(.extents) { () throws(LogError) in
+            fencing = []
+            point = .measured
+            var extents: [PartitionExtents] = []
+            var withoutLeader: [Int32: String] = [:]
+            for partition in partitions {
+                if leaderless.contains(partition) {
+                    withoutLeader[partition] = "results"
+                } else if let place = places(of: partition).first(where: { cluster[$0].isLeaderless }) {
+                    withoutLeader[partition] = "\(place.topic)"
+                } else {
+                    extents.append(self.extents(of: partition))
+                }
+            }
+            trace?("extents " + extents.map { "results[\($0.partition)] \($0.results) stock \($0.stock)" }.joined(separator: ", "))
+            return (extents, withoutLeader)
+        }
+    }
+
+    private func places(of partition: Int32) -> [Place] {
+        [.init(topic: .results, partition: partition), .init(topic: .stock, partition: partition)]
+            + (share?.inputs(of: partition).map(Place.init) ?? [])
+    }
+
+    private func extents(of partition: Int32) -> PartitionExtents {
+        var inputs: [InputPartition: Range<Offset>] = [:]
+        var disturbed: Set<InputPartition> = []
+        for input in share?.inputs(of: partition) ?? [] {
+            let place = Place(input)
+            inputs[input] = flaws.extent(place)
+            // A client may overlook that a leader changed.
+            let isLost = seenLosses.updateValue(cluster[place].losses, forKey: place).map { $0 != cluster[place].losses }
+            if isLost ?? false, !cluster.isDisorderly(), flaw != .truncationNotNoticed { disturbed.insert(input) }
+        }
+        let places = (
+            results: Place(topic: .results, partition: partition),
+            stock: Place(topic: .stock, partition: partition)
+        )
+        var rewound: Set<ChangelogTopic> = []
+        if written.takeLoss(of: places.results, endingAt: cluster[places.results].end) { rewound.insert(.results) }
+        if written.takeLoss(of: places.stock, endingAt: cluster[places.stock].end) { rewound.insert(.stock) }
+        return PartitionExtents(
+            partition: partition, inputs: inputs, results: flaws.extent(places.results), stock: flaws.extent(places.stock),
+            disturbed: disturbed, rewound: rewound)
+    }
+
+    func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset] {
+        try call(.answerStarts) { () throws(LogError) in
+            let places = places(positions)
+            return Set(positions.map { $0.partition % cluster.partitionCount }).sorted().reduce(into: [:]) {
+                let results = cluster[.results, $1]
+                let time = horizon(of: $1, places).start(retention: retention)
+                $0[$1] = flaw == .answersNotReadBack ? results.end : results.firstOffset(since: time) ?? results.end
+            }
+        }
+    }
+
+    /// Adds the last answers, the last read commands and the first unread one, all of them committed or not.
+    private func horizon(of partition: Int32, _ positions: [Place: Offset]) -> AnswerHorizon {
+        var horizon = AnswerHorizon(now: now)
+        // Without records, the horizon depends on the reader's clock alone.
+        if flaw == .windowByReadersClock { return horizon }
+        let results = cluster[.results, partition]
+        for (_, record) in results.read(.uncommitted, from: results.end - AnswerHorizon.lookBack).records {
+            horizon.addAnswer(at: record.timestamp)
+        }
+        for topic in InputTopic.allCases {
+            let place = Place(topic: topic.topic, partition: partition)
+            let log = cluster[place]
+            let next = positions[place] ?? log.start
+            let span = log.read(.uncommitted, from: next - AnswerHorizon.lookBack, max: Int(AnswerHorizon.lookBack) + 1)
+            for (offset, record) in span.records {
+                guard offset < next else {
+                    horizon.addUnread(topic, at: record.visibleTimestamp)
+                    break
+                }
+                horizon.addRead(topic, at: record.visibleTimestamp)
+            }
+        }
+        return horizon
+    }
+
+    func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {
+        try call(.openChangelog) { () throws(LogError) in
+            self.isolation = isolation
+            trace?("open \(isolation): " + positions.map { "\($0.topic)[\($0.partition)]@\($0.offset)" }.joined(separator: " "))
+            changelog = Dictionary(
+                uniqueKeysWithValues: positions.map {
+                    (.init(topic: $0.topic.topic, partition: $0.partition), ($0.topic, $0.offset))
+                })
+        }
+    }
+
+    /// A few records at a time, so that a restore takes several steps.
+    func readChangelog() throws(LogError) -> ChangelogBatch {
+        try call(.readChangelog) { () throws(LogError) in
+            var batch: [ChangelogBatch.Record] = []
+            var ends: [ChangelogPosition] = []
+            var damages: [ChangelogPosition: String] = [:]
+            lentChanges = []
+            guard !cluster.isDown else { return ChangelogBatch(records: [], ends: []) }
+            point = .journalRead
+            for (place, (topic, position)) in changelog.sorted(by: { $0.key < $1.key }) {
+                let log = cluster[place]
+                guard !log.isLeaderless else { continue }
+                guard position <= log.end else {
+                    throw LogError(.startOver, "\(place.topic)[\(place.partition)]: offset \(position) is out of range")
+                }
+                let isolation = flaws.isolation(isolation)
+                let span = log.read(isolation, from: position, max: longestRead)
+                changelog[place] = (topic, span.next)
+                for (offset, record) in flaws.restored(span.records, of: place, upTo: span.next) {
+                    batch.append(lend(record, as: topic, place.partition, offset))
+                }
+                if span.isDamaged {
+                    damages[.init(topic: topic, partition: place.partition, offset: span.next)] = "its checksum is wrong"
+                    changelog[place] = nil
+                } else if span.next == (isolation == .committed ? log.lastStableOffset : log.end) {
+                    let end = flaws.end(of: place, at: span.next, isolation: self.isolation)
+                    ends.append(.init(topic: topic, partition: place.partition, offset: end))
+                }
+            }
+            trace?("read " + changelog.map { "\($0.topic)[\($0.partition)]..<\($1.next)" }.sorted().joined(separator: " "))
+            return ChangelogBatch(records: batch, ends: ends, damages: damages)
+        }
+    }
+
+    // MARK: - Transactions
+
+    /// How many sets of ids a worker has, used in turn.
+    static let setCount = 8
+
+    private func id(_ index: Int) -> String { "\(group)/\(member)/\(set)/\(["a", "b"][index])" }
+
+    func initTransactions() throws(LogError) -> [String] {
+        do throws(LogError) {
+            let ids = try call(.initTransactions) { () throws(LogError) in try takeOverNextSet() }
+            isInitialising = false
+            return ids
+        } catch {
+            // After anything but a retry, the next call uses the next set.
+            if error.remedy != .retry { isInitialising = false }
+            throw error
+        }
+    }
+
+    private func takeOverNextSet() throws(LogError) -> [String] {
+        if !isInitialising {
+            drop()
+            set = (set + 1) % Self.setCount
+            producers = (0..<2).map { SimulatedProducer(id($0), on: cluster, written: written, flaw: flaw) }
+            isInitialising = true
+        }
+        for (index, producer) in producers.enumerated() where producer.epoch == nil {
+            if flaw == .secondIDInitialisedLate, index > 0 { continue }
+            try takeOver(producer)
+            cluster.interlude()
+        }
+        point = .initialised
+        // The first one comes first.
+        turn = 1
+        return producers.map(\.id)
+    }
+
+    private func takeOver(_ producer: SimulatedProducer) throws(LogError) {
+        guard let epoch = cluster.transactions.takeOver(producer.number) else {
+            // An id that cannot be decided for long is left for another set.
+            if cluster.isDisorderly() { isInitialising = false }
+            throw LogError(.retry, "markers of \(producer.id) are not written yet")
+        }
+        producer.epoch = epoch
+        cluster.keepLate(.takeOver, producer.number, epoch)
+    }
+
+    func fence(_ ids: Set<String>) throws(LogError) -> Set<String> {
+        if flaw == .fenceLeftOut { return [] }
+        if flaw == .fenceAfterClaim {
+            flaws.postponedFences.formUnion(ids)
+            return []
+        }
+        do throws(LogError) {
+            return try call(.fence) { () throws(LogError) in try takeOver(ids) }
+        } catch {
+            if flaw == .failedFenceIgnored { return [] }
+            throw error
+        }
+    }
+
+    private func takeOver(_ ids: Set<String>) throws(LogError) -> Set<String> {
+        if fencing != ids { (fencing, fenced) = (ids, []) }
+        var undecided: Set<String> = []
+        for id in ids.sorted() where !fenced.contains(id) {
+            if !fenced.isEmpty, cluster.isDisorderly() {
+                point = .betweenFences
+                throw LogError(.retry, "not all ids are taken over yet")
+            }
+            let number = cluster.transactions.number(of: id)
+            if cluster.transactions.takeOver(number) != nil {
+                fenced.insert(id)
+            } else if cluster.transactions.places(of: number).contains(where: { cluster[$0].isLeaderless }) {
+                undecided.insert(id)
+            } else {
+                throw LogError(.retry, "markers of \(id) are not written yet")
+            }
+            cluster.interlude()
+        }
+        fencing = []
+        point = .fenced
+        trace?("fence \(ids.sorted().joined(separator: " "))" + (undecided.isEmpty ? "" : " but \(undecided.sorted())"))
+        return undecided
+    }
+
+    func begin() throws(LogError) {
+        try call(.begin) { () throws(LogError) in
+            guard !producers.isEmpty else { throw LogError(.startOver, "no producer") }
+            // Producers take turns, unless the next one cannot begin at once.
+            turn = [1 - turn, turn].first { producers[$0].isReady } ?? 1 - turn
+            if producers[turn].epoch == nil { try takeOver(producers[turn]) }
+            producers[turn].begin()
+            written.begin()
+            isClaiming = false
+            (producedCount, writtenAt) = (0, nil)
+            flaws.began()
+        }
+    }
+
+    func produce(_ record: OutputRecord) throws(LogError) {
+        try call(.produce) { () throws(LogError) in
+            let headerSize = record.headers.reduce(0) { $0 + ($1.value?.count ?? 0) }
+            if headerSize + (record.value?.count ?? 0) > largestRecord || refuses(record) {
+                throw LogError(.startOver, "the record is refused", subject: .record)
+            }
+            producedCount += 1
+            let time = writtenAt ?? now
+            writtenAt = time
+            if breaks(record) || producedCount > largestTransaction { throw LogError(.startOver, "the record cannot be written") }
+            if record.key == nil, record.value?.starts(with: Self.claimBeginning) ?? false { isClaiming = true }
+            point = isClaiming ? .claimProduced : .midTransaction
+            trace?("produce \(record.topic)[\(record.partition)] " + Clients.text(record.value.map { Array($0) }, 160))
+            guard !losesDelivery else {
+                losesDelivery = false
+                return producers[turn].loseRecord()
+            }
+            let place = cluster.place(of: record)
+            if let written = flaws.written(record, at: place, time) { try producers[turn].produce(written, to: place) }
+        }
+    }
+
+    private static var claimBeginning: [UInt8] { Array(#"{"type":"claim""#.utf8) }
+
+    func flush() throws(LogError) {
+        try call(.flush) { () throws(LogError) in
+            if flaw == .notesAndForwardsInOneFlush { return }
+            try producers[turn].flush()
+            point = .flushed
+        }
+    }
+
+    func commit() throws(LogError) {
+        try call(.commit) { () throws(LogError) in
+            for (record, place) in flaws.held() { try producers[turn].produce(record, to: place) }
+            try flaws.committing(producers[turn], isClaim: isClaiming)?.commit()
+            point = isClaiming ? .claimCommitted : .committed
+        }
+        if isClaiming { flaws.claimed() }
+    }
+}
+
+extension SimulatedCluster {
+    /// Dead letters may have fewer partitions than the commands.
+    func place(of record: OutputRecord) -> Place {
+        let isLetter = record.topic == .deadLetters
+        return Place(topic: record.topic, partition: isLetter ? record.partition % count(of: record.topic) : record.partition)
+    }
+}
