@@ -33,8 +33,8 @@ final class ClientConnection: Sendable {
                 async let end: Void = passResponses(responses, to: toClient)
                 try? await pass(requests, to: toBroker)
                 closeClient()
-                if state.withLock({ $0.forwarded.isEmpty }) { broker.channel.close(promise: nil) }
-                broker.channel.eventLoop.scheduleTask(in: Self.lastResponses) { broker.channel.close(promise: nil) }
+                let patience = state.withLock { $0.forwarded.isEmpty ? .zero : Self.lastResponses }
+                broker.channel.eventLoop.scheduleTask(in: patience) { broker.channel.close(promise: nil) }
                 await end
             }
         }
@@ -93,7 +93,7 @@ final class ClientConnection: Sendable {
             // It may have closed meanwhile.
             do { try await client.write(response) } catch { closeClient() }
         } catch {
-            network.report(problem: "an answer to \(request.key.name) of version \(request.version) cannot be read")
+            network.report(problem: "an answer to \(request.key.name) of version \(request.version) cannot be passed on: \(error)")
             closeClient()
         }
     }

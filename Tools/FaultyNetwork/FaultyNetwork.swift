@@ -50,10 +50,9 @@ package final class FaultyNetwork: Sendable {
     /// Opens listeners in front of brokers, and blocks until they are there.
     ///
     /// - Parameter brokers: `host:port`, separated by commas.
-    /// - Returns: the listeners, written like the brokers; nil if `brokers` is no such list.
-    package func listen(inFrontOf brokers: String) throws -> String? {
-        let listeners = try BrokerAddress.list(brokers)?.map { try listener(for: $0).wait().description }
-        return listeners?.joined(separator: ",")
+    /// - Returns: the listeners, written like the brokers; nil if `brokers` is no such list, or if no port is free.
+    package func listen(inFrontOf brokers: String) -> String? {
+        try? BrokerAddress.list(brokers)?.map { try listener(for: $0).wait().description }.joined(separator: ",")
     }
 
     /// Injects no more faults. Requests that were held back so far still arrive late.
@@ -62,7 +61,7 @@ package final class FaultyNetwork: Sendable {
     /// Injects faults again.
     package func resumeFaults() { state.withLock { $0.isPaused = false } }
 
-    /// Waits for a late request that harms a transaction: the next transaction often repairs the harm, so killing the client is
+    /// Waits for a late request that harms a transaction. The next transaction often repairs the harm, so killing the client is
     /// worst right after it. ``harmedTransactionalID`` then names the client, which is held up for half a second.
     package func awaitHarm() { state.withLock { $0.killCue = KillCue(isArmed: true) } }
 
@@ -137,16 +136,15 @@ extension FaultyNetwork {
 
     /// Returns once the late requests that have to arrive before this one have arrived.
     func clear(_ request: Request) async {
-        let isReleasing = state.withLock { state in
-            let ids = state.late.forwarding(request)
-            state.forward(ids)
-            return !ids.isEmpty
+        let mustWait = state.withLock { state in
+            let released = state.late.forwarding(request)
+            state.forward(released)
+            return !released.isEmpty || request.key == .endTxn
+                || request.transactionalID.map { state.killCue.isHolding($0, at: .now) } ?? false
         }
-        guard let id = request.transactionalID else { return }
-        let mustWait = { [self] in state.withLock { $0.isHeldUp(id) } }
-        guard isReleasing || request.key == .endTxn || state.withLock({ $0.killCue.isHolding(id, at: .now) }) else { return }
+        guard mustWait, let id = request.transactionalID else { return }
         let deadline = ContinuousClock.now + Self.longestHold
-        while mustWait(), .now < deadline { try? await Task.sleep(for: .milliseconds(1)) }
+        while .now < deadline, state.withLock({ $0.isHeldUp(id) }) { try? await Task.sleep(for: .milliseconds(1)) }
     }
 
     /// Takes note of a response to a client.

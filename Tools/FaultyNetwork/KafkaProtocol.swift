@@ -88,19 +88,17 @@ struct Request: Equatable, Sendable {
 /// What the proxy reads of the response to a request of a transaction.
 struct Response: Equatable, Sendable {
     /// Kafka's error code, 0 for none. If there are several, the first error.
-    private(set) var error: Int16 = 0
+    var error: Int16 = 0
     /// The id and epoch that InitProducerId returns.
-    private(set) var producer: ProducerIdentity?
+    var producer: ProducerIdentity?
+}
 
-    init(error: Int16 = 0, producer: ProducerIdentity? = nil) {
-        self.error = error
-        self.producer = producer
-    }
-
+extension Response {
     /// - Parameter frame: the response, including the four bytes of its length.
     /// - Returns: nil if it cannot be read, or if the request is of no transaction.
     init?(frame: ByteBuffer, to request: Request) {
         guard ApiKey.transactional.contains(request.key), request.isKnown else { return nil }
+        self.init()
         var buffer = frame
         do { try read(&buffer, request) } catch { return nil }
     }
@@ -143,12 +141,9 @@ struct BrokerAddress: Hashable, Sendable, CustomStringConvertible {
     let port: Int
 
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+}
 
-    init(host: String, port: Int) {
-        self.host = host
-        self.port = port
-    }
-
+extension BrokerAddress {
     /// - Parameter text: `host:port`, or `[host]:port` if the host contains colons.
     init?(_ text: some StringProtocol) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]) else { return nil }

@@ -23,15 +23,14 @@ import Logging
         var sizes = [residentBytes()]
         try Transactions(broker: broker).run(count: 10_000) { sizes.append(residentBytes()) }
         print("resident at the quarters, in MB:", sizes.map { Double($0 / 100_000) / 10 })
-        guard rd_kafka_thread_cnt() == threadsOfBroker else {
-            return fail("\(rd_kafka_thread_cnt() - threadsOfBroker) threads of librdkafka stayed behind")
-        }
+        let leftBehind = rd_kafka_thread_cnt() - threadsOfBroker
+        if leftBehind != 0 { fail("\(leftBehind) threads of librdkafka stayed behind") }
         let growth = sizes[4] - sizes[3]
-        guard isInstrumented || growth <= mostGrowth else { return fail("the last quarter grew by \(growth) bytes") }
+        if !isInstrumented, growth > mostGrowth { fail("the last quarter grew by \(growth) bytes") }
         print("librdkafka's threads: \(threadsBefore) before, \(threadsOfBroker) of the broker, none left behind")
     }
 
-    private static func fail(_ reason: String) {
+    static func fail(_ reason: String) -> Never {
         print("FAILED:", reason)
         exit(1)
     }
@@ -93,10 +92,7 @@ struct Rebalances {
         let done = DispatchSemaphore(value: 0)
         for group in 0..<groups {
             Thread {
-                do { try rebalance(group: "group-\(group)", count: count) } catch {
-                    print("FAILED:", error);
-                    exit(1)
-                }
+                do { try rebalance(group: "group-\(group)", count: count) } catch { Soak.fail("\(error)") }
                 done.signal()
             }.start()
         }

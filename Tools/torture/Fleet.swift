@@ -80,11 +80,10 @@ final class Fleet {
 /// One `juice serve`, across restarts.
 final class Instance {
     let id: String
+    private let plan: Plan
     private let arguments: [String]
-    private let executable: String
     private let log: URL
     private let readyFile: URL
-    private let stopTimeout: Duration
     private var child: Child?
     /// Where in the log the last start begins.
     private var logStart: UInt64 = 0
@@ -92,9 +91,7 @@ final class Instance {
 
     /// - Parameter bootstrapServers: the addresses of the brokers, or of the proxy in front of them.
     init(id: String, group: String, workers: Int, bootstrapServers: String, plan: Plan, folder: URL) {
-        self.id = id
-        stopTimeout = plan.stopTimeout
-        executable = plan.juice
+        (self.id, self.plan) = (id, plan)
         log = folder.appendingPathComponent("\(id).log")
         readyFile = folder.appendingPathComponent("\(id).ready")
         arguments =
@@ -116,7 +113,7 @@ final class Instance {
     /// Starts it. Its output is appended to that of earlier runs.
     func start() throws {
         logStart = (try? FileHandle(forReadingFrom: log).seekToEnd()) ?? 0
-        child = try Child(executable, arguments, output: log.path)
+        child = try Child(plan.juice, arguments, output: log.path)
         isFrozen = false
     }
 
@@ -153,7 +150,7 @@ final class Instance {
     func stop() throws -> String? {
         if isFrozen { thaw() }
         child?.send(SIGTERM)
-        guard try wait(for: stopTimeout, until: { !isRunning }) else {
+        guard try wait(for: plan.stopTimeout, until: { !isRunning }) else {
             throw TortureError("\(id) does not end on SIGTERM; its log is \(log.path)")
         }
         let status = collectStatus()

@@ -21,10 +21,7 @@ struct Plan: ParsableArguments, Sendable {
             """
             A shell command that stops, kills and starts one of several brokers, run as `COMMAND stop ID`, `COMMAND kill ID` \
             and `COMMAND start ID`: two further disturbances. The report has the longest gaps in the partitions' answers.
-            """,
-            valueName: "command"
-        )
-    )
+            """, valueName: "command"))
     var brokerCommand: String?
 
     @Option(help: "The number of instances of the service.")
@@ -56,8 +53,8 @@ struct Plan: ParsableArguments, Sendable {
 
     @Option(
         name: .customLong("juice"),
-        help: ArgumentHelp("The `juice` to run. (default: the one beside this executable)", valueName: "path")) var juicePath:
-        String?
+        help: ArgumentHelp("The `juice` to run. (default: the one beside this executable)", valueName: "path"))
+    var juicePath: String?
 
     @Flag(help: "Send no repeats, and every record to its store's partition, to isolate faults.")
     var plain = false

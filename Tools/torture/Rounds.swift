@@ -199,8 +199,9 @@ final class Rounds: Course {
         let start = beginning ?? .now
         try deed()
         // What was made until now and a moment longer may be on its way still.
-        let answers = try bed.awaitAnswers(
-            from: partitions, madeAfter: wallClock() + (victims.isEmpty ? 0 : 20), beforehand: afterwards)
+        bed.watch.expect(from: partitions, madeAfter: wallClock() + (victims.isEmpty ? 0 : 20))
+        try afterwards()
+        let answers = try bed.awaitExpected()
         guard let first = answers.first, let last = answers.all else {
             let silent = answers.missing.map(String.init).joined(separator: ", ")
             return report(problem: "\(text): no answer from partitions \(silent) within \(bed.plan.recoveryTimeout.text)")

@@ -75,14 +75,16 @@ struct TestBed {
         if let failure = load.failure ?? watch.failure { throw TortureError(failure) }
     }
 
-    /// Waits for an answer from each of these partitions, written after a time in milliseconds since 1970.
+    /// Waits for an answer from each partition, written after a time in milliseconds since 1970.
+    func awaitAnswers(madeAfter: Int64) throws -> AnswerWatch.Expectation {
+        watch.expect(from: Set(plan.allPartitions), madeAfter: madeAfter)
+        return try awaitExpected()
+    }
+
+    /// Waits for the answers that the watch expects.
     ///
-    /// - Parameter beforehand: done once they are waited for.
-    func awaitAnswers(
-        from partitions: Set<Int32>? = nil, madeAfter: Int64, beforehand: () throws -> Void = {}
-    ) throws -> AnswerWatch.Expectation {
-        watch.expect(from: partitions ?? Set(plan.allPartitions), madeAfter: madeAfter)
-        try beforehand()
+    /// - Returns: what came in time.
+    func awaitExpected() throws -> AnswerWatch.Expectation {
         try wait(for: plan.recoveryTimeout, through: network) { watch.expectation.all != nil }
         return watch.expectation
     }
@@ -104,7 +106,9 @@ private struct TortureRun {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         Console.line("torture: seed \(plan.seed), topics \(plan.prefix)*, logs in \(folder.path)")
         let network = try plan.network ? FaultyNetwork(plan: plan) : nil
-        let servers = try network?.listen(inFrontOf: plan.bootstrapServers) ?? plan.bootstrapServers
+        guard let servers = network.map({ $0.listen(inFrontOf: plan.bootstrapServers) }) ?? plan.bootstrapServers else {
+            throw TortureError("no proxy for \(plan.bootstrapServers): it is no list of host:port, or no port is free")
+        }
         let fleet = Fleet(plan: plan, bootstrapServers: servers, folder: folder, cluster: cluster, network: network)
         var isSound = false
         defer {
