@@ -2,12 +2,12 @@ import InMemoryTracing
 import Instrumentation
 import JuiceEngine
 import JuiceMessages
-@testable import simulate
 import MetricsTestKit
 import Testing
 import Tracing
 
 @testable import JuiceService
+@testable import simulate
 
 extension TestMetrics {
     func count(_ metric: ServiceMetric, _ dimensions: [(String, String)] = []) -> Int64 {
