@@ -71,7 +71,8 @@ struct Fault: CustomTestStringConvertible {
             ]),
         Fault("heartbeat, not now", .heartbeat, [.notCoordinator, .coordinatorNotAvailable, .coordinatorLoadInProgress]),
         Fault(
-            rejoining: "heartbeat, no member", .heartbeat, after: nil, [.rebalanceInProgress, .illegalGeneration, .unknownMemberID]),
+            rejoining: "heartbeat, no member", .heartbeat, after: nil,
+            [.rebalanceInProgress, .illegalGeneration, .unknownMemberID]),
         Fault(
             rejoining: "join", .joinGroup, [.notCoordinator, .coordinatorLoadInProgress, .groupMaxSizeReached, .unknownMemberID]),
         Fault(

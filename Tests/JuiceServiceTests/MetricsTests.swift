@@ -123,7 +123,7 @@ extension TestMetrics {
         ])
         #expect(remaining() == 110)
         read([(.stock, 10), (.stock, 29), (.results, 43)])
-        #expect(remaining() == 70 + 6)
+        #expect(remaining() == 76)
         read([], ends: [ChangelogPosition(topic: .stock, partition: 0, offset: 100)])
         #expect(remaining() == 6)
         metrics.started(at: [])
