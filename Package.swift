@@ -26,16 +26,16 @@ let package = Package(
         .systemLibrary(name: "CPrefetch"),
 
         .target(name: "Kafka", dependencies: ["CRdKafka", .product(name: "Logging", package: "swift-log")]),
-        .target(name: "JuiceMaker"),
-        .target(name: "JuiceMessages", dependencies: ["JuiceMaker", "CPrefetch"]),
+        .target(name: "JuiceDomain"),
+        .target(name: "JuiceMessages", dependencies: ["JuiceDomain", "CPrefetch"]),
         .target(
             name: "JuiceEngine",
-            dependencies: ["JuiceMaker", "JuiceMessages", "CPrefetch"]
+            dependencies: ["JuiceDomain", "JuiceMessages", "CPrefetch"]
         ),
         .target(
             name: "JuiceService",
             dependencies: [
-                "Kafka", "JuiceMaker", "JuiceMessages", "JuiceEngine", .product(name: "Logging", package: "swift-log"),
+                "Kafka", "JuiceDomain", "JuiceMessages", "JuiceEngine", .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
@@ -56,7 +56,7 @@ let package = Package(
         .target(
             name: "JuiceKiosk",
             dependencies: [
-                "Kafka", "JuiceMaker", "JuiceMessages",
+                "Kafka", "JuiceDomain", "JuiceMessages",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
@@ -67,11 +67,11 @@ let package = Package(
         // `juice restock-bot`: one more client of the topics, which knows nothing of the service.
         .target(
             name: "JuiceRestockBot",
-            dependencies: ["Kafka", "JuiceMaker", "JuiceMessages", .product(name: "Metrics", package: "swift-metrics")]),
+            dependencies: ["Kafka", "JuiceDomain", "JuiceMessages", .product(name: "Metrics", package: "swift-metrics")]),
         .executableTarget(
             name: "juice",
             dependencies: [
-                "JuiceAudit", "JuiceEngine", "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages",
+                "JuiceAudit", "JuiceEngine", "JuiceHTTP", "JuiceKiosk", "JuiceDomain", "JuiceMessages",
                 "JuiceRestockBot", "JuiceService", "Kafka",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -105,7 +105,7 @@ let package = Package(
         .executableTarget(
             name: "torture",
             dependencies: [
-                "CRdKafka", "FaultyNetwork", "JuiceAudit", "JuiceMaker", "Kafka",
+                "CRdKafka", "FaultyNetwork", "JuiceAudit", "JuiceDomain", "Kafka",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -115,7 +115,7 @@ let package = Package(
         .executableTarget(
             name: "simulate",
             dependencies: [
-                "JuiceAudit", "JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceRestockBot", "Kafka",
+                "JuiceAudit", "JuiceEngine", "JuiceDomain", "JuiceMessages", "JuiceRestockBot", "Kafka",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tools/simulate"
@@ -125,14 +125,14 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                "CBench", "JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceService", "Kafka",
+                "CBench", "JuiceEngine", "JuiceDomain", "JuiceMessages", "JuiceService", "Kafka",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),
             ],
             path: "Tools/bench"
         ),
         // The yardstick of the benchmark, loops in plain C on librdkafka; and a malloc that counts.
         .target(name: "CBench", dependencies: ["CRdKafka"], path: "Tools/CBench"),
-        .testTarget(name: "benchTests", dependencies: ["bench", "JuiceMaker", "JuiceMessages", "Kafka", "TestSupport"]),
+        .testTarget(name: "benchTests", dependencies: ["bench", "JuiceDomain", "JuiceMessages", "Kafka", "TestSupport"]),
 
         // Run by `make soak`.
         .executableTarget(
@@ -154,7 +154,7 @@ let package = Package(
         .testTarget(
             name: "JuiceKioskTests",
             dependencies: [
-                "BrokerFaults", "JuiceHTTP", "JuiceKiosk", "JuiceMaker", "JuiceMessages", "JuiceService", "Kafka", "TestSupport",
+                "BrokerFaults", "JuiceHTTP", "JuiceKiosk", "JuiceDomain", "JuiceMessages", "JuiceService", "Kafka", "TestSupport",
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]), .testTarget(name: "KafkaTests", dependencies: ["BrokerFaults", "CRdKafka", "Kafka", "TestSupport"]),
         .testTarget(
@@ -162,36 +162,36 @@ let package = Package(
             dependencies: [
                 "JuiceHTTP", "TestSupport", .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ]), .testTarget(name: "JuiceMakerTests", dependencies: ["JuiceMaker"]),
+            ]), .testTarget(name: "JuiceDomainTests", dependencies: ["JuiceDomain"]),
         // Messages word for word and at random, and what must hold of any bytes: for the tests of encoders and decoders, for
         // the check of the schemas and for the fuzzer.
         .target(
-            name: "MessageSamples", dependencies: ["JuiceMaker", "JuiceMessages"], path: "Tests/MessageSamples"),
+            name: "MessageSamples", dependencies: ["JuiceDomain", "JuiceMessages"], path: "Tests/MessageSamples"),
         // The Swift example of docs/INTEGRATION.md.
         .executableTarget(
             name: "order-example", dependencies: ["JuiceMessages", "Kafka", .product(name: "Logging", package: "swift-log")],
             path: "Examples/swift"),
         .testTarget(
-            name: "JuiceMessagesTests", dependencies: ["MessageSamples", "JuiceMaker", "JuiceMessages"],
+            name: "JuiceMessagesTests", dependencies: ["MessageSamples", "JuiceDomain", "JuiceMessages"],
             exclude: ["Corpus"]),
         .testTarget(
             name: "JuiceEngineTests",
-            dependencies: ["JuiceEngine", "JuiceMaker", "JuiceMessages", "TestSupport", "simulate"]),
+            dependencies: ["JuiceEngine", "JuiceDomain", "JuiceMessages", "TestSupport", "simulate"]),
         .testTarget(
             name: "JuiceServiceTests",
             dependencies: [
-                "BrokerFaults", "JuiceEngine", "JuiceMaker", "JuiceMessages", "JuiceService", "Kafka", "TestSupport", "simulate",
+                "BrokerFaults", "JuiceEngine", "JuiceDomain", "JuiceMessages", "JuiceService", "Kafka", "TestSupport", "simulate",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]),
         .testTarget(
             name: "JuiceRestockBotTests",
-            dependencies: ["JuiceHTTP", "JuiceRestockBot", "Kafka", "JuiceMaker", "JuiceMessages"]),
+            dependencies: ["JuiceHTTP", "JuiceRestockBot", "Kafka", "JuiceDomain", "JuiceMessages"]),
         .testTarget(
             name: "juiceTests",
             dependencies: [
                 "BrokerFaults", "juice", "Kafka", "JuiceAudit", "JuiceHTTP", "JuiceKiosk",
-                "JuiceMaker", "JuiceMessages", "JuiceRestockBot", "JuiceService", "MessageSamples", "TestSupport",
+                "JuiceDomain", "JuiceMessages", "JuiceRestockBot", "JuiceService", "MessageSamples", "TestSupport",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]

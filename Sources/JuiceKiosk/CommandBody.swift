@@ -1,5 +1,5 @@
 import Foundation
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// Decodes and validates the commands that the page sends, before they are produced to a topic.

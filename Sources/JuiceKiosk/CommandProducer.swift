@@ -55,7 +55,7 @@ final class CommandProducer: Sendable {
     /// Sends until the stop is requested, then abandons what is in flight. Needs a thread of its own.
     ///
     /// - Throws: `KafkaError` if librdkafka rejects the configuration.
-    func run(until stop: StopSignal, steps: StepWatch) throws {
+    func run(until stop: StopSignal, steps: ThreadWatchdog) throws {
         var client = try Client(configuration, logger)
         while !stop.isRequested {
             steps.stepped("the sender of orders")

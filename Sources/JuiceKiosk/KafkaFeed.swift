@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 import Kafka
 import Logging
@@ -16,7 +16,7 @@ struct TopicFeed {
     let configuration: KioskConfiguration
     let hub: Hub
     let stop: StopSignal
-    let steps: StepWatch
+    let steps: ThreadWatchdog
     let logger: Logger
 
     /// Reads until the stop is requested.
@@ -120,7 +120,7 @@ struct ClusterMonitor {
     let configuration: KioskConfiguration
     let hub: Hub
     let stop: StopSignal
-    let steps: StepWatch
+    let steps: ThreadWatchdog
     let logger: Logger
 
     /// Watches until the stop is requested.

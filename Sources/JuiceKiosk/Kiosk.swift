@@ -1,6 +1,6 @@
 import Foundation
 import Hummingbird
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 import Kafka
 import Logging
@@ -23,7 +23,7 @@ package struct Kiosk: Service {
     private let limiter: OrderRateLimiter
     private let staff: StaffAuthenticator
     private let metrics: KioskMetrics
-    private let steps = StepWatch()
+    private let steps = ThreadWatchdog()
 
     /// A kiosk that does nothing before ``run()``.
     ///
@@ -70,10 +70,10 @@ package struct Kiosk: Service {
         }
         try await withTaskCancellationOrGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
-                tasks.addTask { try await OwnThread.run("kiosk-feed") { feed.run() } }
-                tasks.addTask { try await OwnThread.run("kiosk-watch") { try monitor.run() } }
+                tasks.addTask { try await DedicatedThread.run("kiosk-feed") { feed.run() } }
+                tasks.addTask { try await DedicatedThread.run("kiosk-watch") { try monitor.run() } }
                 tasks.addTask { [producer, steps] in
-                    try await OwnThread.run("kiosk-orders") { try producer.run(until: stop, steps: steps) }
+                    try await DedicatedThread.run("kiosk-orders") { try producer.run(until: stop, steps: steps) }
                 }
                 defer { end() }
                 // The first task to fail ends the others.

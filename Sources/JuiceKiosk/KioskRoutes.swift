@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 import NIOCore
 

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// Everything that the pages show: the stock of each store, the activity, and the connection to Kafka.

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 
 /// What an answer says of the command that it answers. The rest is its ``AnswerContent``, or its ``Rejection``.
 public struct AnswerHead {

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 
 /// What an answer says, in numbers: everything but the command's id and store, and the language.
 ///

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 
 /// The kinds of commands to a store.
 public enum CommandKind: Sendable, CaseIterable {

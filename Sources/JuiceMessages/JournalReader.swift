@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 
 /// A record of the journal.
 public enum JournalEntry {

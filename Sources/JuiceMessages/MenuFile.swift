@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 
 /// A menu as a JSON file.
 ///

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 
 /// A language of the service's messages for people.
 public enum Language: String, Sendable, CaseIterable {

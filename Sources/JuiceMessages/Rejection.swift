@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 
 /// Why a command is rejected, with the details for its message.
 ///

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 
 /// The whole stock of a store as a monitor sees it. It owns its texts and needs no menu.
 public struct StockRecord: Sendable, Hashable, Encodable {

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Tells whether a restock bot is ready and alive, and if not, why.
 package final class BotHealth: Sendable {
-    private let steps = StepWatch()
+    private let steps = ThreadWatchdog()
     private let outage: @Sendable () -> String?
     private let state = Mutex((isReading: false, trouble: KafkaError?.none))
 

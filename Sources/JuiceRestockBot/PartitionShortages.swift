@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// What the stores of one partition are short of, and what to refill: answers in, refills out.

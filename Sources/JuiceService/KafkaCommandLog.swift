@@ -253,11 +253,11 @@ final class KafkaCommandLog: CommandLog {
     }
 
     func writtenResults(of partition: Int32) -> [Range<Offset>] {
-        transactions.writtenRanges(of: configuration.topics[.results, partition])
+        transactions.deliveredRanges(of: configuration.topics[.results, partition])
     }
 
     func writtenStockEnd(of partition: Int32) -> Offset {
-        transactions.writtenEnd(of: configuration.topics[.stock, partition]) ?? 0
+        transactions.deliveredEnd(of: configuration.topics[.stock, partition]) ?? 0
     }
 
     // MARK: - Calls

@@ -66,7 +66,7 @@ public struct OrderService: Service {
         try configuration.validate()
         let watch = BrokerWatch(bootstrapServers: configuration.bootstrapServers, logger: logger, onOutage: health.setOutage)
         let preparation = TopicPreparation(configuration: configuration, plan: topicPlan, watch: watch, stop: stop, logger: logger)
-        let prepared = try await OwnThread.runAll(
+        let prepared = try await DedicatedThread.runAll(
             ["topics"], until: stop, stopTimeout: Self.stopTimeout
         ) { _ in try preparation.run() }
         guard let topics = prepared.first ?? nil else { return }
@@ -80,7 +80,7 @@ public struct OrderService: Service {
                 metrics: metrics.map { WorkerMetrics(worker: number, topics: configuration.topics, factory: $0) }, stop: stop,
                 logger: logger, onEvent: onEvent)
         }
-        let ended: [Void] = try await OwnThread.runAll(
+        let ended: [Void] = try await DedicatedThread.runAll(
             threads.indices.map { "worker-\($0)" }, until: stop, stopTimeout: Self.stopTimeout
         ) { try threads[$0].run() }
         if ended.count < threads.count {

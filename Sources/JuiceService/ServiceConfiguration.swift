@@ -1,6 +1,6 @@
 import Foundation
 import JuiceEngine
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 import Kafka
 

@@ -51,7 +51,7 @@ public final class ServiceHealth: Sendable {
 
     private let onReadiness: @Sendable (Bool) -> Void
     private let state = Mutex(State())
-    private let steps = StepWatch()
+    private let steps = ThreadWatchdog()
 
     /// The health of a service that does not run yet: alive but not ready.
     ///

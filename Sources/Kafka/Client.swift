@@ -230,7 +230,7 @@ enum ClientEnd {
         // What the calls hold is freed before anybody hears that they are over. Only the new thread uses it.
         nonisolated(unsafe) var work: (() -> Void)? = calls
         group?.enter()
-        OwnThread.start("client's end") {
+        DedicatedThread.start("client's end") {
             work?()
             work = nil
             done.signal()

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// librdkafka's calls block. Swift has as many cooperative threads as cores, and a blocked one stalls tasks that have nothing
 /// to do with Kafka.
-public enum OwnThread {
+public enum DedicatedThread {
     /// Runs `work` on a new thread and returns its result.
     public static func run<Success: Sendable>(
         _ name: String, _ work: @escaping @Sendable () throws -> Success
@@ -103,7 +103,7 @@ public final class StopSignal: Sendable {
 
 /// Detects threads that hang, by the steps they report. A thread that hangs does not recover, so the process should be
 /// restarted.
-public final class StepWatch: Sendable {
+public final class ThreadWatchdog: Sendable {
     /// A thread whose step takes longer than this hangs. Calls that wait for a broker end after some seconds.
     public static let longestStep = Duration.seconds(120)
 

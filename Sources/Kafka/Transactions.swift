@@ -300,11 +300,11 @@ public final class TransactionSession {
     public func takeLoss(of place: TopicPartition, endingAt end: Offset) -> Bool { delivered.takeLoss(of: place, endingAt: end) }
 
     /// The offset after the last record that is known to be written to a partition, committed or not; nil if there is none.
-    public func writtenEnd(of place: TopicPartition) -> Offset? { delivered.last[place].map { $0 + 1 } }
+    public func deliveredEnd(of place: TopicPartition) -> Offset? { delivered.last[place].map { $0 + 1 } }
 
     /// Where the records of the last transaction stand in a partition, in the order in which they were written. Markers of earlier
     /// transactions may stand between them.
-    public func writtenRanges(of place: TopicPartition) -> [Range<Offset>] { delivered.transaction[place] ?? [] }
+    public func deliveredRanges(of place: TopicPartition) -> [Range<Offset>] { delivered.transaction[place] ?? [] }
 }
 
 // MARK: - One client under one id
@@ -355,7 +355,7 @@ private final class TransactionalProducer {
     deinit {
         guard commitThread.isBusy else { return }
         nonisolated(unsafe) let handle = handle
-        OwnThread.start("transaction left behind") { [commitThread] in
+        DedicatedThread.start("transaction left behind") { [commitThread] in
             // Events of a client that nobody polls pile up, and its broker may be gone for days.
             while commitThread.outcome(within: .seconds(1)) == nil { handle.poll(timeout: .zero) }
         }
@@ -693,7 +693,7 @@ final class CallThread: Sendable {
             defer { (state.call, state.isStarted) = (call, true) }
             return state.isStarted
         }
-        if !isStarted { OwnThread.start(name) { [slot] in slot.serve() } }
+        if !isStarted { DedicatedThread.start(name) { [slot] in slot.serve() } }
         slot.wake.signal()
     }
 

@@ -29,10 +29,12 @@ struct JuiceCommand: AsyncParsableCommand {
             """,
         version: "\(Self.currentVersion) (librdkafka \(KafkaLibrary.version))",
         subcommands: [
-            Serve.self, Config.self, Demo.self, Order.self, Cancel.self, Restock.self, Stock.self,
-            Results.self, History.self, AuditCommand.self, Topics.self, Anchor.self, DeadLetters.self,
+            ServeCommand.self, ConfigCommand.self, DemoCommand.self, OrderCommand.self, CancelCommand.self, RestockCommand.self,
+            StockCommand.self,
+            ResultsCommand.self, HistoryCommand.self, AuditCommand.self, TopicsCommand.self, AnchorCommand.self,
+            DeadLettersCommand.self,
             MenuCommand.self,
-            KioskCommand.self, RestockBotCommand.self, SendTraffic.self,
+            KioskCommand.self, RestockBotCommand.self, TrafficCommand.self,
         ]
     )
 

@@ -1,5 +1,5 @@
 import JuiceEngine
-import JuiceMaker
+import JuiceDomain
 import Testing
 
 @testable import simulate

@@ -1,6 +1,6 @@
 import BrokerFaults
 import Foundation
-import JuiceMaker
+import JuiceDomain
 import Kafka
 import Logging
 import Synchronization

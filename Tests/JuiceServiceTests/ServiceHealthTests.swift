@@ -84,8 +84,8 @@ import Testing
         let now = ContinuousClock.now
         #expect(health.liveness(at: now + .seconds(3600)).isWell, "nothing runs yet")
         health.started(workers: 2)
-        #expect(health.liveness(at: now + StepWatch.longestStep).isWell)
-        let late = ContinuousClock.now + StepWatch.longestStep + .seconds(1)
+        #expect(health.liveness(at: now + ThreadWatchdog.longestStep).isWell)
+        let late = ContinuousClock.now + ThreadWatchdog.longestStep + .seconds(1)
         #expect(health.liveness(at: late).reasons.count == 2)
         #expect(health.liveness(at: late).reasons.first?.hasPrefix("worker 0 has been stuck for 121 s") == true)
         health.record(.left, ofWorker: 0)

@@ -12,10 +12,10 @@ import Testing
     }
 
     @Test func aThreadThatMakesNoStepsIsStuckUnlessItHasEnded() {
-        let (watch, start) = (StepWatch(), ContinuousClock.now)
+        let (watch, start) = (ThreadWatchdog(), ContinuousClock.now)
         #expect(watch.stuck(at: start + .seconds(3600)) == [])
         for name in ["b", "a", "c"] { watch.stepped(name, now: start) }
-        #expect(watch.stuck(at: start + StepWatch.longestStep) == [])
+        #expect(watch.stuck(at: start + ThreadWatchdog.longestStep) == [])
         watch.stepped("c", now: start + .seconds(100))
         watch.ended("b")
         watch.stepped("b", now: start)

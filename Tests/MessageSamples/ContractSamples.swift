@@ -1,5 +1,5 @@
 import Foundation
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// A record's value, and whether its schema must accept it.

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// An invariant of any record, whatever its bytes. The fuzzer and the tests check it.

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// A store that answers with the service's decoder, juice maker and encoders.

@@ -118,10 +118,10 @@ struct AuditCommandTests {
         try await onThread {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
             let topics = TopicNames()
-            let connection = Connection(bootstrapServers: broker.bootstrapServers, logger: EmbeddedService.quiet)
+            let clients = KafkaClients(bootstrapServers: broker.bootstrapServers, logger: EmbeddedService.quiet)
             var records = Records()
             damage.change(&records)
-            let producer = try connection.producer(timeout: .seconds(30))
+            let producer = try clients.producer(timeout: .seconds(30))
             for (topic, records) in records.all {
                 try broker.createTopic(topics[topic], partitionCount: 1)
                 for (key, value, headers) in records {
@@ -130,7 +130,7 @@ struct AuditCommandTests {
                         timeout: .seconds(30))
                 }
             }
-            let report = try AuditCommand.report(on: connection, given())
+            let report = try AuditCommand.report(on: clients, given())
             let places = report.violations.map { violation in
                 let offset = violation.offset.map { "@\($0)" } ?? ""
                 return "\(violation.category) \(violation.topic.dropFirst(6)) \(violation.partition)\(offset)"
@@ -143,17 +143,17 @@ struct AuditCommandTests {
     }
 
     @Test func aServiceKeepsTheContract() async throws {
-        try await EmbeddedService.run { connection in
+        try await EmbeddedService.run { clients in
             let deadline = Deadline(after: .seconds(60))
             for id in ["a", "b", "a"] {
-                let waiter = try AnswerWaiter(connection, deadline: deadline)
-                _ = try CommandSender(connection, timeout: .seconds(30)).send(
+                let waiter = try AnswerWaiter(clients, deadline: deadline)
+                _ = try CommandSender(clients, timeout: .seconds(30)).send(
                     .order(id: id, store: "강남", juice: "mangoKiwi", quantity: 2), deadline: deadline)
                 _ = try waiter.answer(to: .order, id: id, store: "강남", deadline: deadline)
             }
             let last = Mutex((done: 0, total: 0))
             let report = try AuditCommand.report(
-                on: connection, given(), onProgress: { done, total in last.withLock { $0 = (done, total) } })
+                on: clients, given(), onProgress: { done, total in last.withLock { $0 = (done, total) } })
             #expect(report.isClean, "\(report.lines)")
             #expect(report.counts.answers == 3)
             #expect(report.counts.duplicates == 1)
@@ -164,9 +164,9 @@ struct AuditCommandTests {
     }
 
     @Test func nobodyThereIsUnavailable() throws {
-        let connection = Connection(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
+        let clients = KafkaClients(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
         let settings = try given(["timeout": "0.3"])
-        let failure = #expect(throws: Failure.self) { try AuditCommand.report(on: connection, settings) }
+        let failure = #expect(throws: Failure.self) { try AuditCommand.report(on: clients, settings) }
         #expect(failure?.status == .unavailable)
     }
 }

@@ -56,12 +56,12 @@ struct CommandLineTests {
 
     @Test func everyCommandShowsExamples() {
         let commands: [any ParsableCommand.Type] = [
-            Serve.self, Demo.self, Order.self, Cancel.self, Restock.self, Stock.self, Results.self,
-            History.self,
-            Topics.self,
-            Topics.Create.self,
-            Topics.Check.self, Config.self, MenuCommand.self, SendTraffic.self, RestockBotCommand.self,
-            DeadLetters.self, DeadLetterList.self, DeadLetterShow.self, DeadLetterResend.self,
+            ServeCommand.self, DemoCommand.self, OrderCommand.self, CancelCommand.self, RestockCommand.self, StockCommand.self, ResultsCommand.self,
+            HistoryCommand.self,
+            TopicsCommand.self,
+            TopicsCommand.Create.self,
+            TopicsCommand.Check.self, ConfigCommand.self, MenuCommand.self, TrafficCommand.self, RestockBotCommand.self,
+            DeadLettersCommand.self, DeadLetterList.self, DeadLetterShow.self, DeadLetterResend.self,
         ]
         for command in commands { #expect(command.configuration.discussion.contains("Examples:\n  juice "), "\(command)") }
     }

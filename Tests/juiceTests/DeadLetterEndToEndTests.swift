@@ -17,39 +17,39 @@ struct DeadLetterEndToEndTests {
         try await EmbeddedService.run { try Self.correctsALetter($0) }
     }
 
-    static func correctsALetter(_ connection: Connection) throws {
+    static func correctsALetter(_ clients: KafkaClients) throws {
         let deadline = Deadline(after: .seconds(60))
         let trace = RecordHeader(name: "traceparent", value: "00-ab")
         let garbage = Array("garbage".utf8)
-        try connection.producer(timeout: .seconds(30)).send(
-            topic: connection.topics.orders, key: Array("강남".utf8), value: garbage, headers: [trace], timeout: .seconds(30))
-        let letter = try #require(try letters(connection, atLeast: 1, deadline).first)
+        try clients.producer(timeout: .seconds(30)).send(
+            topic: clients.topics.orders, key: Array("강남".utf8), value: garbage, headers: [trace], timeout: .seconds(30))
+        let letter = try #require(try letters(clients, atLeast: 1, deadline).first)
         #expect(letter.code == "notJSON")
         #expect(letter.value == garbage)
         #expect(letter.sendersHeaders == [trace])
-        #expect(letter.source.topic == connection.topics.orders)
+        #expect(letter.source.topic == clients.topics.orders)
 
         let order = FileManager.default.temporaryDirectory.path + "/value-\(UUID())"
         let corrected = #"{"orderId":"corrected","juice":"kiwi"}"# + "\n"
         #expect(FileManager.default.createFile(atPath: order, contents: Data(corrected.utf8)))
         defer { try? FileManager.default.removeItem(atPath: order) }
         let request = try ResendRequest([letter.position.text], given(["value": order]))
-        let waiter = try AnswerWaiter(connection, deadline: deadline)
-        #expect(try resend(connection, request) == ["\(letter.position.text) sent to \(connection.topics.orders) partition 0"])
+        let waiter = try AnswerWaiter(clients, deadline: deadline)
+        #expect(try resend(clients, request) == ["\(letter.position.text) sent to \(clients.topics.orders) partition 0"])
         let answer = try waiter.answer(to: .order, id: "corrected", store: "강남", deadline: deadline)
         #expect(answer?.answer.isMade == true)
-        #expect(try resend(connection, request) == ["\(letter.position.text) was sent before"])
+        #expect(try resend(clients, request) == ["\(letter.position.text) was sent before"])
         let all = try ResendRequest([], given(["all": "true"]))
-        #expect(try resend(connection, all).isEmpty)
+        #expect(try resend(clients, all).isEmpty)
 
-        let after = try letters(connection, atLeast: 1, deadline)
+        let after = try letters(clients, atLeast: 1, deadline)
         #expect(after.map(\.position) == [letter.position])
         #expect(after.map(\.isResent) == [true])
         let none = try ResendRequest(["0@999"], given())
-        #expect(throws: Failure.self) { try resend(connection, none) }
+        #expect(throws: Failure.self) { try resend(clients, none) }
         let several = try ResendRequest(["0@999", letter.position.text], given())
         #expect(
-            try resend(connection, several).sorted()
+            try resend(clients, several).sorted()
                 == ["0@999 not sent: there is no dead letter", "\(letter.position.text) was sent before"].sorted())
     }
 
@@ -59,8 +59,8 @@ struct DeadLetterEndToEndTests {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
             let topics = TopicNames()
             for topic in topics.all { try broker.createTopic(topic, partitionCount: 1) }
-            let connection = Connection(bootstrapServers: broker.bootstrapServers, logger: EmbeddedService.quiet)
-            let sender = try DeadLetterSender(connection, deadline: Deadline(after: .seconds(30)))
+            let clients = KafkaClients(bootstrapServers: broker.bootstrapServers, logger: EmbeddedService.quiet)
+            let sender = try DeadLetterSender(clients, deadline: Deadline(after: .seconds(30)))
             func send(_ offset: Offset) throws(KafkaError) {
                 let record = ResendRequest.Record(
                     letter: LetterPosition(partition: 0, offset: offset), topic: topics.orders, partition: 0, key: nil, value: [],
@@ -73,7 +73,7 @@ struct DeadLetterEndToEndTests {
             #expect(error?.code == .state)
             #expect(error.map(DeadLetterSender.isFinal) == false)
             let orders = try TopicReader(
-                connection, topic: topics.orders, upTo: .highWatermark, deadline: Deadline(after: .seconds(30)))
+                clients, topic: topics.orders, upTo: .highWatermark, deadline: Deadline(after: .seconds(30)))
             // Not by offsets: newer embedded brokers also write markers.
             var sent = 0
             try orders.readAll(idleTimeout: .seconds(10)) { _ in sent += 1 }
@@ -83,16 +83,16 @@ struct DeadLetterEndToEndTests {
 
     /// The lines of the outcomes.
     @discardableResult
-    static func resend(_ connection: Connection, _ request: ResendRequest) throws(Failure) -> [String] {
-        var resend = Resend(request: request, connection: connection, timeout: .seconds(30))
+    static func resend(_ clients: KafkaClients, _ request: ResendRequest) throws(Failure) -> [String] {
+        var resend = Resend(request: request, clients: clients, timeout: .seconds(30))
         try resend.run()
         return resend.outcomes.values.map(\.text)
     }
 
     /// The dead letters, once there are this many.
-    static func letters(_ connection: Connection, atLeast count: Int, _ deadline: Deadline) throws -> [DeadLetter] {
+    static func letters(_ clients: KafkaClients, atLeast count: Int, _ deadline: Deadline) throws -> [DeadLetter] {
         while true {
-            let found = try DeadLetterReader(connection, deadline: deadline).last(1000, idleTimeout: .seconds(10)) { _ in true }
+            let found = try DeadLetterReader(clients, deadline: deadline).last(1000, idleTimeout: .seconds(10)) { _ in true }
             if found.count >= count || deadline.isOver { return found }
         }
     }
@@ -108,7 +108,7 @@ struct DeadLetterEndToEndTests {
             let site = try BotSite(servers, partitions: 4)
             let service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
             defer { service.stop() }
-            try DeadLetterEndToEndTests.correctsALetter(site.connection)
+            try DeadLetterEndToEndTests.correctsALetter(site.clients)
         }
     }
 
@@ -120,29 +120,29 @@ struct DeadLetterEndToEndTests {
         try await onThread {
             let service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
             defer { service.stop() }
-            let producer = try site.connection.producer(timeout: .seconds(30))
+            let producer = try site.clients.producer(timeout: .seconds(30))
             for number in 0..<count {
                 try producer.produce(
                     topic: site.topics.orders, key: Array("store-\(number % 7)".utf8), value: Array("garbage \(number)".utf8)
                 ) { _ in }
             }
             producer.poll(timeout: .seconds(1))
-            let found = try DeadLetterEndToEndTests.letters(site.connection, atLeast: count, Deadline(after: .seconds(60)))
+            let found = try DeadLetterEndToEndTests.letters(site.clients, atLeast: count, Deadline(after: .seconds(60)))
             #expect(found.count == count)
             // This one is never committed.
-            let dead = try DeadLetterSender(site.connection, deadline: Deadline(after: .seconds(30)))
+            let dead = try DeadLetterSender(site.clients, deadline: Deadline(after: .seconds(30)))
             let request = try ResendRequest([], given(["all": "true", "unchecked": "true"]))
             try dead.begin(found.prefix(5).map { try request.record(for: $0, site.topics, partitionCount: 3) })
         }
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for _ in 0..<4 {
-                tasks.addTask { try await onThread { try resendAll(site.connection) } }
+                tasks.addTask { try await onThread { try resendAll(site.clients) } }
             }
             try await tasks.waitForAll()
         }
         try await onThread {
             let orders = try TopicReader(
-                site.connection, topic: site.topics.orders, upTo: .highWatermark, deadline: Deadline(after: .seconds(30)))
+                site.clients, topic: site.topics.orders, upTo: .highWatermark, deadline: Deadline(after: .seconds(30)))
             var sent: [String: Int] = [:]
             try orders.read(orders.watermarks.mapValues { $0.low..<$0.high }, idleTimeout: .seconds(30)) { record in
                 let letter = DeadLetter(record)
@@ -155,12 +155,12 @@ struct DeadLetterEndToEndTests {
     }
 
     /// Sends all letters again. A fenced sender tries again, as its message says.
-    private func resendAll(_ connection: Connection) throws {
+    private func resendAll(_ clients: KafkaClients) throws {
         let request = try ResendRequest([], given(["all": "true", "unchecked": "true"]))
         let deadline = Deadline(after: .seconds(90))
         while !deadline.isOver {
             do throws(Failure) {
-                try DeadLetterEndToEndTests.resend(connection, request)
+                try DeadLetterEndToEndTests.resend(clients, request)
                 return
             } catch { #expect(error.status == .unavailable, "\(error)") }
         }

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 import JuiceService
 import Kafka
@@ -12,9 +12,9 @@ import Testing
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct EndToEndTests {
     @Test func commandsAreAnsweredAndSeen() async throws {
-        try await EmbeddedService.run { connection in
+        try await EmbeddedService.run { clients in
             let deadline = Deadline(after: .seconds(30))
-            let client = TestClient(connection, deadline)
+            let client = TestClient(clients, deadline)
             // A command that was sent before the service joined its group must be answered, too.
             let made = try client.answer(.order(id: "o-1", store: "강남", juice: "mangoKiwi", quantity: 2))
             guard case .juiceMade(let juices, let used, let left) = made.outcome else {
@@ -35,15 +35,15 @@ struct EndToEndTests {
             let rejected = try client.answer(.order(id: "o-3", store: "강남", juice: "durian", quantity: 1))
             #expect(rejected.outcome == .rejected(reason: "unknownJuice"))
 
-            try seesTheStock(connection, deadline)
-            try seesTheAnswers(connection, deadline)
+            try seesTheStock(clients, deadline)
+            try seesTheAnswers(clients, deadline)
         }
     }
 
     @Test func basketsAndCancelsMakeAHistory() async throws {
-        try await EmbeddedService.run { connection in
-            let client = TestClient(connection, Deadline(after: .seconds(60)))
-            let waiter = try AnswerWaiter(connection, deadline: client.deadline)
+        try await EmbeddedService.run { clients in
+            let client = TestClient(clients, Deadline(after: .seconds(60)))
+            let waiter = try AnswerWaiter(clients, deadline: client.deadline)
             let items = [OrderedJuice(juice: "kiwi", quantity: 1), OrderedJuice(juice: "strawberryBanana", quantity: 1)]
             let made = try client.answer(.order(id: "b", store: "강남", items))
             #expect(made.isMade)
@@ -62,21 +62,21 @@ struct EndToEndTests {
             #expect(try client.answer(.cancel(id: "unknown", store: "강남")).revision == nil)
             _ = try client.answer(.restock(id: "r", store: "강남", .set, [FruitAmount(fruit: "kiwi", amount: 3)]))
 
-            let printed = try history(connection, since: nil)
+            let printed = try history(clients, since: nil)
             #expect(printed.count == 3)
             #expect(printed.first?.contains(" 1  order b: kiwi, strawberryBanana  used kiwi 3, ") == true)
             #expect(printed.dropFirst().first?.contains(" 2  cancel b  returned kiwi 3, ") == true)
             #expect(printed.last?.hasSuffix(" 3  restock r  left kiwi 3") == true)
-            #expect(try history(connection, since: 0) == printed)
-            #expect(try history(connection, since: .max).isEmpty)
+            #expect(try history(clients, since: 0) == printed)
+            #expect(try history(clients, since: .max).isEmpty)
         }
     }
 
     @Test func trafficOrdersBasketsAndCancels() async throws {
-        try await EmbeddedService.run { connection in
+        try await EmbeddedService.run { clients in
             let plan = try TrafficPlan(given(["orders": "300", "seed": "7"]))
             let session = try TrafficSession(
-                connection, traffic: Traffic(stores: plan.stores, menu: .standard, seed: plan.seed), plan: plan)
+                clients, traffic: Traffic(stores: plan.stores, menu: .standard, seed: plan.seed), plan: plan)
             try session.run(until: { false }, show: { _ in })
             #expect(session.tally.orders == 300)
             #expect(session.tally.cancelled > 0)
@@ -85,45 +85,45 @@ struct EndToEndTests {
     }
 
     @Test func nobodyThereIsUnavailable() async throws {
-        let connection = Connection(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
+        let clients = KafkaClients(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
         let failure = #expect(throws: Failure.self) {
-            try CommandSender(connection, timeout: .milliseconds(300)).send(
+            try CommandSender(clients, timeout: .milliseconds(300)).send(
                 .order(id: "o", store: "main", juice: "kiwi", quantity: 1), deadline: Deadline(after: .milliseconds(300)))
         }
         #expect(failure?.status == .unavailable)
-        #expect(throws: Failure.self) { try StockReader(connection, store: nil, deadline: Deadline(after: .milliseconds(300))) }
+        #expect(throws: Failure.self) { try StockReader(clients, store: nil, deadline: Deadline(after: .milliseconds(300))) }
     }
 
     @Test func aPropertyThatLibrdkafkaRefusesIsBadConfiguration() {
-        let connection = Connection(
+        let clients = KafkaClients(
             bootstrapServers: "127.0.0.1:1", properties: ["no.such.property": "1"], logger: EmbeddedService.quiet)
-        let failure = #expect(throws: Failure.self) { try connection.consumer() }
+        let failure = #expect(throws: Failure.self) { try clients.consumer() }
         #expect(failure?.status == .configuration)
         #expect(failure?.message.contains("no.such.property") == true)
     }
 
     // MARK: - Helpers
 
-    private func seesTheStock(_ connection: Connection, _ deadline: Deadline) throws {
+    private func seesTheStock(_ clients: KafkaClients, _ deadline: Deadline) throws {
         // It follows the answers a moment later.
         var levels: [String: [Int]] = [:]
         while levels["강남"] != [16, 10, 10, 8, 6], !deadline.isOver {
-            let stock = try StockReader(connection, store: nil, deadline: deadline)
+            let stock = try StockReader(clients, store: nil, deadline: deadline)
             try stock.readAll(idleTimeout: deadline.remaining)
             levels = Dictionary(uniqueKeysWithValues: stock.latest.map { ($0.record.store, $0.record.stock.map(\.amount)) })
         }
         #expect(levels == ["강남": [16, 10, 10, 8, 6]])
 
-        let other = try StockReader(connection, store: "main", deadline: deadline)
+        let other = try StockReader(clients, store: "main", deadline: deadline)
         try other.readAll(idleTimeout: deadline.remaining)
         #expect(other.latest.isEmpty)
     }
 
-    private func seesTheAnswers(_ connection: Connection, _ deadline: Deadline) throws {
+    private func seesTheAnswers(_ clients: KafkaClients, _ deadline: Deadline) throws {
         // A store's answers are read from its partition alone.
-        let topic = try TopicReader(connection, topic: connection.topics.results, of: "강남", deadline: deadline)
+        let topic = try TopicReader(clients, topic: clients.topics.results, of: "강남", deadline: deadline)
         #expect(topic.watermarks.values.map { $0.high > $0.low } == [true])
-        let results = try ResultsReader(connection, store: "강남", deadline: deadline)
+        let results = try ResultsReader(clients, store: "강남", deadline: deadline)
         let last = try results.last(2, idleTimeout: deadline.remaining)
         #expect(last.compactMap { $0.answer?.id } == ["r-1", "o-3"])
         var all: [String] = []
@@ -131,9 +131,9 @@ struct EndToEndTests {
         #expect(all == ["o-1", "o-2", "r-1", "o-3"])
     }
 
-    private func history(_ connection: Connection, since time: Int64?) throws -> [String] {
+    private func history(_ clients: KafkaClients, since time: Int64?) throws -> [String] {
         var bytes: [UInt8] = []
-        let reader = try ResultsReader(connection, store: "강남", deadline: Deadline(after: .seconds(30)))
+        let reader = try ResultsReader(clients, store: "강남", deadline: Deadline(after: .seconds(30)))
         var printer = AnswerPrinter(HistoryFormat(paint: .none), printsJSON: false, to: BatchedOutput { bytes += $0 })
         try printer.collecting { body throws(Failure) in try reader.readAll(since: time, idleTimeout: .seconds(30), body) }
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)

@@ -27,12 +27,12 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
             let site = try BotSite(servers, partitions: Self.partitions)
             let plan = RestockBotPlan(rules: try #require(RefillRules(low: 5, target: 30)), group: site.topics.orders + "-bots")
             var service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
-            let load = try OrderLoad(site.connection)
-            let first = RunningBot(site.connection, plan)
+            let load = try OrderLoad(site.clients)
+            let first = RunningBot(site.clients, plan)
             #expect(first.waits(for: 20, Deadline(after: .seconds(60))), "the first bot refills")
 
             // A second bot joins.
-            let second = RunningBot(site.connection, plan)
+            let second = RunningBot(site.clients, plan)
             #expect(second.waits(for: 20, Deadline(after: .seconds(60))), "the second bot has its share")
             // The first bot freezes and loses its partitions. Its writes after it wakes up must be refused.
             first.freeze()
@@ -53,8 +53,8 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
 
             // A bot with --once refills the rest, and leaves nothing for another one.
             let last = RestockBotPlan(rules: plan.rules, group: plan.group, onceWithin: .seconds(60))
-            try RunningBot(site.connection, last).wait()
-            let none = RunningBot(site.connection, last)
+            try RunningBot(site.clients, last).wait()
+            let none = RunningBot(site.clients, last)
             try none.wait()
             #expect(none.refills.isEmpty)
             service.stop()
@@ -72,7 +72,7 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
         try await onThread {
             let site = try BotSite(servers, partitions: 1)
             let deadline = Deadline(after: .seconds(120))
-            let client = TestClient(site.connection, deadline)
+            let client = TestClient(site.clients, deadline)
             var service = BackgroundGroup.service(site.service(), logger: EmbeddedService.quiet)
             #expect(try client.order("banana", quantity: 5, store: "a").isMade)
             service.stop()
@@ -80,7 +80,7 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
             let rules = try #require(RefillRules(low: 5, target: 30))
             func bot(within time: Duration) -> RunningBot {
                 let group = site.topics.orders + "-bots"
-                return RunningBot(site.connection, RestockBotPlan(rules: rules, group: group, onceWithin: time))
+                return RunningBot(site.clients, RestockBotPlan(rules: rules, group: group, onceWithin: time))
             }
             for _ in 0..<3 {
                 let one = bot(within: .seconds(12))
@@ -99,11 +99,11 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
     @Test func missingTopicsAreNamed() async throws {
         let servers = try #require(realBroker)
         try await onThread {
-            let connection = Connection(
+            let clients = KafkaClients(
                 bootstrapServers: servers, topics: TopicNames(prefix: "test-\(UUID().uuidString.prefix(8))."),
                 logger: EmbeddedService.quiet)
             let rules = try #require(RefillRules(low: 5, target: 30))
-            let failure = #expect(throws: Failure.self) { try RunningBot(connection, .init(rules: rules)).wait() }
+            let failure = #expect(throws: Failure.self) { try RunningBot(clients, .init(rules: rules)).wait() }
             #expect(failure?.status == .configuration)
         }
     }
@@ -112,17 +112,17 @@ private let realBroker = ProcessInfo.processInfo.environment["KAFKA_BOOTSTRAP_SE
 /// Topics for one test on a real broker.
 struct BotSite: Sendable {
     let topics: TopicNames
-    let connection: Connection
+    let clients: KafkaClients
     var group: String { topics.orders + "-service" }
 
     init(_ servers: String, partitions: Int) throws {
         topics = TopicNames(prefix: "test-\(UUID().uuidString.prefix(8)).")
-        connection = Connection(
+        clients = KafkaClients(
             bootstrapServers: servers, topics: topics,
             // A dead or frozen bot loses its partitions soon.
             properties: ["session.timeout.ms": "6000", "max.poll.interval.ms": "6000"], logger: EmbeddedService.quiet)
         let plan = TopicPlan(names: topics, partitionCount: partitions, replicationFactor: 1)
-        _ = try connection.admin().create(plan.topics, timeout: .seconds(30))
+        _ = try clients.admin().create(plan.topics, timeout: .seconds(30))
     }
 
     /// The rules that restock bots must keep.
@@ -132,7 +132,7 @@ struct BotSite: Sendable {
     }
 
     private func records(_ topic: String) throws -> [[AuditRecord]] {
-        let reader = try TopicReader(connection, topic: topic, deadline: Deadline(after: .seconds(30)))
+        let reader = try TopicReader(clients, topic: topic, deadline: Deadline(after: .seconds(30)))
         var records = Array(repeating: [AuditRecord](), count: reader.watermarks.count)
         try reader.read(reader.watermarks.mapValues { $0.low..<$0.high }, idleTimeout: .seconds(30)) { record in
             records[Int(record.partition)].append(
@@ -145,7 +145,7 @@ struct BotSite: Sendable {
 
     /// The same instance at every call, like a restarted one.
     func service() -> ServiceConfiguration {
-        ServiceConfiguration(bootstrapServers: connection.bootstrapServers, group: group, instanceID: "service", topics: topics)
+        ServiceConfiguration(bootstrapServers: clients.bootstrapServers, group: group, instanceID: "service", topics: topics)
     }
 
     /// Starts a bot in a process of its own, and freezes it some time after its first refill for longer than its session
@@ -157,11 +157,11 @@ struct BotSite: Sendable {
         bot.executableURL = juice
         bot.arguments =
             [
-                "restock-bot", "--bootstrap-servers", connection.bootstrapServers, "--topic-prefix",
+                "restock-bot", "--bootstrap-servers", clients.bootstrapServers, "--topic-prefix",
                 String(topics.orders.dropLast("orders".count)), "--bot-group",
                 plan.group, "--json", "--log-level", "error",
             ]
-            + connection.properties.sorted { $0.key < $1.key }.flatMap {
+            + clients.properties.sorted { $0.key < $1.key }.flatMap {
                 ["--kafka-property", "\($0.key)=\($0.value)"]
             }
         let output = Pipe()
@@ -189,15 +189,15 @@ final class OrderLoad: Sendable {
     private let end = DispatchSemaphore(value: 0)
     private let failure = Mutex<(any Error)?>(nil)
 
-    init(_ connection: Connection, stores: Int = 40) throws {
+    init(_ clients: KafkaClients, stores: Int = 40) throws {
         Thread { [self] in
             do {
-                let producer = try connection.producer(timeout: .seconds(30))
+                let producer = try clients.producer(timeout: .seconds(30))
                 var traffic = Traffic(stores: (0..<stores).map { "store-\($0)" }, menu: .standard, seed: 7)
                 while !isEnded.load(ordering: .relaxed) {
                     let order = traffic.next()
                     try producer.produce(
-                        topic: connection.topics.orders, key: Array(order.store.utf8),
+                        topic: clients.topics.orders, key: Array(order.store.utf8),
                         value: OutgoingCommand.order(id: order.id, store: order.store, order.items).value
                     ) { _ in }
                     producer.poll(timeout: .milliseconds(5))

@@ -1,5 +1,5 @@
 import Foundation
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 import JuiceService
 import Kafka
@@ -102,12 +102,12 @@ struct RestockBotPlanTests {
 @Suite(.serialized, .concurrencyLimited, .timeLimit(.minutes(10)))
 struct RestockBotTests {
     @Test func refillsOncePerShortage() async throws {
-        try await EmbeddedService.run { connection in
+        try await EmbeddedService.run { clients in
             let deadline = Deadline(after: .seconds(60))
-            let client = TestClient(connection, deadline)
+            let client = TestClient(clients, deadline)
             // One shortage from before the bot's start, one while it runs.
             #expect(try client.order("banana", quantity: 5, store: "강남").isMade)
-            let bot = RunningBot(connection, .init(rules: try #require(RefillRules(low: 5, target: 30))))
+            let bot = RunningBot(clients, .init(rules: try #require(RefillRules(low: 5, target: 30))))
             #expect(bot.waits(for: 1, deadline))
             #expect(try !client.order("strawberry", store: "main").isMade)
             #expect(bot.waits(for: 2, deadline))
@@ -116,7 +116,7 @@ struct RestockBotTests {
 
             // Another bot finds nothing to refill, and everything answered.
             let plan = RestockBotPlan(rules: try #require(RefillRules(low: 5, target: 30)), onceWithin: .seconds(30))
-            let second = RunningBot(connection, plan)
+            let second = RunningBot(clients, plan)
             try second.wait()
             #expect(second.refills.isEmpty)
             #expect(try client.level(of: "banana", in: "강남") == 30)
@@ -125,16 +125,16 @@ struct RestockBotTests {
     }
 
     @Test func endsSoonWhereNobodyAnswers() async throws {
-        let connection = Connection(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
+        let clients = KafkaClients(bootstrapServers: "127.0.0.1:1", logger: EmbeddedService.quiet)
         try await onThread {
             let rules = try #require(RefillRules(low: 5, target: 30))
             let failure = #expect(throws: Failure.self) {
-                try RunningBot(connection, .init(rules: rules, onceWithin: .milliseconds(300))).wait()
+                try RunningBot(clients, .init(rules: rules, onceWithin: .milliseconds(300))).wait()
             }
             #expect(failure?.status == .unavailable)
             // A bot without --once waits until it is stopped.
             let lines = LogLines()
-            let bot = RunningBot(connection, .init(rules: rules), logger: lines.logger)
+            let bot = RunningBot(clients, .init(rules: rules), logger: lines.logger)
             lines.waitForFirst(within: .seconds(30))
             try bot.stop()
             #expect(lines.all == ["no Kafka broker answers at 127.0.0.1:1; waiting for one"])

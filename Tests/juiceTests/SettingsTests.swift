@@ -275,7 +275,7 @@ struct OptionReaderTests {
     }
 
     @Test func aFlagCanSayNo() throws {
-        #expect(OptionReader.texts(of: try Stock.parse(["--no-watch"])) == ["watch": "false"])
+        #expect(OptionReader.texts(of: try StockCommand.parse(["--no-watch"])) == ["watch": "false"])
     }
 
     @Test func noBrokersAreNotAnyBrokers() throws {
@@ -289,9 +289,9 @@ struct OptionReaderTests {
 @Suite struct ConfigTests {
     private func entries(
         flags: [String: String] = [:], environment: [String: String] = [:]
-    ) throws -> [String: Config.Entry] {
+    ) throws -> [String: ConfigCommand.Entry] {
         let settings = try Settings(options: flags, environment: environment)
-        return Dictionary(uniqueKeysWithValues: try Config.entries(settings).map { ($0.name, $0) })
+        return Dictionary(uniqueKeysWithValues: try ConfigCommand.entries(settings).map { ($0.name, $0) })
     }
 
     @Test func valuesHaveTheirSources() throws {
@@ -305,7 +305,7 @@ struct OptionReaderTests {
 
     /// Detects a new setting that is missing from the output.
     @Test func everySettingOfServeIsThere() throws {
-        let help = JuiceCommand.helpMessage(for: Serve.self, includeHidden: true, columns: 200)
+        let help = JuiceCommand.helpMessage(for: ServeCommand.self, includeHidden: true, columns: 200)
         let shown = try entries().keys
         for name in OptionReader.settingNames where help.contains("--\(name) <") && name != "kafka-property" {
             #expect(shown.contains(name), "\(name)")

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 import JuiceRestockBot
 import JuiceService
@@ -19,7 +19,7 @@ func given(_ options: [String: String] = [:]) throws -> Settings { try Settings(
 enum EmbeddedService {
     static var quiet: Logger { Logger.lines(level: .critical) { _ in } }
 
-    static func run(partitions: Int = 4, _ body: @escaping @Sendable (Connection) throws -> Void) async throws {
+    static func run(partitions: Int = 4, _ body: @escaping @Sendable (KafkaClients) throws -> Void) async throws {
         try await onThread {
             let embedded = try EmbeddedKafka(topics: TopicNames(), partitions: partitions, runFiles: nil, logger: quiet)
             defer { embedded.stop() }
@@ -28,7 +28,7 @@ enum EmbeddedService {
                 logger: quiet)
             defer { service.stop() }
             try body(
-                Connection(
+                KafkaClients(
                     bootstrapServers: embedded.bootstrapServers, origin: .embedded(processID: embedded.runFile.processID),
                     logger: quiet))
         }
@@ -45,11 +45,11 @@ final class RunningBot: Sendable {
     private let failure = Mutex<(any Error)?>(nil)
     private let hasEnded = DispatchSemaphore(value: 0)
 
-    init(_ connection: Connection, _ plan: RestockBotPlan, logger: Logger = EmbeddedService.quiet) {
+    init(_ clients: KafkaClients, _ plan: RestockBotPlan, logger: Logger = EmbeddedService.quiet) {
         Thread { [self] in
             do {
                 try RestockBotRun(
-                    connection: connection, plan: plan, logger: logger,
+                    clients: clients, plan: plan, logger: logger,
                     isEnded: { [self] in
                         thawing.withLock { $0 }?.wait(for: .seconds(600))
                         return end.isRequested
@@ -94,11 +94,11 @@ final class RunningBot: Sendable {
 
 /// Sends orders and reads their answers and the stock.
 struct TestClient {
-    let connection: Connection
+    let clients: KafkaClients
     let deadline: Deadline
 
-    init(_ connection: Connection, _ deadline: Deadline) {
-        self.connection = connection
+    init(_ clients: KafkaClients, _ deadline: Deadline) {
+        self.clients = clients
         self.deadline = deadline
     }
 
@@ -108,8 +108,8 @@ struct TestClient {
 
     /// Sends a command and waits for its answer.
     func answer(_ command: OutgoingCommand) throws -> Answer {
-        let waiter = try AnswerWaiter(connection, deadline: deadline)
-        let sender = try CommandSender(connection, timeout: deadline.remaining)
+        let waiter = try AnswerWaiter(clients, deadline: deadline)
+        let sender = try CommandSender(clients, timeout: deadline.remaining)
         let delivery = try sender.send(command, deadline: deadline)
         #expect(delivery.offset != nil)
         let found = try waiter.answer(to: command.kind, id: command.id, store: command.store, deadline: deadline)
@@ -117,7 +117,7 @@ struct TestClient {
     }
 
     func level(of fruit: String, in store: String) throws -> Int? {
-        let reader = try StockReader(connection, store: store, deadline: deadline)
+        let reader = try StockReader(clients, store: store, deadline: deadline)
         try reader.readAll(idleTimeout: deadline.remaining)
         return reader.latest.first?.record.stock.first { $0.fruit == fruit }?.amount
     }

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// Orders as POS systems send them, as bytes in contiguous memory. Stores and juices are shuffled, but the same every time.

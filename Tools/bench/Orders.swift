@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// Generates orders of about 115 bytes, as a POS system might send them. The same seed gives the same orders.

@@ -1,6 +1,6 @@
 import CBench
 import Foundation
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 import JuiceService
 import Kafka

@@ -1,6 +1,6 @@
 import JuiceAudit
 import JuiceEngine
-import JuiceMaker
+import JuiceDomain
 import JuiceRestockBot
 import Kafka
 

@@ -1,5 +1,5 @@
 import JuiceEngine
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// A Kafka cluster in memory, single-threaded and deterministic: partitions, consumer groups, a transaction coordinator and

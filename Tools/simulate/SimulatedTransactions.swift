@@ -1,5 +1,5 @@
 import JuiceEngine
-import JuiceMaker
+import JuiceDomain
 
 /// The transaction coordinator: epochs of transactional ids, open and decided transactions.
 ///

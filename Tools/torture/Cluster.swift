@@ -1,7 +1,7 @@
 import CRdKafka
 import Foundation
 import JuiceAudit
-import JuiceMaker
+import JuiceDomain
 import Kafka
 
 /// The topics and the consumer group of a run, and what an operator can do to them.

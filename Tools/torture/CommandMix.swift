@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import Kafka
 
 /// A record as a client sends it.

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 
 /// Disturbs the service in random ways, round after round, and measures how long it takes to answer again.
 final class Rounds: Course {

@@ -2,7 +2,7 @@ import ArgumentParser
 import FaultyNetwork
 import Foundation
 import JuiceAudit
-import JuiceMaker
+import JuiceDomain
 
 /// The command line.
 @main

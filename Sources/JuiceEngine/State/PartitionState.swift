@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// A worker's state of one partition that stores live in, and how much of it is committed.

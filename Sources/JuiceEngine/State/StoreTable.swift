@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// The stores of one partition, with an undo of all changes since the last commit.

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// Rebuilds the state of one partition: first the stock, then what the journal says beyond it.

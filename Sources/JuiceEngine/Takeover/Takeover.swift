@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// Takes over the partitions of one assignment.

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// The progress of one partition's takeover: which part of a changelog is being read, and what was found so far.

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// The transaction of one batch: answers its commands, changes their stores, and writes the records, one after the other.

@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// The loop that consumes commands, applies them, and commits their answers in transactions.

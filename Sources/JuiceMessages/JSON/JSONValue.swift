@@ -1,4 +1,4 @@
-import JuiceMaker
+import JuiceDomain
 
 /// A value of the last document of a ``JSONReader``: a pointer to its token, valid until the reader reads again.
 struct JSONValue {

@@ -1,18 +1,18 @@
 import ArgumentParser
 import Foundation
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 import Kafka
 
 /// Sends one command for a user or a script, and prints the outcome.
 struct Submission {
-    let connection: Connection
+    let clients: KafkaClients
     let waits: Bool
     let printsJSON: Bool
     let timeout: Duration
 
     init(_ settings: Settings) throws(Failure) {
-        connection = try Connection(settings)
+        clients = try KafkaClients(settings)
         waits = try settings[.wait]
         printsJSON = try settings[.json]
         timeout = try settings[.timeout]
@@ -28,7 +28,7 @@ struct Submission {
     /// - Throws: `ExitCode` for an answer other than made, restocked or cancelled; ``Failure`` without an answer.
     func run(_ command: OutgoingCommand) throws {
         let deadline = Deadline(after: timeout)
-        let waiter = waits ? try AnswerWaiter(connection, deadline: deadline) : nil
+        let waiter = waits ? try AnswerWaiter(clients, deadline: deadline) : nil
         let delivery = try send(command, deadline: deadline)
         guard let waiter else {
             StandardOutput.line(printsJSON ? receipt(command, delivery) : sentLine(command, delivery))
@@ -64,7 +64,7 @@ struct Submission {
     }
 
     private func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
-        let sender = try CommandSender(connection, timeout: deadline.remaining)
+        let sender = try CommandSender(clients, timeout: deadline.remaining)
         do throws(Failure) { return try sender.send(command, deadline: deadline) } catch  where error.status == .unavailable {
             var failure = error
             let id = command.id.printable
@@ -77,7 +77,7 @@ struct Submission {
 
     private func sentLine(_ command: OutgoingCommand, _ delivery: Producer.Delivery) -> String {
         "sent \(Self.word(command.kind)) \(command.id.printable) for store \(command.store.printable): "
-            + "\(connection.topics[command.kind.topic]) partition \(delivery.partition)"
+            + "\(clients.topics[command.kind.topic]) partition \(delivery.partition)"
             + (delivery.offset.map { " offset \($0)" } ?? "")
     }
 
@@ -92,7 +92,7 @@ struct Submission {
         }
         let receipt = Receipt(
             orderId: command.kind == .restock ? nil : command.id, restockId: command.kind == .restock ? command.id : nil,
-            store: command.store, topic: connection.topics[command.kind.topic], partition: delivery.partition,
+            store: command.store, topic: clients.topics[command.kind.topic], partition: delivery.partition,
             offset: delivery.offset)
         return JSONText.line(receipt)
     }
@@ -108,13 +108,13 @@ struct Submission {
 
 /// Sends commands and waits for the brokers' acknowledgement.
 struct CommandSender {
-    private let connection: Connection
+    private let clients: KafkaClients
     private let producer: Producer
 
-    init(_ connection: Connection, timeout: Duration) throws(Failure) {
-        self.connection = connection
-        producer = try connection.producer(timeout: timeout)
-        try connection.reach(producer, deadline: Deadline(after: timeout))
+    init(_ clients: KafkaClients, timeout: Duration) throws(Failure) {
+        self.clients = clients
+        producer = try clients.producer(timeout: timeout)
+        try clients.reach(producer, deadline: Deadline(after: timeout))
     }
 
     /// Sends one command.
@@ -122,9 +122,9 @@ struct CommandSender {
     /// - Returns: the partition and offset of the record.
     /// - Throws: ``Failure``; after a timeout the command may have been written all the same.
     func send(_ command: OutgoingCommand, deadline: Deadline) throws(Failure) -> Producer.Delivery {
-        try connection.ask { () throws(KafkaError) in
+        try clients.ask { () throws(KafkaError) in
             try producer.send(
-                topic: connection.topics[command.kind.topic], key: Array(command.store.utf8), value: command.value,
+                topic: clients.topics[command.kind.topic], key: Array(command.store.utf8), value: command.value,
                 timeout: deadline.remaining)
         }
     }
@@ -137,8 +137,8 @@ struct AnswerWaiter {
     private let reader: TopicReader
     private let decoder = AnswerDecoder()
 
-    init(_ connection: Connection, deadline: Deadline) throws(Failure) {
-        reader = try TopicReader(connection, topic: connection.topics.results, deadline: deadline)
+    init(_ clients: KafkaClients, deadline: Deadline) throws(Failure) {
+        reader = try TopicReader(clients, topic: clients.topics.results, deadline: deadline)
         try reader.startAtEnds()
     }
 

@@ -15,7 +15,7 @@ final class TopicReader {
     let watermarks: [Int32: Watermarks]
 
     private let topic: String
-    private let connection: Connection
+    private let clients: KafkaClients
     private let consumer: Consumer
     private var started: [TopicPartition] = []
     private var fullPolls = 0
@@ -30,38 +30,38 @@ final class TopicReader {
     ///   - store: reads only the partition that holds this store's answers and stock; nil reads all partitions.
     ///   - end: which offsets ``watermarks`` has as the ends.
     init(
-        _ connection: Connection, topic: String, of store: String? = nil, upTo end: End = .lastStableOffset, deadline: Deadline
+        _ clients: KafkaClients, topic: String, of store: String? = nil, upTo end: End = .lastStableOffset, deadline: Deadline
     ) throws(Failure) {
         self.topic = topic
-        self.connection = connection
-        consumer = try connection.consumer()
-        try connection.reach(consumer, deadline: deadline)
+        self.clients = clients
+        consumer = try clients.consumer()
+        try clients.reach(consumer, deadline: deadline)
         let isSeparate = end == .highWatermark
-        let asker = isSeparate ? try connection.consumer(isolation: "read_uncommitted") : consumer
+        let asker = isSeparate ? try clients.consumer(isolation: "read_uncommitted") : consumer
         defer { if isSeparate { asker.close() } }
-        watermarks = try Self.watermarks(connection, asker, topic: topic, of: store, deadline: deadline)
+        watermarks = try Self.watermarks(clients, asker, topic: topic, of: store, deadline: deadline)
     }
 
     /// A reader with a client of its own for what another reader has looked up.
-    init(_ connection: Connection, topic: String, watermarks: [Int32: Watermarks], deadline: Deadline) throws(Failure) {
-        (self.topic, self.connection, self.watermarks) = (topic, connection, watermarks)
-        let consumer = try connection.consumer()
+    init(_ clients: KafkaClients, topic: String, watermarks: [Int32: Watermarks], deadline: Deadline) throws(Failure) {
+        (self.topic, self.clients, self.watermarks) = (topic, clients, watermarks)
+        let consumer = try clients.consumer()
         self.consumer = consumer
-        try connection.reach(consumer, deadline: deadline)
+        try clients.reach(consumer, deadline: deadline)
         // Otherwise librdkafka looks up the leaders of the first partitions up to a second after they are assigned.
-        _ = try connection.ask(consumer, until: deadline) { () throws(KafkaError) in
+        _ = try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
             try consumer.partitions(of: [topic], timeout: deadline.remaining)
         }
     }
 
     private static func watermarks(
-        _ connection: Connection, _ consumer: Consumer, topic: String, of store: String?, deadline: Deadline
+        _ clients: KafkaClients, _ consumer: Consumer, topic: String, of store: String?, deadline: Deadline
     ) throws(Failure) -> [Int32: Watermarks] {
-        try connection.ask(consumer, until: deadline) { () throws(KafkaError) in
+        try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
             var partitions = try consumer.partitions(of: [topic], timeout: deadline.remaining)
             if let store {
                 // Stores live in the partitions of the stock topic. Other topics may have got more since.
-                let stock = [connection.topics.stock]
+                let stock = [clients.topics.stock]
                 let count = try consumer.partitions(of: stock, timeout: deadline.remaining).count
                 let home = Array(store.utf8).withUnsafeBytes { Murmur2.partition(of: $0, count: Int32(clamping: max(1, count))) }
                 partitions.removeAll { $0.partition != home }
@@ -74,7 +74,7 @@ final class TopicReader {
     /// Assigns these partitions, and no others, from these offsets on.
     func start(at offsets: [Int32: Offset]) throws(Failure) {
         let positions = byTopicPartition(offsets)
-        try connection.ask { () throws(KafkaError) in try consumer.assign(positions) }
+        try clients.ask { () throws(KafkaError) in try consumer.assign(positions) }
         started = Array(positions.keys)
     }
 
@@ -89,7 +89,7 @@ final class TopicReader {
         timeout: Duration,
         _ body: (ConsumedRecord) throws(Failure) -> Void
     ) throws(Failure) -> [Int32: Offset] {
-        let batch = try connection.ask { () throws(KafkaError) in
+        let batch = try clients.ask { () throws(KafkaError) in
             try consumer.poll(maxRecords: Self.mostRecords, timeout: timeout)
         }
         if batch.count == Self.mostRecords {
@@ -104,7 +104,7 @@ final class TopicReader {
             case .failure(_, let error) where error.remedy == .retry: continue
             // librdkafka looks up the coordinator of its group id although it joins no group. That needs no permission.
             case .failure(_, let error) where error.code == .groupAuthorizationFailed: continue
-            case .failure(_, let error): throw connection.failure(error)
+            case .failure(_, let error): throw clients.failure(error)
             }
         }
         return ends
@@ -132,7 +132,7 @@ final class TopicReader {
             if hasRead || !ends.isEmpty {
                 deadline = Deadline(after: idleTimeout)
             } else if deadline.isOver {
-                throw connection.unavailable
+                throw clients.unavailable
             }
         }
     }
@@ -165,10 +165,10 @@ final class TopicReader {
     /// The offset of each partition's first record at or after a time, and none for a partition without one. From a broker that
     /// finds no offsets by time, the starts of the partitions.
     private func starts(since time: Int64, timeout: Duration) throws(Failure) -> [Int32: Offset] {
-        guard connection.capabilities.findsOffsetsByTime else { return watermarks.mapValues(\.low) }
+        guard clients.capabilities.findsOffsetsByTime else { return watermarks.mapValues(\.low) }
         let times = byTopicPartition(watermarks.mapValues { _ in time })
         let deadline = Deadline(after: timeout)
-        let found = try connection.ask(consumer, until: deadline) { () throws(KafkaError) in
+        let found = try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
             try consumer.offsets(since: times, timeout: deadline.remaining)
         }
         return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value) })

@@ -6,9 +6,9 @@ import JuiceService
 import Kafka
 
 /// `juice anchor`: moves the position at which a partition of the orders or restocks is read.
-struct Anchor: ParsableCommand {
+struct AnchorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Move the position at which orders or restocks are read.",
+        commandName: "anchor", abstract: "Move the position at which orders or restocks are read.",
         discussion: """
             The results are the journal: how far a partition of orders or restocks is handled stands there, and nowhere else. This \
             writes a note into it, from which on reading goes on at another offset. A service may run meanwhile: it notices within \
@@ -61,21 +61,21 @@ struct Anchor: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let connection = try Connection(settings)
+        let clients = try KafkaClients(settings)
         let input = try input(settings)
         let destination = try destination(settings)
         let timeout = try settings[.timeout]
         let (group, isDryRun, printsJSON) = (try settings[.group], try settings[.dryRun], try settings[.json])
         let author = "\(NSUserName())@\(ProcessInfo.processInfo.hostName)"
         // Reports a broker that cannot be reached the way all commands do.
-        _ = try connection.admin(reachedWithin: timeout)
+        _ = try clients.admin(reachedWithin: timeout)
         let move: PositionAnchor.Move
         do throws(ServiceError) {
             let anchor = try PositionAnchor(
                 configuration: ServiceConfiguration(
-                    bootstrapServers: connection.bootstrapServers, group: group, instanceID: "anchor",
-                    topics: connection.topics, kafkaProperties: connection.properties, capabilities: connection.capabilities),
-                topic: input.topic, partition: input.partition, author: author, timeout: timeout, logger: connection.logger)
+                    bootstrapServers: clients.bootstrapServers, group: group, instanceID: "anchor",
+                    topics: clients.topics, kafkaProperties: clients.properties, capabilities: clients.capabilities),
+                topic: input.topic, partition: input.partition, author: author, timeout: timeout, logger: clients.logger)
             move = try anchor.look(destination, timeout: timeout)
             if !isDryRun { try anchor.move(to: move.to, reason: reason, timeout: timeout) }
         } catch { throw Failure(error) }

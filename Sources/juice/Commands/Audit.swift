@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
 import JuiceAudit
+import JuiceDomain
 import JuiceEngine
-import JuiceMaker
 import JuiceMessages
 import Kafka
 import Synchronization
@@ -46,7 +46,7 @@ struct AuditCommand: ParsableCommand {
         let settings = try Settings(self)
         let printsJSON = try settings[.json]
         let bar = AuditBar()
-        let report = try Self.report(on: Connection(settings), settings, onProgress: bar.show)
+        let report = try Self.report(on: KafkaClients(settings), settings, onProgress: bar.show)
         bar.clear()
         StandardOutput.line(printsJSON ? try JSONText.indented(report) : report.lines.joined(separator: "\n"))
         if !report.isClean { throw ExitCode.failure }
@@ -56,12 +56,12 @@ struct AuditCommand: ParsableCommand {
     ///
     /// - Parameter onProgress: called with how many records were read, of how many, by one thread at a time.
     static func report(
-        on connection: Connection, _ settings: Settings,
+        on clients: KafkaClients, _ settings: Settings,
         onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> AuditReport {
         let (menu, window) = (try settings.menu(), try DuplicateWindow(settings))
         let topicPrefix = try settings[.topicPrefix]
-        let source = try KafkaAuditSource(connection, topicPrefix, timeout: try settings[.timeout], onProgress: onProgress)
+        let source = try KafkaAuditSource(clients, topicPrefix, timeout: try settings[.timeout], onProgress: onProgress)
         let rules = AuditRules(
             partitionCount: try AuditSession.storePartitionCount(of: source), memoryWindow: window.age, memoryCount: window.count,
             topicPrefix: topicPrefix, menu: AuditMenu(menu), allowsOpen: true)
@@ -139,7 +139,7 @@ private final class KafkaAuditSource: AuditSource {
     /// More lanes than this would only take memory: reading and judging keep a core busy each.
     private static let mostLanes = 4
 
-    private let connection: Connection
+    private let clients: KafkaClients
     private let topicPrefix: String
     /// The starts and ends of the topics' partitions.
     private let watermarks: [AuditTopic: [Int32: Watermarks]]
@@ -156,7 +156,7 @@ private final class KafkaAuditSource: AuditSource {
     ///   - timeout: how long to wait for the brokers, and for open transactions to end.
     ///   - onProgress: called with how many records were read, of how many, by one thread at a time.
     init(
-        _ connection: Connection, _ topicPrefix: String, timeout: Duration,
+        _ clients: KafkaClients, _ topicPrefix: String, timeout: Duration,
         onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void
     ) throws(Failure) {
         let deadline = Deadline(after: timeout)
@@ -165,11 +165,11 @@ private final class KafkaAuditSource: AuditSource {
         // before it, so those ends are looked up after.
         for topic in [.stock, .results, .deadLetters, .orders, .restocks] as [AuditTopic] {
             let name = topicPrefix + topic.rawValue
-            watermarks[topic] = try TopicReader(connection, topic: name, upTo: .highWatermark, deadline: deadline).watermarks
+            watermarks[topic] = try TopicReader(clients, topic: name, upTo: .highWatermark, deadline: deadline).watermarks
         }
         total = watermarks.values.joined().reduce(0) { $0 + Int($1.value.high - $1.value.low) }
         lanes = (0..<min(Self.mostLanes, ProcessInfo.processInfo.activeProcessorCount)).map { _ in Lane() }
-        (self.connection, self.topicPrefix, self.watermarks) = (connection, topicPrefix, watermarks)
+        (self.clients, self.topicPrefix, self.watermarks) = (clients, topicPrefix, watermarks)
         (self.timeout, self.onProgress) = (timeout, onProgress)
     }
 
@@ -215,7 +215,7 @@ private final class KafkaAuditSource: AuditSource {
             let reader =
                 try known?.reader ?? lane.idle[place.topic]?.popLast()
                 ?? TopicReader(
-                    connection, topic: name, watermarks: watermarks[place.topic] ?? [:], deadline: Deadline(after: timeout))
+                    clients, topic: name, watermarks: watermarks[place.topic] ?? [:], deadline: Deadline(after: timeout))
             try reader.start(at: [Int32(place.partition): start])
             reading = Lane.Reading(reader: reader, asked: start, next: start)
         }

@@ -2,9 +2,9 @@ import ArgumentParser
 import Kafka
 
 /// `juice config`: shows what `juice serve` would run with.
-struct Config: AsyncParsableCommand {
+struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show the settings that serve would run with, and where each was given.",
+        commandName: "config", abstract: "Show the settings that serve would run with, and where each was given.",
         discussion: """
             It accepts the options of serve, reads the environment and the configuration file like serve, and reports the same \
             errors. Passwords are not shown.
@@ -78,10 +78,10 @@ struct Config: AsyncParsableCommand {
 
 extension Settings {
     /// - Parameter value: the effective value, if it is more than what was given.
-    fileprivate func entry<Value>(_ setting: Setting<Value>, _ value: Value? = nil) throws(Failure) -> Config.Entry {
+    fileprivate func entry<Value>(_ setting: Setting<Value>, _ value: Value? = nil) throws(Failure) -> ConfigCommand.Entry {
         let value = if let value { value } else { try self[setting] }
         let source = all(setting).first?.source.name(of: setting)
-        return Config.Entry(name: setting.name, value: setting.show(value), source: source ?? "default")
+        return ConfigCommand.Entry(name: setting.name, value: setting.show(value), source: source ?? "default")
     }
 }
 

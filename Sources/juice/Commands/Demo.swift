@@ -1,16 +1,16 @@
 import ArgumentParser
+import JuiceDomain
 import JuiceHTTP
 import JuiceKiosk
-import JuiceMaker
 import JuiceMessages
 import JuiceService
 import Kafka
 import Logging
 
 /// `juice demo`: everything in one process.
-struct Demo: ParsableCommand {
+struct DemoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "See it work: a broker, the service, points of sale and a restock bot in one process.",
+        commandName: "demo", abstract: "See it work: a broker, the service, points of sale and a restock bot in one process.",
         discussion: """
             On a terminal it shows the stores' stock and the latest answers until Ctrl-C; otherwise it prints a line \
             for each answer. With --orders it runs as fast as it can and ends after that many answers.
@@ -87,28 +87,28 @@ struct DemoRun {
                 capabilities: .embedded), logger: logger)
         defer { service.stop() }
 
-        let connection = Connection(
+        let clients = KafkaClients(
             bootstrapServers: embedded.bootstrapServers, origin: .embedded(processID: embedded.runFile.processID), topics: topics,
             logger: logger)
-        let page = try kiosk.map { kiosk in try kiosk.start(connection, logger: logger) }
+        let page = try kiosk.map { kiosk in try kiosk.start(clients, logger: logger) }
         defer { page?.group.stop() }
         if let page, display == .lines { StandardOutput.line(page.welcome) }
-        let session = try TrafficSession(connection, traffic: Traffic(stores: plan.stores, menu: menu, seed: plan.seed), plan: plan)
+        let session = try TrafficSession(clients, traffic: Traffic(stores: plan.stores, menu: menu, seed: plan.seed), plan: plan)
         switch display {
-        case .live: try showLive(session, connection, service, interruption, note: page?.welcome)
+        case .live: try showLive(session, clients, service, interruption, note: page?.welcome)
         case .lines: try run(session, service, interruption, AnswerLine.write)
         }
         StandardOutput.line(session.tally.summary)
     }
 
     private func showLive(
-        _ session: TrafficSession, _ connection: Connection, _ service: BackgroundGroup<Void>, _ interruption: StopSignal,
+        _ session: TrafficSession, _ clients: KafkaClients, _ service: BackgroundGroup<Void>, _ interruption: StopSignal,
         note: String?
     ) throws {
-        let stock = try StockReader(connection, store: nil, deadline: Deadline(after: .seconds(10)))
+        let stock = try StockReader(clients, store: nil, deadline: Deadline(after: .seconds(10)))
         try stock.startFollowing()
         var view = DemoView(
-            bootstrapServers: connection.bootstrapServers, menu: menu, language: language, paint: .forStandardOutput(), note: note)
+            bootstrapServers: clients.bootstrapServers, menu: menu, language: language, paint: .forStandardOutput(), note: note)
         var nextFrame = ContinuousClock.now
         let terminal = LiveTerminal()
         try run(session, service, interruption) { answers in
@@ -156,11 +156,11 @@ struct DemoKiosk {
     ///
     /// - Returns: what runs, and a line with the URL of the page and, if it was made for this run, the staff token.
     /// - Throws: ``Failure`` if it cannot listen.
-    func start(_ connection: Connection, logger: Logger) throws -> (group: BackgroundGroup<HTTPAddress>, welcome: String) {
+    func start(_ clients: KafkaClients, logger: Logger) throws -> (group: BackgroundGroup<HTTPAddress>, welcome: String) {
         let made = (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
         // Small random numbers have fewer digits.
         let padded = String(repeating: "0", count: max(0, StaffToken.minimumLength - made.count)) + made
-        let plan = try KioskPlan(connection, settings, stores: stores, staffToken: token ?? StaffToken(padded))
+        let plan = try KioskPlan(clients, settings, stores: stores, staffToken: token ?? StaffToken(padded))
         let group = BackgroundGroup { onListening in plan.group(logger: logger, onListening: onListening) }
         let address = try group.waitUntilUp()
         return (group, "the page: \(KioskPlan.url(address))" + (token == nil ? "; the staff token is \(padded)" : ""))

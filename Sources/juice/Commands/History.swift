@@ -2,9 +2,9 @@ import ArgumentParser
 import JuiceMessages
 
 /// `juice history`: shows how a store's stock came to be.
-struct History: ParsableCommand {
+struct HistoryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show the changes of a store's stock, and what caused each.",
+        commandName: "history", abstract: "Show the changes of a store's stock, and what caused each.",
         discussion: """
             Reads the store's answers: each change has a revision, and the newest is last. Revisions that are missing are \
             shown as missing, in their place.
@@ -36,7 +36,7 @@ struct History: ParsableCommand {
         let since = try settings[.since]
         let store = try settings[.store] ?? StoreID.main
         var printer = AnswerPrinter(HistoryFormat(paint: .forStandardOutput()), printsJSON: try settings[.json])
-        let reader = try ResultsReader(Connection(settings), store: store, deadline: Deadline(after: timeout))
+        let reader = try ResultsReader(KafkaClients(settings), store: store, deadline: Deadline(after: timeout))
         try printer.collecting { body throws(Failure) in try reader.readAll(since: since, idleTimeout: timeout, body) }
         if printer.isEmpty {
             let period = since == nil ? "yet" : "since then"

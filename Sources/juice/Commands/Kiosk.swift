@@ -142,19 +142,19 @@ struct KioskPlan {
     let limits = ConnectionLimits.pages
 
     init(_ settings: Settings) throws(Failure) {
-        try self.init(Connection(settings), settings, stores: settings[.stores], staffToken: Self.staffToken(settings))
+        try self.init(KafkaClients(settings), settings, stores: settings[.stores], staffToken: Self.staffToken(settings))
     }
 
     /// - Parameters:
     ///   - stores: the ids of the stores to show; nil shows `main` and every store that has stock.
     ///   - staffToken: the token that staff need to edit stock; nil disables editing.
-    init(_ connection: Connection, _ settings: Settings, stores: [String]?, staffToken: StaffToken?) throws(Failure) {
+    init(_ clients: KafkaClients, _ settings: Settings, stores: [String]?, staffToken: StaffToken?) throws(Failure) {
         // Creating a consumer reports invalid librdkafka properties before anything starts.
-        _ = try connection.consumer()
+        _ = try clients.consumer()
         var configuration = KioskConfiguration(
-            kafka: connection.base.merging(["client.id": "juice-kiosk"]).merging(connection.properties).merging([
-                "bootstrap.servers": connection.bootstrapServers
-            ]), topics: connection.topics, group: try settings[.group], capabilities: connection.capabilities,
+            kafka: clients.base.merging(["client.id": "juice-kiosk"]).merging(clients.properties).merging([
+                "bootstrap.servers": clients.bootstrapServers
+            ]), topics: clients.topics, group: try settings[.group], capabilities: clients.capabilities,
             menu: try settings.menu(), stores: stores, takesAnyStore: try settings[.anyStore], language: try settings[.language],
             staffToken: staffToken, hostNames: try settings[.hostNames],
             limits: OrderLimits(inAll: try settings[.orderRate], perAddress: try settings[.addressRate]),

@@ -1,5 +1,5 @@
 import ArgumentParser
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// `juice menu`: shows the fruits and juices.

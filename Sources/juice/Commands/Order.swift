@@ -1,11 +1,11 @@
 import ArgumentParser
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// `juice order`: sends an order.
-struct Order: ParsableCommand {
+struct OrderCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Order a juice, or several as one basket.",
+        commandName: "order", abstract: "Order a juice, or several as one basket.",
         discussion: """
             Sends the order and confirms that a broker has stored it; with --wait it also prints the answer. Several juices \
             are one order, a basket: all of them are made, or none.
@@ -96,9 +96,9 @@ struct OrderItems: Equatable {
 }
 
 /// `juice cancel`: takes an order back.
-struct Cancel: ParsableCommand {
+struct CancelCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Cancel an order.",
+        commandName: "cancel", abstract: "Cancel an order.",
         discussion: """
             Sends the cancel and confirms that a broker has stored it; with --wait it also prints the answer. The fruits of \
             an order that was made go back into stock. An order that was not made, or that the store does not know yet, \

@@ -1,11 +1,11 @@
 import ArgumentParser
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 
 /// `juice restock`: sends a stock edit.
-struct Restock: ParsableCommand {
+struct RestockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Change a store's stock.",
+        commandName: "restock", abstract: "Change a store's stock.",
         discussion: """
             FRUIT=+N adds N, FRUIT=-N removes N, FRUIT=N sets N. One restock either adds or sets, for one or more fruits, \
             all or nothing. A fruit may be given by its id or its name in either language, in any case, with or without spaces.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
+import JuiceDomain
 import JuiceHTTP
-import JuiceMaker
 import JuiceMessages
 import JuiceRestockBot
 import Kafka
@@ -70,7 +70,7 @@ struct RestockBotCommand: ParsableCommand {
         let paint = Paint.forStandardOutput()
         let interruption = StopSignal.onInterruption()
         try RestockBotRun(
-            connection: try Connection(settings), plan: plan, logger: try settings.logger(default: .notice),
+            clients: try KafkaClients(settings), plan: plan, logger: try settings.logger(default: .notice),
             isEnded: { interruption.isRequested },
             show: { refill in
                 let text = RefillLine.text(refill, time: ClockTime.now, paint: paint)
@@ -150,7 +150,7 @@ extension RestockBotPlan {
 
 /// One run of a restock bot, on the thread that calls ``run()``.
 struct RestockBotRun {
-    let connection: Connection
+    let clients: KafkaClients
     let plan: RestockBotPlan
     let logger: Logger
     /// Whether the bot was asked to end.
@@ -159,7 +159,7 @@ struct RestockBotRun {
     let show: (Refill) -> Void
 
     func run() throws {
-        let watch = BrokerWatch(bootstrapServers: connection.bootstrapServers, logger: logger)
+        let watch = BrokerWatch(bootstrapServers: clients.bootstrapServers, logger: logger)
         let health = BotHealth { watch.outage }
         guard let address = plan.adminAddress else { return try run(watch, health, nil) }
         let metrics = Metrics(BotMetric.allCases.map { .init($0.rawValue, help: $0.help) })
@@ -180,7 +180,7 @@ struct RestockBotRun {
         try findTopics(watch, deadline)
         let botLogger = BotLogger(logger: logger, target: plan.rules.target)
         let log = KafkaAnswerLog(
-            base: connection.base, group: plan.group, topics: connection.topics, fetchWait: connection.capabilities.fetchWait,
+            base: clients.base, group: plan.group, topics: clients.topics, fetchWait: clients.capabilities.fetchWait,
             watch: watch, hooks: ClientHooks(logger: logger, logCeiling: .info))
         var bot = JuiceRestockBot.RestockBot(log: log, rules: plan.rules, group: plan.group) { [show] event in
             botLogger.log(event)
@@ -202,7 +202,7 @@ struct RestockBotRun {
             switch step {
             case .worked: botLogger.update(underway: bot.underway, now: .now)
             case .backOff(let pause): Thread.sleep(forTimeInterval: pause / .seconds(1))
-            case .failed(let error): throw connection.failure(error)
+            case .failed(let error): throw clients.failure(error)
             }
         }
     }
@@ -216,15 +216,15 @@ struct RestockBotRun {
 
     /// Waits for the cluster and checks that the topics exist.
     private func findTopics(_ watch: BrokerWatch, _ deadline: Deadline?) throws(Failure) {
-        let consumer = try connection.consumer()
+        let consumer = try clients.consumer()
         defer { consumer.close() }
         do throws(KafkaError) {
-            let names = [connection.topics.restocks, connection.topics.results]
+            let names = [clients.topics.restocks, clients.topics.results]
             let isWaiting = { !isEnded() && !(deadline?.isOver ?? false) }
             _ = try watch.metadata(of: names, from: consumer, while: isWaiting)
         } catch {
             if isEnded() { return }
-            throw connection.failure(error)
+            throw clients.failure(error)
         }
     }
 }

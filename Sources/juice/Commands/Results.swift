@@ -1,12 +1,12 @@
 import ArgumentParser
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 import Kafka
 
 /// `juice results`: shows the answers.
-struct Results: ParsableCommand {
+struct ResultsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show the service's answers.",
+        commandName: "results", abstract: "Show the service's answers.",
         discussion: """
             Prints all answers, or with --last the last ones. With --follow it prints new answers as they arrive, until \
             Ctrl-C. The revisions of a store have no gaps: if one is missing, that is shown in its place.
@@ -47,9 +47,9 @@ struct Results: ParsableCommand {
         var printer = AnswerPrinter(ResultsFormat(paint: .forStandardOutput()), printsJSON: try settings[.json])
 
         let interruption = try settings[.follow] ? StopSignal.onInterruption() : nil
-        let connection = try Connection(settings)
+        let clients = try KafkaClients(settings)
         let reader = try ResultsReader(
-            connection, store: try settings[.store], showsNotes: try settings[.notes], deadline: Deadline(after: timeout))
+            clients, store: try settings[.store], showsNotes: try settings[.notes], deadline: Deadline(after: timeout))
         if let last {
             try printer.collecting { body throws(Failure) in try reader.last(last, idleTimeout: timeout).forEach(body) }
         } else if interruption == nil {
@@ -83,8 +83,8 @@ final class ResultsReader {
     /// - Parameters:
     ///   - store: nil reads all stores.
     ///   - showsNotes: whether notes of the journal count as answers. They are of no store.
-    init(_ connection: Connection, store: String?, showsNotes: Bool = false, deadline: Deadline) throws(Failure) {
-        reader = try TopicReader(connection, topic: connection.topics.results, of: store, deadline: deadline)
+    init(_ clients: KafkaClients, store: String?, showsNotes: Bool = false, deadline: Deadline) throws(Failure) {
+        reader = try TopicReader(clients, topic: clients.topics.results, of: store, deadline: deadline)
         (self.store, self.showsNotes) = (store, showsNotes)
     }
 

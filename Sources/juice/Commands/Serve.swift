@@ -82,9 +82,9 @@ extension Setting<Bool> {
 }
 
 /// `juice serve`: the service.
-struct Serve: AsyncParsableCommand {
+struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run the service: read orders and restocks, answer each exactly once.",
+        commandName: "serve", abstract: "Run the service: read orders and restocks, answer each exactly once.",
         discussion: """
             Without --bootstrap-servers it starts an embedded broker in its own process, for trying things out; \
             other juice commands of this user find it by themselves.
@@ -150,21 +150,21 @@ struct ServicePlan {
     init(_ settings: Settings) throws(Failure) {
         logger = try settings.logger(default: .notice)
         // Creating a client reports invalid librdkafka properties before the welcome text is printed.
-        let connection = try Connection(settings)
-        _ = try connection.admin()
+        let clients = try KafkaClients(settings)
+        _ = try clients.admin()
         configuration = ServiceConfiguration(
             // Without brokers the command starts an embedded one, and names it and its capabilities here.
             bootstrapServers: try settings[.bootstrapServers] ?? "", group: try settings[.group],
-            instanceID: try settings[.instanceID], workers: try settings[.workers], topics: connection.topics,
-            menu: try settings.menu(), language: try settings[.language], kafkaProperties: connection.properties,
+            instanceID: try settings[.instanceID], workers: try settings[.workers], topics: clients.topics,
+            menu: try settings.menu(), language: try settings[.language], kafkaProperties: clients.properties,
             duplicateWindow: try DuplicateWindow(settings),
             answerBytes: try settings[.answerBytes])
-        if !configuration.bootstrapServers.isEmpty { configuration.capabilities = connection.capabilities }
+        if !configuration.bootstrapServers.isEmpty { configuration.capabilities = clients.capabilities }
         partitions = try settings[.partitions]
         let replicationFactor = try settings[.replicationFactor]
         topicPlan =
             try settings[.createTopics]
-            ? TopicPlan(names: connection.topics, partitionCount: partitions, replicationFactor: replicationFactor) : nil
+            ? TopicPlan(names: clients.topics, partitionCount: partitions, replicationFactor: replicationFactor) : nil
         http = try settings[.http]
         readyFile = try settings[.readyFile]
     }

@@ -1,12 +1,12 @@
 import ArgumentParser
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 import Kafka
 
 /// `juice stock`: shows the stores' stock.
-struct Stock: ParsableCommand {
+struct StockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Show the stores' stock.",
+        commandName: "stock", abstract: "Show the stores' stock.",
         discussion: """
             Reads the stock topic: a row for each store that an order or restock has changed. With --watch it keeps showing \
             changes until Ctrl-C.
@@ -42,8 +42,8 @@ struct Stock: ParsableCommand {
             printsJSON: try settings[.json])
 
         let interruption = try settings[.watch] ? StopSignal.onInterruption() : nil
-        let connection = try Connection(settings)
-        let reader = try StockReader(connection, store: store, deadline: Deadline(after: timeout))
+        let clients = try KafkaClients(settings)
+        let reader = try StockReader(clients, store: store, deadline: Deadline(after: timeout))
         try reader.readAll(idleTimeout: timeout)
         view.show(reader.latest)
         guard let interruption else { return }
@@ -120,8 +120,8 @@ final class StockReader {
     private var entries: [String: Entry] = [:]
 
     /// - Parameter store: nil reads all stores.
-    init(_ connection: Connection, store: String?, deadline: Deadline) throws(Failure) {
-        reader = try TopicReader(connection, topic: connection.topics.stock, deadline: deadline)
+    init(_ clients: KafkaClients, store: String?, deadline: Deadline) throws(Failure) {
+        reader = try TopicReader(clients, topic: clients.topics.stock, deadline: deadline)
         self.store = store
     }
 

@@ -4,9 +4,9 @@ import JuiceService
 import Kafka
 
 /// `juice topics`: creates and checks the topics.
-struct Topics: ParsableCommand {
+struct TopicsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Create the service's topics, or check them.",
+        commandName: "topics", abstract: "Create the service's topics, or check them.",
         discussion: """
             Orders, restocks, results and stock are created with the same number of partitions, and stock is compacted.
 
@@ -37,19 +37,19 @@ struct Topics: ParsableCommand {
 
         func run() throws {
             let settings = try Settings(self)
-            let connection = try Connection(settings)
+            let clients = try KafkaClients(settings)
             let plan = TopicPlan(
-                names: connection.topics, partitionCount: try settings[.partitions],
+                names: clients.topics, partitionCount: try settings[.partitions],
                 replicationFactor: try settings[.replicationFactor])
             let timeout = try settings[.timeout]
-            guard connection.capabilities.managesTopics else {
+            guard clients.capabilities.managesTopics else {
                 throw Failure(
-                    .unavailable, "the embedded broker at \(connection.bootstrapServers) cannot create topics on request",
+                    .unavailable, "the embedded broker at \(clients.bootstrapServers) cannot create topics on request",
                     hint: "it creates them at its start: `juice serve --partitions N`")
             }
-            let admin = try connection.admin(reachedWithin: timeout)
-            let created = try connection.ask { () throws(KafkaError) in try admin.create(plan.topics, timeout: timeout) }
-            let results = connection.topics.all.map { Result(name: $0, created: created.contains($0)) }
+            let admin = try clients.admin(reachedWithin: timeout)
+            let created = try clients.ask { () throws(KafkaError) in try admin.create(plan.topics, timeout: timeout) }
+            let results = clients.topics.all.map { Result(name: $0, created: created.contains($0)) }
             if try settings[.json] { return StandardOutput.line(try JSONText.indented(results)) }
             for result in results {
                 let outcome = result.created ? "created with \(plan.partitionCount) partitions" : "exists"
@@ -85,16 +85,16 @@ struct Topics: ParsableCommand {
 
         func run() throws {
             let settings = try Settings(self)
-            let connection = try Connection(settings)
+            let clients = try KafkaClients(settings)
             let timeout = try settings[.timeout]
-            let admin = try connection.admin(reachedWithin: timeout)
+            let admin = try clients.admin(reachedWithin: timeout)
             let check = TopicCheck(
-                names: connection.topics, bootstrapServers: connection.bootstrapServers, capabilities: connection.capabilities)
-            let reader = try connection.consumer(isolation: "read_uncommitted")
+                names: clients.topics, bootstrapServers: clients.bootstrapServers, capabilities: clients.capabilities)
+            let reader = try clients.consumer(isolation: "read_uncommitted")
             defer { reader.close() }
-            let (findings, metadata) = try connection.ask { () throws(KafkaError) in
+            let (findings, metadata) = try clients.ask { () throws(KafkaError) in
                 let findings = try check.findings(admin, reader: reader, timeout: timeout)
-                return (findings, try admin.metadata(topics: connection.topics.all, timeout: timeout))
+                return (findings, try admin.metadata(topics: clients.topics.all, timeout: timeout))
             }
             let topics = metadata.topics.filter { $0.partitionCount > 0 }
             if try settings[.json] {

@@ -1,11 +1,11 @@
 import ArgumentParser
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 import JuiceService
 import Kafka
 
 /// `juice traffic`: the demo's points of sale and restock bot, for a service that runs elsewhere.
-struct SendTraffic: ParsableCommand {
+struct TrafficCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "traffic", abstract: "Send simulated orders, cancels and restocks to a running service.",
         discussion: """
@@ -30,7 +30,7 @@ struct SendTraffic: ParsableCommand {
         let plan = try TrafficPlan(settings)
         let interruption = StopSignal.onInterruption()
         let session = try TrafficSession(
-            Connection(settings),
+            KafkaClients(settings),
             traffic: Traffic(
                 stores: plan.stores, menu: try settings.menu(), seed: plan.seed,
                 // Each run needs new ids: those of the last run were answered already.
@@ -186,7 +186,7 @@ final class TrafficSession {
         return Double(tally.orders) / max(0.1, (ContinuousClock.now - firstSentAt) / .seconds(1))
     }
 
-    private let connection: Connection
+    private let clients: KafkaClients
     private let producer: Producer
     private let results: TopicReader
     private let decoder = AnswerDecoder()
@@ -205,14 +205,14 @@ final class TrafficSession {
     /// The last failed delivery.
     private var failedDelivery: KafkaError?
 
-    init(_ connection: Connection, traffic: Traffic, plan: TrafficPlan) throws(Failure) {
-        self.connection = connection
+    init(_ clients: KafkaClients, traffic: Traffic, plan: TrafficPlan) throws(Failure) {
+        self.clients = clients
         self.traffic = traffic
         orderLimit = plan.orders
         // At full speed hundreds of orders lack the same fruit before a restock is applied.
         restocker = TrafficRestocker(run: traffic.run, extra: plan.orders == nil ? 20 : 2000)
-        producer = try connection.producer(timeout: Self.answerTimeout)
-        results = try TopicReader(connection, topic: connection.topics.results, deadline: Deadline(after: .seconds(10)))
+        producer = try clients.producer(timeout: Self.answerTimeout)
+        results = try TopicReader(clients, topic: clients.topics.results, deadline: Deadline(after: .seconds(10)))
         try results.startAtEnds()
     }
 
@@ -239,7 +239,7 @@ final class TrafficSession {
     /// The new answers, in order within each store, after waiting a moment for the first.
     private func readAnswers() throws(Failure) -> [Answer] {
         producer.poll(timeout: .zero)
-        if let error = failedDelivery { throw connection.failure(error) }
+        if let error = failedDelivery { throw clients.failure(error) }
 
         var answers: [Answer] = []
         let wait = Duration.milliseconds(20)
@@ -288,9 +288,10 @@ final class TrafficSession {
     }
 
     private func send(_ command: OutgoingCommand) throws(Failure) {
-        try connection.ask { () throws(KafkaError) in
-            try producer.produce(topic: connection.topics[command.kind.topic], key: Array(command.store.utf8), value: command.value)
-            { [weak self] in if case .failure(let error) = $0 { self?.failedDelivery = error } }
+        try clients.ask { () throws(KafkaError) in
+            try producer.produce(topic: clients.topics[command.kind.topic], key: Array(command.store.utf8), value: command.value) {
+                [weak self] in if case .failure(let error) = $0 { self?.failedDelivery = error }
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import JuiceMaker
+import JuiceDomain
 
 /// Finds juices and fruits by what people call them.
 struct MenuNames {

@@ -1,7 +1,7 @@
 import Foundation
+import JuiceDomain
 import JuiceEngine
 import JuiceHTTP
-import JuiceMaker
 import JuiceMessages
 import Logging
 

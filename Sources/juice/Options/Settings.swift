@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 import Logging
 

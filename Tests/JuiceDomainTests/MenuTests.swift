@@ -1,6 +1,6 @@
 import Testing
 
-@testable import JuiceMaker
+@testable import JuiceDomain
 
 @Suite struct MenuTests {
     @Test func standardMenuIsTheClassicOne() {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import JuiceMaker
+import JuiceDomain
 import JuiceMessages
 import Kafka
 
@@ -62,7 +62,7 @@ struct DeadLetterResend: ParsableCommand {
         let isConfirmed = try settings[.yes]
         let printsJSON = try settings[.json]
         var resend = Resend(
-            request: request, connection: try Connection(settings), timeout: try settings[.timeout],
+            request: request, clients: try KafkaClients(settings), timeout: try settings[.timeout],
             confirm: { count throws(Failure) in isConfirmed || count == 1 ? true : try Self.asks(count) },
             show: { StandardOutput.line(printsJSON ? JSONText.line($0) : $0.text) })
         try resend.run()
@@ -207,7 +207,7 @@ struct Resend {
     }
 
     let request: ResendRequest
-    let connection: Connection
+    let clients: KafkaClients
     /// How long to wait for the brokers at each step.
     let timeout: Duration
     /// Asks the user whether to send so many.
@@ -229,7 +229,7 @@ struct Resend {
         var isConfirmed = false
         while true {
             // Create the sender before reading: it fences all others, so the notes are complete.
-            let sender = try DeadLetterSender(connection, deadline: Deadline(after: timeout))
+            let sender = try DeadLetterSender(clients, deadline: Deadline(after: timeout))
             let records = try unsent(partitionCount)
             if records.isEmpty { return }
             if !isConfirmed, try !confirm(records.count) { return }
@@ -267,7 +267,7 @@ struct Resend {
                 continue
             }
             do throws(ResendRequest.Refusal) {
-                let record = try request.record(for: letter, connection.topics, partitionCount: partitionCount)
+                let record = try request.record(for: letter, clients.topics, partitionCount: partitionCount)
                 if letter.isResent { settle(letter.position, .resent, as: record) } else { records.append(record) }
             } catch { settle(letter.position, .refused, reason: error.reason) }
         }
@@ -276,7 +276,7 @@ struct Resend {
 
     /// The letters that were asked for. Settles positions without one.
     private mutating func letters() throws(Failure) -> [DeadLetter] {
-        let reader = try DeadLetterReader(connection, upTo: .highWatermark, deadline: Deadline(after: timeout))
+        let reader = try DeadLetterReader(clients, upTo: .highWatermark, deadline: Deadline(after: timeout))
         do throws(Failure) {
             guard let positions = request.positions else {
                 return try reader.all(idleTimeout: timeout, where: request.filter.matches)
@@ -303,9 +303,9 @@ struct Resend {
     }
 
     private func partitionCount() throws(Failure) -> Int32 {
-        let admin = try connection.admin(reachedWithin: timeout)
-        let orders = try connection.ask { () throws(KafkaError) in
-            let topic = try admin.metadata(topics: [connection.topics.orders], timeout: timeout).topics.first
+        let admin = try clients.admin(reachedWithin: timeout)
+        let orders = try clients.ask { () throws(KafkaError) in
+            let topic = try admin.metadata(topics: [clients.topics.orders], timeout: timeout).topics.first
             if let error = topic?.error { throw error }
             return topic
         }
@@ -318,7 +318,7 @@ struct Resend {
         guard error.code != .fenced else {
             return Failure(.unavailable, "another process has started to resend dead letters", hint: again)
         }
-        var failure = connection.failure(error)
+        var failure = clients.failure(error)
         failure.hint = [failure.hint, again].compactMap(\.self).joined(separator: "\n")
         return failure
     }
@@ -340,11 +340,11 @@ final class DeadLetterSender {
     private static let callTimeout = Duration.seconds(1)
 
     /// Fences any other sender of dead letters.
-    init(_ connection: Connection, deadline: Deadline) throws(Failure) {
-        deadLetters = connection.topics.deadLetters
-        topics = [connection.topics.orders, connection.topics.restocks, deadLetters]
-        session = connection.transactionSession(id: deadLetters + "/resend", topics: topics)
-        try connection.ask { () throws(KafkaError) in
+    init(_ clients: KafkaClients, deadline: Deadline) throws(Failure) {
+        deadLetters = clients.topics.deadLetters
+        topics = [clients.topics.orders, clients.topics.restocks, deadLetters]
+        session = clients.transactionSession(id: deadLetters + "/resend", topics: topics)
+        try clients.ask { () throws(KafkaError) in
             try retrying(while: { !deadline.isOver }) { [session] () throws(KafkaError) in
                 try session.initTransactions(timeout: Self.callTimeout)
             }

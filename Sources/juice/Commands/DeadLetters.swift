@@ -3,7 +3,7 @@ import JuiceMessages
 import Kafka
 
 /// `juice dead-letters`: shows the records that could not be processed, and resends them.
-struct DeadLetters: ParsableCommand {
+struct DeadLettersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead-letters", abstract: "Show the records that could not be answered, or send them again.",
         discussion: """
@@ -97,7 +97,7 @@ struct DeadLetterList: ParsableCommand {
         let printsJSON = try settings[.json]
         let interruption = try settings[.follow] ? StopSignal.onInterruption() : nil
 
-        let reader = try DeadLetterReader(Connection(settings), deadline: Deadline(after: timeout))
+        let reader = try DeadLetterReader(KafkaClients(settings), deadline: Deadline(after: timeout))
         let letters = try reader.last(last, idleTimeout: timeout) { filter.matches($0) && !(isPendingOnly && $0.isResent) }
         Self.show(letters, asJSON: printsJSON, withTitles: true)
         guard let interruption else {
@@ -154,7 +154,7 @@ struct DeadLetterShow: ParsableCommand {
         let timeout = try settings[.timeout]
         let (isRaw, printsJSON) = (try settings[.raw], try settings[.json])
 
-        let reader = try DeadLetterReader(Connection(settings), deadline: Deadline(after: timeout))
+        let reader = try DeadLetterReader(KafkaClients(settings), deadline: Deadline(after: timeout))
         guard let letter = try reader.at([position], idleTimeout: timeout).letters.first else { throw reader.missing(position) }
         if isRaw {
             StandardOutput.write(letter.value ?? [])

@@ -41,8 +41,8 @@ final class DeadLetterReader {
     private var found = FoundLetters()
 
     /// - Parameter end: where reading ends; the high watermark waits for open transactions.
-    init(_ connection: Connection, upTo end: TopicReader.End = .lastStableOffset, deadline: Deadline) throws(Failure) {
-        reader = try TopicReader(connection, topic: connection.topics.deadLetters, upTo: end, deadline: deadline)
+    init(_ clients: KafkaClients, upTo end: TopicReader.End = .lastStableOffset, deadline: Deadline) throws(Failure) {
+        reader = try TopicReader(clients, topic: clients.topics.deadLetters, upTo: end, deadline: deadline)
     }
 
     /// The last matching dead letters, oldest first.

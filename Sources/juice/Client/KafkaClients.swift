@@ -7,7 +7,7 @@ import Synchronization
 /// Creates the Kafka clients of the command-line tools, and turns their errors into messages for users.
 ///
 /// It contacts no broker before a client is used. Create and use the clients on one thread, the main thread: their calls block.
-struct Connection: Sendable {
+struct KafkaClients: Sendable {
     /// Where the broker addresses come from.
     enum Origin: Sendable, Equatable {
         /// The settings.
@@ -34,8 +34,8 @@ struct Connection: Sendable {
     private let lastClientError = LastClientError()
 }
 
-extension Connection {
-    /// The connection that the settings describe.
+extension KafkaClients {
+    /// The clients that the settings describe.
     init(_ settings: Settings, runFiles: RunFiles = .ofThisUser()) throws(Failure) {
         let logger = try settings.logger(default: .warning)
         let (servers, origin): (String, Origin)
@@ -67,7 +67,7 @@ extension Connection {
 
 // MARK: - Clients
 
-extension Connection {
+extension KafkaClients {
     /// Creates an idempotent producer that writes each record to the partition that owns its store, and each at once.
     ///
     /// - Parameter timeout: how long a record may take to be delivered, at least 1 s.
@@ -148,7 +148,7 @@ extension Connection {
 
 // MARK: - Reaching brokers
 
-extension Connection {
+extension KafkaClients {
     /// Creates an admin client and waits until a broker answers.
     func admin(reachedWithin timeout: Duration) throws(Failure) -> Admin {
         let admin = try admin()
@@ -178,7 +178,7 @@ extension Connection {
 
 // MARK: - Errors
 
-extension Connection {
+extension KafkaClients {
     /// Calls Kafka, and turns an error into a message for the user.
     func ask<Answer>(_ call: () throws(KafkaError) -> Answer) throws(Failure) -> Answer {
         do throws(KafkaError) { return try call() } catch { throw failure(error) }
