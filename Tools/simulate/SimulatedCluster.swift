@@ -59,6 +59,12 @@ final class SimulatedCluster {
         partitions[topic.rawValue][Int(partition)]
     }
 
+    /// What a worker reads that is assigned these partitions of the orders.
+    func share(ofOrders orders: [Int32]) -> InputShare {
+        InputShare(
+            orders: orders, partitionCount: partitionCount, orderCount: count(of: .orders), restockCount: count(of: .restocks))
+    }
+
     /// Adds partitions, as an operator would. The group learns of them later.
     func enlarge(_ topic: Topic, to count: Int32) {
         while self.count(of: topic) < count { partitions[topic.rawValue].append(SimulatedPartition()) }
@@ -129,7 +135,7 @@ final class SimulatedCluster {
     var unread: String {
         inputs.filter { position(of: $0) < self[$0].end }.map { place in
             let results = self[.results, place.partition % partitionCount]
-            return "\(place.topic)[\(place.partition)] \(position(of: place)) of \(self[place].end),"
+            return "\(place) \(position(of: place)) of \(self[place].end),"
                 + " stable \(self[place].lastStableOffset), journal \(results.lastStableOffset) of \(results.end)"
         }.joined(separator: "; ")
     }
@@ -139,9 +145,11 @@ final class SimulatedCluster {
 }
 
 /// A partition of a topic.
-struct Place: Hashable, Comparable {
+struct Place: Hashable, Comparable, CustomStringConvertible {
     let topic: Topic
     let partition: Int32
+
+    var description: String { "\(topic)[\(partition)]" }
 
     /// Sorting makes runs repeatable: the order of a dictionary is not.
     static func < (first: Place, second: Place) -> Bool {
@@ -168,7 +176,7 @@ struct LateRequest {
         var text: String {
             switch self {
             case .takeOver: "takeover"
-            case .addPartition(let place): "addition of \(place.topic)[\(place.partition)]"
+            case .addPartition(let place): "addition of \(place)"
             case .end(let decision): decision.rawValue
             }
         }

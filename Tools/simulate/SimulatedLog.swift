@@ -192,9 +192,7 @@ final class SimulatedLog: CommandLog {
             : cluster.groups[group].join(member)
         (self.membership, assignedGeneration) = (renewed, renewed.generation)
         given = cluster.groups[group].assignment(of: member)
-        let share = InputShare(
-            orders: given[0], partitionCount: cluster.partitionCount, orderCount: cluster.count(of: .orders),
-            restockCount: cluster.count(of: .restocks))
+        let share = cluster.share(ofOrders: given[0])
         self.share = share
         flaws.assigned()
         return .assigned(share)
@@ -226,10 +224,7 @@ final class SimulatedLog: CommandLog {
     }
 
     private func places(_ positions: [InputPosition]) -> [Place: Offset] {
-        Dictionary(
-            uniqueKeysWithValues: positions.map {
-                (Place(topic: $0.topic.topic, partition: $0.partition), $0.offset)
-            })
+        positions.reduce(into: [:]) { $0[Place(topic: $1.topic.topic, partition: $1.partition)] = $1.offset }
     }
 
     // MARK: - The inputs
@@ -279,7 +274,7 @@ final class SimulatedLog: CommandLog {
         let log = cluster[place]
         if position > log.end, flaw == .truncationNotNoticed { return nil }
         guard position >= log.start, position <= log.end else {
-            throw LogError(.startOver, "\(place.topic)[\(place.partition)]: offset \(position) is out of range")
+            throw LogError(.startOver, "\(place): offset \(position) is out of range")
         }
         return position
     }
@@ -291,7 +286,7 @@ final class SimulatedLog: CommandLog {
             let span = cluster[place].read(.committed, from: position, max: 1)
             guard span.isDamaged, span.records.isEmpty else { continue }
             positions[place] = nil
-            trace?("poll: \(place.topic)[\(place.partition)]@\(span.next) is damaged")
+            trace?("poll: \(place)@\(span.next) is damaged")
             return .damaged(
                 InputPosition(topic: place.topic == .orders ? .orders : .restocks, partition: place.partition, offset: span.next),
                 "its checksum is wrong")
@@ -455,7 +450,7 @@ final class SimulatedLog: CommandLog {
                 let log = cluster[place]
                 guard !log.isLeaderless else { continue }
                 guard position <= log.end else {
-                    throw LogError(.startOver, "\(place.topic)[\(place.partition)]: offset \(position) is out of range")
+                    throw LogError(.startOver, "\(place): offset \(position) is out of range")
                 }
                 let isolation = flaws.isolation(isolation)
                 let span = log.read(isolation, from: position, max: longestRead)

@@ -170,9 +170,7 @@ struct SimulatedStorage {
         anchorCount += 1
         // Its owner may be one whose claim was lost.
         cluster.transactions.timeOut(begunBefore: .max)
-        let share = InputShare(
-            orders: [partition], partitionCount: cluster.partitionCount, orderCount: cluster.count(of: .orders),
-            restockCount: cluster.count(of: .restocks))
+        let share = cluster.share(ofOrders: [partition])
         let log = SimulatedLog(operator: "anchor-\(anchorCount)", on: cluster, share: share)
         let settings = WorkerSettings(
             menu: .standard, language: .english, partitionCount: cluster.partitionCount, group: "group-0", instance: log.member)

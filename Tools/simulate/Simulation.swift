@@ -248,7 +248,7 @@ struct Simulation {
         journal.read()
         guard journal.hasPositions else { return }
         let offset = Offset(random.number(0...Int(cluster[place].end) + 5))
-        log("\(place.topic)[\(place.partition)] of the group is set to \(offset)")
+        log("\(place) of the group is set to \(offset)")
         cluster.group.commit([place: offset])
     }
 

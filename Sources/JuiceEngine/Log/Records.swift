@@ -41,22 +41,26 @@ package struct MessageHeader: Hashable, Sendable {
 /// A record that the engine reads. Key and value are views, valid until the next read.
 ///
 /// It holds no references: with one, each copy of a record would count it. Few records have headers, so these are asked for
-/// when they are needed, with ``CommandLog/headers(of:)``.
-package struct LogRecord<Source> {
-    package let topic: Source
-    package let partition: Int32
-    package let offset: Offset
+/// when they are needed, with `CommandLog.headers(of:)`.
+public struct LogRecord<Source> {
+    /// The topic it was read from.
+    public let topic: Source
+    /// The number of the partition it was read from.
+    public let partition: Int32
+    /// Its offset in the partition.
+    public let offset: Offset
     /// When it was created, by the sender's clock, or appended; nil if the log does not say.
-    package let timestamp: Timestamp?
+    public let timestamp: Timestamp?
     /// The store's name, if the sender set it.
-    package let key: UnsafeRawBufferPointer?
+    public let key: UnsafeRawBufferPointer?
     /// The command, stock or answer, unchecked. Stock without a value is a tombstone.
-    package let value: UnsafeRawBufferPointer?
+    public let value: UnsafeRawBufferPointer?
     /// Its place in what the read returned, by which the log finds its headers.
-    package let index: Int
+    public let index: Int
 
+    /// A record of the log. Inlined into the log, and public for that: a call would look the generic type up for each record.
     @inlinable
-    package init(
+    public init(
         topic: Source, partition: Int32, offset: Offset, timestamp: Timestamp?, key: UnsafeRawBufferPointer?,
         value: UnsafeRawBufferPointer?, index: Int
     ) {
