@@ -27,7 +27,7 @@ final class CommandConsumer {
     /// How long to wait for the topics' partition counts.
     private var metadataTimeout = AdaptiveTimeout()
     /// What the current assignment lets this worker read; nil without one.
-    private(set) var share: InputShare?
+    private(set) var share: InputAssignment?
     /// The partition count of the larger input, as last logged.
     private var loggedPartitions: Int
     /// When each error last occurred, by code.
@@ -167,7 +167,7 @@ final class CommandConsumer {
             return nil
         }
         (self.given, waitingSince) = (nil, nil)
-        let share = InputShare(
+        let share = InputAssignment(
             orders: givenOrders, partitionCount: storePartitions, orderCount: Int32(clamping: orders),
             restockCount: Int32(clamping: restocks))
         self.share = share

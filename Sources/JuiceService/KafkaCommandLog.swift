@@ -21,7 +21,7 @@ final class KafkaCommandLog: CommandLog {
     /// The member of the group, which is replaced when its membership is lost; nil for an anchor.
     private var input: CommandConsumer?
     /// What an anchor reads.
-    private let share: InputShare?
+    private let share: InputAssignment?
     private let transactions: TransactionSession
     private let reader: LogReader
     private var logs: LogExtents
@@ -36,7 +36,7 @@ final class KafkaCommandLog: CommandLog {
 
     /// Joins the consumer group, unless a share of the partitions is given.
     init(
-        configuration: ServiceConfiguration, worker: Int, partitions: TopicCheck.PartitionCounts, share: InputShare? = nil,
+        configuration: ServiceConfiguration, worker: Int, partitions: TopicCheck.PartitionCounts, share: InputAssignment? = nil,
         watch: BrokerWatch, metrics: WorkerMetrics? = nil, logger: Logger
     ) throws(KafkaError) {
         self.configuration = configuration

@@ -25,9 +25,11 @@ struct LogExtents {
     ///   - share: what the worker reads.
     ///   - closedConnections: how many connections the worker's consumer has lost.
     ///   - timeout: how long to wait for each answer of the cluster.
-    mutating func read(_ partitions: [Int32], of share: InputShare, closedConnections: Int, timeout: Duration) throws(LogError) -> (
-        extents: [PartitionExtents], leaderless: [Int32: String]
-    ) {
+    mutating func read(_ partitions: [Int32], of share: InputAssignment, closedConnections: Int, timeout: Duration) throws(LogError)
+        -> (
+            extents: [PartitionExtents], leaderless: [Int32: String]
+        )
+    {
         let metadata = try LogError.rethrowing { () throws(KafkaError) in
             try consumer.metadata(topics: topics.all, timeout: timeout)
         }
@@ -51,12 +53,12 @@ struct LogExtents {
         return (extents, leaderless)
     }
 
-    private func logs(of partition: Int32, _ share: InputShare) -> [TopicPartition] {
+    private func logs(of partition: Int32, _ share: InputAssignment) -> [TopicPartition] {
         share.inputs(of: partition).map { topics[$0] } + ChangelogTopic.allCases.map { topics[$0.topic, partition] }
     }
 
     private func extent(
-        of partition: Int32, _ share: InputShare, disturbed: Set<TopicPartition>
+        of partition: Int32, _ share: InputAssignment, disturbed: Set<TopicPartition>
     ) throws(LogError) -> PartitionExtents {
         func range(_ log: TopicPartition) throws(LogError) -> Range<Offset> {
             guard let found = watermarks[log] else { throw LogError(.retry, "\(log.topic) [\(log.partition)]: no answer") }
@@ -85,7 +87,7 @@ struct LogExtents {
             .now - since < Self.longestAbsence ? .retry : .stop, error?.description ?? "the topic \(missing) is gone")
     }
 
-    /// The first answer of each partition that a repeat may still ask for. ``AnswerHorizon`` tells by the timestamps of a few
+    /// The first answer of each partition that a repeat may still ask for. ``AnswerRestoreTime`` tells by the timestamps of a few
     /// records: the last answers, the last commands already read and the first command not yet read.
     ///
     /// - Parameter positions: those of partitions whose extents were read last.
@@ -98,7 +100,7 @@ struct LogExtents {
 
         var ranges: [TopicPartition: Range<Offset>] = [:]
         func look(at log: TopicPartition, before offset: Offset, in watermarks: Watermarks) {
-            let start = max(watermarks.low, offset - AnswerHorizon.lookBack)
+            let start = max(watermarks.low, offset - AnswerRestoreTime.lookBack)
             ranges[log] = start..<max(start, watermarks.high)
         }
         for (journal, watermarks) in journals { look(at: journal, before: watermarks.high, in: watermarks) }
@@ -109,7 +111,7 @@ struct LogExtents {
             inputs[log] = position
             look(at: log, before: position.offset, in: watermarks)
         }
-        var horizons = journals.keys.reduce(into: [:]) { $0[$1.partition] = AnswerHorizon(now: now) }
+        var horizons = journals.keys.reduce(into: [:]) { $0[$1.partition] = AnswerRestoreTime(now: now) }
         // What cannot be read says nothing of the time.
         try consumer.read(ranges, timeout: timeout, skippingDamage: true) { record in
             guard let position = inputs[TopicPartition(topic: record.topic, partition: record.partition)] else {

@@ -70,7 +70,7 @@ public final class PositionAnchor {
                 .claimed(in: names.results, partitionCount: count(.results))
             let storePartitions = claimed ?? Int32(clamping: count(.stock))
             partition = number % storePartitions
-            let share = InputShare(
+            let share = InputAssignment(
                 orders: [partition], partitionCount: storePartitions, orderCount: Int32(clamping: count(.orders)),
                 restockCount: Int32(clamping: count(.restocks)))
             let log = try KafkaCommandLog(

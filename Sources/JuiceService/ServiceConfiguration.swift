@@ -1,6 +1,6 @@
 import Foundation
-import JuiceEngine
 import JuiceDomain
+import JuiceEngine
 import JuiceMessages
 import Kafka
 

@@ -1,5 +1,5 @@
-import JuiceEngine
 import JuiceDomain
+import JuiceEngine
 import Testing
 
 @testable import simulate

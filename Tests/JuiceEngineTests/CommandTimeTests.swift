@@ -25,7 +25,7 @@ import Testing
     }
 
     private func start(answers: [Timestamp?] = [], read: [Timestamp?] = [], unread: [Timestamp?] = []) -> Timestamp {
-        var horizon = AnswerHorizon(now: Self.now)
+        var horizon = AnswerRestoreTime(now: Self.now)
         for time in answers { horizon.addAnswer(at: time) }
         for time in read { horizon.addRead(.orders, at: time) }
         for time in unread { horizon.addUnread(.orders, at: time) }
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func bothTopicsCount() {
-        var horizon = AnswerHorizon(now: Self.now)
+        var horizon = AnswerRestoreTime(now: Self.now)
         horizon.addUnread(.orders, at: Self.now)
         horizon.addRead(.restocks, at: Self.now - 500)
         #expect(horizon.start(retention: 1_000) == Self.now - 1_500)

@@ -303,7 +303,9 @@ import Testing
     }
 }
 
-extension InputShare { fileprivate static let whole = InputShare(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1) }
+extension InputAssignment {
+    fileprivate static let whole = InputAssignment(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1)
+}
 
 extension WorkerSettings {
     fileprivate static var anchor: WorkerSettings {

@@ -10,7 +10,7 @@ import Testing
 
 /// The log under a worker, and its parts.
 @Suite(.concurrencyLimited) struct KafkaCommandLogTests {
-    private static let share = InputShare(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1)
+    private static let share = InputAssignment(orders: [0], partitionCount: 1, orderCount: 1, restockCount: 1)
 
     /// Two processes of the same name have the same ids. The next set may have been asked for before the other one claimed with it,
     /// and fencing the other one then fences that set as well.

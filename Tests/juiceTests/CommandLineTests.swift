@@ -56,7 +56,8 @@ struct CommandLineTests {
 
     @Test func everyCommandShowsExamples() {
         let commands: [any ParsableCommand.Type] = [
-            ServeCommand.self, DemoCommand.self, OrderCommand.self, CancelCommand.self, RestockCommand.self, StockCommand.self, ResultsCommand.self,
+            ServeCommand.self, DemoCommand.self, OrderCommand.self, CancelCommand.self, RestockCommand.self, StockCommand.self,
+            ResultsCommand.self,
             HistoryCommand.self,
             TopicsCommand.self,
             TopicsCommand.Create.self,

@@ -1,5 +1,5 @@
-import JuiceEngine
 import JuiceDomain
+import JuiceEngine
 import JuiceMessages
 
 /// A piece of the work for an order, without Kafka, to repeat and measure.

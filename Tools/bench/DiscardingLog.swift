@@ -14,7 +14,7 @@ final class DiscardingLog: CommandLog {
     private var isClaimed = false
     /// Where the last transaction's answers stand.
     private var journalled: Range<Offset> = 0..<0
-    private let share = InputShare(
+    private let share = InputAssignment(
         orders: [0], partitionCount: partitionCount, orderCount: partitionCount, restockCount: partitionCount)
 
     init(_ workload: OrderWorkload) { self.workload = workload }

@@ -1,5 +1,5 @@
-import JuiceEngine
 import JuiceDomain
+import JuiceEngine
 import JuiceMessages
 
 /// POS systems and restock bots: they write commands, repeat some, and disagree on which partition a store's records belong

@@ -1,5 +1,5 @@
-import JuiceEngine
 import JuiceDomain
+import JuiceEngine
 import JuiceMessages
 
 /// The parameters of one run, drawn from the seed. Each run leaves some faults out, since too many at once hide each other.

@@ -1,6 +1,6 @@
 import JuiceAudit
-import JuiceEngine
 import JuiceDomain
+import JuiceEngine
 import JuiceRestockBot
 import Kafka
 

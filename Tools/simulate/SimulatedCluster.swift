@@ -1,5 +1,5 @@
-import JuiceEngine
 import JuiceDomain
+import JuiceEngine
 import JuiceMessages
 
 /// A Kafka cluster in memory, single-threaded and deterministic: partitions, consumer groups, a transaction coordinator and
@@ -60,8 +60,8 @@ final class SimulatedCluster {
     }
 
     /// What a worker reads that is assigned these partitions of the orders.
-    func share(ofOrders orders: [Int32]) -> InputShare {
-        InputShare(
+    func share(ofOrders orders: [Int32]) -> InputAssignment {
+        InputAssignment(
             orders: orders, partitionCount: partitionCount, orderCount: count(of: .orders), restockCount: count(of: .restocks))
     }
 

@@ -1,5 +1,5 @@
-import JuiceEngine
 import JuiceDomain
+import JuiceEngine
 import JuiceMessages
 
 /// Breaks the engine under test from outside: what an engine with a flaw would ask of the log, read from it or write to it,

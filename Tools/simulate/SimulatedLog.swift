@@ -60,7 +60,7 @@ final class SimulatedLog: CommandLog {
     private var assignedGeneration: Int?
     /// The assigned partitions by topic, and what the worker reads of them.
     private var given: [[Int32]] = [[], []]
-    private var share: InputShare?
+    private var share: InputAssignment?
     /// Until when the member does not hear of its group.
     var deafUntil: Timestamp = .min
     private var positions: [Place: Offset] = [:]
@@ -107,7 +107,7 @@ final class SimulatedLog: CommandLog {
     }
 
     /// The log of an operator's tool, which is no member of a group.
-    init(operator name: String, on cluster: SimulatedCluster, share: InputShare) {
+    init(operator name: String, on cluster: SimulatedCluster, share: InputAssignment) {
         (self.cluster, member, self.share) = (cluster, name, share)
         (group, set) = (0, 0)
         flaws = SimulatedFlaws(nil, on: cluster)
@@ -402,19 +402,19 @@ final class SimulatedLog: CommandLog {
     }
 
     /// Adds the last answers, the last read commands and the first unread one, all of them committed or not.
-    private func horizon(of partition: Int32, _ positions: [Place: Offset]) -> AnswerHorizon {
-        var horizon = AnswerHorizon(now: now)
+    private func horizon(of partition: Int32, _ positions: [Place: Offset]) -> AnswerRestoreTime {
+        var horizon = AnswerRestoreTime(now: now)
         // Without records, the horizon depends on the reader's clock alone.
         if flaw == .windowByReadersClock { return horizon }
         let results = cluster[.results, partition]
-        for (_, record) in results.read(.uncommitted, from: results.end - AnswerHorizon.lookBack).records {
+        for (_, record) in results.read(.uncommitted, from: results.end - AnswerRestoreTime.lookBack).records {
             horizon.addAnswer(at: record.timestamp)
         }
         for topic in InputTopic.allCases {
             let place = Place(topic: topic.topic, partition: partition)
             let log = cluster[place]
             let next = positions[place] ?? log.start
-            let span = log.read(.uncommitted, from: next - AnswerHorizon.lookBack, max: Int(AnswerHorizon.lookBack) + 1)
+            let span = log.read(.uncommitted, from: next - AnswerRestoreTime.lookBack, max: Int(AnswerRestoreTime.lookBack) + 1)
             for (offset, record) in span.records {
                 guard offset < next else {
                     horizon.addUnread(topic, at: record.visibleTimestamp)

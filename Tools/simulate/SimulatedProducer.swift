@@ -1,5 +1,5 @@
-import JuiceEngine
 import JuiceDomain
+import JuiceEngine
 
 /// A transactional producer, as a client has it. Records are queued and reach the brokers later: at the latest when they are
 /// flushed, at times even after their process has crashed or another has taken over their transactional id.

@@ -1,5 +1,5 @@
-import JuiceEngine
 import JuiceDomain
+import JuiceEngine
 import JuiceMessages
 
 /// Something that storage, or an operator without care, does to a topic.

@@ -1,5 +1,5 @@
-import JuiceEngine
 import JuiceDomain
+import JuiceEngine
 
 /// The transaction coordinator: epochs of transactional ids, open and decided transactions.
 ///

@@ -1,5 +1,5 @@
-import JuiceEngine
 import JuiceDomain
+import JuiceEngine
 import JuiceMessages
 
 /// The engine's real worker on a simulated log, driven step by step.

@@ -1,5 +1,5 @@
-import JuiceEngine
 import JuiceDomain
+import JuiceEngine
 import JuiceMessages
 
 /// One run of instances, clients and a scheduler that decides at random who acts next and what fails. The seed determines

@@ -26,7 +26,7 @@ package enum CommandTime {
 ///
 /// Answers age by the timestamps of the commands in the same topic, not by the clock: a backlog is answered late, and in an outage
 /// nothing is answered. So the time is the retention before the first unread command or, if all are read, before the last read one.
-package struct AnswerHorizon {
+package struct AnswerRestoreTime {
     /// How many offsets to look at before the end of the answers, and before the position in an input. One record is not enough:
     /// its timestamp may be invalid, or of a clock that is behind.
     package static let lookBack: Offset = 64

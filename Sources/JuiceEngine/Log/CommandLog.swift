@@ -69,7 +69,7 @@ package protocol CommandLog: AnyObject {
     ///
     /// - Parameters:
     ///   - positions: the positions of partitions that stores live in.
-    ///   - retention: how long a repeat may come after its command, in milliseconds. ``AnswerHorizon`` turns that into the time
+    ///   - retention: how long a repeat may come after its command, in milliseconds. ``AnswerRestoreTime`` turns that into the time
     ///     to read from.
     func answerStarts(at positions: [InputPosition], retention: Timestamp) throws(LogError) -> [Int32: Offset]
 
@@ -175,7 +175,7 @@ package enum PollResult {
     /// nothing that follows is until ``CommandLog/start(at:)``.
     case damaged(InputPosition, String)
     /// The worker owns these partitions. It owned none before.
-    case assigned(InputShare)
+    case assigned(InputAssignment)
     /// The group revoked all partitions.
     case revoked
 }

@@ -127,7 +127,7 @@ extension LogPosition where Source == InputTopic {
 /// Where the logs of a partition that stores live in begin and end: from the oldest record to the next one.
 package struct PartitionExtents: Sendable, Equatable {
     package let partition: Int32
-    /// The input partitions that belong to it: see ``InputShare``.
+    /// The input partitions that belong to it: see ``InputAssignment``.
     package let inputs: [InputPartition: Range<Offset>]
     package let results: Range<Offset>
     package let stock: Range<Offset>

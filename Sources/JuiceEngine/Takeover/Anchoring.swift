@@ -14,7 +14,7 @@ package struct Anchoring<Log: CommandLog> {
     }
 
     private let log: Log
-    private let share: InputShare
+    private let share: InputAssignment
     private let context: WorkerContext
     private let partition: Int32
     private var takeover: Takeover
@@ -25,7 +25,7 @@ package struct Anchoring<Log: CommandLog> {
     ///   - log: of a process that is no member of the group.
     ///   - settings: with the name that the claim is to have.
     ///   - share: of one partition that stores live in.
-    package init(log: Log, settings: WorkerSettings, share: InputShare) {
+    package init(log: Log, settings: WorkerSettings, share: InputAssignment) {
         (self.log, self.share) = (log, share)
         partition = share.partitions.first ?? 0
         context = WorkerContext(settings)

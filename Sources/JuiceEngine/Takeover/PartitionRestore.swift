@@ -15,7 +15,7 @@ struct PartitionRestore {
         let stockEnd: Offset
     }
 
-    let share: InputShare
+    let share: InputAssignment
     let extents: PartitionExtents
     private let initial: FruitStore
     private(set) var applied: AppliedState
@@ -37,7 +37,7 @@ struct PartitionRestore {
 
     private static let mostReserved: Offset = 1_000_000
 
-    init(_ extents: PartitionExtents, share: InputShare, menu: Menu, duplicates: DuplicateMemory) {
+    init(_ extents: PartitionExtents, share: InputAssignment, menu: Menu, duplicates: DuplicateMemory) {
         (self.extents, self.share) = (extents, share)
         initial = FruitStore(menu: menu)
         applied = AppliedState(

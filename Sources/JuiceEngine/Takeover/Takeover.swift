@@ -28,7 +28,7 @@ final class Takeover {
         case done
     }
 
-    private let share: InputShare
+    private let share: InputAssignment
     private let context: WorkerContext
     /// States of before, which are used again if nobody has written to their partitions since, and those that are restored.
     private(set) var cached: PartitionTable
@@ -72,7 +72,7 @@ final class Takeover {
     ///   - claimLimit: the most partitions that are claimed in one transaction.
     ///   - mismatches: places at which an input was found to be another log than the one that was read.
     init(
-        share: InputShare, ids: [String], cached: PartitionTable = PartitionTable(), leavingOut leftOut: [Int32] = [],
+        share: InputAssignment, ids: [String], cached: PartitionTable = PartitionTable(), leavingOut leftOut: [Int32] = [],
         claimLimit: Int = .max, mismatches: [InputMismatch] = [], context: WorkerContext
     ) {
         (self.share, self.ids, self.cached, self.claimLimit, self.context) = (share, ids, cached, claimLimit, context)

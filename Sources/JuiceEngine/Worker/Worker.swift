@@ -66,7 +66,7 @@ package struct Worker<Log: CommandLog> {
     private let onEvent: (WorkerEvent) -> Void
     private var phase = Phase.starting
     /// What this worker is to read; nil without an assignment.
-    private var share: InputShare?
+    private var share: InputAssignment?
     /// The states of the partitions that are taken over and read.
     package private(set) var partitions = PartitionTable()
     /// The states of partitions that are not read now, as of their last commit. The next takeover uses those again whose journal
@@ -423,7 +423,7 @@ package struct Worker<Log: CommandLog> {
             && partitions.contains { $0.isNoteOld(at: now, settings.noteInterval) || $0.applied.stores.hasUnwritten }
     }
 
-    private func isAnyPauseOver(_ share: InputShare, at now: Timestamp) -> Bool {
+    private func isAnyPauseOver(_ share: InputAssignment, at now: Timestamp) -> Bool {
         share.partitions.contains { partitions[$0] == nil && failures.isFailing($0) && !failures.isPaused($0, at: now) }
     }
 
@@ -442,7 +442,7 @@ package struct Worker<Log: CommandLog> {
         return true
     }
 
-    private mutating func assign(_ share: InputShare) {
+    private mutating func assign(_ share: InputAssignment) {
         onEvent(.assigned(share.partitions))
         self.share = share
         // Starting over takes them over by itself, once it has producers.
@@ -473,7 +473,7 @@ package struct Worker<Log: CommandLog> {
 
     // MARK: - Taking over
 
-    private mutating func takeOver(_ share: InputShare) {
+    private mutating func takeOver(_ share: InputAssignment) {
         let now = log.now
         phase = .takingOver(
             Takeover(

@@ -7,7 +7,7 @@
 ///
 /// All of this follows from one assignment and a number that never changes. So no two workers of a generation read the same
 /// partition, even if they do not know of the same partitions yet.
-package struct InputShare: Sendable, Equatable {
+package struct InputAssignment: Sendable, Equatable {
     /// The partitions that stores live in, in order.
     package let partitions: [Int32]
     /// How many partitions stores live in.

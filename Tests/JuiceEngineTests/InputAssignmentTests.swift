@@ -47,12 +47,12 @@ import Testing
         }
     }
 
-    private static func inputs(_ share: InputShare, _ topic: InputTopic) -> [Int32] {
+    private static func inputs(_ share: InputAssignment, _ topic: InputTopic) -> [Int32] {
         share.partitions.flatMap(share.inputs).filter { $0.topic == topic }.map(\.partition).sorted()
     }
 
-    private static func share(_ orders: [Int32], _ counts: (orders: Int32, restocks: Int32)) -> InputShare {
-        InputShare(orders: orders, partitionCount: 4, orderCount: counts.orders, restockCount: counts.restocks)
+    private static func share(_ orders: [Int32], _ counts: (orders: Int32, restocks: Int32)) -> InputAssignment {
+        InputAssignment(orders: orders, partitionCount: 4, orderCount: counts.orders, restockCount: counts.restocks)
     }
 
     /// Assigns by range as Kafka does: the first members get one more.
