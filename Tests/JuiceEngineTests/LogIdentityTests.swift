@@ -59,6 +59,17 @@ import Testing
         #expect(cluster.answers().suffix(4) == ["outOfStock x", "outOfStock y", "outOfStock z", "juiceMade a again"])
     }
 
+    /// An order and its cancel share their id, and are two commands all the same.
+    @Test func anInputMadeAnewWithTheCancelsOfItsOrdersIsNoticed() throws {
+        serve(["a", "b"])
+        cluster[.orders, 0].clear()
+        for id in ["a", "b"] { cluster.cancel(id) }
+
+        let fault = try #require(stop())
+        #expect(fault.reason.contains(#"about order "a""#), "\(fault.reason)")
+        #expect(fault.reason.contains(#"the cancel of order "a""#), "\(fault.reason)")
+    }
+
     @Test func anInputThatLostItsEndAndGrewAgainIsReadOnFromThere() throws {
         serve(["a", "b", "c"])
         cluster.truncate(.orders, 0, last: 1)

@@ -11,12 +11,16 @@ struct AnsweredCommands {
     }
 
     enum Content: Equatable {
-        /// A command that was answered, by half of its ``CommandFingerprint``.
+        /// A command that was answered, by half of its ``CommandFingerprint``. A cancel has the other bits of its order.
         case command(UInt64)
         /// A command that was forwarded to this partition.
         case forwarded(to: Int32)
         /// A dead letter, since it is no command.
         case noCommand
+
+        static func command(_ fingerprint: CommandFingerprint, _ kind: CommandKind) -> Content {
+            .command(kind == .cancel ? ~fingerprint.low : fingerprint.low)
+        }
     }
 
     private let home: Int32
@@ -189,7 +193,7 @@ extension CommandReader {
     /// What a record is, as evidence.
     func content(of record: CommandRecord) -> AnsweredCommands.Content {
         switch read(record) {
-        case .command(let command, _): .command(command.fingerprint.low)
+        case .command(let command, _): .command(command.fingerprint, command.head.command)
         case .misrouted(let owner): .forwarded(to: owner)
         default: .noCommand
         }
@@ -201,7 +205,13 @@ extension ReceivedCommand {
     var text: String { Self.text(head) }
 
     static func text(_ head: AnswerHead) -> String {
-        "\(head.command == .restock ? "restock" : "order") \"\(String(head.id))\" of store \"\(String(head.store))\""
+        let kind =
+            switch head.command {
+            case .order: "order"
+            case .cancel: "the cancel of order"
+            case .restock: "restock"
+            }
+        return "\(kind) \"\(String(head.id))\" of store \"\(String(head.store))\""
     }
 }
 

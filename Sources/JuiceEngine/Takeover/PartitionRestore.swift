@@ -122,7 +122,7 @@ struct PartitionRestore {
             let partition = InputPartition(topic: topic, partition: source.partition)
             applied.forwards.append(command, from: partition, source.offset)
         }
-        applied.answered.append(topic, head.offset, .command(command.low))
+        applied.answered.append(topic, head.offset, .command(command, head.command))
         if answer.revision > 0, !head.isDuplicate { applyChange(answer, record, by: reader) }
         guard let remembered = answer.remembered else { return }
         applied.duplicates.restore(

@@ -114,7 +114,7 @@ struct Transaction: ~Copyable {
             carryOut(content, command, &state.stores)
             state.remember(command.fingerprint, command, buffer, sentAt: sent)
         }
-        state.answered.append(record.topic, record.offset, .command(command.fingerprint.low))
+        state.answered.append(record.topic, record.offset, .command(command.fingerprint, command.head.command))
         try writeToJournal(state.partition, key: command.head.store, headers: fallback == .none ? headers.ofTraces : [])
         return nil
     }
