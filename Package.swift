@@ -2,11 +2,21 @@
 import Foundation
 import PackageDescription
 
+let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let coreMetrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
+let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
+let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+
 // The modules and what each may know: docs/ARCHITECTURE.md.
 let package = Package(
-    name: "juice-maker", platforms: [.macOS(.v15)],
+    name: "juice-maker",
+    platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "juice", targets: ["juice"]), .library(name: "Kafka", targets: ["Kafka"]),
+        .executable(name: "juice", targets: ["juice"]),
+        .library(name: "Kafka", targets: ["Kafka"]),
         .library(name: "JuiceMessages", targets: ["JuiceMessages"]),
         // For the fuzzer, which is a package of its own.
         .library(name: "MessageSamples", targets: ["MessageSamples"]),
@@ -22,180 +32,121 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
     targets: [
-        .systemLibrary(name: "CRdKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"]), .brew(["librdkafka"])]),
-        .systemLibrary(name: "CPrefetch"),
+        // MARK: - Sources
 
-        .target(name: "Kafka", dependencies: ["CRdKafka", .product(name: "Logging", package: "swift-log")]),
+        .systemLibrary(name: "CRdKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"]), .brew(["librdkafka"])]),
+        // The processor's prefetch instruction, for which Swift has no word.
+        .systemLibrary(name: "CPrefetch"),
+        .target(name: "Kafka", dependencies: ["CRdKafka", logging]),
         .target(name: "JuiceDomain"),
-        .target(name: "JuiceMessages", dependencies: ["JuiceDomain", "CPrefetch"]),
-        .target(
-            name: "JuiceEngine",
-            dependencies: ["JuiceDomain", "JuiceMessages", "CPrefetch"]
-        ),
+        .target(name: "JuiceMessages", dependencies: ["CPrefetch", "JuiceDomain"]),
+        .target(name: "JuiceEngine", dependencies: ["CPrefetch", "JuiceDomain", "JuiceMessages"]),
         .target(
             name: "JuiceService",
             dependencies: [
-                "Kafka", "JuiceDomain", "JuiceMessages", "JuiceEngine", .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                "JuiceDomain", "JuiceEngine", "JuiceMessages", "Kafka", lifecycle, logging, metrics,
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ]),
-        // The HTTP server of all commands, and what a process shows of itself: health and metrics.
         .target(
             name: "JuiceHTTP",
             dependencies: [
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                coreMetrics, hummingbird, logging, metrics, nio,
+                .product(name: "HummingbirdCore", package: "hummingbird"), .product(name: "NIOHTTP1", package: "swift-nio"),
             ]),
-        // The web page on top of the topics: one more client, which knows nothing of the service.
         .target(
             name: "JuiceKiosk",
-            dependencies: [
-                "Kafka", "JuiceDomain", "JuiceMessages",
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
+            dependencies: ["JuiceDomain", "JuiceMessages", "Kafka", hummingbird, lifecycle, logging, metrics],
             // Part of the program, so that it needs no folder beside it.
             resources: [.embedInCode("Page")]),
-        // `juice restock-bot`: one more client of the topics, which knows nothing of the service.
-        .target(
-            name: "JuiceRestockBot",
-            dependencies: ["Kafka", "JuiceDomain", "JuiceMessages", .product(name: "Metrics", package: "swift-metrics")]),
+        .target(name: "JuiceRestockBot", dependencies: ["JuiceDomain", "JuiceMessages", "Kafka", metrics]),
+        // Knows the contract and nothing of the service, so that the one can be held against the other.
+        .target(name: "JuiceAudit"),
         .executableTarget(
             name: "juice",
             dependencies: [
-                "JuiceAudit", "JuiceEngine", "JuiceHTTP", "JuiceKiosk", "JuiceDomain", "JuiceMessages",
-                "JuiceRestockBot", "JuiceService", "Kafka",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Hummingbird", package: "hummingbird"), .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                "JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceHTTP", "JuiceKiosk", "JuiceMessages", "JuiceRestockBot",
+                "JuiceService", "Kafka", argumentParser, coreMetrics, hummingbird, lifecycle, logging,
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]),
 
-        // Faults of the embedded broker on purpose.
-        .target(name: "BrokerFaults", dependencies: ["CRdKafka", "Kafka"], path: "Tests/BrokerFaults"),
+        // MARK: - Tools
 
-        // What tests of several modules share.
-        .target(
-            name: "TestSupport",
-            dependencies: [
-                "JuiceHTTP", .product(name: "Hummingbird", package: "hummingbird"), .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ], path: "Tests/TestSupport"),
-
-        // Knows the contract and nothing of the service, so that the one can be held against the other.
-        .target(name: "JuiceAudit"), .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit"]),
-        // A proxy before brokers that holds back, cuts, delays and repeats single requests.
-        .target(
-            name: "FaultyNetwork",
-            dependencies: [
-                "CRdKafka", .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-            ], path: "Tools/FaultyNetwork"),
-        .testTarget(
-            name: "FaultyNetworkTests",
-            dependencies: ["FaultyNetwork", .product(name: "NIOCore", package: "swift-nio")]),
-        .executableTarget(
-            name: "torture",
-            dependencies: [
-                "CRdKafka", "FaultyNetwork", "JuiceAudit", "JuiceDomain", "Kafka",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            path: "Tools/torture"
-        ),
-        .testTarget(name: "tortureTests", dependencies: ["JuiceAudit", "torture"]),
         .executableTarget(
             name: "simulate",
             dependencies: [
-                "JuiceAudit", "JuiceEngine", "JuiceDomain", "JuiceMessages", "JuiceRestockBot", "Kafka",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "JuiceAudit", "JuiceDomain", "JuiceEngine", "JuiceMessages", "JuiceRestockBot", "Kafka", argumentParser,
             ],
-            path: "Tools/simulate"
-        ),
-
-        // Run by `make bench`, `make heap` and `make instructions`.
+            path: "Tools/simulate"),
+        // A proxy before brokers that holds back, cuts, delays and repeats single requests.
+        .target(
+            name: "FaultyNetwork",
+            dependencies: ["CRdKafka", nio, .product(name: "NIOPosix", package: "swift-nio")], path: "Tools/FaultyNetwork"),
+        .executableTarget(
+            name: "torture",
+            dependencies: ["CRdKafka", "FaultyNetwork", "JuiceAudit", "JuiceDomain", "Kafka", argumentParser, logging],
+            path: "Tools/torture"),
         .executableTarget(
             name: "bench",
             dependencies: [
-                "CBench", "JuiceEngine", "JuiceDomain", "JuiceMessages", "JuiceService", "Kafka",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),
+                "CBench", "JuiceDomain", "JuiceEngine", "JuiceMessages", "JuiceService", "Kafka", argumentParser, logging,
             ],
-            path: "Tools/bench"
-        ),
+            path: "Tools/bench"),
         // The yardstick of the benchmark, loops in plain C on librdkafka; and a malloc that counts.
         .target(name: "CBench", dependencies: ["CRdKafka"], path: "Tools/CBench"),
-        .testTarget(name: "benchTests", dependencies: ["bench", "JuiceDomain", "JuiceMessages", "Kafka", "TestSupport"]),
-
-        // Run by `make soak`.
-        .executableTarget(
-            name: "soak",
-            dependencies: [
-                "BrokerFaults", "Kafka", "CRdKafka", .product(name: "Logging", package: "swift-log"),
-            ],
-            path: "Tools/soak"
-        ),
-        // Run by `make contract` and `make test-browser`.
+        .executableTarget(name: "soak", dependencies: ["BrokerFaults", "CRdKafka", "Kafka", logging], path: "Tools/soak"),
+        // What `make contract` and `make test-browser` start.
         .executableTarget(
             name: "fixtures",
             dependencies: [
-                "BrokerFaults", "JuiceMessages", "JuiceService", "Kafka", "MessageSamples",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ], path: "Tools/fixtures"),
-        .testTarget(
-            name: "JuiceKioskTests",
-            dependencies: [
-                "BrokerFaults", "JuiceHTTP", "JuiceKiosk", "JuiceDomain", "JuiceMessages", "JuiceService", "Kafka", "TestSupport",
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ]), .testTarget(name: "KafkaTests", dependencies: ["BrokerFaults", "CRdKafka", "Kafka", "TestSupport"]),
-        .testTarget(
-            name: "JuiceHTTPTests",
-            dependencies: [
-                "JuiceHTTP", "TestSupport", .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ]), .testTarget(name: "JuiceDomainTests", dependencies: ["JuiceDomain"]),
-        // Messages word for word and at random, and what must hold of any bytes: for the tests of encoders and decoders, for
-        // the check of the schemas and for the fuzzer.
-        .target(
-            name: "MessageSamples", dependencies: ["JuiceDomain", "JuiceMessages"], path: "Tests/MessageSamples"),
+                "BrokerFaults", "JuiceMessages", "JuiceService", "Kafka", "MessageSamples", argumentParser, lifecycle, logging,
+            ],
+            path: "Tools/fixtures"),
         // The Swift example of docs/INTEGRATION.md.
         .executableTarget(
-            name: "order-example", dependencies: ["JuiceMessages", "Kafka", .product(name: "Logging", package: "swift-log")],
-            path: "Examples/swift"),
+            name: "order-example", dependencies: ["JuiceMessages", "Kafka", logging], path: "Examples/swift"),
+
+        // MARK: - Tests
+
+        // Faults of the embedded broker on purpose.
+        .target(name: "BrokerFaults", dependencies: ["CRdKafka", "Kafka"], path: "Tests/BrokerFaults"),
+        .target(name: "TestSupport", dependencies: ["JuiceHTTP", hummingbird, lifecycle, logging], path: "Tests/TestSupport"),
+        // Messages word for word and at random, and what must hold of any bytes: for tests, schemas and the fuzzer.
+        .target(name: "MessageSamples", dependencies: ["JuiceDomain", "JuiceMessages"], path: "Tests/MessageSamples"),
+        .testTarget(name: "KafkaTests", dependencies: ["BrokerFaults", "CRdKafka", "Kafka", "TestSupport"]),
+        .testTarget(name: "JuiceDomainTests", dependencies: ["JuiceDomain"]),
         .testTarget(
-            name: "JuiceMessagesTests", dependencies: ["MessageSamples", "JuiceDomain", "JuiceMessages"],
-            exclude: ["Corpus"]),
+            name: "JuiceMessagesTests", dependencies: ["JuiceDomain", "JuiceMessages", "MessageSamples"], exclude: ["Corpus"]),
         .testTarget(
-            name: "JuiceEngineTests",
-            dependencies: ["JuiceEngine", "JuiceDomain", "JuiceMessages", "TestSupport", "simulate"]),
+            name: "JuiceEngineTests", dependencies: ["JuiceDomain", "JuiceEngine", "JuiceMessages", "TestSupport", "simulate"]),
         .testTarget(
             name: "JuiceServiceTests",
             dependencies: [
-                "BrokerFaults", "JuiceEngine", "JuiceDomain", "JuiceMessages", "JuiceService", "Kafka", "TestSupport", "simulate",
+                "BrokerFaults", "JuiceDomain", "JuiceEngine", "JuiceMessages", "JuiceService", "Kafka", "TestSupport", "simulate",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ]),
+        .testTarget(name: "JuiceHTTPTests", dependencies: ["JuiceHTTP", "TestSupport", coreMetrics, lifecycle]),
+        .testTarget(
+            name: "JuiceKioskTests",
+            dependencies: [
+                "BrokerFaults", "JuiceDomain", "JuiceHTTP", "JuiceKiosk", "JuiceMessages", "JuiceService", "Kafka", "TestSupport",
+                lifecycle,
+            ]),
         .testTarget(
             name: "JuiceRestockBotTests",
-            dependencies: ["JuiceHTTP", "JuiceRestockBot", "Kafka", "JuiceDomain", "JuiceMessages"]),
+            dependencies: ["JuiceDomain", "JuiceHTTP", "JuiceMessages", "JuiceRestockBot", "Kafka"]),
+        .testTarget(name: "JuiceAuditTests", dependencies: ["JuiceAudit"]),
         .testTarget(
             name: "juiceTests",
             dependencies: [
-                "BrokerFaults", "juice", "Kafka", "JuiceAudit", "JuiceHTTP", "JuiceKiosk",
-                "JuiceDomain", "JuiceMessages", "JuiceRestockBot", "JuiceService", "MessageSamples", "TestSupport",
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ]
-        ),
+                "BrokerFaults", "JuiceAudit", "JuiceDomain", "JuiceHTTP", "JuiceKiosk", "JuiceMessages", "JuiceRestockBot",
+                "JuiceService", "Kafka", "MessageSamples", "TestSupport", "juice", "simulate", hummingbird, lifecycle,
+            ]),
+        .testTarget(
+            name: "ToolTests",
+            dependencies: [
+                "FaultyNetwork", "JuiceAudit", "JuiceDomain", "JuiceMessages", "Kafka", "TestSupport", "bench", "torture", nio,
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

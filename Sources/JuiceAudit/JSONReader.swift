@@ -2,9 +2,10 @@
 ///
 /// Foundation's readers do not serve the contract: they pick one of several members with the same name, guess encodings and
 /// do not distinguish `1` from `1.0`.
-struct JSONReader {
-    struct Token {
-        let kind: Kind
+package struct JSONReader {
+    /// A value, or the name of a member.
+    package struct Token {
+        package let kind: Kind
         /// Whether a string had escapes, so that its text is not in the document.
         var isUnescaped = false
         /// Its text, of a string without quotes.
@@ -13,14 +14,14 @@ struct JSONReader {
         /// Where it ends in the document.
         var end = 0
         /// The first token after this value and everything in it.
-        var next: Int
+        package var next: Int
         /// The value of a number written as an integer, if it fits.
         var integer = 0
     }
 
-    enum Kind { case object, array, string, integer, number, yes, no, null }
+    package enum Kind { case object, array, string, integer, number, yes, no, null }
 
-    private(set) var tokens: [Token] = []
+    package private(set) var tokens: [Token] = []
     /// Whether objects and arrays are nested deeper than in any command. Such a document is not read to its end.
     private(set) var isTooDeep = false
     private var bytes = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
@@ -29,6 +30,8 @@ struct JSONReader {
     /// The strings that had escapes, unescaped.
     private var unescaped = Memory(capacity: 1024)
     private var unescapedEnd = 0
+
+    package init() {}
 
     /// Memory at a fixed address.
     private final class Memory {
@@ -42,7 +45,7 @@ struct JSONReader {
     /// Reads one document. The tokens are valid as long as both the bytes and the reader.
     ///
     /// - Returns: whether the bytes are one JSON document in UTF-8. A byte order mark is ignored.
-    mutating func read(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+    package mutating func read(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         tokens.removeAll(keepingCapacity: true)
         (self.bytes, isTooDeep, unescapedEnd, isASCII) = (bytes, false, 0, true)
         position = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
@@ -246,7 +249,7 @@ extension JSONReader {
 
 extension JSONReader {
     /// The text of a string.
-    func text(_ index: Int) -> UnsafeBufferPointer<UInt8> {
+    package func text(_ index: Int) -> UnsafeBufferPointer<UInt8> {
         let token = tokens[index]
         let source = token.isUnescaped ? UnsafeBufferPointer(unescaped.bytes) : bytes
         return UnsafeBufferPointer(rebasing: source[token.start..<token.start + token.count])
@@ -257,20 +260,20 @@ extension JSONReader {
         UnsafeBufferPointer(rebasing: bytes[tokens[first].end..<max(tokens[first].end, tokens[last].end)])
     }
 
-    func string(_ index: Int) -> UnsafeBufferPointer<UInt8>? {
+    package func string(_ index: Int) -> UnsafeBufferPointer<UInt8>? {
         tokens[index].kind == .string ? text(index) : nil
     }
 
-    func integer(_ index: Int) -> Int? { tokens[index].kind == .integer ? tokens[index].integer : nil }
+    package func integer(_ index: Int) -> Int? { tokens[index].kind == .integer ? tokens[index].integer : nil }
 
     /// Calls `body` with the tokens of each name and its value, until it returns false.
-    @inline(__always) func forEachMember(of object: Int, _ body: (_ name: Int, _ value: Int) -> Bool) {
+    @inline(__always) package func forEachMember(of object: Int, _ body: (_ name: Int, _ value: Int) -> Bool) {
         var index = object + 1
         while index < tokens[object].next, body(index, index + 1) { index = tokens[index + 1].next }
     }
 
     /// The first member of this name.
-    func value(_ name: StaticString, of object: Int = 0) -> Int? { value(name, of: object, from: object + 1) }
+    package func value(_ name: StaticString, of object: Int = 0) -> Int? { value(name, of: object, from: object + 1) }
 
     func isRepeated(_ name: StaticString, of object: Int = 0) -> Bool {
         value(name, of: object).map { value(name, of: object, from: tokens[$0].next) != nil } ?? false
@@ -290,11 +293,11 @@ extension JSONReader {
     }
 
     /// The text of a string member.
-    func string(_ name: StaticString) -> String? {
+    package func string(_ name: StaticString) -> String? {
         value(name).flatMap(string).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    func integer(_ name: StaticString) -> Int? { value(name).flatMap(integer) }
+    package func integer(_ name: StaticString) -> Int? { value(name).flatMap(integer) }
 
     func isType(_ type: StaticString) -> Bool {
         value("type").flatMap(string).map { isSame($0, type) } ?? false

@@ -1,3 +1,5 @@
+import JuiceAudit
+
 /// Judges restock bots from what is in the topics: each shortage that the answers show is refilled once.
 ///
 /// It knows the contract and the bots' settings, and shares no code with them. A bot names a refill `GROUP/PARTITION-OFFSET`
@@ -7,23 +9,22 @@
 /// ```swift
 /// let audit = RefillAudit(of: topics, by: RefillAuditRules(group: "juice-restock-bot", low: 5, target: 30))
 /// ```
-public struct RefillAudit: Sendable {
+struct RefillAudit: Sendable {
     /// Every shortage that was not refilled once, and every refill without one.
-    public var faults: [Fault] { list.faults }
+    private(set) var faults: [String] = []
     /// Refills that were made.
-    public private(set) var refills = 0
+    private(set) var refills = 0
     /// Refills that the service rejected.
-    public private(set) var rejected = 0
+    private(set) var rejected = 0
     /// Refills that were sent again.
-    public private(set) var copies = 0
+    private(set) var copies = 0
     /// Copies that the service made again, since it had forgotten the first.
-    public private(set) var forgotten = 0
+    private(set) var forgotten = 0
 
     private let rules: RefillAuditRules
-    private var list = FaultList()
 
     /// Audits all restocks and answers.
-    public init(of topics: AuditTopics, by rules: RefillAuditRules) {
+    init(of topics: AuditTopics, by rules: RefillAuditRules) {
         self.rules = rules
         for (partition, answers) in topics.results.enumerated() {
             let restocks = topics.restocks.indices.contains(partition) ? topics.restocks[partition] : []
@@ -44,7 +45,7 @@ public struct RefillAudit: Sendable {
     }
 
     private struct Fruit {
-        var level = AuditMenu.builtIn.fruits[0].initialLevel
+        var level = 10
         /// The levels in answers since its last refill, that one included.
         var seen: Set<Int> = []
         /// What orders needed in vain, while that is more than there is.
@@ -73,7 +74,7 @@ public struct RefillAudit: Sendable {
         for record in restocks {
             guard let key = record.key, let value = record.value else { continue }
             value.withUnsafeBufferPointer { value in
-                guard json.read(value), json.tokens[0].kind == .object, let id = json.text("restockId"),
+                guard json.read(value), json.tokens[0].kind == .object, let id = json.string("restockId"),
                     id.hasPrefix(rules.prefix(partition))
                 else { return }
                 let name = Name(store: key, id: id)
@@ -101,9 +102,9 @@ public struct RefillAudit: Sendable {
                 for (fruit, level, needed) in json.missing {
                     store.fruits[fruit, default: Fruit()].update(level, needed: needed, target: rules.target)
                 }
-                if let id = json.text("restockId"), id.hasPrefix(rules.prefix(partition)) {
+                if let id = json.string("restockId"), id.hasPrefix(rules.prefix(partition)) {
                     let name = Name(store: key, id: id)
-                    let outcome: Outcome = json.text("type") == "restocked" ? .made : .rejected
+                    let outcome: Outcome = json.string("type") == "restocked" ? .made : .rejected
                     if let first = answered[name] {
                         judgeAgain(name, first, record, partition, outcome == .made ? Array(left.keys) : [], &store)
                     } else {
@@ -123,7 +124,7 @@ public struct RefillAudit: Sendable {
     private mutating func judgeAgain(
         _ name: Name, _ time: Int64, _ record: AuditRecord, _ partition: Int, _ fruits: [String], _ store: inout Store
     ) {
-        if record.timestamp - time <= rules.memory { report(.doubled, partition, record, "\(name.id) is carried out again") }
+        if record.timestamp - time <= rules.memory { report("doubled", partition, record, "\(name.id) is carried out again") }
         forgotten += 1
         for fruit in fruits { store.fruits[fruit]?.refill() }
     }
@@ -136,11 +137,11 @@ public struct RefillAudit: Sendable {
         _ name: Name, _ amounts: [String: Int]?, _ record: AuditRecord, _ partition: Int, _ outcome: Outcome, _ store: inout Store
     ) {
         guard let amounts, let origin = Int64(name.id.dropFirst(rules.prefix(partition).count)) else {
-            return report(.wrong, partition, record, "\(name.id) was never sent")
+            return report("wrong", partition, record, "\(name.id) was never sent")
         }
         if origin < store.answered {
             let problem = "\(name.id) goes back behind the answer to the refill before, at \(store.answered)"
-            report(.doubled, partition, record, problem)
+            report("doubled", partition, record, problem)
         }
         switch outcome {
         case .made: refills += 1
@@ -150,7 +151,7 @@ public struct RefillAudit: Sendable {
             let state = store.fruits[fruit] ?? Fruit()
             if outcome == .made {
                 if let problem = problem(of: amount, to: state) {
-                    report(.wrong, partition, record, "\(fruit) of \(quoted(name.store)): \(problem)")
+                    report("wrong", partition, record, "\(fruit) of \(quoted(name.store)): \(problem)")
                 }
                 store.fruits[fruit]?.refill()
             } else if amounts.count == 1 {
@@ -172,17 +173,19 @@ public struct RefillAudit: Sendable {
         for (fruit, state) in store.fruits where state.level <= rules.low || state.needed != nil {
             guard state.refusedAt == nil else { continue }
             let problem = "\(state.level) of \(fruit) are left in \(name), and nothing was refilled"
-            list.add(.missing, .restocks, partition, nil, problem)
+            faults.append("missing: restocks \(partition): \(problem)")
         }
     }
 
-    private mutating func report(_ category: Fault.Category, _ partition: Int, _ record: AuditRecord, _ problem: String) {
-        list.add(category, .results, partition, record.offset, problem)
+    private mutating func report(_ category: String, _ partition: Int, _ record: AuditRecord, _ problem: String) {
+        faults.append("\(category): results \(partition)@\(record.offset): \(problem)")
     }
+
+    private func quoted(_ store: [UInt8]) -> String { "\"\(String(decoding: store, as: UTF8.self))\"" }
 }
 
 /// The restock bots' settings, and what the contract says about copies.
-public struct RefillAuditRules: Sendable {
+struct RefillAuditRules: Sendable {
     let group: String
     let low: Int
     let target: Int
@@ -192,19 +195,15 @@ public struct RefillAuditRules: Sendable {
     /// The rules for bots of this group, which refill a fruit with at most `low` left up to `target`.
     ///
     /// - Parameter memoryWindow: how long the service recognises repeats, in milliseconds.
-    public init(group: String, low: Int, target: Int, memoryWindow: Int64 = 3_600_000) {
+    init(group: String, low: Int, target: Int, memoryWindow: Int64 = 3_600_000) {
         (self.group, self.low, self.target) = (group, low, target)
-        memory = memoryWindow + min(memoryWindow, Contract.longestDelay)
+        memory = memoryWindow + min(memoryWindow, 300_000)
     }
 
     func prefix(_ partition: Int) -> String { "\(group)/\(partition)-" }
 }
 
 extension JSONReader {
-    fileprivate func text(_ name: StaticString) -> String? {
-        value(name).flatMap(string).map { String(decoding: $0, as: UTF8.self) }
-    }
-
     /// The fruits and amounts of a member; empty if it is not an object.
     fileprivate func amounts(_ name: StaticString) -> [String: Int] {
         var amounts: [String: Int] = [:]

@@ -184,7 +184,7 @@ struct SimulatedBots {
 
     /// The faults of their refills.
     func faults(in topics: AuditTopics) -> [String] {
-        RefillAudit(of: topics, by: RefillAuditRules(group: "bots", low: rules.low, target: rules.target)).faults.map(\.description)
+        RefillAudit(of: topics, by: RefillAuditRules(group: "bots", low: rules.low, target: rules.target)).faults
     }
 }
 
