@@ -61,7 +61,7 @@ build: setup ## Build the juice command
 	@$(SWIFT) build -c $(CONFIGURATION) --product juice
 
 check: setup ## Quick checks while you work, under a minute once built: format, debug build, unit and engine tests, 200 seeds
-	@./scripts/stages.sh lint debug-build unit-tests seeds
+	@./scripts/stages.sh lint debug-build seeds,unit-tests
 
 # Targets that mostly wait run beside targets that mostly compute, and never two that SwiftPM would serialize.
 test: setup ## Everything CI checks: format, build without warnings, all tests
