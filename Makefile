@@ -36,8 +36,8 @@ BROKER_RESTART ?=
 BROKER_COMMAND ?=
 NETWORK ?=
 export BROKER_RESTART BROKER_COMMAND
-# The modules whose API is documented, each after the modules that it imports.
-DOCUMENTED := Kafka JuiceDomain JuiceMessages JuiceEngine JuiceService
+# The modules that other packages can use, each after the modules that it imports.
+DOCUMENTED := Kafka JuiceDomain JuiceMessages
 # Where `make install` puts files.
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -229,7 +229,7 @@ format: setup ## Format the source files
 setup: ## Install librdkafka if it is missing
 	@./scripts/setup.sh
 
-docs: built ## Build the API documentation of all modules into .build/docs; a warning is an error
+docs: built ## Build the API documentation of the modules that other packages can use into .build/docs; a warning is an error
 	@./scripts/docs.sh $(DEBUG) $(DOCUMENTED) > .build/docs.log 2>&1 || { cat .build/docs.log; exit 1; }
 	@echo "Built the API documentation in .build/docs"
 

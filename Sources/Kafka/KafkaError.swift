@@ -207,7 +207,8 @@ extension KafkaError.Code {
 /// The codes that somebody here names. `rdkafka.h` says what each means; those with two underscores there are librdkafka's own.
 extension KafkaError.Code {
     package static let fatal = Self(RD_KAFKA_RESP_ERR__FATAL)
-    package static let timedOut = Self(RD_KAFKA_RESP_ERR__TIMED_OUT)
+    /// Nobody answered or confirmed in time.
+    public static let timedOut = Self(RD_KAFKA_RESP_ERR__TIMED_OUT)
     package static let transport = Self(RD_KAFKA_RESP_ERR__TRANSPORT)
     package static let allBrokersDown = Self(RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
     package static let resolve = Self(RD_KAFKA_RESP_ERR__RESOLVE)
