@@ -148,8 +148,8 @@ extension AnswerEncoder {
     private func writeJuiceMade(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
         begin(beginnings.juiceMade, head, into: &buffer)
         append(content.order, into: &buffer)
-        appendAmounts(of: content, after: { $0.firstUsed }, into: &buffer)
-        appendLevels(of: content, after: { $0.firstLeftAfterAmounts }, into: &buffer)
+        appendFruits(of: content, by: { $0.amount }, after: { $0.firstUsed }, into: &buffer)
+        appendFruits(of: content, by: { $0.level }, after: { $0.firstLeftAfterAmounts }, into: &buffer)
         appendRevision(of: content, into: &buffer)
         switch content.order {
         case .single(let item) where item.quantity == 1: append(juices[item.juice].madeOne, into: &buffer)
@@ -189,7 +189,7 @@ extension AnswerEncoder {
 
     private func writeRestocked(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
         begin(beginnings.restocked, head, into: &buffer)
-        appendLevels(of: content, after: { $0.firstLeft }, into: &buffer)
+        appendFruits(of: content, by: { $0.level }, after: { $0.firstLeft }, into: &buffer)
         appendRevision(of: content, into: &buffer)
         append(phrases.restocked, into: &buffer)
         appendList(of: content, into: &buffer) { $0.level }
@@ -199,8 +199,8 @@ extension AnswerEncoder {
     private func writeCancelled(_ content: AnswerContent, _ head: AnswerHead, into buffer: inout OutputBuffer) {
         begin(beginnings.cancelled, head, into: &buffer)
         guard content.fruits.count > 0 else { return append(phrases.cancelledNothing, into: &buffer) }
-        appendAmounts(of: content, after: { $0.firstReturned }, into: &buffer)
-        appendLevels(of: content, after: { $0.firstLeftAfterAmounts }, into: &buffer)
+        appendFruits(of: content, by: { $0.amount }, after: { $0.firstReturned }, into: &buffer)
+        appendFruits(of: content, by: { $0.level }, after: { $0.firstLeftAfterAmounts }, into: &buffer)
         appendRevision(of: content, into: &buffer)
         append(phrases.cancelled.before, into: &buffer)
         appendList(of: content, into: &buffer) { $0.amount }
@@ -246,29 +246,16 @@ extension AnswerEncoder {
         append(juice.several.after, into: &buffer)
     }
 
+    /// The fruits as members, each with a number, after what comes before the first of them.
     @inline(__always)
-    private func appendAmounts(
-        of content: AnswerContent,
-        after first: (FruitFragments) -> Fragment,
+    private func appendFruits(
+        of content: AnswerContent, by number: (FruitTally.Line) -> Int, after first: (FruitFragments) -> Fragment,
         into buffer: inout OutputBuffer
     ) {
         for place in 0..<content.fruits.count {
             let line = content.fruits[place]
             append(place == 0 ? first(fruits[line.fruit]) : fruits[line.fruit].next, into: &buffer)
-            buffer.append(decimal: line.amount)
-        }
-    }
-
-    @inline(__always)
-    private func appendLevels(
-        of content: AnswerContent,
-        after first: (FruitFragments) -> Fragment,
-        into buffer: inout OutputBuffer
-    ) {
-        for place in 0..<content.fruits.count {
-            let line = content.fruits[place]
-            append(place == 0 ? first(fruits[line.fruit]) : fruits[line.fruit].next, into: &buffer)
-            buffer.append(decimal: line.level)
+            buffer.append(decimal: number(line))
         }
     }
 

@@ -111,21 +111,21 @@ struct LogExtents {
             inputs[log] = position
             look(at: log, before: position.offset, in: watermarks)
         }
-        var horizons = journals.keys.reduce(into: [:]) { $0[$1.partition] = AnswerRestoreTime(now: now) }
+        var restoreTimes = journals.keys.reduce(into: [:]) { $0[$1.partition] = AnswerRestoreTime(now: now) }
         // What cannot be read says nothing of the time.
         try consumer.read(ranges, timeout: timeout, skippingDamage: true) { record in
             guard let position = inputs[TopicPartition(topic: record.topic, partition: record.partition)] else {
-                horizons[record.partition]?.addAnswer(at: record.timestamp)
+                restoreTimes[record.partition]?.addAnswer(at: record.timestamp)
                 return true
             }
             guard record.offset < position.offset else {
-                horizons[record.partition]?.addUnread(position.topic, at: record.timestamp)
+                restoreTimes[record.partition]?.addUnread(position.topic, at: record.timestamp)
                 return false
             }
-            horizons[record.partition]?.addRead(position.topic, at: record.timestamp)
+            restoreTimes[record.partition]?.addRead(position.topic, at: record.timestamp)
             return true
         }
-        let times = journals.keys.reduce(into: [:]) { $0[$1] = horizons[$1.partition]?.start(retention: retention) }
+        let times = journals.keys.reduce(into: [:]) { $0[$1] = restoreTimes[$1.partition]?.start(retention: retention) }
         let first = try consumer.offsets(since: times, timeout: timeout)
         // If no record is that recent, there is no answer to read.
         return journals.reduce(into: [:]) { $0[$1.key.partition] = first[$1.key] ?? $1.value.high }

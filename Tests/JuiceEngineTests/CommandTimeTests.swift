@@ -1,7 +1,7 @@
 import JuiceEngine
 import Testing
 
-/// The effective time of a command, and the answer horizon that follows from it.
+/// The effective time of a command, and the restore time that follows from it.
 @Suite struct CommandTimeTests {
     private static let now: Timestamp = 1_700_000_000_000
     private static let week: Timestamp = 604_800_000
@@ -25,11 +25,11 @@ import Testing
     }
 
     private func start(answers: [Timestamp?] = [], read: [Timestamp?] = [], unread: [Timestamp?] = []) -> Timestamp {
-        var horizon = AnswerRestoreTime(now: Self.now)
-        for time in answers { horizon.addAnswer(at: time) }
-        for time in read { horizon.addRead(.orders, at: time) }
-        for time in unread { horizon.addUnread(.orders, at: time) }
-        return horizon.start(retention: 0) - Self.now
+        var restoreTime = AnswerRestoreTime(now: Self.now)
+        for time in answers { restoreTime.addAnswer(at: time) }
+        for time in read { restoreTime.addRead(.orders, at: time) }
+        for time in unread { restoreTime.addUnread(.orders, at: time) }
+        return restoreTime.start(retention: 0) - Self.now
     }
 
     @Test func theHorizonIsTheTimeOfTheLastCommands() {
@@ -51,9 +51,9 @@ import Testing
     }
 
     @Test func bothTopicsCount() {
-        var horizon = AnswerRestoreTime(now: Self.now)
-        horizon.addUnread(.orders, at: Self.now)
-        horizon.addRead(.restocks, at: Self.now - 500)
-        #expect(horizon.start(retention: 1_000) == Self.now - 1_500)
+        var restoreTime = AnswerRestoreTime(now: Self.now)
+        restoreTime.addUnread(.orders, at: Self.now)
+        restoreTime.addRead(.restocks, at: Self.now - 500)
+        #expect(restoreTime.start(retention: 1_000) == Self.now - 1_500)
     }
 }

@@ -60,7 +60,7 @@ enum Flaw: String, CaseIterable, Sendable {
     case newPartitionsReadFromTheirEnd
     /// Markers at the end of a log are never passed, so the partition seems to lag for ever.
     case markersNotPassed
-    /// The age of commands and the answer horizon depend on the reader's clock.
+    /// The age of commands and the restore time depend on the reader's clock.
     case windowByReadersClock
     /// Where forwarded commands came from is not restored, so their copies are answered.
     case copiesAnsweredTwice

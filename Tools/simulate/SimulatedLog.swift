@@ -395,20 +395,20 @@ final class SimulatedLog: CommandLog {
             let places = places(positions)
             return Set(positions.map { $0.partition % cluster.partitionCount }).sorted().reduce(into: [:]) {
                 let results = cluster[.results, $1]
-                let time = horizon(of: $1, places).start(retention: retention)
+                let time = restoreTime(of: $1, places).start(retention: retention)
                 $0[$1] = flaw == .answersNotReadBack ? results.end : results.firstOffset(since: time) ?? results.end
             }
         }
     }
 
     /// Adds the last answers, the last read commands and the first unread one, all of them committed or not.
-    private func horizon(of partition: Int32, _ positions: [Place: Offset]) -> AnswerRestoreTime {
-        var horizon = AnswerRestoreTime(now: now)
-        // Without records, the horizon depends on the reader's clock alone.
-        if flaw == .windowByReadersClock { return horizon }
+    private func restoreTime(of partition: Int32, _ positions: [Place: Offset]) -> AnswerRestoreTime {
+        var restoreTime = AnswerRestoreTime(now: now)
+        // Without records, the restore time depends on the reader's clock alone.
+        if flaw == .windowByReadersClock { return restoreTime }
         let results = cluster[.results, partition]
         for (_, record) in results.read(.uncommitted, from: results.end - AnswerRestoreTime.lookBack).records {
-            horizon.addAnswer(at: record.timestamp)
+            restoreTime.addAnswer(at: record.timestamp)
         }
         for topic in InputTopic.allCases {
             let place = Place(topic: topic.topic, partition: partition)
@@ -417,13 +417,13 @@ final class SimulatedLog: CommandLog {
             let span = log.read(.uncommitted, from: next - AnswerRestoreTime.lookBack, max: Int(AnswerRestoreTime.lookBack) + 1)
             for (offset, record) in span.records {
                 guard offset < next else {
-                    horizon.addUnread(topic, at: record.visibleTimestamp)
+                    restoreTime.addUnread(topic, at: record.visibleTimestamp)
                     break
                 }
-                horizon.addRead(topic, at: record.visibleTimestamp)
+                restoreTime.addRead(topic, at: record.visibleTimestamp)
             }
         }
-        return horizon
+        return restoreTime
     }
 
     func openChangelog(_ positions: [ChangelogPosition], isolation: Isolation) throws(LogError) {

@@ -1,6 +1,6 @@
 /// A rolling restart and a scale-out: restarts each instance in turn, then adds one. With a broker command it also stops, kills
 /// and starts each broker.
-final class RollingRestart: Course {
+final class RollingRestart: Scenario {
     private(set) var problems: [String] = []
     private(set) var summary: [String] = []
 

@@ -1,7 +1,7 @@
 import JuiceDomain
 
 /// Disturbs the service in random ways, round after round, and measures how long it takes to answer again.
-final class Rounds: Course {
+final class Rounds: Scenario {
     private(set) var problems: [String] = []
 
     private let bed: TestBed
@@ -68,7 +68,7 @@ final class Rounds: Course {
         Console.line("round \(margin)\(number)  \(text)")
     }
 
-    // MARK: Deeds
+    // MARK: Faults
 
     /// Kills instances and starts them again under the same ids.
     private func restart(count: Int) throws {

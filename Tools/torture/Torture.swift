@@ -49,7 +49,7 @@ struct Torture: ParsableCommand {
 }
 
 /// What is done to the service while it is under load.
-protocol Course: AnyObject {
+protocol Scenario: AnyObject {
     /// Does it.
     func run() throws
     /// Reports something that went wrong besides the contract, such as a service that never answered again.
@@ -60,7 +60,7 @@ protocol Course: AnyObject {
     var summary: [String] { get }
 }
 
-/// What a course works with.
+/// What a scenario works with.
 struct TestBed {
     let plan: Plan
     let cluster: Cluster
@@ -121,17 +121,17 @@ private struct TortureRun {
         try cluster.createTopics()
         let bed = try start(fleet, cluster, network)
         defer { bed.watch.stop() }
-        let course: any Course = plan.rolling ? try RollingRestart(bed) : try Rounds(bed)
+        let scenario: any Scenario = plan.rolling ? try RollingRestart(bed) : try Rounds(bed)
         network?.resumeFaults()
-        try course.run()
+        try scenario.run()
         network?.pauseFaults()
-        try finish(course, bed)
+        try finish(scenario, bed)
         Console.status("reading the topics")
         let topics = try cluster.readTopics()
         Console.status("auditing")
         let report = Report(
             audit: Audit(of: topics, by: plan.rules), lost: Report.lost(bed.load.acknowledged, in: topics),
-            problems: course.problems + (network?.problems ?? []), summary: course.summary + (network?.summary ?? []))
+            problems: scenario.problems + (network?.problems ?? []), summary: scenario.summary + (network?.summary ?? []))
         report.print(as: plan.rolling ? "rolling restart" : "torture: \(plan.rounds) rounds")
         isSound = try (!plan.topicsAnew || TopicsAnew(bed).run()) && report.isSound
         if !isSound { Console.line("The topics \(plan.prefix)* and the logs in \(folder.path) are kept.") }
@@ -153,16 +153,16 @@ private struct TortureRun {
     }
 
     /// Ends the load, lets the service answer everything, and stops it.
-    private func finish(_ course: any Course, _ bed: TestBed) throws {
+    private func finish(_ scenario: any Scenario, _ bed: TestBed) throws {
         Console.status("waiting for the last answers")
         try bed.load.stop()
         // Before those that rest are started: one that fell would be among them.
-        for problem in bed.fleet.collectCrashes() { course.report(problem: problem) }
+        for problem in bed.fleet.collectCrashes() { scenario.report(problem: problem) }
         for instance in bed.fleet.resting { try instance.start() }
         let isDrained = try wait(for: plan.recoveryTimeout * 2) { (try? bed.cluster.isDrained()) ?? false }
-        if !isDrained { course.report(problem: "by the group's offsets not all commands are processed") }
+        if !isDrained { scenario.report(problem: "by the group's offsets not all commands are processed") }
         let fallen = bed.fleet.collectCrashes()
-        for problem in try fallen + bed.fleet.stopAll() { course.report(problem: problem) }
+        for problem in try fallen + bed.fleet.stopAll() { scenario.report(problem: problem) }
     }
 }
 
