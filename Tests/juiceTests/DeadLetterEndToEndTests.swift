@@ -29,38 +29,36 @@ struct DeadLetterEndToEndTests {
         #expect(letter.sendersHeaders == [trace])
         #expect(letter.source.topic == clients.topics.orders)
 
-        let order = FileManager.default.temporaryDirectory.path + "/value-\(UUID())"
-        let corrected = #"{"orderId":"corrected","juice":"kiwi"}"# + "\n"
-        #expect(FileManager.default.createFile(atPath: order, contents: Data(corrected.utf8)))
-        defer { try? FileManager.default.removeItem(atPath: order) }
-        let request = try ResendRequest([letter.position.text], given(["value": order]))
-        let waiter = try AnswerWaiter(clients, deadline: deadline)
-        #expect(try resend(clients, request) == ["\(letter.position.text) sent to \(clients.topics.orders) partition 0"])
-        let answer = try waiter.answer(to: .order, id: "corrected", store: "강남", deadline: deadline)
-        #expect(answer?.answer.isMade == true)
-        #expect(try resend(clients, request) == ["\(letter.position.text) was sent before"])
-        let all = try ResendRequest([], given(["all": "true"]))
-        #expect(try resend(clients, all).isEmpty)
+        let path = FileManager.default.temporaryDirectory.path + "/value-\(UUID())"
+        let order = OutgoingCommand.order(id: "corrected", store: "강남", juice: "kiwi")
+        #expect(FileManager.default.createFile(atPath: path, contents: Data(order.value + Array("\n".utf8))))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let position = letter.position.text
+        func resend(_ positions: String..., options: [String: String] = [:]) throws -> [String] {
+            try Self.resend(clients, ResendRequest(positions, given(options)))
+        }
+        let answers = try clients.newAnswers(timeout: .seconds(30))
+        #expect(try resend(position, options: ["value": path]) == ["\(position) sent to \(clients.topics.orders) partition 0"])
+        #expect(try answers.answer(to: order, deadline: deadline)?.answer.isMade == true)
+        #expect(try resend(position, options: ["value": path]) == ["\(position) was sent before"])
+        #expect(try resend(options: ["all": "true"]).isEmpty)
 
         let after = try letters(clients, atLeast: 1, deadline)
         #expect(after.map(\.position) == [letter.position])
         #expect(after.map(\.isResent) == [true])
-        let none = try ResendRequest(["0@999"], given())
-        #expect(throws: Failure.self) { try resend(clients, none) }
-        let several = try ResendRequest(["0@999", letter.position.text], given())
-        #expect(
-            try resend(clients, several).sorted()
-                == ["0@999 not sent: there is no dead letter", "\(letter.position.text) was sent before"].sorted())
+        #expect(throws: Failure.self) { try resend("0@999") }
+        let missing = "0@999 not sent: there is no dead letter"
+        #expect(try Set(resend("0@999", position)) == [missing, "\(position) was sent before"])
     }
 
     /// After a slow commit the sender would initialise its transactional id again, and fence a sender that started meanwhile.
     @Test func whoeverMayHaveBeenFencedReadsTheNotesFirst() async throws {
         try await onThread {
             let broker = try EmbeddedBroker(logger: EmbeddedService.quiet)
-            let topics = TopicNames()
-            for topic in topics.all { try broker.createTopic(topic, partitionCount: 1) }
             let clients = KafkaClients(bootstrapServers: broker.bootstrapServers, logger: EmbeddedService.quiet)
-            let sender = try DeadLetterSender(clients, deadline: Deadline(after: .seconds(30)))
+            let topics = clients.topics
+            for topic in topics.all { try broker.createTopic(topic, partitionCount: 1) }
+            let sender = try DeadLetterSender(clients, timeout: .seconds(30))
             func send(_ offset: Offset) throws(KafkaError) {
                 let record = ResendRequest.Record(
                     letter: LetterPosition(partition: 0, offset: offset), topic: topics.orders, partition: 0, key: nil, value: [],
@@ -72,11 +70,10 @@ struct DeadLetterEndToEndTests {
             let error = #expect(throws: KafkaError.self) { try send(1) }
             #expect(error?.code == .state)
             #expect(error.map(DeadLetterSender.isFinal) == false)
-            let orders = try TopicReader(
-                clients, topic: topics.orders, upTo: .highWatermark, deadline: Deadline(after: .seconds(30)))
+            let orders = try TopicReader(clients, topic: topics.orders, upTo: .highWatermark, timeout: .seconds(30))
             // Not by offsets: newer embedded brokers also write markers.
             var sent = 0
-            try orders.readAll(idleTimeout: .seconds(10)) { _ in sent += 1 }
+            try orders.readAll { _ in sent += 1 }
             #expect(sent == 1)
         }
     }
@@ -92,7 +89,7 @@ struct DeadLetterEndToEndTests {
     /// The dead letters, once there are this many.
     static func letters(_ clients: KafkaClients, atLeast count: Int, _ deadline: Deadline) throws -> [DeadLetter] {
         while true {
-            let found = try DeadLetterReader(clients, deadline: deadline).last(1000, idleTimeout: .seconds(10)) { _ in true }
+            let found = try DeadLetterReader(clients, timeout: .seconds(30)).last(1000) { _ in true }
             if found.count >= count || deadline.isOver { return found }
         }
     }
@@ -130,24 +127,19 @@ struct DeadLetterEndToEndTests {
             let found = try DeadLetterEndToEndTests.letters(site.clients, atLeast: count, Deadline(after: .seconds(60)))
             #expect(found.count == count)
             // This one is never committed.
-            let dead = try DeadLetterSender(site.clients, deadline: Deadline(after: .seconds(30)))
+            let dead = try DeadLetterSender(site.clients, timeout: .seconds(30))
             let request = try ResendRequest([], given(["all": "true", "unchecked": "true"]))
             try dead.begin(found.prefix(5).map { try request.record(for: $0, site.topics, partitionCount: 3) })
         }
         try await withThrowingTaskGroup(of: Void.self) { tasks in
-            for _ in 0..<4 {
-                tasks.addTask { try await onThread { try resendAll(site.clients) } }
-            }
+            for _ in 0..<4 { tasks.addTask { try await onThread { try resendAll(site.clients) } } }
             try await tasks.waitForAll()
         }
         try await onThread {
-            let orders = try TopicReader(
-                site.clients, topic: site.topics.orders, upTo: .highWatermark, deadline: Deadline(after: .seconds(30)))
+            let orders = try TopicReader(site.clients, topic: site.topics.orders, upTo: .highWatermark, timeout: .seconds(30))
             var sent: [String: Int] = [:]
-            try orders.read(orders.watermarks.mapValues { $0.low..<$0.high }, idleTimeout: .seconds(30)) { record in
-                let letter = DeadLetter(record)
-                guard let from = letter.header(HeaderName.resentFrom) else { return }
-                sent[from, default: 0] += 1
+            try orders.readAll { record in
+                if let from = DeadLetter(record).header(HeaderName.resentFrom) { sent[from, default: 0] += 1 }
             }
             #expect(sent.count == count)
             #expect(sent.values.allSatisfy { $0 == 1 })

@@ -49,25 +49,21 @@ struct DeadLetterTests {
         func note(_ offset: Offset, of letter: Offset) -> DeadLetter {
             record(offset, nil, (HeaderName.resentLetter, "1/\(letter)"))
         }
-        var found = FoundLetters()
         let records = [
             letter(0, "a", source: "7"), letter(1, "b", source: "8"), letter(2, "a", source: "7"),
             // In a topic that was made anew, and of somebody else.
-            letter(3, "c", source: "7"), record(4, "a"), record(5, "a"),
-            note(6, of: 2), letter(7, "a", source: "7"),
+            letter(3, "c", source: "7"), record(4, "a"), record(5, "a"), note(6, of: 2), letter(7, "a", source: "7"),
             // No notes of letters before them.
             note(8, of: 9), letter(9, "d", source: "9"),
             // A record that the service put aside is a letter, whatever headers its sender set.
             record(10, "e", (HeaderName.resentLetter, "1/1"), (HeaderName.errorCode, "notJSON")),
         ]
-        for record in records { found.add(record) { $0.position.offset != 3 } }
-        let letters = found.take()
-        #expect(letters.map(\.position.offset) == [0, 1, 4, 5, 9, 10])
+        var log = LetterLog()
+        let found = records.compactMap { log.letter($0) }
+        let letters = log.marked(found)
+        #expect(letters.map(\.position.offset) == [0, 1, 3, 4, 5, 9, 10])
         #expect(letters.filter(\.isResent).map(\.position.offset) == [0])
-        #expect([0, 1, 2, 3, 7].map { found.first(of: Self.place($0)).offset } == [0, 1, 0, 3, 0])
-        found.add(letter(11, "d", source: "9"))
-        found.add(letter(12, "e", source: "10"))
-        #expect(found.take().map(\.position.offset) == [12])
+        #expect([0, 1, 2, 3, 7].map { log.first(of: Self.place($0)).offset } == [0, 1, 0, 3, 0])
     }
 
     // MARK: - Showing
@@ -130,8 +126,7 @@ struct DeadLetterTests {
         for letter: DeadLetter, value: String? = nil, key: String? = nil, isUnchecked: Bool = false
     ) throws -> ResendRequest.Record {
         var request = try ResendRequest(["1@7"], given())
-        request.value = value.map { Array($0.utf8) }
-        request.key = key.map { Array($0.utf8) }
+        (request.value, request.key) = (value.map { Array($0.utf8) }, key.map { Array($0.utf8) })
         request.isUnchecked = isUnchecked
         return try request.record(for: letter, TopicNames(), partitionCount: 4)
     }
@@ -180,10 +175,8 @@ struct DeadLetterTests {
 
     @Test(
         arguments: [
-            ([], [:], "which dead letters?"),
-            (["1@2"], ["all": "true"], "--all and positions exclude each other"),
-            (["x"], [:], "\"x\" is not PARTITION@OFFSET"),
-            (["1@2"], ["code": "notJSON"], "--code and --source choose"),
+            ([], [:], "which dead letters?"), (["1@2"], ["all": "true"], "--all and positions exclude each other"),
+            (["x"], [:], "\"x\" is not PARTITION@OFFSET"), (["1@2"], ["code": "notJSON"], "--code and --source choose"),
             (["1@2", "1@3"], ["key": "a"], "--value and --key are for one"),
             ([], ["all": "true", "value": "-"], "--value and --key are for one"),
             (["1@2"], ["value": "/no/such/file"], "the value's file /no/such/file cannot be read"),

@@ -24,20 +24,20 @@ struct HistoryTests {
 
     private static let all = [made, restocked, repeated, note, cancelled, nothing, newest]
 
-    private func print(_ format: any AnswerFormat, printsJSON: Bool, _ records: [String] = all) throws -> [String] {
-        var bytes: [UInt8] = []
-        let entries = records.enumerated().map { offset, json in
-            ResultsReader.Entry(
-                answer: try? Answer(json: json), bytes: Array(json.utf8), timestamp: nil, partition: 0, offset: Int64(offset))
+    private func print(_ format: any AnswerFormat, printsJSON: Bool = false, _ records: [String] = all) -> [String] {
+        AnswerPrinter.lines(of: format, printsJSON: printsJSON) { printer in
+            for (offset, json) in records.enumerated() {
+                printer.print(
+                    ResultsReader.Entry(
+                        answer: try? Answer(json: json), bytes: Array(json.utf8), timestamp: nil, partition: 0,
+                        offset: Int64(offset)))
+            }
+            #expect(!printer.isEmpty)
         }
-        var printer = AnswerPrinter(format, printsJSON: printsJSON, to: BatchedOutput { bytes += $0 })
-        try printer.collecting { body in entries.forEach(body) }
-        #expect(!printer.isEmpty)
-        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    @Test func theHistoryIsTheChangesAndWhatIsMissing() throws {
-        let lines = try print(HistoryFormat(paint: .none), printsJSON: false)
+    @Test func theHistoryIsTheChangesAndWhatIsMissing() {
+        let lines = print(HistoryFormat(paint: .none))
         #expect(
             lines.map { String($0.drop { $0 == " " }) } == [
                 "17  order b: 2 × kiwi, mango  used kiwi 6, mango 2  left kiwi 4, mango 8",
@@ -49,19 +49,19 @@ struct HistoryTests {
             ])
     }
 
-    @Test func forProgramsItIsRecordsAndWhatIsMissing() throws {
+    @Test func forProgramsItIsRecordsAndWhatIsMissing() {
         func missing(_ from: Int, _ to: Int) -> String {
             #"{"from":\#(from),"message":"revisions \#(from) to \#(to) are missing","store":"g","to":\#(to),"#
                 + #""type":"revisionsMissing"}"#
         }
         #expect(
-            try print(HistoryFormat(paint: .none), printsJSON: true) == [
+            print(HistoryFormat(paint: .none), printsJSON: true) == [
                 Self.made, Self.restocked, missing(19, 21), Self.cancelled, missing(23, 24), Self.newest,
             ])
     }
 
-    @Test func resultsShowAllAnswersAndNotesAndWhatIsMissing() throws {
-        let lines = try print(ResultsFormat(paint: .none), printsJSON: false)
+    @Test func resultsShowAllAnswersAndNotesAndWhatIsMissing() {
+        let lines = print(ResultsFormat(paint: .none))
         #expect(lines.count == Self.all.count + 2)
         #expect(lines[3] == "partition 0 offset 3  " + Self.note)
         #expect(lines[4] == "g             missing       revisions 19 to 21 are missing")
@@ -69,12 +69,25 @@ struct HistoryTests {
         #expect(lines[7] == "g             missing       revisions 23 to 24 are missing")
     }
 
-    @Test func everyStoreHasRevisionsOfItsOwn() throws {
+    @Test func everyStoreHasRevisionsOfItsOwn() {
         let answers = [("a", 7), ("b", 1), ("a", 8), ("b", 3)].map { store, revision in
             #"{"type":"restocked","restockId":"d","store":"\#(store)","offset":1,"left":{},"revision":\#(revision),"message":""}"#
         }
-        let lines = try print(ResultsFormat(paint: .none), printsJSON: false, answers)
+        let lines = print(ResultsFormat(paint: .none), answers)
         #expect(lines.count == 5)
         #expect(lines[3] == "b             missing       revision 2 is missing")
+    }
+}
+
+extension AnswerPrinter {
+    /// The lines that a printer prints during a body.
+    static func lines(
+        of format: any AnswerFormat, printsJSON: Bool = false, _ body: (AnswerPrinter) throws -> Void
+    ) rethrows -> [String] {
+        var bytes: [UInt8] = []
+        let printer = AnswerPrinter(format, printsJSON: printsJSON, to: BatchedOutput { bytes += $0 })
+        try body(printer)
+        printer.flush()
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 }

@@ -133,9 +133,9 @@ struct BotSite: Sendable {
     }
 
     private func records(_ topic: String) throws -> [[AuditRecord]] {
-        let reader = try TopicReader(clients, topic: topic, deadline: Deadline(after: .seconds(30)))
+        let reader = try TopicReader(clients, topic: topic, timeout: .seconds(30))
         var records = Array(repeating: [AuditRecord](), count: reader.watermarks.count)
-        try reader.read(reader.watermarks.mapValues { $0.low..<$0.high }, idleTimeout: .seconds(30)) { record in
+        try reader.readAll { record in
             records[Int(record.partition)].append(
                 AuditRecord(
                     offset: record.offset, timestamp: record.timestamp ?? 0, key: record.key.map { Array($0) },
@@ -197,10 +197,7 @@ final class OrderLoad: Sendable {
                 var traffic = Traffic(stores: (0..<stores).map { "store-\($0)" }, menu: .standard, seed: 7)
                 while !isEnded.load(ordering: .relaxed) {
                     let order = traffic.next()
-                    try producer.produce(
-                        topic: clients.topics.orders, key: Array(order.store.utf8),
-                        value: OutgoingCommand.order(id: order.id, store: order.store, order.items).value
-                    ) { _ in }
+                    try producer.produce(topic: clients.topics.orders, key: Array(order.store.utf8), value: order.value) { _ in }
                     producer.poll(timeout: .milliseconds(5))
                 }
                 producer.poll(timeout: .seconds(1))

@@ -92,15 +92,12 @@ final class RunningBot: Sendable {
     }
 }
 
-/// Sends orders and reads their answers and the stock.
+/// Sends commands and reads their answers and the stock.
 struct TestClient {
     let clients: KafkaClients
     let deadline: Deadline
 
-    init(_ clients: KafkaClients, _ deadline: Deadline) {
-        self.clients = clients
-        self.deadline = deadline
-    }
+    init(_ clients: KafkaClients, _ deadline: Deadline) { (self.clients, self.deadline) = (clients, deadline) }
 
     func order(_ juice: String, quantity: Int = 1, store: String) throws -> Answer {
         try answer(.order(id: UUID().uuidString, store: store, juice: juice, quantity: quantity))
@@ -108,26 +105,27 @@ struct TestClient {
 
     /// Sends a command and waits for its answer.
     func answer(_ command: OutgoingCommand) throws -> Answer {
-        let waiter = try AnswerWaiter(clients, deadline: deadline)
-        let sender = try CommandSender(clients, timeout: deadline.remaining)
-        let delivery = try sender.send(command, deadline: deadline)
-        #expect(delivery.offset != nil)
-        let found = try waiter.answer(to: command.kind, id: command.id, store: command.store, deadline: deadline)
-        return try #require(found?.answer)
+        let answers = try clients.newAnswers(timeout: deadline.remaining)
+        #expect(try clients.send(command, deadline: deadline).offset != nil)
+        return try #require(try answers.answer(to: command, deadline: deadline)).answer
     }
 
-    func level(of fruit: String, in store: String) throws -> Int? {
-        let reader = try StockReader(clients, store: store, deadline: deadline)
-        try reader.readAll(idleTimeout: deadline.remaining)
-        return reader.latest.first?.record.stock.first { $0.fruit == fruit }?.amount
+    /// The levels of the stores' fruits, or of one store's.
+    func stock(of store: String? = nil) throws -> [String: [String: Int]] {
+        let reader = try StockReader(clients, store: store, timeout: deadline.remaining)
+        try reader.readAll()
+        return Dictionary(
+            uniqueKeysWithValues: reader.latest.map { entry in
+                (entry.record.store, Dictionary(uniqueKeysWithValues: entry.record.stock.map { ($0.fruit, $0.amount) }))
+            })
     }
+
+    func level(of fruit: String, in store: String) throws -> Int? { try stock(of: store)[store]?[fruit] }
 }
 
 extension Answer {
     /// The answer in a record, as the service writes it.
-    init(json: String) throws {
-        self = try Array(json.utf8).withUnsafeBytes { try AnswerDecoder().decode($0) }
-    }
+    init(json: String) throws { self = try Array(json.utf8).withUnsafeBytes { try AnswerDecoder().decode($0) } }
 
     var isMade: Bool {
         if case .juiceMade = outcome { true } else { false }

@@ -16,7 +16,6 @@ struct Failure: Error, Equatable {
         case configuration = 78
     }
 
-    /// The exit status.
     let status: Status
     /// What went wrong, in one line.
     let message: String
@@ -24,9 +23,7 @@ struct Failure: Error, Equatable {
     var hint: String?
 
     init(_ status: Status, _ message: String, hint: String? = nil) {
-        self.status = status
-        self.message = message
-        self.hint = hint
+        (self.status, self.message, self.hint) = (status, message, hint)
     }
 
     /// The text for standard error: `juice: …`, then the hint.
@@ -40,10 +37,8 @@ struct Failure: Error, Equatable {
 struct Deadline {
     private let end: ContinuousClock.Instant
 
-    /// A deadline `duration` from now.
     init(after duration: Duration) { end = .now + duration }
 
-    /// Whether the deadline has passed.
     var isOver: Bool { ContinuousClock.now >= end }
 
     /// The time left, never negative.

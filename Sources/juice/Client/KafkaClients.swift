@@ -18,14 +18,8 @@ struct KafkaClients: Sendable {
         case fallback
     }
 
-    /// Kafka's default address.
-    static let fallbackServers = "127.0.0.1:9092"
-
-    /// The brokers, as `host:port`, separated by commas.
     let bootstrapServers: String
-    /// Where the broker addresses come from.
     var origin = Origin.configured
-    /// The names of the service's topics.
     var topics = TopicNames()
     /// The user's librdkafka properties, which may contain secrets.
     var properties: [String: String] = [:]
@@ -35,7 +29,6 @@ struct KafkaClients: Sendable {
 }
 
 extension KafkaClients {
-    /// The clients that the settings describe.
     init(_ settings: Settings, runFiles: RunFiles = .ofThisUser()) throws(Failure) {
         let logger = try settings.logger(default: .warning)
         let (servers, origin): (String, Origin)
@@ -50,7 +43,7 @@ extension KafkaClients {
         } else if let running = running.first {
             (servers, origin) = (running.bootstrapServers, .embedded(processID: running.processID))
         } else {
-            (servers, origin) = (Self.fallbackServers, .fallback)
+            (servers, origin) = ("127.0.0.1:9092", .fallback)
         }
         let properties = try KafkaProperties.read(settings)
         try KafkaProperties.checkNames(properties)
@@ -80,7 +73,7 @@ extension KafkaClients {
         ])
         .merging(base.properties)
         .merging(["enable.idempotence": "true", "partitioner": "murmur2_random"])
-        return try made { () throws(KafkaError) in try Producer(configuration: configuration, hooks: hooks) }
+        return try made(try Producer(configuration: configuration, hooks: hooks))
     }
 
     /// Creates a consumer that joins no group and by default reads only committed records.
@@ -88,18 +81,14 @@ extension KafkaClients {
     /// - Parameter isolation: librdkafka's `isolation.level`.
     func consumer(isolation: String = "read_committed") throws(Failure) -> Consumer {
         let configuration = KafkaConfiguration([
-            "fetch.wait.max.ms": "\(capabilities.fetchWait)",
-            "queued.max.messages.kbytes": "16384",
+            "fetch.wait.max.ms": "\(capabilities.fetchWait)", "queued.max.messages.kbytes": "16384",
         ])
         .merging(base.properties)
         .merging([
-            "group.id": "juice-cli",
-            "enable.auto.commit": "false",
-            "isolation.level": isolation,
-            "enable.partition.eof": "true",
-            "auto.offset.reset": "earliest",
+            "group.id": "juice-cli", "enable.auto.commit": "false", "isolation.level": isolation,
+            "enable.partition.eof": "true", "auto.offset.reset": "earliest",
         ])
-        return try made { () throws(KafkaError) in try Consumer(configuration: configuration, hooks: hooks) }
+        return try made(try Consumer(configuration: configuration, hooks: hooks))
     }
 
     /// A session of transactions under one transactional id, always the same. The caller has to initialise it.
@@ -117,9 +106,13 @@ extension KafkaClients {
             client: { [hooks] _ in (configuration, hooks) })
     }
 
-    /// Creates an admin client.
-    func admin() throws(Failure) -> Admin {
-        try made { () throws(KafkaError) in try Admin(configuration: base, hooks: hooks) }
+    func admin() throws(Failure) -> Admin { try made(try Admin(configuration: base, hooks: hooks)) }
+
+    /// Creates an admin client, and waits until a broker answers.
+    func admin(reachedWithin timeout: Duration) throws(Failure) -> Admin {
+        let admin = try admin()
+        try reach(admin, deadline: Deadline(after: timeout))
+        return admin
     }
 
     /// The configuration that all clients share.
@@ -138,24 +131,15 @@ extension KafkaClients {
         return ClientHooks(logger: logger, onError: { [lastClientError] in lastClientError.record($0) })
     }
 
-    /// Creates a client. If librdkafka rejects the configuration, the user has to fix it.
-    ///
-    /// - Throws: ``Failure`` of status ``Failure/Status/configuration``.
-    private func made<Client>(_ make: () throws(KafkaError) -> Client) throws(Failure) -> Client {
-        do throws(KafkaError) { return try make() } catch { throw Failure(.configuration, error.message) }
+    /// Creates a client. If librdkafka refuses the configuration, the user has to fix it.
+    private func made<Client>(_ client: @autoclosure () throws(KafkaError) -> Client) throws(Failure) -> Client {
+        do throws(KafkaError) { return try client() } catch { throw Failure(.configuration, error.message) }
     }
 }
 
-// MARK: - Reaching brokers
+// MARK: - Brokers that do not answer, and errors
 
 extension KafkaClients {
-    /// Creates an admin client and waits until a broker answers.
-    func admin(reachedWithin timeout: Duration) throws(Failure) -> Admin {
-        let admin = try admin()
-        try reach(admin, deadline: Deadline(after: timeout))
-        return admin
-    }
-
     /// Waits until a broker answers.
     ///
     /// librdkafka retries a refused connection until the timeout, but retrying does not fix a wrong password. A slow broker gets
@@ -174,21 +158,15 @@ extension KafkaClients {
             timeout *= 2
         }
     }
-}
 
-// MARK: - Errors
-
-extension KafkaClients {
     /// Calls Kafka, and turns an error into a message for the user.
-    func ask<Answer>(_ call: () throws(KafkaError) -> Answer) throws(Failure) -> Answer {
+    func ask<Answer>(_ call: @autoclosure () throws(KafkaError) -> Answer) throws(Failure) -> Answer {
         do throws(KafkaError) { return try call() } catch { throw failure(error) }
     }
 
     /// Asks with a consumer, and again while the error is one that passes: a new topic may not have leaders yet.
     func ask<Answer>(
-        _ consumer: Consumer,
-        until deadline: Deadline,
-        _ call: () throws(KafkaError) -> Answer
+        _ consumer: Consumer, until deadline: Deadline, _ call: () throws(KafkaError) -> Answer
     ) throws(Failure) -> Answer {
         while true {
             do throws(KafkaError) {

@@ -12,70 +12,57 @@ final class TopicReader {
     }
 
     /// The start and end of each partition's log when the reader was created.
-    let watermarks: [Int32: Watermarks]
+    let watermarks: [TopicPartition: Watermarks]
+
+    /// The offsets between these.
+    var log: [TopicPartition: Range<Offset>] { watermarks.mapValues { $0.low..<max($0.low, $0.high) } }
 
     private let topic: String
     private let clients: KafkaClients
     private let consumer: Consumer
-    private var started: [TopicPartition] = []
+    /// How long to wait for brokers, and for the next records.
+    private let timeout: Duration
+    private var assigned: [TopicPartition] = []
     private var fullPolls = 0
 
     private static let mostRecords = 1000
     /// How many polls that find as many records as they may pass between two requests to fetch on. librdkafka's queue holds more.
     private static let pollsToFetchOn = 16
 
-    /// Looks up where the topic's partitions start and end. Reading begins with ``start(at:)``.
+    /// Looks up where the topic's partitions start and end.
     ///
     /// - Parameters:
     ///   - store: reads only the partition that holds this store's answers and stock; nil reads all partitions.
-    ///   - end: which offsets ``watermarks`` has as the ends.
+    ///   - end: which offsets are the ends; nil looks up neither starts nor ends.
     init(
-        _ clients: KafkaClients, topic: String, of store: String? = nil, upTo end: End = .lastStableOffset, deadline: Deadline
+        _ clients: KafkaClients, topic: String, of store: String? = nil, upTo end: End? = .lastStableOffset, timeout: Duration
     ) throws(Failure) {
-        self.topic = topic
-        self.clients = clients
-        consumer = try clients.consumer()
+        (self.topic, self.clients, self.timeout) = (topic, clients, timeout)
+        let deadline = Deadline(after: timeout)
+        let consumer = try clients.consumer()
+        self.consumer = consumer
         try clients.reach(consumer, deadline: deadline)
         let isSeparate = end == .highWatermark
         let asker = isSeparate ? try clients.consumer(isolation: "read_uncommitted") : consumer
         defer { if isSeparate { asker.close() } }
-        watermarks = try Self.watermarks(clients, asker, topic: topic, of: store, deadline: deadline)
-    }
-
-    /// A reader with a client of its own for what another reader has looked up.
-    init(_ clients: KafkaClients, topic: String, watermarks: [Int32: Watermarks], deadline: Deadline) throws(Failure) {
-        (self.topic, self.clients, self.watermarks) = (topic, clients, watermarks)
-        let consumer = try clients.consumer()
-        self.consumer = consumer
-        try clients.reach(consumer, deadline: deadline)
-        // Otherwise librdkafka looks up the leaders of the first partitions up to a second after they are assigned.
-        _ = try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
-            try consumer.partitions(of: [topic], timeout: deadline.remaining)
-        }
-    }
-
-    private static func watermarks(
-        _ clients: KafkaClients, _ consumer: Consumer, topic: String, of store: String?, deadline: Deadline
-    ) throws(Failure) -> [Int32: Watermarks] {
-        try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
-            var partitions = try consumer.partitions(of: [topic], timeout: deadline.remaining)
+        watermarks = try clients.ask(asker, until: deadline) { () throws(KafkaError) in
+            // Otherwise librdkafka looks up the leaders of the first partitions up to a second after they are assigned.
+            var partitions = try asker.partitions(of: [topic], timeout: deadline.remaining)
+            guard end != nil else { return [:] }
             if let store {
                 // Stores live in the partitions of the stock topic. Other topics may have got more since.
-                let stock = [clients.topics.stock]
-                let count = try consumer.partitions(of: stock, timeout: deadline.remaining).count
+                let count = try asker.partitions(of: [clients.topics.stock], timeout: deadline.remaining).count
                 let home = Array(store.utf8).withUnsafeBytes { Murmur2.partition(of: $0, count: Int32(clamping: max(1, count))) }
                 partitions.removeAll { $0.partition != home }
             }
-            let watermarks = try consumer.watermarks(of: partitions, timeout: deadline.remaining)
-            return Dictionary(uniqueKeysWithValues: watermarks.map { ($0.key.partition, $0.value) })
+            return try asker.watermarks(of: partitions, timeout: deadline.remaining)
         }
     }
 
     /// Assigns these partitions, and no others, from these offsets on.
-    func start(at offsets: [Int32: Offset]) throws(Failure) {
-        let positions = byTopicPartition(offsets)
-        try clients.ask { () throws(KafkaError) in try consumer.assign(positions) }
-        started = Array(positions.keys)
+    func start(at offsets: [TopicPartition: Offset]) throws(Failure) {
+        try clients.ask(try consumer.assign(offsets))
+        assigned = Array(offsets.keys)
     }
 
     /// Reads what follows the ends in ``watermarks``.
@@ -85,22 +72,17 @@ final class TopicReader {
     ///
     /// - Returns: the partitions whose end was reached, with the next offset.
     @discardableResult
-    func poll(
-        timeout: Duration,
-        _ body: (ConsumedRecord) throws(Failure) -> Void
-    ) throws(Failure) -> [Int32: Offset] {
-        let batch = try clients.ask { () throws(KafkaError) in
-            try consumer.poll(maxRecords: Self.mostRecords, timeout: timeout)
-        }
+    func poll(timeout: Duration, _ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) -> [TopicPartition: Offset] {
+        let batch = try clients.ask(try consumer.poll(maxRecords: Self.mostRecords, timeout: timeout))
         if batch.count == Self.mostRecords {
             fullPolls += 1
-            if fullPolls % Self.pollsToFetchOn == 0 { consumer.fetchOn(from: started) }
+            if fullPolls % Self.pollsToFetchOn == 0 { consumer.fetchOn(from: assigned) }
         }
-        var ends: [Int32: Offset] = [:]
+        var ends: [TopicPartition: Offset] = [:]
         for element in batch {
             switch element {
             case .record(let record): try body(record)
-            case .endOfPartition(let partition, let next): ends[partition.partition] = next
+            case .endOfPartition(let partition, let next): ends[partition] = next
             case .failure(_, let error) where error.remedy == .retry: continue
             // librdkafka looks up the coordinator of its group id although it joins no group. That needs no permission.
             case .failure(_, let error) where error.code == .groupAuthorizationFailed: continue
@@ -110,52 +92,52 @@ final class TopicReader {
         return ends
     }
 
-    /// Reads ranges of offsets completely.
-    ///
-    /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` if nothing arrives for `idleTimeout`.
-    func read(
-        _ ranges: [Int32: Range<Offset>],
-        idleTimeout: Duration,
-        _ body: (ConsumedRecord) throws(Failure) -> Void
+    /// Reads what follows the ends in ``watermarks`` until asked to stop. Shows what was found among the records at hand.
+    func follow<Found>(
+        until stop: StopSignal, _ find: (ConsumedRecord) -> Found?, show: ([Found]) -> Void
     ) throws(Failure) {
-        var unread = UnreadRanges(byTopicPartition(ranges))
+        try startAtEnds()
+        while !stop.isRequested {
+            var found: [Found] = []
+            try poll(timeout: .milliseconds(100)) { record in if let new = find(record) { found.append(new) } }
+            if !found.isEmpty { show(found) }
+        }
+    }
+
+    /// Reads ranges of offsets completely, in order within each partition.
+    ///
+    /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` if nothing arrives for the reader's timeout.
+    func read(_ ranges: [TopicPartition: Range<Offset>], _ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) {
+        var unread = UnreadRanges(ranges)
         try start(at: ranges.filter { !$0.value.isEmpty }.mapValues(\.lowerBound))
-        var deadline = Deadline(after: idleTimeout)
+        var deadline = Deadline(after: timeout)
         while !unread.isEmpty {
             var hasRead = false
             let ends = try poll(timeout: deadline.step()) { record throws(Failure) in
                 hasRead = true
-                if ranges[record.partition]?.contains(record.offset) ?? false { try body(record) }
-                unread.passed(TopicPartition(topic: topic, partition: record.partition), next: record.offset + 1)
+                let partition = TopicPartition(topic: topic, partition: record.partition)
+                if ranges[partition]?.contains(record.offset) ?? false { try body(record) }
+                unread.passed(partition, next: record.offset + 1)
             }
-            for (partition, next) in ends { unread.passed(TopicPartition(topic: topic, partition: partition), next: next) }
+            for (partition, next) in ends { unread.passed(partition, next: next) }
             if hasRead || !ends.isEmpty {
-                deadline = Deadline(after: idleTimeout)
+                deadline = Deadline(after: timeout)
             } else if deadline.isOver {
                 throw clients.unavailable
             }
         }
     }
 
-    /// Reads everything up to the end of the logs, as in ``watermarks``.
+    /// Reads everything up to the ends in ``watermarks``, in order within each partition.
     ///
-    /// - Parameters:
-    ///   - time: begins in each partition with the first record at or after this, in milliseconds since 1970; nil begins at the
-    ///     start.
-    ///   - idleTimeout: how long to wait for the next records.
-    ///   - body: receives the records, in order within each partition.
-    /// - Throws: ``Failure`` of status ``Failure/Status/unavailable`` if nothing arrives for `idleTimeout`.
-    func readAll(
-        since time: Int64? = nil,
-        idleTimeout: Duration,
-        _ body: (ConsumedRecord) throws(Failure) -> Void
-    ) throws(Failure) {
-        let ranges = watermarks.mapValues { $0.low..<$0.high }
-        guard let time else { return try read(ranges, idleTimeout: idleTimeout, body) }
-        let starts = try starts(since: time, timeout: idleTimeout)
-        let later = ranges.map { ($0, $1.clamped(to: (starts[$0] ?? $1.upperBound)..<Offset.max)) }
+    /// - Parameter time: begins in each partition with the first record at or after this, in milliseconds since 1970; nil begins at
+    ///   the start.
+    func readAll(since time: Int64? = nil, _ body: (ConsumedRecord) throws(Failure) -> Void) throws(Failure) {
+        guard let time else { return try read(log, body) }
+        let starts = try starts(since: time)
+        let later = log.map { ($0, $1.clamped(to: (starts[$0] ?? $1.upperBound)..<Offset.max)) }
         var begun: Set<Int32> = []
-        try read(Dictionary(uniqueKeysWithValues: later), idleTimeout: idleTimeout) { record throws(Failure) in
+        try read(Dictionary(uniqueKeysWithValues: later)) { record throws(Failure) in
             guard begun.contains(record.partition) || record.timestamp ?? time >= time else { return }
             begun.insert(record.partition)
             try body(record)
@@ -164,14 +146,13 @@ final class TopicReader {
 
     /// The offset of each partition's first record at or after a time, and none for a partition without one. From a broker that
     /// finds no offsets by time, the starts of the partitions.
-    private func starts(since time: Int64, timeout: Duration) throws(Failure) -> [Int32: Offset] {
+    private func starts(since time: Int64) throws(Failure) -> [TopicPartition: Offset] {
         guard clients.capabilities.findsOffsetsByTime else { return watermarks.mapValues(\.low) }
-        let times = byTopicPartition(watermarks.mapValues { _ in time })
+        let times = watermarks.mapValues { _ in time }
         let deadline = Deadline(after: timeout)
-        let found = try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
+        return try clients.ask(consumer, until: deadline) { () throws(KafkaError) in
             try consumer.offsets(since: times, timeout: deadline.remaining)
         }
-        return Dictionary(uniqueKeysWithValues: found.map { ($0.key.partition, $0.value) })
     }
 
     /// Finds the last `count` matching records.
@@ -179,12 +160,9 @@ final class TopicReader {
     /// Transaction markers and other records take offsets too, so it is unknown how far back the matches are. The window before the
     /// ends grows until it holds enough of them, or the whole log.
     ///
-    /// - Parameters:
-    ///   - count: how many to find at most.
-    ///   - find: reads a window and returns its matches, oldest first.
+    /// - Parameter find: reads a window and returns its matches, oldest first.
     func last<Found>(
-        _ count: Int,
-        _ find: (_ window: [Int32: Range<Offset>]) throws(Failure) -> [Found]
+        _ count: Int, _ find: (_ window: [TopicPartition: Range<Offset>]) throws(Failure) -> [Found]
     ) throws(Failure) -> [Found] {
         guard count > 0 else { return [] }
         var size = Offset(clamping: count) * 2 + 64
@@ -195,9 +173,5 @@ final class TopicReader {
             if found.count >= count || isAll { return found.suffix(count) }
             size *= 8
         }
-    }
-
-    private func byTopicPartition<Value>(_ values: [Int32: Value]) -> [TopicPartition: Value] {
-        Dictionary(uniqueKeysWithValues: values.map { (TopicPartition(topic: topic, partition: $0), $1) })
     }
 }

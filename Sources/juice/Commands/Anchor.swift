@@ -27,33 +27,16 @@ struct AnchorCommand: ParsableCommand {
             """
     )
 
-    @Option(
-        help: ArgumentHelp("Which input: orders or restocks.", valueName: "orders|restocks"),
-        completion: .list(["orders", "restocks"])) var topic: String?
-
-    @Option(help: ArgumentHelp("The partition of that topic.", valueName: "number"))
-    var partition: Int?
-
-    @Option(help: ArgumentHelp("Go on at this offset.", valueName: "number"))
-    var offset: Int?
-
-    @Flag(inversion: .prefixedNo, help: "Go on at the oldest record.")
-    var earliest: Bool?
-
-    @Flag(inversion: .prefixedNo, help: "Go on behind the newest record: skip all that waits.")
-    var latest: Bool?
-
-    @Option(help: ArgumentHelp("Go on behind the order or restock with this id, which was answered.", valueName: "id")) var after:
-        String?
-
-    @Option(help: ArgumentHelp("Why, for whoever reads the journal.", valueName: "text"))
-    var reason: String?
-
-    @Flag(inversion: .prefixedNo, help: "Only show what would be skipped and what would be read again.")
-    var dryRun: Bool?
-
-    @Flag(inversion: .prefixedNo, help: "Print a JSON object.")
-    var json: Bool?
+    @Option(.topic, value: "orders|restocks", help: "Which input: orders or restocks.", completion: .list(["orders", "restocks"]))
+    var topic: String?
+    @Option(.partition, value: "number", help: "The partition of that topic.") var partition: Int?
+    @Option(.offset, value: "number", help: "Go on at this offset.") var offset: Int?
+    @Flag(inversion: .prefixedNo, help: "Go on at the oldest record.") var earliest: Bool?
+    @Flag(inversion: .prefixedNo, help: "Go on behind the newest record: skip all that waits.") var latest: Bool?
+    @Option(.after, value: "id", help: "Go on behind the order or restock with this id, which was answered.") var after: String?
+    @Option(.reason, value: "text", help: "Why, for whoever reads the journal.") var reason: String?
+    @Flag(inversion: .prefixedNo, help: "Only show what would be skipped and what would be read again.") var dryRun: Bool?
+    @Flag(inversion: .prefixedNo, help: "Print a JSON object.") var json: Bool?
 
     @OptionGroup var group: GroupOptions
     @OptionGroup var timeout: TimeoutOption
@@ -88,19 +71,16 @@ struct AnchorCommand: ParsableCommand {
         guard let topic = InputTopic.allCases.first(where: { "\($0.name)" == name }) else {
             throw Failure(.usage, "--topic must be orders or restocks")
         }
-        guard let partition = try settings[.partition] else {
-            throw Failure(.usage, "--partition must say which partition")
-        }
+        guard let partition = try settings[.partition] else { throw Failure(.usage, "--partition must say which partition") }
         return InputPartition(topic: topic, partition: Int32(partition))
     }
 
     private func destination(_ settings: Settings) throws(Failure) -> PositionAnchor.Destination {
-        var given: [PositionAnchor.Destination] = []
-        if let offset = try settings[.offset] { given.append(.offset(Offset(offset))) }
-        if try settings[.earliest] { given.append(.earliest) }
-        if try settings[.latest] { given.append(.latest) }
-        if let id = try settings[.after] { given.append(.after(id: id)) }
-        guard given.count == 1, let destination = given.first else {
+        let given: [PositionAnchor.Destination?] = [
+            try settings[.offset].map { .offset(Offset($0)) }, try settings[.earliest] ? .earliest : nil,
+            try settings[.latest] ? .latest : nil, try settings[.after].map { .after(id: $0) },
+        ]
+        guard let destination = given.compactMap(\.self).first, given.count(where: { $0 != nil }) == 1 else {
             throw Failure(.usage, "give one of --offset, --earliest, --latest and --after")
         }
         return destination

@@ -29,12 +29,8 @@ struct AuditCommand: ParsableCommand {
             """
     )
 
-    @Flag(inversion: .prefixedNo, help: "Print the report as JSON.")
-    var json: Bool?
-
-    @Option(help: ArgumentHelp("The service's duplicate window. (default: 3600)", valueName: "seconds"))
-    var duplicateWindow: Int?
-
+    @Flag(inversion: .prefixedNo, help: "Print the report as JSON.") var json: Bool?
+    @Option(help: ArgumentHelp("The service's duplicate window. (default: 3600)", valueName: "seconds")) var duplicateWindow: Int?
     @Option(help: ArgumentHelp("How many ids per partition the service remembers for that. (default: 1000000)", valueName: "count"))
     var duplicateIds: Int?
 
@@ -45,8 +41,8 @@ struct AuditCommand: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let printsJSON = try settings[.json]
-        let bar = AuditBar()
-        let report = try Self.report(on: KafkaClients(settings), settings, onProgress: bar.show)
+        let bar = ProgressBar()
+        let report = try Self.report(on: KafkaClients(settings), settings) { bar.show("auditing", $0, of: $1) }
         bar.clear()
         StandardOutput.line(printsJSON ? try JSONText.indented(report) : report.lines.joined(separator: "\n"))
         if !report.isClean { throw ExitCode.failure }
@@ -59,12 +55,11 @@ struct AuditCommand: ParsableCommand {
         on clients: KafkaClients, _ settings: Settings,
         onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> AuditReport {
-        let (menu, window) = (try settings.menu(), try DuplicateWindow(settings))
-        let topicPrefix = try settings[.topicPrefix]
-        let source = try KafkaAuditSource(clients, topicPrefix, timeout: try settings[.timeout], onProgress: onProgress)
+        let (topicPrefix, window) = (try settings[.topicPrefix], try DuplicateWindow(settings))
+        let source = try KafkaAuditSource(clients, topicPrefix, timeout: settings[.timeout], onProgress: onProgress)
         let rules = AuditRules(
             partitionCount: try AuditSession.storePartitionCount(of: source), memoryWindow: window.age, memoryCount: window.count,
-            topicPrefix: topicPrefix, menu: AuditMenu(menu), allowsOpen: true)
+            topicPrefix: topicPrefix, menu: AuditMenu(try settings.menu()), allowsOpen: true)
         let session = AuditSession(source, by: rules)
         // All lanes at the same time, until one fails.
         let failure = Mutex<(any Error)?>(nil)
@@ -83,57 +78,22 @@ struct AuditCommand: ParsableCommand {
     }
 }
 
-/// A bar on standard error, if that is a terminal.
-private final class AuditBar: Sendable {
-    private static let columns = 30
-    private let isTerminal = isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
-    private let nextDrawing = Mutex(ContinuousClock.now)
-
-    @Sendable func show(_ done: Int, of total: Int) {
-        guard isTerminal else { return }
-        nextDrawing.withLock { next in
-            guard ContinuousClock.now >= next else { return }
-            next = .now + .milliseconds(100)
-            let bar = DisplayWidth.pad(Bar.text(done, full: total, columns: Self.columns), to: Self.columns)
-            let percent = total > 0 ? min(100, done * 100 / total) : 100
-            StandardError.write("\rauditing  \(bar)  \(percent)%" + ANSI.clearToEndOfLine)
-        }
-    }
-
-    func clear() {
-        if isTerminal { StandardError.write("\r" + ANSI.clearToEndOfLine) }
-    }
-}
-
 /// Reads the five topics of a cluster for an audit, up to the ends that they had at its start.
 ///
 /// It joins no group and writes nothing. Partitions are read in lanes, at the same time: partition p in lane p modulo their
 /// number. A lane has a client for each partition that is being read, which is used again for another one.
 private final class KafkaAuditSource: AuditSource {
-    private struct Place: Hashable {
-        let topic: AuditTopic
-        let partition: Int
-    }
+    private final class Lane: Sendable { let readings = Mutex<[Reading]>([]) }
 
-    private final class Lane: Sendable {
-        struct Reading {
-            let reader: TopicReader
-            /// Where the next records will be asked for, and how far the log is read.
-            var asked, next: Offset
-        }
-
-        struct State {
-            var readings: [Place: Reading] = [:]
-            var idle: [AuditTopic: [TopicReader]] = [:]
-        }
-
-        let state = Mutex(State())
-    }
-
-    /// How far partitions were read. Some records are read again.
-    private struct Progress {
-        var done = 0
-        var ends: [Place: Offset] = [:]
+    private struct Reading {
+        let reader: TopicReader
+        let place: TopicPartition
+        /// Where the next records will be asked for.
+        var asked: Offset?
+        /// How far the log is read.
+        var next: Offset = 0
+        /// Whether its client is free for another partition.
+        var isDone = false
     }
 
     /// More lanes than this would only take memory: reading and judging keep a core busy each.
@@ -141,33 +101,32 @@ private final class KafkaAuditSource: AuditSource {
 
     private let clients: KafkaClients
     private let topicPrefix: String
-    /// The starts and ends of the topics' partitions.
-    private let watermarks: [AuditTopic: [Int32: Watermarks]]
+    private let watermarks: [TopicPartition: Watermarks]
     /// How many offsets there are between these.
     private let total: Int
     private let lanes: [Lane]
     private let timeout: Duration
-    private let progress = Mutex(Progress())
+    /// How far partitions were read. Some records are read again.
+    private let progress = Mutex<(done: Int, ends: [TopicPartition: Offset])>((0, [:]))
     private let onProgress: @Sendable (_ done: Int, _ total: Int) -> Void
 
     /// Looks up the ends of the topics.
     ///
-    /// - Parameters:
-    ///   - timeout: how long to wait for the brokers, and for open transactions to end.
-    ///   - onProgress: called with how many records were read, of how many, by one thread at a time.
+    /// - Parameter timeout: how long to wait for the brokers, and for open transactions to end.
     init(
         _ clients: KafkaClients, _ topicPrefix: String, timeout: Duration,
         onProgress: @escaping @Sendable (_ done: Int, _ total: Int) -> Void
     ) throws(Failure) {
         let deadline = Deadline(after: timeout)
-        var watermarks: [AuditTopic: [Int32: Watermarks]] = [:]
+        var watermarks: [TopicPartition: Watermarks] = [:]
         // The order matters. The stock follows the journal, so its end is looked up before. What the journal tells of was there
         // before it, so those ends are looked up after.
         for topic in [.stock, .results, .deadLetters, .orders, .restocks] as [AuditTopic] {
             let name = topicPrefix + topic.rawValue
-            watermarks[topic] = try TopicReader(clients, topic: name, upTo: .highWatermark, deadline: deadline).watermarks
+            let reader = try TopicReader(clients, topic: name, upTo: .highWatermark, timeout: deadline.remaining)
+            watermarks.merge(reader.watermarks) { $1 }
         }
-        total = watermarks.values.joined().reduce(0) { $0 + Int($1.value.high - $1.value.low) }
+        total = watermarks.values.reduce(0) { $0 + Int($1.high - $1.low) }
         lanes = (0..<min(Self.mostLanes, ProcessInfo.processInfo.activeProcessorCount)).map { _ in Lane() }
         (self.clients, self.topicPrefix, self.watermarks) = (clients, topicPrefix, watermarks)
         (self.timeout, self.onProgress) = (timeout, onProgress)
@@ -176,17 +135,18 @@ private final class KafkaAuditSource: AuditSource {
     /// How many lanes there are, at most one for each core.
     var laneCount: Int { lanes.count }
 
-    func partitionCount(of topic: AuditTopic) -> Int { watermarks[topic]?.count ?? 0 }
-
-    func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 {
-        watermarks[topic]?[Int32(clamping: partition)]?.low ?? 0
+    func partitionCount(of topic: AuditTopic) -> Int {
+        let name = topicPrefix + topic.rawValue
+        return watermarks.keys.count { $0.topic == name }
     }
 
+    func firstOffset(of topic: AuditTopic, partition: Int) -> Int64 { watermarks[place(topic, partition)]?.low ?? 0 }
+
     func records(of topic: AuditTopic, partition: Int, from offset: Int64) throws -> [AuditRecord] {
-        guard let log = watermarks[topic]?[Int32(clamping: partition)] else { return [] }
-        let place = Place(topic: topic, partition: partition)
-        let (records, next) = try lanes[partition % lanes.count].state.withLock { lane in
-            try read(place, from: max(offset, log.low), to: log.high, &lane)
+        let place = place(topic, partition)
+        guard let log = watermarks[place] else { return [] }
+        let (records, next) = try lanes[partition % lanes.count].readings.withLock { readings in
+            try read(place, from: max(offset, log.low), to: log.high, &readings)
         }
         progress.withLock { progress in
             let before = progress.ends[place] ?? log.low
@@ -198,48 +158,45 @@ private final class KafkaAuditSource: AuditSource {
         return records
     }
 
+    private func place(_ topic: AuditTopic, _ partition: Int) -> TopicPartition {
+        TopicPartition(topic: topicPrefix + topic.rawValue, partition: Int32(clamping: partition))
+    }
+
     /// - Returns: the records, and how far the log is read.
     private func read(
-        _ place: Place, from start: Offset, to end: Offset, _ lane: inout Lane.State
+        _ place: TopicPartition, from start: Offset, to end: Offset, _ readings: inout [Reading]
     ) throws -> ([AuditRecord], next: Offset) {
-        let name = topicPrefix + place.topic.rawValue
-        let known = lane.readings.removeValue(forKey: place)
+        let own = readings.firstIndex { $0.place == place }
         guard start < end else {
-            if let known { lane.idle[place.topic, default: []].append(known.reader) }
+            if let own { readings[own].isDone = true }
             return ([], end)
         }
-        var reading: Lane.Reading
-        if let known, known.asked == start {
-            reading = known
-        } else {
-            let reader =
-                try known?.reader ?? lane.idle[place.topic]?.popLast()
-                ?? TopicReader(
-                    clients, topic: name, watermarks: watermarks[place.topic] ?? [:], deadline: Deadline(after: timeout))
-            try reader.start(at: [Int32(place.partition): start])
-            reading = Lane.Reading(reader: reader, asked: start, next: start)
+        let index = own ?? readings.firstIndex { $0.isDone && $0.place.topic == place.topic }
+        var reading =
+            try index.map { readings.remove(at: $0) }
+            ?? Reading(reader: TopicReader(clients, topic: place.topic, upTo: nil, timeout: timeout), place: place)
+        if reading.place != place || reading.asked != start {
+            try reading.reader.start(at: [place: start])
+            reading = Reading(reader: reading.reader, place: place, next: start)
         }
         let deadline = Deadline(after: timeout)
         var records: [AuditRecord] = []
         while records.isEmpty, reading.next < end {
             var next = reading.next
             let reached = try reading.reader.poll(timeout: deadline.step()) { record in
-                guard record.partition == Int32(place.partition) else { return }
+                guard record.partition == place.partition else { return }
                 next = max(next, record.offset + 1)
                 if record.offset < end { records.append(AuditRecord(record)) }
             }
-            reading.next = max(next, reached[Int32(place.partition)] ?? 0)
+            reading.next = max(next, reached[place] ?? 0)
             guard records.isEmpty, reading.next < end, deadline.isOver else { continue }
             throw Failure(
-                .unavailable, "\(name) \(place.partition) cannot be read from offset \(reading.next) to its end at \(end)",
+                .unavailable, "\(place.topic) \(place.partition) cannot be read from offset \(reading.next) to its end at \(end)",
                 hint: "a transaction may still be open: try again, or wait longer with --timeout")
         }
-        if let last = records.last {
-            reading.asked = last.offset + 1
-            lane.readings[place] = reading
-        } else {
-            lane.idle[place.topic, default: []].append(reading.reader)
-        }
+        reading.asked = records.last.map { $0.offset + 1 }
+        reading.isDone = records.isEmpty
+        readings.append(reading)
         return (records, reading.next)
     }
 }
@@ -291,9 +248,7 @@ struct AuditReport: Encodable {
     }
 
     let isClean: Bool
-    let missing: Int
-    let doubled: Int
-    let wrong: Int
+    let missing, doubled, wrong: Int
     /// The first ones, in the order of topics, partitions and offsets within each kind of check.
     let violations: [Violation]
     let counts: AuditCounts
@@ -304,7 +259,6 @@ struct AuditReport: Encodable {
     /// Where the audit begins in partitions whose beginning has expired.
     let judgedFrom: [AuditMoment]
 
-    /// - Parameter topicPrefix: the prefix of the topics' names.
     init(_ audit: Audit, topicPrefix: String) {
         (missing, doubled, wrong) = (audit.count(of: .missing), audit.count(of: .doubled), audit.count(of: .wrong))
         isClean = missing + doubled + wrong == 0

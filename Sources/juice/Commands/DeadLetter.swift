@@ -7,7 +7,6 @@ struct LetterPosition: Hashable, Comparable {
     let partition: Int32
     let offset: Offset
 
-    /// `3@42`.
     var text: String { "\(partition)@\(offset)" }
 
     /// `3/42`, as in headers.
@@ -43,9 +42,7 @@ extension LetterPosition {
 struct DeadLetter {
     /// Where the service read the record, as the headers say.
     struct Source: Hashable {
-        let topic: String
-        let partition: String
-        let offset: String
+        let topic, partition, offset: String
 
         /// `juice.orders 3@42`.
         var text: String { "\(topic) \(partition)@\(offset)" }
@@ -61,8 +58,7 @@ struct DeadLetter {
     let position: LetterPosition
     /// When the dead letter was written, in milliseconds since 1970.
     let timestamp: Int64?
-    let key: [UInt8]?
-    let value: [UInt8]?
+    let key, value: [UInt8]?
     /// All headers, including the service's.
     let headers: [RecordHeader]
     /// Whether a note says that it was sent again.
@@ -153,7 +149,6 @@ extension DeadLetter {
         }
         func text(_ bytes: [UInt8]?) -> String? { bytes.flatMap { String(validating: $0, as: UTF8.self) } }
         func base64(_ bytes: [UInt8]?) -> String? { text(bytes) == nil ? bytes.map { Data($0).base64EncodedString() } : nil }
-        let source = source
         return JSONText.line(
             Object(
                 partition: position.partition, offset: position.offset, timestamp: timestamp, code: code, message: message,

@@ -30,28 +30,16 @@ struct DeadLetterResend: ParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The positions, as in the list.", valueName: "partition@offset"))
-    var positions: [String] = []
-
+    @Argument(help: ArgumentHelp("The positions, as in the list.", valueName: "partition@offset")) var positions: [String] = []
     @Flag(inversion: .prefixedNo, help: "Send all that were not resent yet and match --code and --source.") var all: Bool?
-
     @OptionGroup var filter: LetterFilterOptions
-
     @Option(
-        help: ArgumentHelp("A file with the value to send instead, or - for standard input.", valueName: "file"),
-        completion: .file()) var value: String?
-
-    @Option(help: ArgumentHelp("The key to send instead: the store.", valueName: "store"))
-    var key: String?
-
-    @Flag(inversion: .prefixedNo, help: "Also send records that would become dead letters again.")
-    var unchecked: Bool?
-
-    @Flag(inversion: .prefixedNo, help: "Do not ask for confirmation.")
-    var yes: Bool?
-
-    @Flag(inversion: .prefixedNo, help: "Print each outcome as a line of JSON.")
-    var json: Bool?
+        .value, value: "file", help: "A file with the value to send instead, or - for standard input.", completion: .file())
+    var value: String?
+    @Option(.key, value: "store", help: "The key to send instead: the store.") var key: String?
+    @Flag(inversion: .prefixedNo, help: "Also send records that would become dead letters again.") var unchecked: Bool?
+    @Flag(inversion: .prefixedNo, help: "Do not ask for confirmation.") var yes: Bool?
+    @Flag(inversion: .prefixedNo, help: "Print each outcome as a line of JSON.") var json: Bool?
 
     @OptionGroup var timeout: TimeoutOption
     @OptionGroup var kafka: KafkaOptions
@@ -59,8 +47,7 @@ struct DeadLetterResend: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let request = try ResendRequest(positions, settings)
-        let isConfirmed = try settings[.yes]
-        let printsJSON = try settings[.json]
+        let (isConfirmed, printsJSON) = (try settings[.yes], try settings[.json])
         var resend = Resend(
             request: request, clients: try KafkaClients(settings), timeout: try settings[.timeout],
             confirm: { count throws(Failure) in isConfirmed || count == 1 ? true : try Self.asks(count) },
@@ -69,8 +56,7 @@ struct DeadLetterResend: ParsableCommand {
         let outcomes = resend.outcomes.values
         func count(_ result: Resend.Outcome.Result) -> Int { outcomes.count { $0.result == result } }
         if !printsJSON, outcomes.count != 1 {
-            StandardOutput.line(
-                "resent \(count(.resent)), resent before \(count(.resentBefore)), refused \(count(.refused))")
+            StandardOutput.line("resent \(count(.resent)), resent before \(count(.resentBefore)), refused \(count(.refused))")
         }
         if count(.refused) > 0 { throw ExitCode(Failure.Status.rejected.rawValue) }
     }
@@ -133,8 +119,7 @@ struct ResendRequest {
         let letter: LetterPosition
         let topic: String
         let partition: Int32
-        let key: [UInt8]?
-        let value: [UInt8]?
+        let key, value: [UInt8]?
         let headers: [RecordHeader]
     }
 
@@ -222,21 +207,25 @@ struct Resend {
     /// The most attempts in a row without progress.
     private static let mostAttempts = 3
 
-    /// Resends the letters.
+    /// Reads the letters and sends records for those that have no note, until all are settled.
     mutating func run() throws(Failure) {
         let partitionCount = try partitionCount()
         var attempts = 0
-        var isConfirmed = false
         while true {
             // Create the sender before reading: it fences all others, so the notes are complete.
-            let sender = try DeadLetterSender(clients, deadline: Deadline(after: timeout))
+            let sender = try DeadLetterSender(clients, timeout: timeout)
             let records = try unsent(partitionCount)
             if records.isEmpty { return }
-            if !isConfirmed, try !confirm(records.count) { return }
-            isConfirmed = true
+            if inDoubt.isEmpty, try !confirm(records.count) { return }
             let settledBefore = outcomes.count
             do throws(KafkaError) {
-                return try send(records, by: sender)
+                for start in stride(from: 0, to: records.count, by: DeadLetterSender.batchSize) {
+                    let batch = records[start..<min(start + DeadLetterSender.batchSize, records.count)]
+                    inDoubt.formUnion(batch.map(\.letter))
+                    try sender.send(batch, deadline: Deadline(after: timeout))
+                    for record in batch { settle(record.letter, .resent, as: record) }
+                }
+                return
             } catch {
                 attempts = outcomes.count > settledBefore ? 0 : attempts + 1
                 // The transactional id may have expired since it was initialised, or a slow network hides who owns it. Start over:
@@ -244,18 +233,6 @@ struct Resend {
                 guard !DeadLetterSender.isFinal(error), attempts < Self.mostAttempts else { throw failure(error) }
             }
         }
-    }
-
-    private mutating func settle(
-        _ letter: LetterPosition, _ result: Outcome.Result, as record: ResendRequest.Record? = nil, reason: String? = nil
-    ) {
-        guard outcomes[letter] == nil else { return }
-        let outcome = Outcome(
-            partition: letter.partition, offset: letter.offset, result: result, topic: record?.topic,
-            toPartition: record?.partition,
-            reason: reason)
-        outcomes[letter] = outcome
-        show(outcome)
     }
 
     /// Reads the letters, settles those that must not be sent, and makes the others' records.
@@ -276,12 +253,10 @@ struct Resend {
 
     /// The letters that were asked for. Settles positions without one.
     private mutating func letters() throws(Failure) -> [DeadLetter] {
-        let reader = try DeadLetterReader(clients, upTo: .highWatermark, deadline: Deadline(after: timeout))
+        let reader = try DeadLetterReader(clients, upTo: .highWatermark, timeout: timeout)
         do throws(Failure) {
-            guard let positions = request.positions else {
-                return try reader.all(idleTimeout: timeout, where: request.filter.matches)
-            }
-            let (letters, missing) = try reader.at(positions, idleTimeout: timeout)
+            guard let positions = request.positions else { return try reader.all().filter(request.filter.matches) }
+            let (letters, missing) = try reader.at(positions)
             if positions.count == 1, let position = missing.first { throw reader.missing(position) }
             for position in missing { settle(position, .refused, reason: "there is no dead letter") }
             return letters
@@ -293,26 +268,24 @@ struct Resend {
         }
     }
 
-    private mutating func send(_ records: [ResendRequest.Record], by sender: DeadLetterSender) throws(KafkaError) {
-        for start in stride(from: 0, to: records.count, by: DeadLetterSender.batchSize) {
-            let batch = records[start..<min(start + DeadLetterSender.batchSize, records.count)]
-            inDoubt.formUnion(batch.map(\.letter))
-            try sender.send(batch, deadline: Deadline(after: timeout))
-            for record in batch { settle(record.letter, .resent, as: record) }
-        }
+    private mutating func settle(
+        _ letter: LetterPosition, _ result: Outcome.Result, as record: ResendRequest.Record? = nil, reason: String? = nil
+    ) {
+        guard outcomes[letter] == nil else { return }
+        let outcome = Outcome(
+            partition: letter.partition, offset: letter.offset, result: result, topic: record?.topic,
+            toPartition: record?.partition, reason: reason)
+        outcomes[letter] = outcome
+        show(outcome)
     }
 
     private func partitionCount() throws(Failure) -> Int32 {
         let admin = try clients.admin(reachedWithin: timeout)
-        let orders = try clients.ask { () throws(KafkaError) in
-            let topic = try admin.metadata(topics: [clients.topics.orders], timeout: timeout).topics.first
-            if let error = topic?.error { throw error }
-            return topic
-        }
+        let orders = try clients.ask(try admin.metadata(topics: [clients.topics.orders], timeout: timeout)).topics.first
+        if let error = orders?.error { throw clients.failure(error) }
         return Int32(clamping: max(1, orders?.partitionCount ?? 1))
     }
 
-    /// The message for the user that explains the error.
     private func failure(_ error: KafkaError) -> Failure {
         let again = "run the command again: no letter is sent twice"
         guard error.code != .fenced else {
@@ -329,7 +302,7 @@ struct Resend {
 /// The resent record and a note in the dead-letter topic are written in one transaction. All senders share one transactional id, so
 /// a new sender fences the previous one, whose transaction is then either committed or aborted. Notes that are read after that are
 /// complete, and the sender can commit only until another one starts.
-final class DeadLetterSender {
+struct DeadLetterSender {
     private let session: TransactionSession
     /// The output topics, in the session's order.
     private let topics: [String]
@@ -340,15 +313,16 @@ final class DeadLetterSender {
     private static let callTimeout = Duration.seconds(1)
 
     /// Fences any other sender of dead letters.
-    init(_ clients: KafkaClients, deadline: Deadline) throws(Failure) {
+    init(_ clients: KafkaClients, timeout: Duration) throws(Failure) {
+        let deadline = Deadline(after: timeout)
         deadLetters = clients.topics.deadLetters
         topics = [clients.topics.orders, clients.topics.restocks, deadLetters]
-        session = clients.transactionSession(id: deadLetters + "/resend", topics: topics)
-        try clients.ask { () throws(KafkaError) in
-            try retrying(while: { !deadline.isOver }) { [session] () throws(KafkaError) in
-                try session.initTransactions(timeout: Self.callTimeout)
-            }
-        }
+        let session = clients.transactionSession(id: deadLetters + "/resend", topics: topics)
+        self.session = session
+        try clients.ask(
+            try retrying(while: { !deadline.isOver }) { () throws(KafkaError) in
+                _ = try session.initTransactions(timeout: Self.callTimeout)
+            })
     }
 
     /// Sends records for letters that have no note yet: all of them or none.
@@ -374,12 +348,11 @@ final class DeadLetterSender {
         try session.begin()
         for record in records {
             try produce(to: record.topic, record.partition, key: record.key, value: record.value, record.headers)
-            try produce(
-                to: deadLetters, record.letter.partition, key: nil, value: nil,
-                [
-                    RecordHeader(name: HeaderName.resentLetter, value: record.letter.headerText),
-                    RecordHeader(name: HeaderName.resentTo, value: "\(record.topic)/\(record.partition)"),
-                ])
+            let note = [
+                RecordHeader(name: HeaderName.resentLetter, value: record.letter.headerText),
+                RecordHeader(name: HeaderName.resentTo, value: "\(record.topic)/\(record.partition)"),
+            ]
+            try produce(to: deadLetters, record.letter.partition, key: nil, value: nil, note)
         }
     }
 

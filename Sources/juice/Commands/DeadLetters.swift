@@ -20,14 +20,13 @@ struct DeadLettersCommand: ParsableCommand {
     )
 }
 
-/// The options that select dead letters.
 struct LetterFilterOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Only those put aside for this reason, such as notJSON.", valueName: "code"),
+        .code, value: "code", help: "Only those put aside for this reason, such as notJSON.",
         completion: .list(DeadLetterReason.allCases.map(\.code))) var code: String?
 
     @Option(
-        help: ArgumentHelp("Only those that came from this topic.", valueName: "orders|restocks"),
+        .source, value: "orders|restocks", help: "Only those that came from this topic.",
         completion: .list(["orders", "restocks"])) var source: String?
 }
 
@@ -73,17 +72,10 @@ struct DeadLetterList: ParsableCommand {
 
     @OptionGroup var filter: LetterFilterOptions
 
-    @Flag(inversion: .prefixedNo, help: "Only those that were not resent.")
-    var pending: Bool?
-
-    @Option(help: ArgumentHelp("How many of the last ones to show. (default: 50)", valueName: "count"))
-    var last: Int?
-
-    @Flag(inversion: .prefixedNo, help: "Also print new ones as they arrive.")
-    var follow: Bool?
-
-    @Flag(inversion: .prefixedNo, help: "Print each in full, as a line of JSON.")
-    var json: Bool?
+    @Flag(inversion: .prefixedNo, help: "Only those that were not resent.") var pending: Bool?
+    @Option(.last, value: "count", help: "How many of the last ones to show. (default: 50)") var last: Int?
+    @Flag(inversion: .prefixedNo, help: "Also print new ones as they arrive.") var follow: Bool?
+    @Flag(inversion: .prefixedNo, help: "Print each in full, as a line of JSON.") var json: Bool?
 
     @OptionGroup var timeout: TimeoutOption
     @OptionGroup var kafka: KafkaOptions
@@ -93,21 +85,18 @@ struct DeadLetterList: ParsableCommand {
         let filter = try LetterFilter(settings)
         let isPendingOnly = try settings[.pending]
         let last = try settings.integer(.last, in: 0...1_000_000) ?? 50
-        let timeout = try settings[.timeout]
         let printsJSON = try settings[.json]
         let interruption = try settings[.follow] ? StopSignal.onInterruption() : nil
 
-        let reader = try DeadLetterReader(KafkaClients(settings), deadline: Deadline(after: timeout))
-        let letters = try reader.last(last, idleTimeout: timeout) { filter.matches($0) && !(isPendingOnly && $0.isResent) }
+        let reader = try DeadLetterReader(KafkaClients(settings), timeout: settings[.timeout])
+        let letters = try reader.last(last) { filter.matches($0) && !(isPendingOnly && $0.isResent) }
         Self.show(letters, asJSON: printsJSON, withTitles: true)
         guard let interruption else {
             if letters.isEmpty, !printsJSON { StandardError.write("no dead letters\n") }
             return
         }
-        try reader.startFollowing()
-        while !interruption.isRequested {
-            let new = try reader.follow(timeout: .milliseconds(100), where: filter.matches)
-            Self.show(new, asJSON: printsJSON, withTitles: false)
+        try reader.follow(until: interruption) { new in
+            Self.show(new.filter(filter.matches), asJSON: printsJSON, withTitles: false)
         }
     }
 
@@ -136,14 +125,9 @@ struct DeadLetterShow: ParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The position, as in the list.", valueName: "partition@offset"))
-    var position: String
-
-    @Flag(inversion: .prefixedNo, help: "Write only the bytes of the value.")
-    var raw: Bool?
-
-    @Flag(inversion: .prefixedNo, help: "Print it as a line of JSON.")
-    var json: Bool?
+    @Argument(help: ArgumentHelp("The position, as in the list.", valueName: "partition@offset")) var position: String
+    @Flag(inversion: .prefixedNo, help: "Write only the bytes of the value.") var raw: Bool?
+    @Flag(inversion: .prefixedNo, help: "Print it as a line of JSON.") var json: Bool?
 
     @OptionGroup var timeout: TimeoutOption
     @OptionGroup var kafka: KafkaOptions
@@ -151,11 +135,9 @@ struct DeadLetterShow: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let position = try LetterPosition(argument: position)
-        let timeout = try settings[.timeout]
         let (isRaw, printsJSON) = (try settings[.raw], try settings[.json])
-
-        let reader = try DeadLetterReader(KafkaClients(settings), deadline: Deadline(after: timeout))
-        guard let letter = try reader.at([position], idleTimeout: timeout).letters.first else { throw reader.missing(position) }
+        let reader = try DeadLetterReader(KafkaClients(settings), timeout: settings[.timeout])
+        guard let letter = try reader.at([position]).letters.first else { throw reader.missing(position) }
         if isRaw {
             StandardOutput.write(letter.value ?? [])
         } else if printsJSON {

@@ -93,7 +93,7 @@ struct DemoRun {
         let page = try kiosk.map { kiosk in try kiosk.start(clients, logger: logger) }
         defer { page?.group.stop() }
         if let page, display == .lines { StandardOutput.line(page.welcome) }
-        let session = try TrafficSession(clients, traffic: Traffic(stores: plan.stores, menu: menu, seed: plan.seed), plan: plan)
+        let session = try TrafficSession(clients, plan, menu: menu)
         switch display {
         case .live: try showLive(session, clients, service, interruption, note: page?.welcome)
         case .lines: try run(session, service, interruption, AnswerLine.write)
@@ -105,7 +105,7 @@ struct DemoRun {
         _ session: TrafficSession, _ clients: KafkaClients, _ service: BackgroundGroup<Void>, _ interruption: StopSignal,
         note: String?
     ) throws {
-        let stock = try StockReader(clients, store: nil, deadline: Deadline(after: .seconds(10)))
+        let stock = try StockReader(clients, store: nil, timeout: .seconds(10))
         try stock.startFollowing()
         var view = DemoView(
             bootstrapServers: clients.bootstrapServers, menu: menu, language: language, paint: .forStandardOutput(), note: note)

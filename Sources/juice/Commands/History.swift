@@ -19,11 +19,8 @@ struct HistoryCommand: ParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("The store. (default: main)", valueName: "store"))
-    var store: String?
-
-    @Option(help: ArgumentHelp("Start with the first change at or after this time.", valueName: "time")) var since: String?
-
+    @Option(.store, value: "store", help: "The store. (default: main)") var store: String?
+    @Option(.since, value: "time", help: "Start with the first change at or after this time.") var since: String?
     @Flag(inversion: .prefixedNo, help: "Print the answers' records unchanged, and missing revisions as objects, one per line.")
     var json: Bool?
 
@@ -32,12 +29,10 @@ struct HistoryCommand: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let timeout = try settings[.timeout]
-        let since = try settings[.since]
-        let store = try settings[.store] ?? StoreID.main
-        var printer = AnswerPrinter(HistoryFormat(paint: .forStandardOutput()), printsJSON: try settings[.json])
-        let reader = try ResultsReader(KafkaClients(settings), store: store, deadline: Deadline(after: timeout))
-        try printer.collecting { body throws(Failure) in try reader.readAll(since: since, idleTimeout: timeout, body) }
+        let (since, store) = (try settings[.since], try settings[.store] ?? StoreID.main)
+        let printer = AnswerPrinter(HistoryFormat(paint: .forStandardOutput()), printsJSON: try settings[.json])
+        defer { printer.flush() }
+        try ResultsReader(KafkaClients(settings), store: store, timeout: settings[.timeout]).readAll(since: since, printer.print)
         if printer.isEmpty {
             let period = since == nil ? "yet" : "since then"
             StandardError.write("the stock of \(store.printable) has not changed \(period)\n")
@@ -52,21 +47,15 @@ struct HistoryFormat: AnswerFormat {
     private static let timeWidth = 19
     private static let revisionWidth = 7
 
-    func shows(_ entry: ResultsReader.Entry) -> Bool {
-        entry.answer.flatMap(Change.init) != nil
-    }
+    func shows(_ entry: ResultsReader.Entry) -> Bool { entry.answer.flatMap(change) != nil }
 
     /// `2026-01-31 12:34:56       17  order pos-7: 2 × kiwi  used kiwi 6  left kiwi 4`.
     func line(_ entry: ResultsReader.Entry) -> String {
-        guard let answer = entry.answer, let change = Change(answer) else { return "" }
-        let time = entry.timestamp.map(DateTime.text) ?? ""
-        let revision = answer.revision.map(String.init) ?? ""
+        guard let answer = entry.answer, let change = change(answer) else { return "" }
         let columns = [
-            paint(.faint, DisplayWidth.pad(time, to: Self.timeWidth)),
-            paint(.bold, DisplayWidth.pad(revision, to: Self.revisionWidth, .right)),
-            change.cause.printable,
-            change.amounts.map { paint(.cyan, $0.printable) },
-            "left \(change.left.text)".printable,
+            paint(.faint, DisplayWidth.pad(entry.timestamp.map(DateTime.text) ?? "", to: Self.timeWidth)),
+            paint(.bold, DisplayWidth.pad(answer.revision.map(String.init) ?? "", to: Self.revisionWidth, .right)),
+            change.cause.printable, change.amounts.map { paint(.cyan, $0.printable) }, "left \(change.left.text)".printable,
         ]
         return columns.compactMap(\.self).joined(separator: "  ")
     }
@@ -76,27 +65,18 @@ struct HistoryFormat: AnswerFormat {
         return indent + paint(.red, missing.message)
     }
 
-    /// A change of the stock, as its answer tells it.
-    private struct Change {
-        /// What caused it, such as `order pos-7: 2 × kiwi, mango`.
-        let cause: String
-        /// What it used or returned, such as `used kiwi 6`; nil for a restock, whose answer has only the new levels.
-        let amounts: String?
-        let left: [FruitAmount]
-
-        /// Nil if the command changed nothing, or the answer is a first answer given again.
-        init?(_ answer: Answer) {
-            guard !answer.isDuplicate else { return nil }
-            switch answer.outcome {
-            case .juiceMade(let juices, let used, let left):
-                cause = "order \(answer.id): \(juices.items.map(\.description).joined(separator: ", "))"
-                (amounts, self.left) = ("used \(used.text)", left)
-            case .restocked(let left):
-                (cause, amounts, self.left) = ("restock \(answer.id)", nil, left)
-            case .cancelled(let returned, let left) where !returned.isEmpty:
-                (cause, amounts, self.left) = ("cancel \(answer.id)", "returned \(returned.text)", left)
-            case .cancelled, .outOfStock, .rejected: return nil
-            }
+    /// What changed the stock, and what that used or returned. A restock's answer has only the new levels. Nil if the command
+    /// changed nothing, or the answer is a first answer given again.
+    private func change(_ answer: Answer) -> (cause: String, amounts: String?, left: [FruitAmount])? {
+        guard !answer.isDuplicate else { return nil }
+        switch answer.outcome {
+        case .juiceMade(let juices, let used, let left):
+            let names = juices.items.map(\.description).joined(separator: ", ")
+            return ("order \(answer.id): \(names)", "used \(used.text)", left)
+        case .restocked(let left): return ("restock \(answer.id)", nil, left)
+        case .cancelled(let returned, let left) where !returned.isEmpty:
+            return ("cancel \(answer.id)", "returned \(returned.text)", left)
+        case .cancelled, .outOfStock, .rejected: return nil
         }
     }
 }

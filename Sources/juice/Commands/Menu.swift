@@ -16,9 +16,7 @@ struct MenuCommand: ParsableCommand {
             """
     )
 
-    @Flag(inversion: .prefixedNo, help: "Print the menu file.")
-    var json: Bool?
-
+    @Flag(inversion: .prefixedNo, help: "Print the menu file.") var json: Bool?
     @OptionGroup var menu: MenuOptions
     @OptionGroup var general: GeneralOptions
 

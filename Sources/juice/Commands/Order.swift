@@ -29,21 +29,17 @@ struct OrderCommand: ParsableCommand {
             "A juice's id, name or alias, and how many of it, from 1 to 100; at most 20 of these. (default: 1)",
             valueName: "juice[:count]"), completion: .list(Menu.standard.juices.map(\.id))) var juices: [String]
 
-    @Option(help: ArgumentHelp("How many of a single juice, from 1 to 100. (default: 1)", valueName: "count")) var quantity: Int?
-
-    @Option(help: ArgumentHelp("The order's id, of 1 to 128 bytes. (default: a new one)", valueName: "id"))
-    var orderId: String?
+    @Option(.quantity, value: "count", help: "How many of a single juice, from 1 to 100. (default: 1)") var quantity: Int?
+    @Option(.orderID, value: "id", help: "The order's id, of 1 to 128 bytes. (default: a new one)") var orderId: String?
 
     @OptionGroup var options: CommandOptions
 
     func run() throws {
         let settings = try Settings(self)
-        let isUnchecked = try settings[.unchecked]
-        let names = isUnchecked ? nil : MenuNames(menu: try settings.menu())
-        let command = OutgoingCommand.order(
-            id: try Submission.id(settings, .orderID), store: try settings[.store] ?? StoreID.main,
-            try OrderItems(juices, settings, names).items)
-        try Submission(settings).run(command)
+        let names = try settings[.unchecked] ? nil : MenuNames(menu: settings.menu())
+        let items = try OrderItems(juices, settings, names).items
+        try Submission(settings).run(
+            .order(id: Submission.id(settings, .orderID), store: settings[.store] ?? StoreID.main, items))
     }
 }
 
@@ -51,13 +47,9 @@ struct OrderCommand: ParsableCommand {
 struct OrderItems: Equatable {
     let items: [OrderedJuice]
 
-    /// Parses the arguments.
-    ///
     /// - Parameters:
-    ///   - arguments: at least one.
     ///   - settings: may have the quantity of a single juice.
     ///   - names: finds the juices; nil leaves names and quantities to the service.
-    /// - Throws: ``Failure`` of status ``Failure/Status/usage``.
     init(_ arguments: [String], _ settings: Settings, _ names: MenuNames?) throws(Failure) {
         let quantities = names == nil ? .min ... .max : JuiceOrder.quantities
         guard names == nil || arguments.count <= JuiceOrder.mostItems else {
@@ -85,10 +77,8 @@ struct OrderItems: Equatable {
             return (try names?.juice(argument) ?? argument, nil)
         }
         guard let quantity = Int(match.2), quantities.contains(quantity) else {
-            throw Failure(
-                .usage,
-                "the count in \"\(argument.printable)\" must be a whole number, from \(quantities.lowerBound) to "
-                    + "\(quantities.upperBound)")
+            let range = "from \(quantities.lowerBound) to \(quantities.upperBound)"
+            throw Failure(.usage, "the count in \"\(argument.printable)\" must be a whole number, \(range)")
         }
         let name = String(match.1)
         return (try names?.juice(name) ?? name, quantity)
@@ -112,9 +102,7 @@ struct CancelCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("The id of the order.", valueName: "order-id"))
-    var orderID: String
-
+    @Argument(help: ArgumentHelp("The id of the order.", valueName: "order-id")) var orderID: String
     @OptionGroup var options: SubmissionOptions
 
     func validate() throws {
@@ -125,7 +113,6 @@ struct CancelCommand: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let store = try settings[.store] ?? StoreID.main
-        try Submission(settings).run(.cancel(id: orderID, store: store))
+        try Submission(settings).run(.cancel(id: orderID, store: settings[.store] ?? StoreID.main))
     }
 }

@@ -23,18 +23,16 @@ struct RestockCommand: ParsableCommand {
         help: ArgumentHelp("What to change: FRUIT=+N, FRUIT=-N or FRUIT=N.", valueName: "fruit=amount"),
         completion: .list(Menu.standard.fruits.map { "\($0.id)=+" })) var amounts: [String]
 
-    @Option(help: ArgumentHelp("The restock's id, of 1 to 128 bytes. (default: a new one)", valueName: "id"))
-    var restockId: String?
-
+    @Option(.restockID, value: "id", help: "The restock's id, of 1 to 128 bytes. (default: a new one)") var restockId: String?
     @OptionGroup var options: CommandOptions
 
     func run() throws {
         let settings = try Settings(self)
         var amounts = try RestockAmounts(amounts)
         if try !settings[.unchecked] { amounts = try amounts.resolved(by: MenuNames(menu: settings.menu())) }
-        let command = OutgoingCommand.restock(
-            id: try Submission.id(settings, .restockID), store: try settings[.store] ?? StoreID.main, amounts.kind, amounts.amounts)
-        try Submission(settings).run(command)
+        try Submission(settings).run(
+            .restock(
+                id: Submission.id(settings, .restockID), store: settings[.store] ?? StoreID.main, amounts.kind, amounts.amounts))
     }
 }
 
@@ -44,8 +42,6 @@ struct RestockAmounts {
     private(set) var amounts: [FruitAmount] = []
 
     /// Parses the arguments. It does not look up the fruits.
-    ///
-    /// - Throws: ``Failure`` of status ``Failure/Status/usage``.
     init(_ arguments: [String]) throws(Failure) {
         let parsed = try arguments.map { argument throws(Failure) in try Self.parse(argument) }
         guard let kind = parsed.first?.kind else { throw Failure(.usage, "a restock names at least one fruit") }

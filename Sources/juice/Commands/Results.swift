@@ -22,50 +22,40 @@ struct ResultsCommand: ParsableCommand {
             """
     )
 
-    @Flag(inversion: .prefixedNo, help: "Print new answers as they arrive.")
-    var follow: Bool?
-
-    @Option(help: ArgumentHelp("Only this store.", valueName: "store"))
-    var store: String?
-
-    @Option(help: ArgumentHelp("Start with this many of the last answers.", valueName: "count"))
-    var last: Int?
-
-    @Flag(inversion: .prefixedNo, help: "Also print the service's notes.")
-    var notes: Bool?
-
-    @Flag(inversion: .prefixedNo, help: "Print each record unchanged, and missing revisions as objects, one per line.") var json:
-        Bool?
+    @Flag(inversion: .prefixedNo, help: "Print new answers as they arrive.") var follow: Bool?
+    @Option(.store, value: "store", help: "Only this store.") var store: String?
+    @Option(.last, value: "count", help: "Start with this many of the last answers.") var last: Int?
+    @Flag(inversion: .prefixedNo, help: "Also print the service's notes.") var notes: Bool?
+    @Flag(inversion: .prefixedNo, help: "Print each record unchanged, and missing revisions as objects, one per line.")
+    var json: Bool?
 
     @OptionGroup var timeout: TimeoutOption
     @OptionGroup var kafka: KafkaOptions
 
     func run() throws {
         let settings = try Settings(self)
-        let timeout = try settings[.timeout]
-        let last = try settings.integer(.last, in: 0...(.max))
-        var printer = AnswerPrinter(ResultsFormat(paint: .forStandardOutput()), printsJSON: try settings[.json])
-
+        let last = try settings[.last]
+        let printer = AnswerPrinter(ResultsFormat(paint: .forStandardOutput()), printsJSON: try settings[.json])
+        defer { printer.flush() }
         let interruption = try settings[.follow] ? StopSignal.onInterruption() : nil
-        let clients = try KafkaClients(settings)
         let reader = try ResultsReader(
-            clients, store: try settings[.store], showsNotes: try settings[.notes], deadline: Deadline(after: timeout))
+            KafkaClients(settings), store: settings[.store], showsNotes: settings[.notes], timeout: settings[.timeout])
         if let last {
-            try printer.collecting { body throws(Failure) in try reader.last(last, idleTimeout: timeout).forEach(body) }
+            try reader.last(last).forEach(printer.print)
         } else if interruption == nil {
-            try printer.collecting { body throws(Failure) in try reader.readAll(idleTimeout: timeout, body) }
+            try reader.readAll(printer.print)
         }
         guard let interruption else { return }
-        try reader.startFollowing()
-        while !interruption.isRequested {
-            try printer.collecting { body throws(Failure) in try reader.follow(timeout: .milliseconds(100), body) }
+        try reader.follow(until: interruption) { entries in
+            entries.forEach(printer.print)
+            printer.flush()
         }
     }
 }
 
 /// Reads the answers of all stores, or of one, from the results topic.
-final class ResultsReader {
-    /// An answer and its record. The answer is nil for a note of the journal, and if this version cannot decode it.
+struct ResultsReader {
+    /// A record of the topic. The answer is nil for a note of the journal, and if this version cannot decode it.
     struct Entry {
         let answer: Answer?
         let bytes: [UInt8]
@@ -83,44 +73,33 @@ final class ResultsReader {
     /// - Parameters:
     ///   - store: nil reads all stores.
     ///   - showsNotes: whether notes of the journal count as answers. They are of no store.
-    init(_ clients: KafkaClients, store: String?, showsNotes: Bool = false, deadline: Deadline) throws(Failure) {
-        reader = try TopicReader(clients, topic: clients.topics.results, of: store, deadline: deadline)
+    init(_ clients: KafkaClients, store: String?, showsNotes: Bool = false, timeout: Duration) throws(Failure) {
+        reader = try TopicReader(clients, topic: clients.topics.results, of: store, timeout: timeout)
         (self.store, self.showsNotes) = (store, showsNotes)
     }
 
-    /// Calls `body` with every answer up to the current end, in order within each partition.
-    ///
-    /// - Parameters:
-    ///   - time: begins in each partition with the first record at or after this, in milliseconds since 1970; nil begins at the
-    ///     start.
-    ///   - idleTimeout: how long to wait for the next records.
-    ///   - body: receives the answers.
-    func readAll(since time: Int64? = nil, idleTimeout: Duration, _ body: (Entry) -> Void) throws(Failure) {
-        try reader.readAll(since: time, idleTimeout: idleTimeout) { record in if let entry = entry(record) { body(entry) } }
+    /// Reads up to the current end, in order within each partition; see ``TopicReader/readAll(since:_:)``.
+    func readAll(since time: Int64? = nil, _ body: (Entry) -> Void) throws(Failure) {
+        try reader.readAll(since: time) { record in if let entry = entry(record) { body(entry) } }
     }
 
     /// The last answers, oldest first.
-    func last(_ count: Int, idleTimeout: Duration) throws(Failure) -> [Entry] {
+    func last(_ count: Int) throws(Failure) -> [Entry] {
         try reader.last(count) { window throws(Failure) in
             var found: [Entry] = []
-            try reader.read(window, idleTimeout: idleTimeout) { record in if let entry = entry(record) { found.append(entry) } }
+            try reader.read(window) { record in if let entry = entry(record) { found.append(entry) } }
             return Self.sorted(found)
         }
     }
 
-    /// Starts to read after the current end. Call it once, before ``follow(timeout:_:)``.
-    func startFollowing() throws(Failure) { try reader.startAtEnds() }
-
-    /// Calls `body` with each available answer, after waiting up to `timeout` for the first.
-    func follow(timeout: Duration, _ body: (Entry) -> Void) throws(Failure) {
-        try reader.poll(timeout: timeout) { record in if let entry = entry(record) { body(entry) } }
+    /// Reads what comes after the current end; see ``TopicReader/follow(until:_:show:)``.
+    func follow(until stop: StopSignal, show: ([Entry]) -> Void) throws(Failure) {
+        try reader.follow(until: stop, entry, show: show)
     }
 
     private func entry(_ record: ConsumedRecord) -> Entry? {
         guard let value = record.value else { return nil }
-        if let store {
-            guard let key = record.key, key.elementsEqual(store.utf8) else { return nil }
-        }
+        if let store, !(record.key?.elementsEqual(store.utf8) ?? false) { return nil }
         let answer = try? decoder.decode(value)
         guard answer != nil || showsNotes || !JournalNote.isNote(value) else { return nil }
         return Entry(
@@ -133,12 +112,9 @@ final class ResultsReader {
         let timed = entries.map { entry in
             let time = max(entry.timestamp ?? 0, latest[entry.partition] ?? 0)
             latest[entry.partition] = time
-            return (time: time, entry: entry)
+            return (key: (time, entry.partition, entry.offset), entry: entry)
         }
-        return
-            timed
-            .sorted { ($0.time, $0.entry.partition, $0.entry.offset) < ($1.time, $1.entry.partition, $1.entry.offset) }
-            .map(\.entry)
+        return timed.sorted { $0.key < $1.key }.map(\.entry)
     }
 }
 
@@ -147,15 +123,13 @@ protocol AnswerFormat {
     /// Whether the entry is printed at all.
     func shows(_ entry: ResultsReader.Entry) -> Bool
 
-    /// The line of an entry that is printed.
     func line(_ entry: ResultsReader.Entry) -> String
 
-    /// The line of the revisions that are missing before an entry.
     func line(_ missing: MissingRevisions, before entry: ResultsReader.Entry) -> String
 }
 
 /// Prints answers, and before an answer the revisions of its store that are missing.
-struct AnswerPrinter {
+final class AnswerPrinter {
     /// Whether nothing was printed.
     private(set) var isEmpty = true
     private let format: any AnswerFormat
@@ -163,21 +137,12 @@ struct AnswerPrinter {
     private var trackers: [Name: RevisionTracker] = [:]
     private var output: BatchedOutput
 
-    /// - Parameters:
-    ///   - format: the lines for people.
-    ///   - printsJSON: whether to print the records instead.
-    ///   - output: receives the lines.
+    /// - Parameter printsJSON: whether to print the records instead of the format's lines.
     init(_ format: any AnswerFormat, printsJSON: Bool, to output: BatchedOutput = BatchedOutput()) {
         (self.format, self.printsJSON, self.output) = (format, printsJSON, output)
     }
 
-    /// Prints the entries that `read` passes to its closure.
-    mutating func collecting(_ read: ((ResultsReader.Entry) -> Void) throws(Failure) -> Void) throws(Failure) {
-        defer { output.flush() }
-        try read { entry in print(entry) }
-    }
-
-    private mutating func print(_ entry: ResultsReader.Entry) {
+    func print(_ entry: ResultsReader.Entry) {
         let missing = entry.answer.flatMap { answer in
             trackers[Name(answer.store), default: RevisionTracker()].gap(before: answer).map {
                 MissingRevisions(of: answer.store, $0)
@@ -185,22 +150,18 @@ struct AnswerPrinter {
         }
         guard format.shows(entry) else { return }
         isEmpty = false
-        if printsJSON {
-            if let missing { output.line(JSONText.line(missing)) }
-            output.write(StandardOutput.jsonLine(entry.bytes))
-        } else {
-            if let missing { output.line(format.line(missing, before: entry)) }
-            output.line(format.line(entry))
-        }
+        if let missing { output.line(printsJSON ? JSONText.line(missing) : format.line(missing, before: entry)) }
+        printsJSON ? output.write(StandardOutput.jsonLine(entry.bytes)) : output.line(format.line(entry))
     }
+
+    func flush() { output.flush() }
 }
 
 /// Revisions of a store that no answer has. As JSON, an object among those of answers.
 struct MissingRevisions: Encodable {
     let type = "revisionsMissing"
     let store: String
-    let from: Int
-    let to: Int
+    let from, to: Int
     let message: String
 
     init(of store: String, _ revisions: ClosedRange<Int>) {
@@ -209,7 +170,7 @@ struct MissingRevisions: Encodable {
     }
 }
 
-/// The lines of `juice results`: all answers, and notes of the journal as they are.
+/// The lines of `juice results`: all answers, and the journal's notes as they are.
 struct ResultsFormat: AnswerFormat {
     let paint: Paint
 
@@ -229,10 +190,8 @@ struct ResultsFormat: AnswerFormat {
 
     func line(_ missing: MissingRevisions, before entry: ResultsReader.Entry) -> String {
         let columns = [
-            time(of: entry).map { paint(.faint, $0) },
-            DisplayWidth.pad(missing.store.printable, to: 12),
-            paint(.red, DisplayWidth.pad("missing", to: 12)),
-            missing.message,
+            time(of: entry).map { paint(.faint, $0) }, DisplayWidth.pad(missing.store.printable, to: 12),
+            paint(.red, DisplayWidth.pad("missing", to: 12)), missing.message,
         ]
         return columns.compactMap(\.self).joined(separator: "  ")
     }

@@ -19,14 +19,9 @@ struct StockCommand: ParsableCommand {
             """
     )
 
-    @Option(help: ArgumentHelp("Only this store.", valueName: "store"))
-    var store: String?
-
-    @Flag(inversion: .prefixedNo, help: "Keep showing changes.")
-    var watch: Bool?
-
-    @Flag(inversion: .prefixedNo, help: "Print each record unchanged, one per line.")
-    var json: Bool?
+    @Option(.store, value: "store", help: "Only this store.") var store: String?
+    @Flag(inversion: .prefixedNo, help: "Keep showing changes.") var watch: Bool?
+    @Flag(inversion: .prefixedNo, help: "Print each record unchanged, one per line.") var json: Bool?
 
     @OptionGroup var timeout: TimeoutOption
     @OptionGroup var menu: MenuOptions
@@ -36,15 +31,12 @@ struct StockCommand: ParsableCommand {
     func run() throws {
         let settings = try Settings(self)
         let store = try settings[.store]
-        let timeout = try settings[.timeout]
         let view = StockView(
             table: StockTable(menu: try settings.menu(), language: try settings[.language]), store: store,
             printsJSON: try settings[.json])
-
         let interruption = try settings[.watch] ? StopSignal.onInterruption() : nil
-        let clients = try KafkaClients(settings)
-        let reader = try StockReader(clients, store: store, deadline: Deadline(after: timeout))
-        try reader.readAll(idleTimeout: timeout)
+        let reader = try StockReader(KafkaClients(settings), store: store, timeout: settings[.timeout])
+        try reader.readAll()
         view.show(reader.latest)
         guard let interruption else { return }
         try reader.startFollowing()
@@ -120,8 +112,8 @@ final class StockReader {
     private var entries: [String: Entry] = [:]
 
     /// - Parameter store: nil reads all stores.
-    init(_ clients: KafkaClients, store: String?, deadline: Deadline) throws(Failure) {
-        reader = try TopicReader(clients, topic: clients.topics.stock, deadline: deadline)
+    init(_ clients: KafkaClients, store: String?, timeout: Duration) throws(Failure) {
+        reader = try TopicReader(clients, topic: clients.topics.stock, timeout: timeout)
         self.store = store
     }
 
@@ -129,16 +121,12 @@ final class StockReader {
     var latest: [Entry] { entries.values.sorted { $0.record.store < $1.record.store } }
 
     /// Reads the topic from its start to its current end.
-    func readAll(idleTimeout: Duration) throws(Failure) {
-        try reader.readAll(idleTimeout: idleTimeout) { record in apply(record) }
-    }
+    func readAll() throws(Failure) { try reader.readAll { record in apply(record) } }
 
     /// Starts to read after that end. Call it once, before ``follow(timeout:)``.
     func startFollowing() throws(Failure) { try reader.startAtEnds() }
 
-    /// Applies the available records, after waiting up to `timeout` for the first.
-    ///
-    /// - Returns: the changes, in order.
+    /// The changes at hand, in order, after waiting up to `timeout` for the first.
     func follow(timeout: Duration) throws(Failure) -> [Entry] {
         var changes: [Entry] = []
         try reader.poll(timeout: timeout) { record in if let entry = apply(record) { changes.append(entry) } }
@@ -185,24 +173,22 @@ struct StockTable {
     func lines(_ records: [StockRecord], paint: Paint) -> [String] {
         let fruits = fruits(in: records)
         var table = Table(
-            [Table.Column(title: language == .korean ? "가게" : "store")]
-                + fruits.flatMap { [Table.Column(title: $0.name, alignment: .right), Table.Column(title: "", width: barColumns)] })
+            [.init(title: language == .korean ? "가게" : "store")]
+                + fruits.flatMap { [.init(title: $0.name, alignment: .right), .init(title: "", width: barColumns)] })
         for record in records {
             let levels = Dictionary(record.stock.map { ($0.fruit, $0.amount) }) { first, _ in first }
-            table.add(
-                [Table.Cell(record.store.printable, .bold)]
-                    + fruits.flatMap { fruit -> [Table.Cell] in
-                        guard let level = levels[fruit.id] else { return [Table.Cell("-"), Table.Cell("")] }
-                        let bar = Bar.text(level, full: fruit.full, columns: barColumns)
-                        return [Table.Cell(String(level)), Table.Cell(bar, colour(level, of: fruit))]
-                    })
+            let cells = fruits.flatMap { fruit -> [Table.Cell] in
+                guard let level = levels[fruit.id] else { return [.init("-"), .init("")] }
+                let bar = Bar.text(level, full: fruit.full, columns: barColumns)
+                return [.init(String(level)), .init(bar, colour(level, of: fruit))]
+            }
+            table.add([.init(record.store.printable, .bold)] + cells)
         }
         return table.lines(paint: paint)
     }
 
     private struct ShownFruit {
-        let id: String
-        let name: String
+        let id, name: String
         let full: Int
     }
 

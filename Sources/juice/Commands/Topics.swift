@@ -28,9 +28,7 @@ struct TopicsCommand: ParsableCommand {
                 """
         )
 
-        @Flag(inversion: .prefixedNo, help: "Print a JSON array of the topics.")
-        var json: Bool?
-
+        @Flag(inversion: .prefixedNo, help: "Print a JSON array of the topics.") var json: Bool?
         @OptionGroup var topics: TopicOptions
         @OptionGroup var timeout: TimeoutOption
         @OptionGroup var kafka: KafkaOptions
@@ -48,7 +46,7 @@ struct TopicsCommand: ParsableCommand {
                     hint: "it creates them at its start: `juice serve --partitions N`")
             }
             let admin = try clients.admin(reachedWithin: timeout)
-            let created = try clients.ask { () throws(KafkaError) in try admin.create(plan.topics, timeout: timeout) }
+            let created = try clients.ask(try admin.create(plan.topics, timeout: timeout))
             let results = clients.topics.all.map { Result(name: $0, created: created.contains($0)) }
             if try settings[.json] { return StandardOutput.line(try JSONText.indented(results)) }
             for result in results {
@@ -79,7 +77,6 @@ struct TopicsCommand: ParsableCommand {
         )
 
         @Flag(inversion: .prefixedNo, help: "Print a JSON object of the topics and their problems.") var json: Bool?
-
         @OptionGroup var timeout: TimeoutOption
         @OptionGroup var kafka: KafkaOptions
 
@@ -92,11 +89,9 @@ struct TopicsCommand: ParsableCommand {
                 names: clients.topics, bootstrapServers: clients.bootstrapServers, capabilities: clients.capabilities)
             let reader = try clients.consumer(isolation: "read_uncommitted")
             defer { reader.close() }
-            let (findings, metadata) = try clients.ask { () throws(KafkaError) in
-                let findings = try check.findings(admin, reader: reader, timeout: timeout)
-                return (findings, try admin.metadata(topics: clients.topics.all, timeout: timeout))
-            }
-            let topics = metadata.topics.filter { $0.partitionCount > 0 }
+            let findings = try clients.ask(try check.findings(admin, reader: reader, timeout: timeout))
+            let topics = try clients.ask(try admin.metadata(topics: clients.topics.all, timeout: timeout)).topics
+                .filter { $0.partitionCount > 0 }
             if try settings[.json] {
                 StandardOutput.line(try JSONText.indented(Report(topics, findings)))
                 if !findings.problems.isEmpty { throw ExitCode(Failure.Status.configuration.rawValue) }
@@ -121,6 +116,8 @@ struct TopicsCommand: ParsableCommand {
             }
             struct Problem: Encodable {
                 let fault, mend: String
+
+                init(_ problem: TopicCheck.Problem) { (fault, mend) = (problem.fault, problem.mend) }
             }
 
             let topics: [Topic]
@@ -130,8 +127,7 @@ struct TopicsCommand: ParsableCommand {
                 self.topics = topics.map {
                     Topic(name: $0.name, partitions: $0.partitionCount, replicationFactor: $0.replicationFactor)
                 }
-                problems = findings.problems.map { Problem(fault: $0.fault, mend: $0.mend) }
-                warnings = findings.warnings.map { Problem(fault: $0.fault, mend: $0.mend) }
+                (problems, warnings) = (findings.problems.map(Problem.init), findings.warnings.map(Problem.init))
             }
         }
     }

@@ -29,12 +29,9 @@ struct TrafficCommand: ParsableCommand {
         let settings = try Settings(self)
         let plan = try TrafficPlan(settings)
         let interruption = StopSignal.onInterruption()
-        let session = try TrafficSession(
-            KafkaClients(settings),
-            traffic: Traffic(
-                stores: plan.stores, menu: try settings.menu(), seed: plan.seed,
-                // Each run needs new ids: those of the last run were answered already.
-                run: String(UInt64.random(in: 0...UInt64(UInt32.max)), radix: 36)), plan: plan)
+        // Each run needs new ids: those of the last run were answered already.
+        let run = String(UInt64.random(in: 0...UInt64(UInt32.max)), radix: 36) + "-"
+        let session = try TrafficSession(KafkaClients(settings), plan, menu: settings.menu(), run: run)
         try session.run(until: { interruption.isRequested }, show: AnswerLine.write)
         StandardOutput.line(session.tally.summary)
     }
@@ -43,12 +40,10 @@ struct TrafficCommand: ParsableCommand {
 /// The options of simulated traffic.
 struct TrafficOptions: ParsableArguments {
     @Option(help: ArgumentHelp("End after this many answered orders. (default: at Ctrl-C)", valueName: "count")) var orders: Int?
-
     @Option(
         help: ArgumentHelp(
             "The stores, separated by commas, or their number. (default: gangnam,hongdae,jamsil)", valueName: "names|count"))
     var stores: String?
-
     @Option(help: ArgumentHelp("The seed of the orders, to repeat another run. (default: a new seed)", valueName: "number"))
     var seed: UInt64?
 }
@@ -62,10 +57,11 @@ struct TrafficPlan {
 
     init(_ settings: Settings) throws(Failure) {
         orders = try settings[.orders]
-        let names = try settings.value(.stores, "names of 1 to 128 bytes, or a number up to 1000", Self.storeNames)
-        stores = names ?? ["gangnam", "hongdae", "jamsil"]
-        let seed = try settings.value(.seed, "a whole number that is not negative") { UInt64($0) }
-        self.seed = seed ?? .random(in: 0...UInt64(UInt32.max))
+        stores =
+            try settings.value(.stores, "names of 1 to 128 bytes, or a number up to 1000", Self.storeNames)
+            ?? ["gangnam", "hongdae", "jamsil"]
+        seed =
+            try settings.value(.seed, "a whole number that is not negative") { UInt64($0) } ?? .random(in: 0...UInt64(UInt32.max))
     }
 
     /// Parses a list of store ids, or a number of generated ones.
@@ -77,52 +73,44 @@ struct TrafficPlan {
 
 /// Generates the orders and cancels of simulated points of sale. The same seed gives the same ones.
 struct Traffic {
-    /// One order, of a single juice or of several.
-    struct Order: Equatable {
-        let id: String
-        let store: String
-        let items: [OrderedJuice]
-    }
-
     /// A juice that is on no menu, to provoke rejections.
     static let unknownJuice = "durian"
 
-    /// A part of every id, so that ids of different runs differ; empty if there is only one run.
-    let run: String
+    private let run: String
     private let stores: [String]
     private let juices: [String]
     private var random: SeededGenerator
     private var count = 0
     /// The latest orders, oldest first, that were not cancelled: at most ``mostRecent``.
-    private var recent: [Order] = []
+    private var recent: [OutgoingCommand] = []
 
     private static let mostRecent = 10
 
-    /// - Parameter stores: at least one.
+    /// - Parameters:
+    ///   - stores: at least one.
+    ///   - run: a part of every id, such as `x7-`, so that ids of different runs differ.
     init(stores: [String], menu: Menu, seed: UInt64, run: String = "") {
-        self.run = run
-        self.stores = stores
-        juices = menu.juices.map(\.id)
+        (self.run, self.stores, juices) = (run, stores, menu.juices.map(\.id))
         random = SeededGenerator(seed: seed)
     }
 
     /// The next order: one in eight is a basket.
-    mutating func next() -> Order {
+    mutating func next() -> OutgoingCommand {
         count += 1
         let till = Int.random(in: stores.indices, using: &random)
         let size = Int.random(in: 0..<8, using: &random) == 0 ? Int.random(in: 2...4, using: &random) : 1
-        let order = Order(
-            id: "pos-\(till + 1)-\(run.isEmpty ? "" : run + "-")\(count)", store: stores[till],
-            items: (0..<size).map { _ in item() })
+        let items = (0..<size).map { _ in item() }
+        let order = OutgoingCommand.order(id: "pos-\(till + 1)-\(run)\(count)", store: stores[till], items)
         if recent.count == Self.mostRecent { recent.removeFirst() }
         recent.append(order)
         return order
     }
 
-    /// The recent order that a customer takes back now, each at most once; nil 24 times out of 25.
-    mutating func nextCancelled() -> Order? {
+    /// The cancel of a recent order, each at most once; nil 24 times out of 25.
+    mutating func nextCancel() -> OutgoingCommand? {
         guard !recent.isEmpty, Int.random(in: 0..<25, using: &random) == 0 else { return nil }
-        return recent.remove(at: Int.random(in: recent.indices, using: &random))
+        let order = recent.remove(at: Int.random(in: recent.indices, using: &random))
+        return .cancel(id: order.id, store: order.store)
     }
 
     private mutating func item() -> OrderedJuice {
@@ -147,10 +135,7 @@ struct TrafficRestocker {
     private(set) var underway: [String: Set<Shelf>] = [:]
     private(set) var count = 0
 
-    struct Shelf: Hashable {
-        let store: String
-        let fruit: String
-    }
+    struct Shelf: Hashable { let store, fruit: String }
 
     /// The restock to send after an answer; nil if none is needed.
     mutating func refill(after answer: Answer) -> OutgoingCommand? {
@@ -160,7 +145,7 @@ struct TrafficRestocker {
         let empty = missing.filter { fruit in !underway.values.contains { $0.contains(shelf(fruit)) } }
         guard !empty.isEmpty else { return nil }
         count += 1
-        let id = "bot-\(run.isEmpty ? "" : run + "-")\(count)"
+        let id = "bot-\(run)\(count)"
         underway[id] = Set(empty.map(shelf))
         let amounts = empty.map { FruitAmount(fruit: $0.fruit, amount: $0.needed - $0.inStock + extra) }
         return .restock(id: id, store: answer.store, .add, amounts)
@@ -205,15 +190,14 @@ final class TrafficSession {
     /// The last failed delivery.
     private var failedDelivery: KafkaError?
 
-    init(_ clients: KafkaClients, traffic: Traffic, plan: TrafficPlan) throws(Failure) {
-        self.clients = clients
-        self.traffic = traffic
-        orderLimit = plan.orders
+    /// - Parameter run: a part of every id, as in ``Traffic``.
+    init(_ clients: KafkaClients, _ plan: TrafficPlan, menu: Menu, run: String = "") throws(Failure) {
+        (self.clients, orderLimit) = (clients, plan.orders)
+        traffic = Traffic(stores: plan.stores, menu: menu, seed: plan.seed, run: run)
         // At full speed hundreds of orders lack the same fruit before a restock is applied.
-        restocker = TrafficRestocker(run: traffic.run, extra: plan.orders == nil ? 20 : 2000)
+        restocker = TrafficRestocker(run: run, extra: plan.orders == nil ? 20 : 2000)
         producer = try clients.producer(timeout: Self.answerTimeout)
-        results = try TopicReader(clients, topic: clients.topics.results, deadline: Deadline(after: .seconds(10)))
-        try results.startAtEnds()
+        results = try clients.newAnswers(timeout: .seconds(10))
     }
 
     /// Whether the requested number of orders has been answered, and every cancel.
@@ -263,10 +247,10 @@ final class TrafficSession {
             firstSentAt = firstSentAt ?? .now
             sent += 1
             if orderLimit == nil { nextOrderAt = .now + traffic.pause() }
-            try send(.order(id: order.id, store: order.store, order.items))
-            if let cancelled = traffic.nextCancelled() {
-                cancelsInFlight.insert(cancelled.id)
-                try send(.cancel(id: cancelled.id, store: cancelled.store))
+            try send(order)
+            if let cancel = traffic.nextCancel() {
+                cancelsInFlight.insert(cancel.id)
+                try send(cancel)
             }
         }
     }
@@ -288,21 +272,17 @@ final class TrafficSession {
     }
 
     private func send(_ command: OutgoingCommand) throws(Failure) {
-        try clients.ask { () throws(KafkaError) in
-            try producer.produce(topic: clients.topics[command.kind.topic], key: Array(command.store.utf8), value: command.value) {
-                [weak self] in if case .failure(let error) = $0 { self?.failedDelivery = error }
-            }
-        }
+        let topic = clients.topics[command.kind.topic]
+        try clients.ask(
+            try producer.produce(topic: topic, key: Array(command.store.utf8), value: command.value) { [weak self] in
+                if case .failure(let error) = $0 { self?.failedDelivery = error }
+            })
     }
 }
 
 /// Counts answers and measures their latencies.
 struct Tally {
-    private(set) var juicesMade = 0
-    private(set) var outOfStock = 0
-    private(set) var rejected = 0
-    private(set) var restocked = 0
-    private(set) var cancelled = 0
+    private(set) var juicesMade = 0, outOfStock = 0, rejected = 0, restocked = 0, cancelled = 0
     /// The latest times from order to answer, at most ``window``.
     private var times: [Duration] = []
     private var oldest = 0
@@ -312,8 +292,6 @@ struct Tally {
     /// The number of answered orders.
     var orders: Int { juicesMade + outOfStock + rejected }
 
-    /// Counts an answer.
-    ///
     /// - Parameter time: how long an order took.
     mutating func count(_ answer: Answer, after time: Duration = .zero) {
         switch (answer.command, answer.outcome) {
