@@ -50,14 +50,6 @@ struct NamesTests {
     }
 
     @Test(arguments: [
-        ("", "abc", 3), ("abc", "", 3), ("kiwi", "kiwi", 0), ("kiwi", "kwii", 1), ("kiwi", "kiwis", 1),
-        ("mango", "mungo", 1), ("kitten", "sitting", 3),
-    ])
-    func countsTheLettersToChange(first: String, second: String, distance: Int) {
-        #expect(NearestNames.distance(Array(first.unicodeScalars), Array(second.unicodeScalars)) == distance)
-    }
-
-    @Test(arguments: [
         ([], ""), (["a"], "; did you mean a?"), (["a", "b"], "; did you mean a or b?"),
         (["a", "b", "c"], "; did you mean a, b or c?"),
     ])

@@ -23,7 +23,8 @@ struct AuditCommandTests {
             #"g {"type":"juiceMade","orderId":"a","store":"g","offset":0,"juice":"kiwi","quantity":1,"used":{"kiwi":3},"#
                 + #""left":{"kiwi":7},"revision":1,"message":"m"}"#,
             #"g {"type":"juiceMade","orderId":"b","store":"g","offset":1,"items":[{"juice":"kiwi","quantity":1},"#
-                + #"{"juice":"mango","quantity":1}],"used":{"kiwi":3,"mango":3},"left":{"kiwi":4,"mango":7},"revision":2,"message":"m"}"#,
+                + #"{"juice":"mango","quantity":1}],"used":{"kiwi":3,"mango":3},"left":{"kiwi":4,"mango":7},"#
+                + #""revision":2,"message":"m"}"#,
             #"g {"type":"restocked","restockId":"r","store":"g","offset":0,"left":{"kiwi":9},"revision":3,"message":"m"}"#,
             #"g {"type":"cancelled","orderId":"b","store":"g","offset":2,"returned":{"kiwi":3,"mango":3},"#
                 + #""left":{"kiwi":12,"mango":10},"revision":4,"message":"m"}"#,

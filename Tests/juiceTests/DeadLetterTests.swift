@@ -167,8 +167,8 @@ struct DeadLetterTests {
         (letter(order, topic: "other.orders"), true, "it came from other.orders"),
     ])
     func whatWouldComeBackIsRefused(letter: DeadLetter, isUnchecked: Bool, reason: String) throws {
-        let refusal = #expect(throws: ResendRequest.Refusal.self) { try Self.record(for: letter, isUnchecked: isUnchecked) }
-        #expect(refusal?.reason.contains(reason) == true)
+        let refusal = #expect(throws: Failure.self) { try Self.record(for: letter, isUnchecked: isUnchecked) }
+        #expect(refusal?.message.contains(reason) == true)
         guard letter.source.topic == "juice.orders" else { return }
         #expect(try Self.record(for: letter, value: Self.order, key: "a").value == Array(Self.order.utf8))
     }

@@ -196,7 +196,7 @@ final class OrderLoad: Sendable {
                 let producer = try clients.producer(timeout: .seconds(30))
                 var traffic = Traffic(stores: (0..<stores).map { "store-\($0)" }, menu: .standard, seed: 7)
                 while !isEnded.load(ordering: .relaxed) {
-                    let order = traffic.next()
+                    let order = traffic.nextOrder()
                     try producer.produce(topic: clients.topics.orders, key: Array(order.store.utf8), value: order.value) { _ in }
                     producer.poll(timeout: .milliseconds(5))
                 }

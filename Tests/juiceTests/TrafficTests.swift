@@ -42,7 +42,7 @@ struct TrafficTests {
     @Test func trafficFollowsItsSeed() {
         func commands(_ seed: UInt64) -> [OutgoingCommand] {
             var traffic = Traffic(stores: ["a", "b"], menu: .standard, seed: seed)
-            return (0..<500).flatMap { _ in [traffic.next(), traffic.nextCancel()].compactMap(\.self) }
+            return (0..<500).flatMap { _ in [traffic.nextOrder(), traffic.nextCancel()].compactMap(\.self) }
         }
         let first = commands(7)
         #expect(first == commands(7))
@@ -66,18 +66,18 @@ struct TrafficTests {
     }
 
     @Test func anEmptyShelfIsRefilledOnce() throws {
-        var restocker = TrafficRestocker(extra: 20)
-        let first = restocker.refill(after: short)
+        var traffic = Traffic(stores: ["a"], menu: .standard, seed: 7, extra: 20)
+        let first = traffic.nextRestock(after: short)
         let restock = try #require(first)
         #expect(restock.id == "bot-1")
         #expect(restock.kind == .restock)
         #expect(restock.store == "main")
         #expect(String(decoding: restock.value, as: UTF8.self) == #"{"restockId":"bot-1","add":{"kiwi":22}}"#)
-        #expect(restocker.refill(after: short) == nil)
-        #expect(restocker.refill(after: made) == nil)
+        #expect(traffic.nextRestock(after: short) == nil)
+        #expect(traffic.nextRestock(after: made) == nil)
         // After the restock was answered, the next shortage is refilled.
-        #expect(restocker.refill(after: restocked) == nil)
-        #expect(restocker.refill(after: short) != nil)
+        #expect(traffic.nextRestock(after: restocked) == nil)
+        #expect(traffic.nextRestock(after: short) != nil)
     }
 
     @Test(arguments: [

@@ -194,22 +194,19 @@ extension KafkaClients {
     }
 
     /// Whether the brokers refuse this client's configuration, for example its credentials.
-    var isRefused: Bool { lastClientError.value?.code.isRefusal ?? false }
+    private var isRefused: Bool { lastClientError.value?.code.isRefusal ?? false }
 
     /// The failure when no broker answers, with the most specific hint.
     var unavailable: Failure {
-        let message = "no Kafka broker answers at \(bootstrapServers)"
-        switch origin {
-        case _ where isRefused:
-            return Failure(.unavailable, "no connection to \(bootstrapServers): \(lastClientError.value?.message ?? "")")
-        case .configured where lastClientError.value?.suspectsConfiguration ?? false:
-            return Failure(.unavailable, message, hint: lastClientError.value?.message)
-        case .configured: return Failure(.unavailable, message)
-        case .embedded(let processID):
-            return Failure(.unavailable, message, hint: "it should be the embedded broker of process \(processID)")
-        case .fallback:
-            return Failure(.unavailable, message, hint: "set --bootstrap-servers, or start an embedded broker with `juice serve`")
-        }
+        let last = lastClientError.value
+        if isRefused { return Failure(.unavailable, "no connection to \(bootstrapServers): \(last?.message ?? "")") }
+        let hint: String? =
+            switch origin {
+            case .configured: last?.suspectsConfiguration ?? false ? last?.message : nil
+            case .embedded(let processID): "it should be the embedded broker of process \(processID)"
+            case .fallback: "set --bootstrap-servers, or start an embedded broker with `juice serve`"
+            }
+        return Failure(.unavailable, "no Kafka broker answers at \(bootstrapServers)", hint: hint)
     }
 }
 

@@ -132,7 +132,6 @@ private final class KafkaAuditSource: AuditSource {
         (self.timeout, self.onProgress) = (timeout, onProgress)
     }
 
-    /// How many lanes there are, at most one for each core.
     var laneCount: Int { lanes.count }
 
     func partitionCount(of topic: AuditTopic) -> Int {
@@ -252,9 +251,7 @@ struct AuditReport: Encodable {
     /// The first ones, in the order of topics, partitions and offsets within each kind of check.
     let violations: [Violation]
     let counts: AuditCounts
-    /// Which partition had which owners, by the claims in the results.
     let owners: [Owner]
-    /// The positions that operators moved.
     let anchors: [Anchor]
     /// Where the audit begins in partitions whose beginning has expired.
     let judgedFrom: [AuditMoment]
@@ -283,7 +280,7 @@ struct AuditReport: Encodable {
     /// How many lines of a kind people are shown; `--json` has more.
     private static let shown = 100
 
-    /// The report for people: the violations, then who owned which partition, what was read, and the verdict.
+    /// The report for people.
     var lines: [String] {
         var lines = Self.cut(
             violations.map { violation in
@@ -311,11 +308,8 @@ struct AuditReport: Encodable {
             lines.append("\(counts.skipped) records were passed over, by an operator or when the results began")
         }
         if counts.unjudged > 0 { lines.append("\(counts.unjudged) records cannot be judged, since what they go with has expired") }
-        lines.append(
-            isClean
-                ? "clean: nothing is missing, doubled or wrong" : "violated: \(missing) missing, \(doubled) doubled, \(wrong) wrong"
-        )
-        return lines
+        let violated = "violated: \(missing) missing, \(doubled) doubled, \(wrong) wrong"
+        return lines + [isClean ? "clean: nothing is missing, doubled or wrong" : violated]
     }
 
     /// The first lines, and how many more there are.

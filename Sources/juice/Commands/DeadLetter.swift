@@ -12,9 +12,7 @@ struct LetterPosition: Hashable, Comparable {
     /// `3/42`, as in headers.
     var headerText: String { "\(partition)/\(offset)" }
 
-    static func < (first: Self, second: Self) -> Bool {
-        (first.partition, first.offset) < (second.partition, second.offset)
-    }
+    static func < (first: Self, second: Self) -> Bool { (first.partition, first.offset) < (second.partition, second.offset) }
 }
 
 extension LetterPosition {
@@ -44,7 +42,6 @@ struct DeadLetter {
     struct Source: Hashable {
         let topic, partition, offset: String
 
-        /// `juice.orders 3@42`.
         var text: String { "\(topic) \(partition)@\(offset)" }
     }
 
@@ -56,7 +53,7 @@ struct DeadLetter {
     }
 
     let position: LetterPosition
-    /// When the dead letter was written, in milliseconds since 1970.
+    /// When it was put aside, in milliseconds since 1970.
     let timestamp: Int64?
     let key, value: [UInt8]?
     /// All headers, including the service's.
@@ -101,8 +98,7 @@ extension DeadLetter {
         return String(decoding: key, as: UTF8.self)
     }
 
-    /// The dead letter that was resent, if this record is a note of that. Nil for a dead letter, even if its sender set the same
-    /// header.
+    /// The dead letter that was resent, if this record is a note of that. A dead letter's sender may have set the same header.
     var resentLetter: LetterPosition? {
         guard header(HeaderName.errorCode) == nil, let text = header(HeaderName.resentLetter) else { return nil }
         return LetterPosition(text, separator: "/")

@@ -9,8 +9,8 @@ struct LetterLog {
     /// Where the letter at a position stands first.
     func first(of position: LetterPosition) -> LetterPosition { copies[position] ?? position }
 
-    /// Adds the next record of its partition; nil if that is a note or a copy. A letter and its copies are in one partition, and the
-    /// notes of them behind them.
+    /// Adds the next record of its partition; nil if that is a note or a copy. Copies are in their letter's partition, and notes
+    /// behind it.
     mutating func letter(_ record: DeadLetter) -> DeadLetter? {
         let position = record.position
         if let letter = record.resentLetter {

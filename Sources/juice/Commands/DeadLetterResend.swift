@@ -61,7 +61,6 @@ struct DeadLetterResend: ParsableCommand {
         if count(.refused) > 0 { throw ExitCode(Failure.Status.rejected.rawValue) }
     }
 
-    /// Asks the user on the terminal.
     private static func asks(_ count: Int) throws(Failure) -> Bool {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else {
             throw Failure(.usage, "sending \(count) dead letters again needs --yes without a terminal")
@@ -75,11 +74,9 @@ struct DeadLetterResend: ParsableCommand {
 struct ResendRequest {
     /// Nil chooses by the filter.
     let positions: Set<LetterPosition>?
-    let filter: LetterFilter
-    /// Replaces the value; nil keeps it.
-    var value: [UInt8]?
-    /// Replaces the key; nil keeps it, an empty key removes it.
-    var key: [UInt8]?
+    let filter: (DeadLetter) -> Bool
+    /// What replaces the value and the key; nil keeps them, and an empty key removes the key.
+    var value, key: [UInt8]?
     /// Whether to send records that are not valid commands.
     var isUnchecked: Bool
     private let decoder = CommandDecoder(menu: .standard)
@@ -92,8 +89,8 @@ struct ResendRequest {
                 hint: "name them as PARTITION@OFFSET, or choose with --all, --code and --source")
         }
         positions = isAll ? nil : Set(try arguments.map { text throws(Failure) in try LetterPosition(argument: text) })
-        filter = try LetterFilter(settings)
-        guard isAll || filter.code == nil && filter.source == nil else {
+        filter = try settings.letterFilter()
+        guard isAll || settings.all(.code).isEmpty && settings.all(.source).isEmpty else {
             throw Failure(.usage, "--code and --source choose among --all")
         }
         let (path, newKey) = (try settings[.value], try settings[.key])
@@ -123,25 +120,23 @@ struct ResendRequest {
         let headers: [RecordHeader]
     }
 
-    /// Why a dead letter is not resent.
-    struct Refusal: Error { let reason: String }
-
     /// The record to send for a dead letter.
     ///
     /// - Parameter partitionCount: the number of partitions that own stores.
-    func record(for letter: DeadLetter, _ topics: TopicNames, partitionCount: Int32) throws(Refusal) -> Record {
+    /// - Throws: ``Failure`` of status ``Failure/Status/rejected``, which says why it is not sent.
+    func record(for letter: DeadLetter, _ topics: TopicNames, partitionCount: Int32) throws(Failure) -> Record {
         let source = letter.source.topic
         guard source == topics.orders || source == topics.restocks else {
-            throw Refusal(reason: "it came from \(source), which is not \(topics.orders) or \(topics.restocks)")
+            throw Failure(.rejected, "it came from \(source), which is not \(topics.orders) or \(topics.restocks)")
         }
         guard letter.truncatedFrom == nil || value != nil else {
-            throw Refusal(reason: "its value was truncated; give the whole value with --value")
+            throw Failure(.rejected, "its value was truncated; give the whole value with --value")
         }
         let value = self.value ?? letter.value
         let key = self.key.map { $0.isEmpty ? nil : $0 } ?? letter.key
         if !isUnchecked, let fault = fault(key: key, value: value, isOrder: source == topics.orders) {
             let mend = fault == .badStore ? "--key" : "--value"
-            throw Refusal(reason: "it would become a dead letter again, as \(fault.code); correct it with \(mend)")
+            throw Failure(.rejected, "it would become a dead letter again, as \(fault.code); correct it with \(mend)")
         }
         let owner = (key ?? []).withUnsafeBytes { bytes in
             // Any partition will do for a key that names no store.
@@ -175,7 +170,7 @@ struct Resend {
         let partition: Int32
         let offset: Offset
         let result: Result
-        /// Where it was resent to, if that is known.
+        /// Where it was resent to.
         let topic: String?
         let toPartition: Int32?
         /// Why it was refused.
@@ -199,12 +194,11 @@ struct Resend {
     var confirm: (_ count: Int) throws(Failure) -> Bool = { _ in true }
     /// Receives each outcome once it is certain.
     var show: (Outcome) -> Void = { _ in }
-    /// What is certain.
     private(set) var outcomes: [LetterPosition: Outcome] = [:]
     /// The letters of transactions that may have been committed.
     private(set) var inDoubt: Set<LetterPosition> = []
 
-    /// The most attempts in a row without progress.
+    /// So many attempts in a row without progress end the command.
     private static let mostAttempts = 3
 
     /// Reads the letters and sends records for those that have no note, until all are settled.
@@ -243,10 +237,10 @@ struct Resend {
                 if request.positions != nil { settle(letter.position, .resentBefore) }
                 continue
             }
-            do throws(ResendRequest.Refusal) {
+            do throws(Failure) {
                 let record = try request.record(for: letter, clients.topics, partitionCount: partitionCount)
                 if letter.isResent { settle(letter.position, .resent, as: record) } else { records.append(record) }
-            } catch { settle(letter.position, .refused, reason: error.reason) }
+            } catch { settle(letter.position, .refused, reason: error.message) }
         }
         return records
     }
@@ -255,7 +249,7 @@ struct Resend {
     private mutating func letters() throws(Failure) -> [DeadLetter] {
         let reader = try DeadLetterReader(clients, upTo: .highWatermark, timeout: timeout)
         do throws(Failure) {
-            guard let positions = request.positions else { return try reader.all().filter(request.filter.matches) }
+            guard let positions = request.positions else { return try reader.all().filter(request.filter) }
             let (letters, missing) = try reader.at(positions)
             if positions.count == 1, let position = missing.first { throw reader.missing(position) }
             for position in missing { settle(position, .refused, reason: "there is no dead letter") }
@@ -304,7 +298,7 @@ struct Resend {
 /// complete, and the sender can commit only until another one starts.
 struct DeadLetterSender {
     private let session: TransactionSession
-    /// The output topics, in the session's order.
+    /// In the session's order.
     private let topics: [String]
     private let deadLetters: String
 

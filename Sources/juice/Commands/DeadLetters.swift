@@ -30,27 +30,20 @@ struct LetterFilterOptions: ParsableArguments {
         completion: .list(["orders", "restocks"])) var source: String?
 }
 
-/// Selects dead letters by what `--code` and `--source` name.
-struct LetterFilter {
-    let code: String?
-    /// The name of a topic.
-    let source: String?
-
-    init(_ settings: Settings) throws(Failure) {
+extension Settings {
+    /// Whether a dead letter is one that `--code` and `--source` name.
+    func letterFilter() throws(Failure) -> (DeadLetter) -> Bool {
         let codes = DeadLetterReason.allCases.map(\.code)
-        let topics = TopicNames(prefix: try settings[.topicPrefix])
-        code = try settings.value(.code, "one of \(codes.joined(separator: ", "))") { codes.contains($0) ? $0 : nil }
-        source = try settings.value(.source, "orders or restocks") { text in
+        let topics = TopicNames(prefix: try self[.topicPrefix])
+        let code = try value(.code, "one of \(codes.joined(separator: ", "))") { codes.contains($0) ? $0 : nil }
+        let source = try value(.source, "orders or restocks") { text in
             switch text {
             case "orders", topics.orders: topics.orders
             case "restocks", topics.restocks: topics.restocks
             default: nil
             }
         }
-    }
-
-    func matches(_ letter: DeadLetter) -> Bool {
-        (code == nil || letter.code == code) && (source == nil || letter.source.topic == source)
+        return { (code == nil || $0.code == code) && (source == nil || $0.source.topic == source) }
     }
 }
 
@@ -82,22 +75,20 @@ struct DeadLetterList: ParsableCommand {
 
     func run() throws {
         let settings = try Settings(self)
-        let filter = try LetterFilter(settings)
+        let isMeant = try settings.letterFilter()
         let isPendingOnly = try settings[.pending]
         let last = try settings.integer(.last, in: 0...1_000_000) ?? 50
         let printsJSON = try settings[.json]
         let interruption = try settings[.follow] ? StopSignal.onInterruption() : nil
 
         let reader = try DeadLetterReader(KafkaClients(settings), timeout: settings[.timeout])
-        let letters = try reader.last(last) { filter.matches($0) && !(isPendingOnly && $0.isResent) }
+        let letters = try reader.last(last) { isMeant($0) && !(isPendingOnly && $0.isResent) }
         Self.show(letters, asJSON: printsJSON, withTitles: true)
         guard let interruption else {
             if letters.isEmpty, !printsJSON { StandardError.write("no dead letters\n") }
             return
         }
-        try reader.follow(until: interruption) { new in
-            Self.show(new.filter(filter.matches), asJSON: printsJSON, withTitles: false)
-        }
+        try reader.follow(until: interruption) { Self.show($0.filter(isMeant), asJSON: printsJSON, withTitles: false) }
     }
 
     private static func show(_ letters: [DeadLetter], asJSON: Bool, withTitles: Bool) {

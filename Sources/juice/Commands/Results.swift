@@ -78,7 +78,7 @@ struct ResultsReader {
         (self.store, self.showsNotes) = (store, showsNotes)
     }
 
-    /// Reads up to the current end, in order within each partition; see ``TopicReader/readAll(since:_:)``.
+    /// See ``TopicReader/readAll(since:_:)``.
     func readAll(since time: Int64? = nil, _ body: (Entry) -> Void) throws(Failure) {
         try reader.readAll(since: time) { record in if let entry = entry(record) { body(entry) } }
     }
@@ -92,7 +92,6 @@ struct ResultsReader {
         }
     }
 
-    /// Reads what comes after the current end; see ``TopicReader/follow(until:_:show:)``.
     func follow(until stop: StopSignal, show: ([Entry]) -> Void) throws(Failure) {
         try reader.follow(until: stop, entry, show: show)
     }

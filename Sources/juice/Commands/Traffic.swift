@@ -71,7 +71,7 @@ struct TrafficPlan {
     }
 }
 
-/// Generates the orders and cancels of simulated points of sale. The same seed gives the same ones.
+/// Generates the orders and cancels of simulated points of sale, always the same with the same seed, and the restocks of a bot.
 struct Traffic {
     /// A juice that is on no menu, to provoke rejections.
     static let unknownJuice = "durian"
@@ -79,28 +79,32 @@ struct Traffic {
     private let run: String
     private let stores: [String]
     private let juices: [String]
+    private let extra: Int
     private var random: SeededGenerator
-    private var count = 0
+    private var orderCount = 0, restockCount = 0
     /// The latest orders, oldest first, that were not cancelled: at most ``mostRecent``.
     private var recent: [OutgoingCommand] = []
+    /// The fruits on their way, by restock id, so that further orders that lack them send no more restocks.
+    private var underway: [String: (store: String, fruits: [String])] = [:]
 
     private static let mostRecent = 10
 
     /// - Parameters:
     ///   - stores: at least one.
     ///   - run: a part of every id, such as `x7-`, so that ids of different runs differ.
-    init(stores: [String], menu: Menu, seed: UInt64, run: String = "") {
-        (self.run, self.stores, juices) = (run, stores, menu.juices.map(\.id))
+    ///   - extra: how much of a fruit the bot adds beyond what an order lacked.
+    init(stores: [String], menu: Menu, seed: UInt64, run: String = "", extra: Int = 20) {
+        (self.run, self.stores, juices, self.extra) = (run, stores, menu.juices.map(\.id), extra)
         random = SeededGenerator(seed: seed)
     }
 
-    /// The next order: one in eight is a basket.
-    mutating func next() -> OutgoingCommand {
-        count += 1
+    /// The next order. One in eight is a basket.
+    mutating func nextOrder() -> OutgoingCommand {
+        orderCount += 1
         let till = Int.random(in: stores.indices, using: &random)
-        let size = Int.random(in: 0..<8, using: &random) == 0 ? Int.random(in: 2...4, using: &random) : 1
+        let size = happens(onceIn: 8) ? Int.random(in: 2...4, using: &random) : 1
         let items = (0..<size).map { _ in item() }
-        let order = OutgoingCommand.order(id: "pos-\(till + 1)-\(run)\(count)", store: stores[till], items)
+        let order = OutgoingCommand.order(id: "pos-\(till + 1)-\(run)\(orderCount)", store: stores[till], items)
         if recent.count == Self.mostRecent { recent.removeFirst() }
         recent.append(order)
         return order
@@ -108,53 +112,40 @@ struct Traffic {
 
     /// The cancel of a recent order, each at most once; nil 24 times out of 25.
     mutating func nextCancel() -> OutgoingCommand? {
-        guard !recent.isEmpty, Int.random(in: 0..<25, using: &random) == 0 else { return nil }
+        guard !recent.isEmpty, happens(onceIn: 25) else { return nil }
         let order = recent.remove(at: Int.random(in: recent.indices, using: &random))
         return .cancel(id: order.id, store: order.store)
     }
 
-    private mutating func item() -> OrderedJuice {
-        let isUnknown = Int.random(in: 0..<40, using: &random) == 0
-        let juice = juices[Int.random(in: juices.indices, using: &random)]
-        return OrderedJuice(
-            juice: isUnknown ? Self.unknownJuice : juice, quantity: Int.random(in: 0..<8, using: &random) == 0 ? 2 : 1)
-    }
-
-    /// A random pause between two orders at a human pace: about six orders per second.
-    mutating func pause() -> Duration { .milliseconds(Int.random(in: 60...260, using: &random)) }
-}
-
-/// Refills what simulated traffic uses up, immediately and by large amounts. The real bot, `juice restock-bot`, keeps
-/// levels instead.
-struct TrafficRestocker {
-    /// A part of every id, as in ``Traffic``.
-    var run = ""
-    /// How much of a fruit it adds beyond what the order lacked.
-    let extra: Int
-    /// The fruits on their way, by restock id, so that further orders that lack them send no more restocks.
-    private(set) var underway: [String: Set<Shelf>] = [:]
-    private(set) var count = 0
-
-    struct Shelf: Hashable { let store, fruit: String }
-
-    /// The restock to send after an answer; nil if none is needed.
-    mutating func refill(after answer: Answer) -> OutgoingCommand? {
+    /// The restock to send after an answer; nil if none is needed. At once and by large amounts: the real bot, `juice restock-bot`,
+    /// keeps levels instead.
+    mutating func nextRestock(after answer: Answer) -> OutgoingCommand? {
         if answer.command == .restock { underway[answer.id] = nil }
         guard case .outOfStock(_, let missing) = answer.outcome else { return nil }
-        func shelf(_ fruit: MissingFruit) -> Shelf { Shelf(store: answer.store, fruit: fruit.fruit) }
-        let empty = missing.filter { fruit in !underway.values.contains { $0.contains(shelf(fruit)) } }
+        let empty = missing.filter { fruit in
+            !underway.values.contains { $0.store == answer.store && $0.fruits.contains(fruit.fruit) }
+        }
         guard !empty.isEmpty else { return nil }
-        count += 1
-        let id = "bot-\(run)\(count)"
-        underway[id] = Set(empty.map(shelf))
+        restockCount += 1
+        let id = "bot-\(run)\(restockCount)"
+        underway[id] = (answer.store, empty.map(\.fruit))
         let amounts = empty.map { FruitAmount(fruit: $0.fruit, amount: $0.needed - $0.inStock + extra) }
         return .restock(id: id, store: answer.store, .add, amounts)
     }
+
+    /// The pause before the next order at a human pace: about six orders per second.
+    mutating func pause() -> Duration { .milliseconds(Int.random(in: 60...260, using: &random)) }
+
+    private mutating func item() -> OrderedJuice {
+        let isUnknown = happens(onceIn: 40)
+        let juice = juices[Int.random(in: juices.indices, using: &random)]
+        return OrderedJuice(juice: isUnknown ? Self.unknownJuice : juice, quantity: happens(onceIn: 8) ? 2 : 1)
+    }
+
+    private mutating func happens(onceIn count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
 }
 
 /// Simulated traffic: points of sale that send orders and cancels, a bot that restocks, and a reader of the answers.
-///
-/// It belongs to one thread.
 final class TrafficSession {
     /// The most orders and cancels in flight, far below the number of records at which the embedded broker trims partitions.
     private static let mostInFlight = 200
@@ -176,26 +167,22 @@ final class TrafficSession {
     private let results: TopicReader
     private let decoder = AnswerDecoder()
     private var traffic: Traffic
-    private var restocker: TrafficRestocker
-    /// How many orders to send. Without a limit the traffic is for people to watch, so it has their pace; otherwise it is as fast
-    /// as answers arrive.
+    /// Without a limit the traffic is for people to watch, so it has their pace; otherwise it is as fast as answers arrive.
     private let orderLimit: Int?
     private var sent = 0
     private var sentAt: [String: ContinuousClock.Instant] = [:]
-    /// The ids of the orders that are being cancelled.
     private var cancelsInFlight: Set<String> = []
     private var firstSentAt: ContinuousClock.Instant?
     private var nextOrderAt = ContinuousClock.now
     private var lastAnswerAt = ContinuousClock.now
-    /// The last failed delivery.
     private var failedDelivery: KafkaError?
 
     /// - Parameter run: a part of every id, as in ``Traffic``.
     init(_ clients: KafkaClients, _ plan: TrafficPlan, menu: Menu, run: String = "") throws(Failure) {
         (self.clients, orderLimit) = (clients, plan.orders)
-        traffic = Traffic(stores: plan.stores, menu: menu, seed: plan.seed, run: run)
         // At full speed hundreds of orders lack the same fruit before a restock is applied.
-        restocker = TrafficRestocker(run: run, extra: plan.orders == nil ? 20 : 2000)
+        let extra = plan.orders == nil ? 20 : 2000
+        traffic = Traffic(stores: plan.stores, menu: menu, seed: plan.seed, run: run, extra: extra)
         producer = try clients.producer(timeout: Self.answerTimeout)
         results = try clients.newAnswers(timeout: .seconds(10))
     }
@@ -206,7 +193,7 @@ final class TrafficSession {
     /// Runs until all orders are answered or `isEnded`, and then waits for the orders in flight.
     ///
     /// - Parameters:
-    ///   - mayBegin: whether orders may be sent. Called before each step; may throw to end the session.
+    ///   - mayBegin: whether orders may be sent, asked before each step. May throw to end the session.
     ///   - show: receives the answers of each step, which may be none.
     func run(until isEnded: () -> Bool, mayBegin: () throws -> Bool = { true }, show: ([Answer]) throws -> Void) throws {
         while !isDone && !isEnded() {
@@ -239,10 +226,10 @@ final class TrafficSession {
         return answers
     }
 
-    /// Sends the orders that are due.
+    /// Sends the orders that are due, as many as may be in flight.
     private func sendOrders() throws(Failure) {
         while inFlight < Self.mostInFlight, sent < orderLimit ?? .max, untilNextOrder == .zero {
-            let order = traffic.next()
+            let order = traffic.nextOrder()
             sentAt[order.id] = .now
             firstSentAt = firstSentAt ?? .now
             sent += 1
@@ -267,7 +254,7 @@ final class TrafficSession {
         case .cancel where cancelsInFlight.remove(answer.id) == nil: return false
         case .cancel, .restock: tally.count(answer)
         }
-        if let restock = restocker.refill(after: answer) { try send(restock) }
+        if let restock = traffic.nextRestock(after: answer) { try send(restock) }
         return true
     }
 
@@ -285,11 +272,9 @@ struct Tally {
     private(set) var juicesMade = 0, outOfStock = 0, rejected = 0, restocked = 0, cancelled = 0
     /// The latest times from order to answer, at most ``window``.
     private var times: [Duration] = []
-    private var oldest = 0
 
     private static let window = 1000
 
-    /// The number of answered orders.
     var orders: Int { juicesMade + outOfStock + rejected }
 
     /// - Parameter time: how long an order took.
@@ -303,12 +288,8 @@ struct Tally {
         case (.restock, .rejected), (.cancel, .rejected): break
         }
         guard answer.command == .order else { return }
-        if times.count < Self.window {
-            times.append(time)
-        } else {
-            times[oldest] = time
-            oldest = (oldest + 1) % Self.window
-        }
+        if times.count == Self.window { times.removeFirst() }
+        times.append(time)
     }
 
     /// The median and p99 latency of the latest answers; nil before the first.
